@@ -9,6 +9,7 @@ from tests.commands.shell import Shell
 
 from replan.model.names import BrokerId
 from replan.planning.plans.plan_file import loads
+from replan.planning.recovery.candidates import Tail
 from replan.planning.recovery.recovery import Method
 
 pytestmark = pytest.mark.slow
@@ -214,7 +215,44 @@ def test_what_an_earlier_snapshot_knew_counts_as_lost(shell: Leaderless) -> None
     plan = shell.folder / "plan.json"
     shell.on_cluster(*GIVEN_UP, "--before", "before.json", "-o", plan, wanted=2)
     (recovery,) = loads(plan.read_text(), "plan.json").recoveries
-    assert (recovery.loss.records, recovery.loss.than, recovery.loss.offset) == (1000, 1, 2000)
+    assert recovery.loss.tails == (Tail(BrokerId(1), 2000, 3000),)
+
+
+def test_a_loss_counts_what_each_of_several_parted_logs_alone_has(shell: Leaderless) -> None:
+    """All part at 1,000; dead broker 1 had 2,000 records more, 2 has 400, 3 leads. Not only the longest counts."""
+
+    def told(broker: int, *epochs: tuple[int, int]) -> dict[str, object]:
+        epoch, end = epochs[-1]
+        return {
+            "broker": broker,
+            "end": end,
+            "lastEpoch": epoch,
+            "epochs": [list(e) for e in epochs],
+        }
+
+    def saved(name: str, *replicas: dict[str, object]) -> None:
+        logs = [{"topic": "orders", "partition": 0, "replicas": replicas}]
+        found: dict[str, Any] = {**cluster(), "logs": logs}
+        found["topics"][0]["partitions"][0]["leaderEpoch"] = 3
+        (shell.folder / name).write_text(json.dumps(found))
+
+    two, three = told(2, (0, 1000), (2, 1400)), told(3, (0, 1000), (3, 1500))
+    saved("cluster.json", two, three)
+    saved("before.json", told(1, (0, 1000), (1, 3000)), two)
+    agreed = (*GIVEN_UP, "--before", "before.json")
+
+    shown, _ = shell.on_cluster(*agreed, wanted=3)
+    assert (
+        "Loses at least 2,400 records: 2,000 of broker 1 from offset 1,000 on, 400 of broker 2 from offset 1,000 on;"
+    ) in shown
+    said, _ = shell.on_cluster(*agreed, "--unclean", "--auto-approve", "--format", "json")
+
+    (row,) = json.loads(said)["partitions"]
+    assert (row["leader"], row["statedLoss"], row["measuredLoss"]) == (3, 2400, 2400)
+    assert row["lostFrom"] == [
+        {"broker": 1, "begin": 1000, "end": 3000},
+        {"broker": 2, "begin": 1000, "end": 1400},
+    ]
 
 
 def test_a_declared_recovery_that_waits_is_saved_and_resumed(shell: Leaderless) -> None:

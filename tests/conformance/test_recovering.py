@@ -43,6 +43,7 @@ from replan.planning.findings.returning import awaited
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, RefusalRule
 from replan.planning.plans.plan_file import digest
+from replan.planning.recovery.candidates import Tail
 from replan.planning.recovery.recovery import Method
 from replan.reporting.sentences.end_text import end_text
 
@@ -67,7 +68,7 @@ def planned(
         moves_led=leader is not None,
     )
     seen = plane.observe()
-    seen = with_logs(plane, seen, partitions_to_probe(asked.selection, seen))
+    seen = with_logs(plane, seen, partitions_to_probe(asked.selection, seen), formerly)
     return recovery_elections(asked, seen, None, {}, formerly)
 
 
@@ -111,7 +112,7 @@ def test_the_best_surviving_log_leads_whatever_its_place_in_the_list(lab: Lab) -
     plan = planned(lab, topic, Method.BALANCED, 1, formerly=formerly).plan
     (chosen,) = plan.recoveries
     assert (chosen.order, chosen.clean) == ((2, 1, 3), False)
-    assert (chosen.loss.records, chosen.loss.than, chosen.loss.offset) == (1, 1, 2)
+    assert chosen.loss.tails == (Tail(BrokerId(1), 2, 3),)
 
     outcome = performed(lab, plan)
 

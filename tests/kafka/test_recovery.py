@@ -21,6 +21,7 @@ from replan.kafka.record_batches import batches
 from replan.model.control_plane import Accepted, Wanted
 from replan.model.names import JOURNAL_TOPIC, BrokerId, TopicPartition
 from replan.planning.plans.plan_file import loads
+from replan.planning.recovery.candidates import Loss, Tail
 from replan.planning.recovery.recovery import Recovery
 from replan.snapshots.tail_files import read_index
 from replan.snapshots.tail_replays import read_replays
@@ -78,8 +79,7 @@ def test_the_best_surviving_log_leads_and_its_loss_is_stated_and_measured(
         assert site.planned("unclean", "--give-up-on", "1").chosen == 3
         planned = site.planned("best-log", "--give-up-on", "1", "--before", "before.json")
         assert planned.order == (2, 1, 3)
-        loss = planned.loss
-        assert (loss.records, loss.than, loss.offset, loss.unknown) == (1000, 1, 2000, (1,))
+        assert planned.loss == Loss((Tail(BrokerId(1), 2000, 3000),), unknown=(BrokerId(1),))
         site.replan("apply", "plan.json", "--auto-approve", wanted=3)
         assert site.leaders() == [-1]
         wanted = ("elect", "best-log", "--topic", site.topic, "--give-up-on", "1")
@@ -119,7 +119,7 @@ def test_a_later_epoch_counts_more_than_length(steady: OneJvmCluster, tmp_path: 
         ends = {c.broker: c.known.rank for c in planned.candidates if c.known is not None}
         assert ends == {1: (0, 3000), 2: (2, 1500)}
         assert planned.chosen == 2
-        assert (planned.loss.records, planned.loss.than, planned.loss.offset) == (2000, 1, 1000)
+        assert planned.loss.tails == (Tail(BrokerId(1), 1000, 3000),)
         (row,) = site.elect("best-log", "--give-up-on", "3", "--save-tails", "lost")
         assert (row["leader"], row["statedLoss"], row["measuredLoss"]) == (2, 2000, 2000)
     finally:

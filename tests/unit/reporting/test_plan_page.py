@@ -9,7 +9,7 @@ from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.plan import Plan
-from replan.planning.recovery.candidates import Candidate, Loss
+from replan.planning.recovery.candidates import Candidate, Loss, Tail
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_page import render_plan_page
@@ -26,7 +26,7 @@ def test_a_recovery_that_loses_records_is_the_first_thing_that_is_listed() -> No
         method=Method.AGGRESSIVE,
         clean=False,
         candidates=(Candidate(BrokerId(1), alive=False), Candidate(BrokerId(2), alive=True)),
-        loss=Loss(1000, BrokerId(1), 500),
+        loss=Loss((Tail(BrokerId(1), 500, 1500),)),
     )
     text = render_plan_page(replace(NOTHING, recoveries=(lost,)))
     listed = (

@@ -68,7 +68,7 @@ from replan.model.control_plane import Rejected
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound, ProbeFailure, ReplicaLog
-from replan.planning.recovery.candidates import parting
+from replan.planning.recovery.candidates import lost
 from replan.planning.recovery.recovery import Recovery
 
 LOOK_AGAIN = frozenset({84, 85})
@@ -208,28 +208,23 @@ def _led(sight: RecoveryInput, leader: BrokerId, tick: TickInput) -> Verdict:
 def lost_records(
     recovery: Recovery, log: ReplicaLog, later: LogsFound = NOTHING_SAID
 ) -> int | None:
-    """What a new leader's log lacks of the best that was known: at least; None where it does not show any more.
+    """What a new leader's log lacks of all that was known: at least; None where it does not show any more.
 
     The leader has kept what it had up to where the epoch of its last record ends now. `later`: what was said after the
     plan; what a replica has more since then counts.
     """
-    logs = {c.broker: c.known for c in recovery.candidates if c.known is not None}
+    logs = {c.broker: c.last_known for c in recovery.candidates if c.last_known is not None}
     for broker, said in later.items():
-        known = logs.get(broker)
-        more = isinstance(said, ReplicaLog) and (known is None or said.rank > known.rank)
+        told = logs.get(broker)
+        more = isinstance(said, ReplicaLog) and (told is None or said.rank > told.rank)
         if broker != recovery.chosen and more and isinstance(said, ReplicaLog):
             logs[broker] = said
     own = logs[recovery.chosen]
     kept = log.epochs.get(own.last_epoch) if own.end else 0
     if kept is None:
         return None
-    lost = [own.end - kept]
-    if recovery.loss.records:
-        lost.append(recovery.loss.offset + recovery.loss.records - min(kept, recovery.loss.offset))
-    for broker, other in logs.items():
-        if broker != recovery.chosen:
-            lost.append(other.end - max(other.start, min(kept, parting(own, other))))
-    return max(0, *lost)
+    others = sum(tail.records for tail in lost(logs, recovery.chosen))
+    return others + max(0, own.end - max(kept, own.start))
 
 
 def _leaderless(sight: RecoveryInput, state: PartitionState, tick: TickInput) -> Verdict:

@@ -113,7 +113,7 @@ def recover(
             render = _renderer(method, options.form, begun)
             return _perform(begun, render, options, cluster, connection, detail, approved=True)
         names = partitions_to_probe(asked.selection, seen)
-        seen = with_logs(connection.control_plane, seen, names)
+        seen = with_logs(connection.control_plane, seen, names, formerly)
         found = recovery_elections(asked, seen, placement, allowed, formerly)
         plan = found.plan
         render = _renderer(method, options.form, plan, found)

@@ -57,7 +57,8 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
         state = states.get(recovery.partition)
         if state is None or state.leader is not None:
             continue
-        for tail in dropped(recovery.candidates, recovery.chosen):
+        answered = {c.broker: c.known for c in recovery.candidates if c.known is not None}
+        for tail in dropped(answered, recovery.chosen):
             begin = tails.held_from(tail.broker, recovery.partition, tail.begin)
             if begin > tail.begin:
                 last = min(begin, tail.end) - 1

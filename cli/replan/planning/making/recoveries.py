@@ -4,15 +4,14 @@ Here belongs what joins a snapshot with its probes and the choice. Not here: the
 partitions a person or a placement means.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.recovery import RecoveryStrategy
 from replan.model.declared.topic_patterns import winners
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogsFound, ReplicaLog
+from replan.model.names import TopicPartition
+from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate, candidates
@@ -86,20 +85,15 @@ def recoveries(
         if wish is None:
             continue
         logs = snapshot.logs.get(state.partition, {})
-        found = looked_at[state.partition] = candidates(state, logs, live, registered)
-        outcome = choose(state, found, wish, _known(formerly, state))
+        earlier = (formerly or {}).get(state.partition)
+        found = candidates(state, logs, live, registered, earlier)
+        looked_at[state.partition] = found
+        outcome = choose(state, found, wish)
         if isinstance(outcome, Unrecoverable):
             refused.append(_refusal(state.partition, outcome))
         else:
             chosen.append(outcome)
     return Recoveries(tuple(chosen), tuple(refused), looked_at)
-
-
-def _known(
-    formerly: Mapping[TopicPartition, LogsFound] | None, state: PartitionState
-) -> dict[BrokerId, ReplicaLog]:
-    logs: Iterable[tuple[BrokerId, object]] = (formerly or {}).get(state.partition, {}).items()
-    return {broker: log for broker, log in logs if isinstance(log, ReplicaLog)}
 
 
 def _refusal(name: TopicPartition, found: Unrecoverable) -> Refusal:

@@ -27,13 +27,14 @@ from replan.planning.plans.plan_forms import (
     RefusalForm,
     SideForm,
     StandingForm,
+    TailForm,
     ThrottleForm,
     ThrottleKey,
     TopicForm,
     WarningForm,
 )
 from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.planning.recovery.candidates import Loss
+from replan.planning.recovery.candidates import Loss, Tail
 from replan.planning.recovery.log_forms import candidate_form, read_candidate
 from replan.planning.recovery.recovery import Recovery
 
@@ -206,7 +207,11 @@ def _recovery(found: Recovery) -> RecoveryForm:
         leader_epoch=found.leader_epoch,
         wait_seconds=found.wait_seconds,
         bytes=found.bytes,
-        loss=LossForm(found.loss.records, found.loss.than, found.loss.offset, found.loss.unknown),
+        loss=LossForm(
+            found.loss.records,
+            tuple(TailForm(t.broker, t.begin, t.end) for t in found.loss.tails),
+            found.loss.unknown,
+        ),
         candidates=tuple(candidate_form(c) for c in found.candidates),
     )
 
@@ -220,7 +225,9 @@ def _read_recovery(form: RecoveryForm) -> Recovery:
         method=form.method,
         clean=form.clean,
         candidates=tuple(read_candidate(c) for c in form.candidates),
-        loss=Loss(form.loss.records, form.loss.than, form.loss.offset, form.loss.unknown),
+        loss=Loss(
+            tuple(Tail(t.broker, t.begin, t.end) for t in form.loss.tails), form.loss.unknown
+        ),
         leader_epoch=form.leader_epoch,
         wait_seconds=form.wait_seconds,
         bytes=form.bytes,

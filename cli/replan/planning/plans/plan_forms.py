@@ -111,13 +111,24 @@ class StandingForm(Form, frozen=True):
             raise ValueError(f".after: {self.key} cannot be {shown(self.after)}")
 
 
+class TailForm(Form, frozen=True):
+    """Records that one replica has and the leader has not."""
+
+    broker: Broker
+    begin: Int64
+    end: Int64
+
+
 class LossForm(Form, frozen=True):
-    """What a recovery loses at least."""
+    """What a recovery loses at least: `records` are those of all `tails`; no record is in two of them."""
 
     records: Int64 = 0
-    than: Broker | None = None
-    offset: Int64 = 0
+    tails: tuple[TailForm, ...] = ()
     unknown: Brokers = replicas()
+
+    def __post_init__(self) -> None:
+        if self.records != sum(tail.end - tail.begin for tail in self.tails):
+            raise ValueError(".records: expected the records of all `tails`")
 
 
 class RecoveryForm(Form, frozen=True, kw_only=True):

@@ -2,10 +2,13 @@
 
 The best log has the last record of the highest epoch, and among those the highest end (KIP-966): a longer log of an
 older epoch may have records that were never acknowledged, and lacks some that were.
+
+A loss counts each record once, in whichever of the other logs it is: logs that part from the leader's may share what
+they have beyond it.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
@@ -24,24 +27,18 @@ class Candidate:
     eligible: bool = False
     """In the ISR or the ELR: it has every acknowledged record, and Kafka elects it as soon as it is back."""
     last_known_leader: bool = False
+    formerly: ReplicaLog | None = None
+    """What an earlier snapshot knew of its log, where nothing is known now."""
 
     @property
     def known(self) -> ReplicaLog | None:
         """Its log, where it answered."""
         return self.log if self.alive and isinstance(self.log, ReplicaLog) else None
 
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What a partition loses when a replica leads it; at least, since nobody knows what silent replicas have."""
-
-    records: int = 0
-    than: BrokerId | None = None
-    """Of which replica's log; None where no known log has more."""
-    offset: int = 0
-    """From where on: they are the same before, or deleted by retention."""
-    unknown: tuple[BrokerId, ...] = ()
-    """Replicas whose logs nobody knows."""
+    @property
+    def last_known(self) -> ReplicaLog | None:
+        """What is known of its log: from now, or from an earlier snapshot."""
+        return self.known or self.formerly
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +49,56 @@ class Tail:
     begin: int
     end: int
 
+    @property
+    def records(self) -> int:
+        """How many."""
+        return self.end - self.begin
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a partition loses when a replica leads it; at least, since nobody knows what silent replicas have."""
+
+    tails: tuple[Tail, ...] = ()
+    """No record is in two of them; the longest first."""
+    unknown: tuple[BrokerId, ...] = ()
+    """Replicas whose logs nobody knows now."""
+
+    @property
+    def records(self) -> int:
+        """How many."""
+        return sum(tail.records for tail in self.tails)
+
 
 def candidates(
-    state: PartitionState, logs: LogsFound, live: Collection[BrokerId], known: Collection[BrokerId]
+    state: PartitionState,
+    logs: LogsFound,
+    live: Collection[BrokerId],
+    known: Collection[BrokerId],
+    formerly: LogsFound | None = None,
 ) -> tuple[Candidate, ...]:
-    """The replicas of a partition in list order; `known` are the registered brokers."""
+    """The replicas of a partition in list order.
+
+    `known` are the registered brokers; `formerly`: what an earlier snapshot knew of their logs.
+    """
     eligible = {*state.isr, *state.elr}
-    return tuple(
-        Candidate(
-            broker=b,
-            alive=b in live,
-            registered=b in known,
-            log=logs.get(b) if b in live else None,
-            eligible=b in eligible,
-            last_known_leader=b in state.last_known_elr,
+    found: list[Candidate] = []
+    for b in state.replicas:
+        log, before = logs.get(b) if b in live else None, (formerly or {}).get(b)
+        earlier = before if isinstance(before, ReplicaLog) else None
+        now = isinstance(log, ReplicaLog)
+        found.append(
+            Candidate(
+                broker=b,
+                alive=b in live,
+                registered=b in known,
+                log=log,
+                eligible=b in eligible,
+                last_known_leader=b in state.last_known_elr,
+                formerly=None if now else earlier,
+            )
         )
-        for b in state.replicas
-    )
+    return tuple(found)
 
 
 def best(among: Iterable[Candidate]) -> Candidate | None:
@@ -84,39 +114,59 @@ def _rank(candidate: Candidate) -> tuple[int, int]:
 def parting(one: ReplicaLog, other: ReplicaLog) -> int:
     """From which offset on one of two logs may have what the other has not.
 
-    The records of one epoch were written by one leader, so both have the same up to where it ends first. What lies
-    before the start of one of them was deleted there, by retention, and is lost by no election.
+    What lies before the start of one of them was deleted there, by retention, and is lost by no election.
     """
+    return max(_same(one, other), one.start, other.start)
+
+
+def _same(one: ReplicaLog, other: ReplicaLog) -> int:
+    """Up to where two logs agree: one leader wrote the records of an epoch, so up to where that ends first."""
     shared = max(one.epochs.keys() & other.epochs.keys(), default=None)
-    same = 0 if shared is None else min(one.epochs[shared], other.epochs[shared])
-    return max(same, one.start, other.start)
+    return 0 if shared is None else min(one.epochs[shared], other.epochs[shared])
 
 
-def tails(among: Iterable[Candidate], leader: BrokerId) -> tuple[Tail, ...]:
-    """What every other replica has beyond the log of this one."""
-    logs = {c.broker: c.known for c in among if c.known is not None}
+def tails(logs: Mapping[BrokerId, ReplicaLog], leader: BrokerId) -> tuple[Tail, ...]:
+    """What every other log has beyond that of the leader; a record may be in several."""
     own = logs.get(leader)
     if own is None:
         return ()
     found = (Tail(b, parting(own, log), log.end) for b, log in logs.items() if b != leader)
-    return tuple(tail for tail in found if tail.end > tail.begin)
+    return tuple(tail for tail in found if tail.records > 0)
 
 
-def loss(
-    among: Iterable[Candidate],
-    leader: BrokerId,
-    formerly: Mapping[BrokerId, ReplicaLog] | None = None,
-) -> Loss:
-    """What is lost where a replica leads; `formerly`: what an earlier snapshot knew of replicas that are silent now."""
+def lost(logs: Mapping[BrokerId, ReplicaLog], leader: BrokerId) -> tuple[Tail, ...]:
+    """The same, each record once: the longest tail, then what the others have beyond those before them."""
+    found: list[Tail] = []
+    whole: list[Tail] = []
+    for tail in sorted(tails(logs, leader), key=lambda t: t.records, reverse=True):
+        log, left = logs[tail.broker], [tail]
+        for other in whole:
+            begin = max(other.begin, log.start)
+            end = min(_same(log, logs[other.broker]), other.end)
+            left = [part for of in left for part in _without(of, begin, end)]
+        whole.append(tail)
+        found += left
+    return tuple(sorted(found, key=lambda t: t.records, reverse=True))
+
+
+def _without(tail: Tail, begin: int, end: int) -> Iterator[Tail]:
+    """What is left of a tail before and behind a stretch."""
+    if end <= begin:
+        yield tail
+        return
+    before, behind = (
+        replace(tail, end=min(tail.end, begin)),
+        replace(tail, begin=max(tail.begin, end)),
+    )
+    yield from (part for part in (before, behind) if part.records > 0)
+
+
+def loss(among: Iterable[Candidate], leader: BrokerId) -> Loss:
+    """What is lost where a replica leads."""
     members = tuple(among)
-    own = next((c.known for c in members if c.broker == leader), None)
-    found = list(tails(members, leader))
-    for broker, log in (formerly or {}).items():
-        silent = any(c.broker == broker and c.known is None for c in members)
-        if silent and own is not None and log.end > parting(own, log):
-            found.append(Tail(broker, parting(own, log), log.end))
     unknown = tuple(c.broker for c in members if c.known is None)
-    longest = max(found, key=lambda tail: tail.end - tail.begin, default=None)
-    if longest is None:
+    if all(c.known is None for c in members if c.broker == leader):
         return Loss(unknown=unknown)
-    return Loss(longest.end - longest.begin, longest.broker, longest.begin, unknown)
+    return Loss(
+        lost({c.broker: c.last_known for c in members if c.last_known is not None}, leader), unknown
+    )

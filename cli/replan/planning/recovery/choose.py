@@ -7,13 +7,12 @@
 3. Else the method chooses among the live replicas whose logs are known. Silence is never taken for an empty log.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
-from replan.model.replica_logs import ReplicaLog
 from replan.planning.recovery.candidates import Candidate, best, loss
 from replan.planning.recovery.recovery import Method, Recovery
 
@@ -57,24 +56,23 @@ def choose(
     state: PartitionState,
     found: tuple[Candidate, ...],
     wish: Wish,
-    formerly: Mapping[BrokerId, ReplicaLog] | None = None,
 ) -> Recovery | Unrecoverable:
-    """Who is to lead a partition that has no leader; `formerly`: logs that an earlier snapshot knew."""
+    """Who is to lead a partition that has no leader."""
     impossible = _impossible(state, wish)
     if impossible is not None:
         return impossible
     clean = [c.broker for c in found if c.eligible and c.alive]
     if wish.desired is not None and wish.desired in clean:
-        return _recovery(state, found, wish, wish.desired, formerly, clean=True)
+        return _recovery(state, found, wish, wish.desired, clean=True)
     if clean and wish.method is not Method.DESIGNATED:
-        return _recovery(state, found, wish, clean[0], formerly, clean=True)
+        return _recovery(state, found, wish, clean[0], clean=True)
     missing = may_return(found, wish.given_up)
     if missing and wish.method is not Method.AGGRESSIVE:
         return Unrecoverable(Obstacle.BETTER_MAY_RETURN, missing)
     chosen = _chosen(found, wish)
     if isinstance(chosen, Unrecoverable):
         return chosen
-    return _recovery(state, found, wish, chosen.broker, formerly, clean=False)
+    return _recovery(state, found, wish, chosen.broker, clean=False)
 
 
 def _impossible(state: PartitionState, wish: Wish) -> Unrecoverable | None:
@@ -128,7 +126,6 @@ def _recovery(
     found: tuple[Candidate, ...],
     wish: Wish,
     chosen: BrokerId,
-    formerly: Mapping[BrokerId, ReplicaLog] | None,
     *,
     clean: bool,
 ) -> Recovery:
@@ -141,7 +138,7 @@ def _recovery(
         method=wish.method,
         clean=clean,
         candidates=found,
-        loss=loss(found, chosen, formerly),
+        loss=loss(found, chosen),
         leader_epoch=state.leader_epoch,
         wait_seconds=wish.wait_seconds,
         bytes=state.bytes,

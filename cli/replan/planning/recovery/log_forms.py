@@ -69,6 +69,11 @@ class CandidateForm(Form, frozen=True, kw_only=True):
     eligible: bool = False
     last_known_leader: bool = False
     log: LogForm | None = None
+    formerly: LogForm | None = None
+
+    def __post_init__(self) -> None:
+        if self.formerly is not None and self.formerly.problem is not None:
+            raise ValueError(".formerly: expected an `end`")
 
 
 def candidate_form(candidate: Candidate) -> CandidateForm:
@@ -79,13 +84,25 @@ def candidate_form(candidate: Candidate) -> CandidateForm:
         registered=candidate.registered,
         eligible=candidate.eligible,
         last_known_leader=candidate.last_known_leader,
-        log=None if candidate.log is None else log_form(candidate.broker, candidate.log),
+        log=_log_form(candidate.broker, candidate.log),
+        formerly=_log_form(candidate.broker, candidate.formerly),
     )
+
+
+def _log_form(broker: BrokerId, log: LogFound | None) -> LogForm | None:
+    return None if log is None else log_form(broker, log)
 
 
 def read_candidate(form: CandidateForm) -> Candidate:
     """A candidate as it was written."""
     log = None if form.log is None else read_log(form.log)
+    formerly = None if form.formerly is None else read_log(form.formerly)
     return Candidate(
-        form.broker, form.alive, form.registered, log, form.eligible, form.last_known_leader
+        form.broker,
+        form.alive,
+        form.registered,
+        log,
+        form.eligible,
+        form.last_known_leader,
+        formerly if isinstance(formerly, ReplicaLog) else None,
     )

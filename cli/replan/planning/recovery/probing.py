@@ -7,7 +7,8 @@ each broker gets one request:
 2. Of which epoch is each log's last record? Downwards from the partition's epoch in growing steps, then by halves. An
    epoch that ends where the epoch before it ends holds no record: whoever led then wrote nothing.
 3. Where does each pair of logs part? As a follower finds out (ReplicaFetcherThread, KIP-101, KIP-595): ask one log for
-   the last epoch of the other; if it has a smaller one, ask the other for that; until both have it.
+   the last epoch of the other; if it has a smaller one, ask the other for that; until both have it. Of logs that are
+   silent now an earlier snapshot may know epochs: every other log is asked for those.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -95,8 +96,13 @@ class _Known:
 class Probing:
     """The questions that are left, and what the answers so far mean; it lives for one probe."""
 
-    def __init__(self, wanted: Mapping[TopicPartition, Collection[BrokerId]]) -> None:
+    def __init__(
+        self,
+        wanted: Mapping[TopicPartition, Collection[BrokerId]],
+        formerly: Mapping[TopicPartition, LogsFound],
+    ) -> None:
         self._wanted = wanted
+        self._earlier = {name: _epochs(formerly.get(name, {})) for name in wanted}
         self._known: dict[TopicPartition, dict[BrokerId, _Known]] = {n: {} for n in wanted}
         self._failed: dict[TopicPartition, dict[BrokerId, ProbeFailure]] = {n: {} for n in wanted}
 
@@ -123,7 +129,7 @@ class Probing:
         """The next round: at most one epoch of each replica; empty once all is known."""
         found: dict[BrokerId, dict[TopicPartition, int]] = {}
         for name, known in self._known.items():
-            for broker, epoch in _questions(known):
+            for broker, epoch in _questions(known, self._earlier[name]):
                 found.setdefault(broker, {}).setdefault(name, epoch)
         return found
 
@@ -155,18 +161,30 @@ class Probing:
         return dict(sorted(logs.items()))
 
 
-def _questions(known: Mapping[BrokerId, _Known]) -> Iterator[tuple[BrokerId, int]]:
-    """Of the last epochs first; where logs part once those are known."""
+def _epochs(logs: LogsFound) -> list[int]:
+    """All epochs that are known to be in these logs."""
+    return sorted({e for log in logs.values() if isinstance(log, ReplicaLog) for e in log.epochs})
+
+
+def _questions(
+    known: Mapping[BrokerId, _Known], earlier: Collection[int]
+) -> Iterator[tuple[BrokerId, int]]:
+    """Of the last epochs first; then where logs part; at last of the epochs that logs which are silent now have."""
     last = {broker: of.last() for broker, of in known.items()}
     open_ends = [(broker, epoch) for broker, epoch in last.items() if isinstance(epoch, int)]
     if open_ends:
         yield from open_ends
         return
     ends = {b: found.epoch for b, found in last.items() if isinstance(found, EpochEnd)}
+    parted = True
     for one, other in combinations(sorted(ends, key=lambda b: (ends[b], b)), 2):
         question = _parting_question(known, one, other, ends[one])
         if question is not None:
             yield question
+            parted = False
+    if parted:
+        for broker, of in known.items():
+            yield from ((broker, epoch) for epoch in earlier if of.at(epoch) is None)
 
 
 def _parting_question(

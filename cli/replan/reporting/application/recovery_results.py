@@ -9,7 +9,7 @@ import msgspec
 from replan.applying.views.outcome import Outcome, PartitionResult
 from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
-from replan.planning.recovery.candidates import Candidate, best, parting
+from replan.planning.recovery.candidates import Candidate, Tail, best, parting
 from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import Method
 from replan.reporting.application.election_text import ElectionResult, election_result
@@ -62,6 +62,7 @@ def _rows(
             "leader": recovery.chosen,
             "clean": recovery.clean,
             "statedLoss": recovery.loss.records,
+            "lostFrom": _tails(recovery.loss.tails),
             "candidates": _candidates(recovery.candidates),
         }
         yield recovery.partition, _result(ended.get(recovery.partition)) | row
@@ -93,6 +94,11 @@ def _result(ended: PartitionResult | None) -> Row:
         "message": result_text(ended) if result is not ElectionResult.ELECTED else None,
         "measuredLoss": ended.lost,
     }
+
+
+def _tails(tails: Sequence[Tail]) -> object:
+    """Whose records the stated loss is made of; none is in two of them."""
+    return [{"broker": t.broker, "begin": t.begin, "end": t.end} for t in tails] or None
 
 
 def _candidates(found: Sequence[Candidate]) -> object:

@@ -6,7 +6,7 @@ from replan.model.names import TopicPartition
 from replan.model.replica_logs import ReplicaLog
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
-from replan.planning.recovery.candidates import Candidate, best, parting
+from replan.planning.recovery.candidates import Candidate, Tail, best, parting
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.reporting.quantities import brokers, duration, size
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
@@ -65,16 +65,20 @@ def loss_text(recovery: Recovery) -> str:
         return "Loses nothing: it was in sync with every acknowledged record."
     text = "Loses no record that is known"
     if found.records:
-        text = (
-            f"Loses at least {count(found.records, 'record')}: those of broker {found.than} "
-            f"from offset {found.offset:,} on"
-        )
+        text = f"Loses at least {count(found.records, 'record')}: {_tails_text(found.tails)}"
     if found.unknown:
         text += f"; what {listed(found.unknown)} had beyond that is not known"
     chosen = next((c.known for c in recovery.candidates if c.broker == recovery.chosen), None)
     if chosen is not None and not chosen.end:
         text += f". The log of {recovery.chosen} is empty: Kafka then deletes what a tiered topic has in remote storage"
     return text + "."
+
+
+def _tails_text(tails: Sequence[Tail]) -> str:
+    if len(tails) == 1:
+        return f"those of broker {tails[0].broker} from offset {tails[0].begin:,} on"
+    each = (f"{t.records:,} of broker {t.broker} from offset {t.begin:,} on" for t in tails)
+    return ", ".join(each)
 
 
 def candidate_lines(found: Sequence[Candidate], size_bytes: int = 0) -> list[str]:

@@ -1,13 +1,15 @@
 """Probing finds each log's end, last epoch and points of parting, whatever history the logs have."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.builders import TOPIC_ID
 
 from replan.applying.steps.probing import probe
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.partition import PartitionState
 from replan.model.replica_logs import (
     NO_EPOCH,
     EpochEnd,
@@ -15,7 +17,7 @@ from replan.model.replica_logs import (
     ProbeFailure,
     ReplicaLog,
 )
-from replan.planning.recovery.candidates import parting
+from replan.planning.recovery.candidates import candidates, loss, lost, parting
 from replan.simulator.cluster.replica_logs import EpochStart, Log, epoch_end
 
 NAME = TopicPartition("orders", 0)
@@ -54,7 +56,7 @@ Records = tuple[int, ...]
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[dict[BrokerId, Records], int]:
     """Logs as leaders and followers make them: a leader appends in a new epoch, a follower takes on its log."""
-    brokers = [BrokerId(b) for b in (1, 2, 3)]
+    brokers = [BrokerId(b) for b in (1, 2, 3, 4)]
     logs: dict[BrokerId, Records] = dict.fromkeys(brokers, ())
     epoch = 0
     for _ in range(draw(st.integers(0, 6))):
@@ -97,6 +99,62 @@ def test_what_is_found_is_what_the_logs_hold(history: tuple[dict[BrokerId, Recor
             assert isinstance(theirs, ReplicaLog)
             if other != broker:
                 assert parting(log, theirs) == _shared(of, records[other])
+
+
+@given(histories(), st.sampled_from((1, 2, 3, 4)).map(BrokerId), st.data())
+def test_a_loss_is_every_record_that_some_log_has_and_the_leaders_has_not_counted_once(
+    history: tuple[dict[BrokerId, Records], int], leader: BrokerId, data: st.DataObject
+) -> None:
+    """Whatever the logs share; also what was deleted by retention in some of them, where the others begin later."""
+    records, epoch = history
+    asked = Logs({b: log_of(of) for b, of in records.items()}, epoch)
+    starts = {b: data.draw(st.integers(0, len(of)), f"start of {b}") for b, of in records.items()}
+    found = {
+        b: replace(log, start=starts[b])
+        for b, log in probe(asked, {NAME: list(records)})[NAME].items()
+        if isinstance(log, ReplicaLog)
+    }
+
+    tails = lost(found, leader)
+
+    known = {
+        records[b][: offset + 1]
+        for b in records
+        for offset in range(max(starts[b], starts[leader]), len(records[b]))
+        if records[leader][: offset + 1] != records[b][: offset + 1]
+    }
+    named = [records[t.broker][: o + 1] for t in tails for o in range(t.begin, t.end)]
+    assert sorted(named) == sorted(known)
+
+
+@given(histories(), histories(), st.sampled_from((1, 2, 3, 4)).map(BrokerId))
+def test_what_an_earlier_snapshot_knew_of_a_dead_replica_is_part_of_the_loss(
+    before: tuple[dict[BrokerId, Records], int],
+    grown: tuple[dict[BrokerId, Records], int],
+    dead: BrokerId,
+) -> None:
+    """Each record once, although its log was asked at another time than the others, which have grown since."""
+    earlier, epoch = before
+    living = {b: of for b, of in earlier.items() if b != dead}
+    best = max(living.values(), key=lambda of: (of[-1:], len(of)))
+    now = {
+        b: of + tuple(epoch + 1 + e for e in grown[0][b]) if of == best else of
+        for b, of in living.items()
+    }
+    latest = epoch + 1 + grown[1]
+    told_of = probe(
+        Logs({b: log_of(of) for b, of in earlier.items()}, epoch), {NAME: list(earlier)}
+    )
+    tell = probe(Logs({b: log_of(of) for b, of in now.items()}, latest), {NAME: list(now)}, told_of)
+    state = PartitionState(NAME, TOPIC_ID, replicas(1, 2, 3, 4), replicas(), None)
+
+    found = candidates(state, tell[NAME], now.keys(), earlier.keys(), told_of[NAME])
+
+    logs = {**now, dead: earlier[dead]}
+    for leader in now:
+        gone = {of[: n + 1] for of in logs.values() for n in range(len(of))}
+        gone -= {logs[leader][: n + 1] for n in range(len(logs[leader]))}
+        assert loss(found, leader).records == len(gone)
 
 
 def test_rounds_grow_with_the_logarithm_of_the_epochs() -> None:
