@@ -37,6 +37,11 @@ class Shell:
         assert run(words) == wanted
         return self._capsys.readouterr()
 
+    def of(self, source: tuple[str, Path], *arguments: object) -> tuple[int, str, str]:
+        """Exit code, stdout and stderr of a command on a cluster or a snapshot."""
+        code = run([str(a) for a in (*arguments, *source)])
+        return code, *self._capsys.readouterr()
+
     def printed(self) -> str:
         """Stdout of what was run since."""
         return self._capsys.readouterr().out
@@ -163,6 +168,45 @@ def test_what_our_own_running_application_moves_is_no_drift_and_is_called_ours(
         shown, said = shell.run("plan", "-f", shell.placement, wanted=4)
     assert "Being moved by replan's own application" in shown
     assert "Held by another party" not in shown
+
+
+def test_a_snapshot_knows_what_the_open_application_moves_and_is_planned_from_like_the_cluster(
+    shell: Shell,
+) -> None:
+    """A drain that is planned from one would else take the longer list of a copy for the partition's own."""
+    left_open(shell)
+    taken = shell.cluster.with_name("taken.json")
+    shell.run("snapshot", "-o", taken)
+    own = json.loads(taken.read_text(encoding="utf-8"))["application"]
+    expanded = {(t["topic"], t["partition"]): len(t["replicas"]) for t in own["targets"]}
+    assert own["owner"] == "ann@ops-1"
+    assert len(expanded) == 3
+
+    drains = shell.cluster.with_name("drain.yaml")
+    drains.write_text(
+        "version: 1\nblacklists: {replicas: [{broker: 1}, {broker: 4}]}\n", encoding="utf-8"
+    )
+    live, kept = ("--simulated", shell.cluster), ("--snapshot", taken)
+    for file in (shell.placement, drains):
+        made = []
+        for source in (live, kept):
+            out = shell.cluster.with_name(f"{file.stem}{source[0]}.json")
+            shell.of(source, "plan", "-f", file, "-o", out)
+            made.append(loads(out.read_text(encoding="utf-8"), str(out)))
+        assert made[0] == made[1]
+        for move in made[1].moves:
+            name = (move.partition.topic, move.partition.partition)
+            assert len(move.target) == expanded.get(name, len(move.original))
+    for words in (["drift"], ["explain", "orders-0"]):
+        code, text, _ = shell.of(live, *words, "-f", shell.placement)
+        again, same, _ = shell.of(kept, *words, "-f", shell.placement)
+        assert (again, same.partition(", as of")[0]) == (code, text.partition(", as of")[0])
+
+    named = f"replan's application {own['id']} of ann@ops-1 was open (interrupted)"
+    _, _, said = shell.of(kept, "plan", "-f", shell.placement)
+    assert named in said
+    _, comment, _ = shell.of(kept, "plan", "-f", shell.placement, "--format", "markdown")
+    assert "was open (interrupted) when the snapshot was taken" in comment
 
 
 def test_without_its_journal_the_throttles_in_the_cluster_are_named_and_nobody_knows_whose(

@@ -272,15 +272,39 @@ SAFEGUARDS = (
         (f"{STORY}[a-request-without-an-answer-is-repeated-with-longer-and-longer-pauses]",),
     ),
     Safeguard(
-        "nothing is sent whose intent took too long to write",
+        "nothing is sent that rests on too old a look, however long the process stood still",
         "applying/run/application_run.py",
-        "        if appended - began > limit and decision.asks:\n",
-        "        if appended < began and decision.asks:\n",
+        "Sender(self._ports.writer, self._ports.clock, tick.now + limit)",
+        "Sender(self._ports.writer, self._ports.clock, appended + limit)",
         (
             f"{UNIT}/test_stories.py",
             STORIES,
             HOSTILE,
         ),
+    ),
+    Safeguard(
+        "a partition does not end while its own copy waits for a broker that is gone for good",
+        "applying/partitions/judge_copying.py",
+        "(_worse_with_it(sight, state) if copies else None) or endless",
+        "_worse_with_it(sight, state) if copies else None",
+        (f"{STORY}[a-copy-to-a-broker-that-is-gone-for-good-leaves-nothing-running]", HOSTILE),
+    ),
+    Safeguard(
+        "a list of replan's own that runs after its partition's end is taken up again",
+        "applying/tick/decide.py",
+        "    builder.take_up()\n",
+        "",
+        (
+            f"{STORY}[a-request-that-arrives-when-its-partition-is-done-is-taken-back]",
+            f"{STORY}[a-copy-that-goes-on-after-its-end-is-taken-back-once-its-broker-is-gone]",
+        ),
+    ),
+    Safeguard(
+        "a topic whose records are found by its number of partitions gets no more",
+        "planning/growth.py",
+        "        if has_fixed_count(topic)\n",
+        "        if has_fixed_count(topic) and count < 0\n",
+        ("tests/unit/planning/test_creates.py",),
     ),
     Safeguard(
         "what is not as planned any more ends a partition also while it copies",
@@ -458,8 +482,8 @@ SAFEGUARDS = (
     Safeguard(
         "the list of a cancelled recovery is asked for once no election may arrive",
         "applying/steps/judge_recovery.py",
-        "    if sight.unknown_since is not None:\n        return Hold(arrival_possible(sight, tick))\n    answer",
-        "    answer",
+        "    if sight.unknown_since is not None:\n        return Hold(arrival_possible(sight, tick))\n    refusal",
+        "    refusal",
         (f"{STORY}[an-unclean-election-that-arrives-after-the-cancel-is-named]",),
     ),
     Safeguard(

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,7 +23,6 @@ from replan.fleet.perform import DRIFT_STAGES, Stage, perform
 from replan.fleet.tasks.work import Task
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import MistakenManifest
-from replan.model.names import Replicas, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import explain
@@ -100,33 +99,29 @@ def test_every_command_says_the_same_of_one_placement(case: Case) -> None:
         placement = case.world.placement()
     except BadManifest:
         reject()
-    seen, heading = case.world.snapshot(), dict[TopicPartition, Replicas]()
-    if case.on_the_way:
-        seen, heading = interrupted(case.world, placement)
-    report = drift_report(placement, seen, heading, at_work=False)
-    made = plan_or_none(placement, seen, heading)
+    world = interrupted(case.world, placement) if case.on_the_way else case.world
+    seen = world.snapshot()
+    report = drift_report(placement, seen)
+    made = plan_or_none(placement, seen)
     note(render_drift(report))
     forms_agree(report)
     assert not case.mistaken or report.drift.mistakes
-    if not heading:
-        fleet_agrees(case.world, report)
+    fleet_agrees(world, report)
     if isinstance(made, MistakenManifest):
         assert made.mistakes == report.drift.mistakes
         return
     assert not report.drift.mistakes
     for name in managed(case.world, case.leaderless):
         assert any(str(d.partition) == name for d in report.drift.partitions), name
-    explanations_agree(placement, seen, heading, report, made)
+    explanations_agree(placement, seen, report, made)
     if made is not None:
         plan_agrees(made, report)
 
 
-def plan_or_none(
-    placement: Placement, seen: Snapshot, heading: dict[TopicPartition, Replicas]
-) -> Plan | MistakenManifest | None:
+def plan_or_none(placement: Placement, seen: Snapshot) -> Plan | MistakenManifest | None:
     """The plan, or the mistakes; None where a limit or the balance refuses all of it."""
     try:
-        return make_plan(placement, seen, heading=heading)
+        return make_plan(placement, seen)
     except MistakenManifest as found:
         return found
     except UnsafePlan as refused:
@@ -143,11 +138,9 @@ def managed(world: World, names: frozenset[str]) -> list[str]:
     return sorted(name for name in names if name.rpartition("-")[0] in topics)
 
 
-def interrupted(
-    world: World, placement: Placement
-) -> tuple[Snapshot, dict[TopicPartition, Replicas]]:
-    """The cluster in the middle of its plan's first copy, and where that goes."""
-    made = plan_or_none(placement, world.snapshot(), {})
+def interrupted(world: World, placement: Placement) -> World:
+    """The cluster in the middle of its plan's first copy, and where that goes, as a snapshot carries it."""
+    made = plan_or_none(placement, world.snapshot())
     moves = made.moves if isinstance(made, Plan) else ()
     created = {c.topic for c in made.creates} if isinstance(made, Plan) else set()
     move = next((m for m in moves if m.new and m.partition.topic not in created), None)
@@ -158,7 +151,14 @@ def interrupted(
     partition = topic["partitions"][move.partition.partition]
     partition["replicas"] = [*move.original, *move.new]
     partition["isr"] = [b for b in partition["isr"] if b in move.original]
-    return replace(World(cluster, world.file)).snapshot(), {move.partition: replicas(*move.target)}
+    where = {"topic": move.partition.topic, "partition": move.partition.partition}
+    cluster["application"] = {
+        "id": "plan-1",
+        "owner": "ann@ops-1",
+        "atWork": False,
+        "targets": [{**where, "replicas": list(move.target)}],
+    }
+    return World(cluster, world.file)
 
 
 def forms_agree(report: DriftReport) -> None:
@@ -215,15 +215,14 @@ def fleet_agrees(world: World, report: DriftReport) -> None:
 def explanations_agree(
     placement: Placement,
     seen: Snapshot,
-    heading: dict[TopicPartition, Replicas],
     report: DriftReport,
     made: Plan | None,
 ) -> None:
     """`explain` of a partition shows what the others say of it."""
     differ = [c for c in report.classified if c.drift_class is not DriftClass.IN_FLIGHT]
     names = [state.partition for state in seen.states(range(seen.partitions.num_rows))][:4]
-    for name in {*names, *heading}:
-        found = explain(placement, seen, name, heading, at_work=False)
+    for name in {*names, *seen.heading}:
+        found = explain(placement, seen, name)
         kinds = [c.kind for c in differ if (c.topic, c.partition) == name]
         assert list(found.kinds) == kinds
         if made is not None:

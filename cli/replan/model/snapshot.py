@@ -77,6 +77,18 @@ class RememberedOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnApplication:
+    """The application of replan's that was open, and what it had not finished: that is nobody else's."""
+
+    id: str
+    owner: str
+    at_work: bool
+    """Whether a process performed it."""
+    targets: Mapping[TopicPartition, Replicas]
+    """Where it moves partitions to."""
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """One cluster at one moment."""
 
@@ -97,6 +109,14 @@ class Snapshot:
     """Replicas that are offline on live brokers: their log directory has failed (OfflineReplicas of the metadata)."""
     logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
     """What replicas said of their own logs, of the partitions that were probed."""
+    application: OwnApplication | None = None
+    """As its journal has it."""
+
+    @property
+    def heading(self) -> Mapping[TopicPartition, Replicas]:
+        """Where the open application moves partitions to: they are compared and planned as they will be."""
+        return {} if self.application is None else self.application.targets
+
     hidden: tuple[str, ...] = ()
     """Topics that are there and that whoever observed may not describe: nothing of them is in the tables."""
 

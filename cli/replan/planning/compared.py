@@ -13,7 +13,7 @@ from replan.model.declared.where import Mistake, MistakenManifest
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import Unacknowledged, without_acknowledged
-from replan.planning.comparison.alignment import NOWHERE, Alignment, Heading
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.blacklist import without_ended
 from replan.planning.comparison.cluster_check import check_cluster, mistakes_of
 from replan.planning.comparison.diff import compare
@@ -51,15 +51,12 @@ class Comparison:
 
 
 @garbage_collection_paused()  # it makes values by the hundred thousand, and no cycles
-def compared(placement: Placement, snapshot: Snapshot, heading: Heading = NOWHERE) -> Comparison:
-    """Compare; `heading`: where the open application moves partitions to.
-
-    Raises WrongCluster where the placement names another cluster.
-    """
+def compared(placement: Placement, snapshot: Snapshot) -> Comparison:
+    """Compare; raises WrongCluster where the placement names another cluster."""
     check_cluster(placement, snapshot)
     in_force = without_ended(placement, snapshot)
-    growth = grown(in_force, snapshot, heading)
-    aligned = Alignment.of(in_force, growth.snapshot, heading)
+    growth = grown(in_force, snapshot)
+    aligned = Alignment.of(in_force, growth.snapshot)
     asked = wanted(aligned)
     left = without_acknowledged(
         compare(asked.table, growth.snapshot.partitions, asked.rows),

@@ -22,7 +22,6 @@ from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
 from replan.planning.comparison.acknowledged import acknowledgements_of
-from replan.planning.comparison.alignment import NOWHERE, Heading
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.leader_order import leader_rules
@@ -99,21 +98,18 @@ def explain(
     placement: Placement,
     snapshot: Snapshot,
     name: TopicPartition,
-    heading: Heading = NOWHERE,
-    *,
-    at_work: bool = True,
 ) -> Explanation:
     """Explain one partition; raises BadUsage where it neither exists nor is declared.
 
-    `heading` and `at_work` are those of `find_drift`. Raises BadManifest where the placement contradicts the cluster.
+    Raises BadManifest where the placement contradicts the cluster.
     """
     seen, declared = snapshot.partition(name), _declared(placement, name)
     if seen is None and not isinstance(declared, DeclaredList):
         raise BadUsage(
             f"{name}: the cluster has no such partition and no list declares it; write TOPIC-PARTITION, e.g. orders-7"
         )
-    comparison = compared(placement, snapshot, heading).required()
-    drift = drift_of(comparison, at_work=at_work)
+    comparison = compared(placement, snapshot).required()
+    drift = drift_of(comparison)
     found = next((d for d in drift.partitions if d.partition == name), None)
     classes = classify(drift, placement, snapshot)
     differs = [c for c in classes if (c.topic, c.partition) == name]

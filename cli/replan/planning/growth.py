@@ -75,10 +75,8 @@ class _Lack:
         return found
 
 
-def grown(
-    placement: Placement, snapshot: Snapshot, heading: Mapping[TopicPartition, Replicas]
-) -> Growth:
-    """Find what topics lack, and where it is to lie; `heading` as `Alignment.of` takes it."""
+def grown(placement: Placement, snapshot: Snapshot) -> Growth:
+    """Find what topics lack, and where it is to lie."""
     found = [
         _fixed(topic, name, count, placement, snapshot)
         if has_fixed_count(topic)
@@ -96,7 +94,7 @@ def grown(
     lacking = [k for k in lacking if k.topic in lists]
     lists = {k.topic: _fitted(lists[k.topic], k, placement, snapshot) for k in lacking}
     lists |= _led_evenly(placement, snapshot, [k for k in lacking if k.rule], lists)
-    lists = _overlaid(placement, snapshot, lacking, lists, heading)
+    lists = _overlaid(placement, snapshot, lacking, lists)
     creates = tuple(Create(k.topic, k.topic_id, k.present, lists[k.topic]) for k in lacking)
     return Growth(_with(snapshot, lacking, lists), creates, tuple(refusals))
 
@@ -266,10 +264,9 @@ def _overlaid(
     snapshot: Snapshot,
     lacking: Sequence[_Lack],
     lists: Mapping[str, tuple[Replicas, ...]],
-    heading: Mapping[TopicPartition, Replicas],
 ) -> dict[str, tuple[Replicas, ...]]:
     """The same under drains, preferred leaders and the leader blacklist: as planning would move them at once."""
-    aligned = Alignment.of(placement, _with(snapshot, lacking, lists), heading)
+    aligned = Alignment.of(placement, _with(snapshot, lacking, lists))
     asked = wanted(aligned)
     matrix = to_matrix(asked.table.column("replicas"))
     known = {int(at): number for number, at in enumerate(asked.rows.tolist())}

@@ -31,7 +31,7 @@ from replan.reporting.drift.drift_text import render_drift
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_text import render_plan
 from replan.reporting.plans.recovery_text import render_recoveries
-from replan.scenarios.session import Session, own_application
+from replan.scenarios.session import Session
 
 VERSION = "version: 1"
 
@@ -61,16 +61,14 @@ def _source(where: str, body: Sequence[str]) -> Source:
 def plan(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`plan`: make a plan, and keep it for `apply`."""
     tokens.end()
-    return render_plan(planned(session), PlanContext(own=own_application(session)))
+    return render_plan(planned(session), PlanContext(own=session.observe().application))
 
 
 def planned(session: Session) -> Plan:
     """Make a plan of what is declared, and keep it."""
-    own = own_application(session)
-    heading = {} if own is None else own.targets
     placement, seen = _placement(session), session.observe()
     seen = with_logs(session.plane, seen, declared_wishes(placement, seen))
-    made = make_plan(placement, seen, heading=heading)
+    made = make_plan(placement, seen)
     session.keep(made)
     return made
 
@@ -96,16 +94,7 @@ def rollback(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str
 def drift(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`drift`: what differs from what is declared."""
     tokens.end()
-    own = own_application(session)
-    heading = {} if own is None else own.targets
-    at_work = own is not None and own.process is not None
-    found = drift_report(
-        _placement(session),
-        session.observe(),
-        heading,
-        at_work=at_work,
-        application_open=own is not None,
-    )
+    found = drift_report(_placement(session), session.observe())
     return render_drift(found)
 
 

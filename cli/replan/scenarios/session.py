@@ -84,7 +84,7 @@ class Session:
 
     def observe(self) -> Snapshot:
         """The cluster as the commands see it, with what the journal says of it."""
-        return as_planned_from(self.plane.observe(), self.ledger())
+        return as_planned_from(self.plane.observe(), self.ledger(), own_application(self))
 
     def keep(self, plan: Plan) -> None:
         """Save a plan; its digest is shown as `plan-1`, `plan-2` and so on from now on."""

@@ -35,6 +35,7 @@ HEADER_KEYS = (
     "silent",
     "offline",
     "logs",
+    "application",
     "rows",
 )
 DAMAGE = (pa.ArrowException, ValueError, TypeError, KeyError, OverflowError)

@@ -16,7 +16,7 @@ from replan.model.broker import Broker, LogDir
 from replan.model.configs import Configs
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.replica_logs import LogsFound
-from replan.model.snapshot import Features, RememberedOrder, Snapshot
+from replan.model.snapshot import Features, OwnApplication, RememberedOrder, Snapshot
 
 KIND = "replan.snapshot"
 FORMAT_VERSION = 1
@@ -57,6 +57,7 @@ def head_of(snapshot: Snapshot) -> dict[str, object]:
         **({"hidden": list(snapshot.hidden)} if snapshot.hidden else {}),
         **({"offline": _write_offline(snapshot)} if snapshot.offline else {}),
         **({"logs": _write_logs(snapshot)} if snapshot.logs else {}),
+        **({"application": _write_application(snapshot)} if snapshot.application else {}),
     }
 
 
@@ -78,6 +79,7 @@ def snapshot_of(root: Node, tables: Tables) -> Snapshot:
         remembered=tables.remembered,
         offline=_read_offline(root),
         logs=_read_logs(root),
+        application=_read_application(root),
     )
 
 
@@ -111,6 +113,22 @@ def _read_logs(root: Node) -> dict[TopicPartition, LogsFound]:
     from replan.snapshots.json_logs import read_logs
 
     return read_logs(node)
+
+
+def _write_application(snapshot: Snapshot) -> object:
+    """The application that was open; few snapshots have any, so its form is read only for them."""
+    from replan.snapshots.json_application import write_application
+
+    return snapshot.application and write_application(snapshot.application)
+
+
+def _read_application(root: Node) -> OwnApplication | None:
+    node = root.get("application")
+    if node is None:
+        return None
+    from replan.snapshots.json_application import read_application
+
+    return read_application(node)
 
 
 def identity_of(root: Node) -> Identity:

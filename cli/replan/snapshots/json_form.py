@@ -30,6 +30,7 @@ HEAD_KEYS = (
     "remembered",
     "offline",
     "logs",
+    "application",
     "simulation",
 )
 REMEMBERED_KEYS = ("topic", "partition", "topicId", "order", "left", "recovered")

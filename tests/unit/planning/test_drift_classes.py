@@ -14,7 +14,7 @@ from replan.model.declared.placement import Placement, StandingThrottles, Thrott
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
-from replan.model.snapshot import TOPICS_SCHEMA, Snapshot
+from replan.model.snapshot import TOPICS_SCHEMA, OwnApplication, Snapshot
 from replan.planning.findings.drift import find_drift
 from replan.planning.findings.drift_classes import CLASS_OF, Classified, DriftClass, Rule, classify
 from replan.planning.findings.drift_report import drift_report
@@ -135,7 +135,8 @@ def test_a_throttle_that_nothing_needs_is_stale() -> None:
 def test_a_throttle_that_something_needs_is_not(
     seen: Snapshot, more: dict[str, Any], open_: bool
 ) -> None:
-    found = classes(placement({"orders": {}}, **more), seen, application_open=open_)
+    own = OwnApplication("plan-1", "ann@ops-1", at_work=True, targets={}) if open_ else None
+    found = classes(placement({"orders": {}}, **more), replace(seen, application=own))
     assert [c for c in found if c.drift_class is DriftClass.STALE_THROTTLE] == []
 
 

@@ -25,7 +25,7 @@ from replan.model.declared.rules import (
 )
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
-from replan.model.snapshot import RememberedOrder, Snapshot
+from replan.model.snapshot import OwnApplication, RememberedOrder, Snapshot
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
@@ -370,11 +370,12 @@ def test_what_an_open_application_moves_is_on_its_way_however_it_was_declared(
     plan = made_of(asked, seen)
     copied = {m.partition for m in plan.moves if m.new and m.leaving}
     heading = {m.partition: m.target for m in plan.moves}
-    middle = in_the_middle(plan, seen, running=running)
-    found = find_drift(asked, middle, heading)
+    own = OwnApplication("plan-1", "ann@ops-1", at_work=True, targets=heading)
+    middle = replace(in_the_middle(plan, seen, running=running), application=own)
+    found = find_drift(asked, middle)
     assert copied.isdisjoint(d.partition for d in found.partitions)
     assert copied <= set(found.converging)
-    again = make_plan(asked, middle, heading=heading)
+    again = make_plan(asked, middle)
     held = {r.partition for r in again.refusals if r.rule is RefusalRule.RUNNING}
     goes_on = {m.partition: m.target for m in again.moves if m.partition in copied}
     assert (held if running else set(goes_on)) >= copied

@@ -1,4 +1,5 @@
-"""A snapshot with what the journal says of it: what it adds (remembered orders), and what is only there for a while.
+"""A snapshot with what the journal says of it: what it adds (remembered orders, the open application and where that
+moves partitions to), and what is only there for a while.
 
 Throttles that moves have set are neither drift nor anything that a plan is to change: planning sees what was there
 before them, which is what they are restored to.
@@ -9,6 +10,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.views.standing import OpenApplication
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
@@ -19,20 +21,32 @@ from replan.model.configs import (
     own_value,
 )
 from replan.model.names import BrokerId
-from replan.model.snapshot import Snapshot
+from replan.model.snapshot import OwnApplication, Snapshot
 
 
-def as_planned_from(seen: Snapshot, ledger: Ledger) -> Snapshot:
-    """The snapshot as it is planned from."""
+def as_planned_from(
+    seen: Snapshot, ledger: Ledger, application: OpenApplication | None = None
+) -> Snapshot:
+    """The snapshot as it is planned from; `application`: the open one of that journal."""
     remembered = {**seen.remembered, **ledger.remembered()}
     return replace(
         seen,
         remembered=remembered,
+        application=None if application is None else _own(application),
         topics=_without_entries(seen.topics, ledger),
         broker_configs={
             broker: _without_rates(broker, configs, ledger)
             for broker, configs in seen.broker_configs.items()
         },
+    )
+
+
+def _own(application: OpenApplication) -> OwnApplication:
+    return OwnApplication(
+        application.id,
+        application.owner,
+        at_work=application.process is not None,
+        targets=application.targets,
     )
 
 

@@ -27,7 +27,7 @@ from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Facts, Plan
 from replan.planning.safety.plan_laws import require_lawful
 from replan.reporting.markdown import LIMIT
-from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
+from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext, own_text
 from replan.reporting.quantities import duration
 from replan.wording import count
 
@@ -94,7 +94,7 @@ def context_of(
         rehearsed=rehearsed,
         timeline=timeline,
         network=network,
-        own=seen.application,
+        own=seen.snapshot.application,
         prices=placement.prices,
     )
 
@@ -141,6 +141,8 @@ def note_age(cluster: Target, seen: Snapshot) -> None:
     if cluster.snapshot is not None:
         age = duration(age_seconds(seen))
         note(f"planned from a snapshot of {seen.observed_at}, {age} old")
+        if seen.application is not None:
+            note(f"note: {own_text(seen.application)}")
 
 
 def check_reviewed(made: Plan, digest: str | None, manifest: Sequence[Path]) -> None:

@@ -72,15 +72,11 @@ def drift(
 
     limit = limit_of(max_size, form)
     seen = observed(cluster)
-    own = seen.application
     placement = load_placement(placement_files(files, cluster))
     check_shown(placement, seen.snapshot)
     found = drift_report(
         placement,
         seen.snapshot,
-        {} if own is None else own.targets,
-        at_work=own is not None and own.process is not None,
-        application_open=own is not None,
         journal_unread=seen.journal_unread,
     )
     if since is not None:

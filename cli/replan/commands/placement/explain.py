@@ -46,14 +46,7 @@ def explain(
     except ValueError as problem:
         raise BadUsage(f"{problem}; write e.g. orders-7") from problem
     placement, seen = load_placement(placement_files(files, cluster)), observed(cluster)
-    own = seen.application
     with planning(placement, seen.snapshot):
-        found = explain_partition(
-            placement,
-            seen.snapshot,
-            name,
-            {} if own is None else own.targets,
-            at_work=own is not None and own.process is not None,
-        )
+        found = explain_partition(placement, seen.snapshot, name)
     result(render_explanation(found) if form == "text" else render_explanation_json(found))
     return Exit.CHANGES if found.kinds and not exit_zero else Exit.OK

@@ -114,12 +114,9 @@ def plan(
         written = rates_of(rates, measure, save_rates, cluster)
         seen = observed(cluster, placement, lenient=True)
         check_age(cluster, seen.snapshot, max_snapshot_age)
-        heading = {} if seen.application is None else seen.application.targets
         make = plan_with_journal if cluster.journal_is_topic else make_plan
         with planning(placement, seen.snapshot):
-            made = make(
-                placement, seen.snapshot, allowed, only=only or (), heading=heading, rates=written
-            )
+            made = make(placement, seen.snapshot, allowed, only=only or (), rates=written)
         if annotations:
             from replan.reporting.plans.findings import plan_findings
 

@@ -6,7 +6,6 @@ in it. Not here: what a partition should look like (`overlays`), and what differ
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +15,6 @@ from replan.model.columns import Ints
 from replan.model.declared.placement import Placement
 from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
-
-Heading = Mapping[TopicPartition, Replicas]
-"""Where replan's own open application moves partitions to."""
-
-NOWHERE: Heading = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +62,11 @@ class Alignment:
     """The observed row of each explicit list, -1 where the cluster has none."""
     leader_rows: Ints
     """The observed row of each partition with a preferred leader, in the placement's order; -1 where there is none."""
-    heading: Heading
+    heading: Mapping[TopicPartition, Replicas]
+    """As the snapshot says."""
 
     @classmethod
-    def of(
-        cls, placement: Placement, snapshot: Snapshot, heading: Heading = NOWHERE
-    ) -> "Alignment":
+    def of(cls, placement: Placement, snapshot: Snapshot) -> "Alignment":
         """Join the two."""
         observed = PartitionIndex.of(snapshot.partitions)
         return cls(
@@ -82,7 +75,7 @@ class Alignment:
             observed,
             observed.rows(placement.explicit),
             observed.rows(named_partitions(placement.preferred_leaders)),
-            heading,
+            snapshot.heading,
         )
 
 

@@ -15,7 +15,7 @@ from replan.model.declared.where import Mistake
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison, compared
-from replan.planning.comparison.alignment import NOWHERE, Heading, named_partitions, rows_of
+from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.overlays import managed
 from replan.planning.comparison.partition_counts import PartitionCount, partition_counts
@@ -84,24 +84,18 @@ class Drift:
         )
 
 
-def find_drift(
-    placement: Placement,
-    snapshot: Snapshot,
-    heading: Heading = NOWHERE,
-    *,
-    at_work: bool = True,
-) -> Drift:
+def find_drift(placement: Placement, snapshot: Snapshot) -> Drift:
     """Compare; raises WrongCluster where the placement names another cluster.
 
-    `heading`: where the open application moves partitions to. While it is `at_work`, what goes to the declared list
-    converges.
+    While the open application is at work, what goes to the declared list converges.
     """
-    return drift_of(compared(placement, snapshot, heading), at_work=at_work)
+    return drift_of(compared(placement, snapshot))
 
 
-def drift_of(found: Comparison, *, at_work: bool = True) -> Drift:
+def drift_of(found: Comparison) -> Drift:
     """The same of a comparison."""
     placement, snapshot, heading = found.aligned.placement, found.observed, found.aligned.heading
+    at_work = snapshot.application is not None and snapshot.application.at_work
     lacking = {name for create in found.growth.creates for name in create.partitions}
     differing = [*_different(found, lacking), *_to_be_created(found)]
     lost = _leaderless(found)

@@ -139,12 +139,10 @@ class Classified:
         return CLASS_OF[self.rule]
 
 
-def classify(
-    drift: Drift, placement: Placement, snapshot: Snapshot, *, application_open: bool = False
-) -> tuple[Classified, ...]:
+def classify(drift: Drift, placement: Placement, snapshot: Snapshot) -> tuple[Classified, ...]:
     """All that drifted, what is on the way included, by topic and partition; what is no partition's comes last.
 
-    `application_open`: replan's own application is open there, so that throttles may be its own.
+    While an application of replan's is open, throttles may be its own.
     """
     found = [*_partitions(drift, snapshot), *_counts(drift, snapshot)]
     found += [
@@ -155,7 +153,7 @@ def classify(
     ]
     found.sort(key=_by_name)
     found += [_standing(setting) for setting in drift.standing]
-    if not application_open:
+    if snapshot.application is None:
         found += _throttles(placement, snapshot)
     found += _review_due(placement, snapshot)
     found += [

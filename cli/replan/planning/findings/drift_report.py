@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import NOWHERE, Heading
 from replan.planning.findings.drift import Drift, find_drift
 from replan.planning.findings.drift_classes import (
     PERHAPS_OWN,
@@ -102,19 +101,16 @@ class DriftReport:
 def drift_report(
     placement: Placement,
     snapshot: Snapshot,
-    heading: Heading = NOWHERE,
     *,
-    at_work: bool = True,
-    application_open: bool = False,
     journal_unread: bool = False,
 ) -> DriftReport:
-    """Compare and classify; the arguments are those of `find_drift` and `classify`. Raises WrongCluster.
+    """Compare and classify. Raises WrongCluster.
 
     `journal_unread`: nobody knows whether an application of replan's is open, nor what it moves.
     """
-    found = find_drift(placement, snapshot, heading, at_work=at_work)
-    classified = classify(found, placement, snapshot, application_open=application_open)
-    own = {(name.topic, name.partition) for name in heading}
+    found = find_drift(placement, snapshot)
+    classified = classify(found, placement, snapshot)
+    own = {(name.topic, name.partition) for name in snapshot.heading}
     counts = snapshot.partition_counts()
     managed = placement.entries_of(counts)
     return DriftReport(

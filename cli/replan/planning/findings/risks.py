@@ -4,7 +4,7 @@ Each risk is derived from the plan alone. What is refused is in `Plan.refusals`,
 `Plan.warnings`. The sentences are in `reporting.sentences.risk_text`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -23,6 +23,7 @@ class RiskKind(StrEnum):
     BELOW_MIN_ISR = "below-min-isr"
     """The target is shorter than min.insync.replicas, as `belowMinIsr: true` accepts."""
     FEWER_REPLICAS = "fewer-replicas"
+    MORE_REPLICAS = "more-replicas"
     ALL_REPLACED = "all-replaced"
     """No replica of the original list stays."""
     NEW_PARTITIONS = "new-partitions"
@@ -52,12 +53,13 @@ def _names(plan: Plan, kind: RiskKind) -> Iterator[str]:
     match kind:
         case RiskKind.RECORDS_LOST:
             yield from (str(r.partition) for r in plan.unclean)
-        case RiskKind.BELOW_MIN_ISR:
-            yield from _partitions([m for m in plan.moves if _below(m)])
-        case RiskKind.FEWER_REPLICAS:
-            yield from _partitions([m for m in plan.moves if len(m.target) < len(m.original)])
-        case RiskKind.ALL_REPLACED:
-            yield from _partitions([m for m in plan.moves if not m.kept])
+        case (
+            RiskKind.BELOW_MIN_ISR
+            | RiskKind.FEWER_REPLICAS
+            | RiskKind.MORE_REPLICAS
+            | RiskKind.ALL_REPLACED
+        ):
+            yield from _partitions([m for m in plan.moves if OF_MOVES[kind](m)])
         case RiskKind.NEW_PARTITIONS:
             yield from sorted(create.topic for create in plan.creates)
         case RiskKind.BLACKLIST_LIFTED:
@@ -82,6 +84,15 @@ def _lifted(plan: Plan) -> Iterator[str]:
 def _below(move: Move) -> bool:
     shrinks = len(move.target) < len(move.original)
     return move.below_min_isr and shrinks and len(move.target) < move.min_insync_replicas
+
+
+OF_MOVES: Mapping[RiskKind, Callable[[Move], bool]] = {
+    RiskKind.BELOW_MIN_ISR: _below,
+    RiskKind.FEWER_REPLICAS: lambda move: len(move.target) < len(move.original),
+    RiskKind.MORE_REPLICAS: lambda move: len(move.target) > len(move.original),
+    RiskKind.ALL_REPLACED: lambda move: not move.kept,
+}
+"""Which moves each is about."""
 
 
 def _partitions(moves: Sequence[Move]) -> Iterator[str]:

@@ -26,7 +26,6 @@ from replan.model.snapshot import (
     partitions_table,
     topic_codes,
 )
-from replan.planning.comparison.alignment import NOWHERE, Heading
 from replan.planning.making.planner import NOTHING_ALLOWED, make_plan
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, WarningKind
 
@@ -41,20 +40,18 @@ def plan_with_journal(
     allowed: Mapping[Measure, int] = NOTHING_ALLOWED,
     *,
     only: Sequence[str] = (),
-    heading: Heading = NOWHERE,
     rates: Rates | None = None,
 ) -> Plan:
     """As `make_plan`, for a cluster whose journal is a topic; where that is to be made, the plan says where."""
     live = [b for b in snapshot.brokers if b.live]
     if snapshot.topic_row(JOURNAL_TOPIC) is not None or not live:
-        return make_plan(placement, snapshot, allowed, only=only, heading=heading, rates=rates)
+        return make_plan(placement, snapshot, allowed, only=only, rates=rates)
     first = _apart(live)
     made = make_plan(
         placement,
         with_journal(snapshot, first),
         allowed,
         only=[*only, JOURNAL_TOPIC] if only else (),
-        heading=heading,
         rates=rates,
     )
     wanted = next((m.target for m in made.moves if m.partition == JOURNAL), first)

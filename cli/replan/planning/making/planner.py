@@ -22,7 +22,6 @@ from replan.model.partition import PartitionState
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison, compared
-from replan.planning.comparison.alignment import NOWHERE, Heading
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
@@ -61,15 +60,14 @@ def make_plan(
     allowed: Mapping[Measure, int] = NOTHING_ALLOWED,
     *,
     only: Sequence[str] = (),
-    heading: Heading = NOWHERE,
     rates: Rates | None = None,
 ) -> Plan:
     """Plan what brings the cluster from the snapshot to the placement.
 
-    `heading`: where the open application moves partitions to. The others are those of `plan_of`, which says what it
-    raises; raises WrongCluster where the placement names another cluster.
+    The arguments are those of `plan_of`, which says what it raises; also WrongCluster, where the placement names
+    another cluster.
     """
-    found = compared(placement, snapshot, heading)
+    found = compared(placement, snapshot)
     return plan_of(found, allowed, only=only, rates=rates)
 
 

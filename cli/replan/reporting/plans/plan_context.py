@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from replan.model.declared.policy import Prices
-from replan.model.snapshot import Snapshot
+from replan.model.snapshot import OwnApplication, Snapshot
 from replan.planning.plans.plan import Plan
 from replan.reporting.sentences.price_text import price_lines
-
-if TYPE_CHECKING:
-    from replan.applying.views.standing import OpenApplication
+from replan.wording import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +23,14 @@ class PlanContext:
     """The picture of that rehearsal, as SVG."""
     network: float | None = None
     """Bytes per second and direction that were assumed where a side of a broker has no throttle; None: nothing was."""
-    own: "OpenApplication | None" = None
+    own: OwnApplication | None = None
     """replan's own open application, so that it is not called another party."""
     prices: Prices | None = None
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What to know of where it was planned from, in sentences."""
+        return () if self.own is None or self.age_seconds is None else (own_text(self.own),)
 
     def findings(self, plan: Plan) -> Sequence[str]:
         """What the rehearsal found, and what copies and storage cost."""
@@ -36,3 +38,12 @@ class PlanContext:
 
 
 NOTHING_BESIDE = PlanContext()
+
+
+def own_text(own: OwnApplication) -> str:
+    """What a snapshot says of the application that was open when it was taken."""
+    state = "at work" if own.at_work else "interrupted"
+    return (
+        f"replan's application {own.id} of {own.owner} was open ({state}) when the snapshot was taken: "
+        f"{count(len(own.targets), 'partition')} that it moves count as what it makes of them"
+    )

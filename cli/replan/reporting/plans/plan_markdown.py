@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from html import escape as escape_html
 from itertools import islice
 
-from replan.applying.views.standing import OpenApplication
+from replan.model.snapshot import OwnApplication
 from replan.planning.findings.broker_shares import BrokerShare, broker_shares
 from replan.planning.findings.risks import risks
 from replan.planning.plans.conflicts import Conflict
@@ -62,7 +62,8 @@ def render_plan_markdown(
     after = _identity(plan, context)
     room = limit - sum(map(weight, [*parts, after]))
     share = max(0, room) // SHARE
-    warnings = [f"- {escape(warning_text(w))}" for w in plan.warnings]
+    warnings = [f"- {escape(note)}" for note in context.notes]
+    warnings += [f"- {escape(warning_text(w))}" for w in plan.warnings]
     refusals = [_refusal(r, context.own) for r in plan.refusals]
     dangers = [f"- **{escape(risk_text(risk))}**" for risk in risks(plan)]
     urgent = [
@@ -94,7 +95,7 @@ def _listed(title: str, lines: Sequence[str], room: int, noun: str) -> list[str]
     return [f"\n### {title}\n\n", fitted(iter(lines), len(lines), room - 200, noun)]
 
 
-def _refusal(refused: Refusal, own: OpenApplication | None) -> str:
+def _refusal(refused: Refusal, own: OwnApplication | None) -> str:
     held = " (held by another party)" if refused.held else ""
     ours = refused.held and own is not None and refused.partition in own.targets
     if own is not None and ours:

@@ -19,6 +19,7 @@ RISKS: Mapping[RiskKind, tuple[str, str]] = {
         "Fewer copies of the data afterwards; getting one back means to copy it again",
         "partition",
     ),
+    RiskKind.MORE_REPLICAS: ("More replicas than now: the replication factor grows", "partition"),
     RiskKind.ALL_REPLACED: ("No replica stays where it is", "partition"),
     RiskKind.NEW_PARTITIONS: (
         "New partitions cannot be taken away again, and keys map to other partitions from then on",
