@@ -14,6 +14,7 @@ from replan.planning.placing.choose import choose
 from replan.planning.placing.problem import (
     NO_LIMIT,
     BrokerTable,
+    Elsewhere,
     Lie,
     PartitionTable,
     PlacementProblem,
@@ -50,8 +51,10 @@ def problem(partitions: int, *, drains: bool) -> PlacementProblem:
             current=lists,
             leader=lists[:, 0].astype(np.int64),
             bytes=step[:, 0] * 7919 % 1_000_000_007,
+            topic=step[:, 0] // 50,
         ),
         (Rule(Lie.RACK, ~gone),),
+        Elsewhere(lists[:0], step[:0, 0]),
         drained=frozenset({DRAINED} if drains else ()),
     )
 

@@ -34,7 +34,13 @@ from replan.planning.comparison.chosen import LIES, among, broker_table
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import wanted
 from replan.planning.comparison.partition_counts import counted
-from replan.planning.placing.problem import Impossible, PartitionTable, PlacementProblem, Rule
+from replan.planning.placing.problem import (
+    Elsewhere,
+    Impossible,
+    PartitionTable,
+    PlacementProblem,
+    Rule,
+)
 from replan.planning.plans.creates import Create
 from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 from replan.planning.safety.placing_refusals import refusal_of
@@ -192,8 +198,10 @@ def _chosen(
                 current=nothing,
                 leader=np.full(len(new), -1, dtype=np.int64),
                 bytes=np.zeros(len(new), dtype=np.int64),
+                topic=np.array([snapshot.topic_row(lacking[n].topic) for n in new], dtype=np.int64),
             ),
             rules,
+            Elsewhere(held, topic_codes(snapshot.partitions).astype(np.int64)),
             drained,
         )
     )
@@ -231,7 +239,7 @@ def _led_evenly(
     lacking: Sequence[_Lack],
     lists: Mapping[str, tuple[Replicas, ...]],
 ) -> dict[str, tuple[Replicas, ...]]:
-    """The same with who leads least of the topic first, since a rule leaves the order free.
+    """The same with who leads least of the topic first, and of all topics, since a rule leaves the order free.
 
     Where `preferredLeaders` balances topics together, of all of them: so the new ones do not make others change.
     """
@@ -239,6 +247,7 @@ def _led_evenly(
     rules = leader_rules(placement, snapshot.topics.column("name").to_pylist())
     balanced = {topic: rule.pattern for topic, rule in rules.items() if rule.balanced}
     led: dict[str, Counter[int]] = {}
+    every = Counter(matrix[:, 0].tolist())
     found: dict[str, tuple[Replicas, ...]] = {}
     for lack in lacking:
         group = balanced.get(lack.topic)
@@ -252,8 +261,9 @@ def _led_evenly(
         last = {e.broker for e in placement.leader_entries if blacklist_reaches(e, lack.topic)}
         ordered = []
         for listed in lists[lack.topic]:
-            head = min(listed, key=lambda b: (b in last, counts[b]))
+            head = min(listed, key=lambda b: (b in last, counts[b], every[b]))
             counts[head] += 1
+            every[head] += 1
             ordered.append((head, *(b for b in listed if b != head)))
         found[lack.topic] = tuple(ordered)
     return found

@@ -28,6 +28,7 @@ from replan.planning.placing.problem import (
     NO_RACK,
     BrokerTable,
     Choice,
+    Elsewhere,
     Flags,
     Imbalance,
     Impossible,
@@ -162,8 +163,10 @@ class _Question:
                 current=held[self.rows],
                 leader=_leading(placement, snapshot, held)[self.rows],
                 bytes=sizes,
+                topic=codes[self.rows].astype(np.int64),
             ),
             rules,
+            Elsewhere(base[rest], codes[rest].astype(np.int64)),
             drained,
             Tolerance() if unjudged.any() else _tolerance(placement),
         )

@@ -29,8 +29,9 @@ class ReplicaExchanges:
         count = steps.brokers
         self._stamp = np.zeros(len(steps.lists), dtype=np.int64)
         self._changed = steps.changed()
-        self._heaps: dict[tuple[int, int], list[Entry]] = defaultdict(list)
+        self._heaps: list[dict[int, list[Entry]]] = [defaultdict(list) for _ in range(count)]
         self._givers = [self._sorted_by_size(broker) for broker in range(count)]
+        self._sizes = [np.append(steps.size[rows], FAR) for rows in self._givers]
         self._mark = np.zeros((count, count), dtype=np.int64)
         self._enter(np.flatnonzero(self._changed))
         self.costs = Costs(np.full((count, count), FAR), np.zeros((count, count), dtype=np.int64))
@@ -104,19 +105,24 @@ class ReplicaExchanges:
                     self._stamp[given[which]].tolist(),
                     strict=True,
                 )
+                heaps = self._heaps[broker]
                 for target, entry in zip(targets.tolist(), entries, strict=True):
-                    heappush(self._heaps[broker, target], entry)
+                    heappush(heaps[target], entry)
 
     def _refresh(self, broker: int) -> None:
-        """Set the costs of all edges from one broker."""
-        for target in range(self._steps.brokers):
-            best = self._cheapest(broker, target)
-            self.costs.bytes[broker, target] = FAR if best is None else best[0]
-            self.costs.changes[broker, target] = 0 if best is None else best[1]
+        """Set the costs of all edges from one broker: of unchanged partitions at once, then of those that cost less."""
+        sizes, marks, stamp = self._sizes[broker], self._mark[broker], self._stamp
+        bytes_, changes = sizes[marks].tolist(), (marks < len(sizes) - 1).astype(int).tolist()
+        for target, heap in self._heaps[broker].items():
+            while heap and heap[0][3] != stamp[heap[0][2]]:
+                heappop(heap)
+            if heap and heap[0][:2] < (bytes_[target], changes[target]):
+                bytes_[target], changes[target] = heap[0][:2]
+        self.costs.bytes[broker], self.costs.changes[broker] = bytes_, changes
 
     def _cheapest(self, source: int, target: int) -> tuple[int, int, int] | None:
         rows, mark = self._givers[source], int(self._mark[source, target])
-        heap = self._heaps.get((source, target))
+        heap = self._heaps[source][target]
         while heap and heap[0][3] != self._stamp[heap[0][2]]:
             heappop(heap)
         found = [heap[0][:3]] if heap else []

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replan.model.columns import Ints
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.loads import Loads
 from replan.planning.placing.positions import Positions, base_lists
@@ -70,6 +71,7 @@ class Filler:
         self._unknown = set(np.flatnonzero(brokers.rack == NO_RACK).tolist())
         self._lacks: dict[_Lack, tuple[int, list[int]]] = {}
         self._loads.add(self._base[untouched], problem.partitions.bytes[untouched])
+        self._of_topic = self._held_by_topic(untouched)
 
     def fill(self, row: int) -> list[int] | None:
         """The list of one partition, as positions; None where there is none, for reasons in `impossible`."""
@@ -86,6 +88,26 @@ class Filler:
         found = self._listed(partition) if rule.lie is Lie.LISTED else self._ruled(partition)
         stays = partition.held if found is None else found
         self._loads.put(stays, int(partitions.bytes[row]))
+        held = self._of_topic[int(partitions.topic[row])]
+        held.update(stays)
+        return found
+
+    def _held_by_topic(self, untouched: Flags) -> dict[int, Counter[int]]:
+        """What each broker holds of each topic that has partitions to be filled."""
+        topic, others = self._problem.partitions.topic, self._problem.elsewhere
+        wanted = np.unique(topic[~untouched])
+        found = {number: Counter[int]() for number in wanted.tolist()}
+        stays = untouched & np.isin(topic, wanted)
+        others_too = np.isin(others.topic, wanted)
+        for lists, topics in (
+            (self._base[stays], topic[stays]),
+            (self._at.find(others.lists[others_too]), others.topic[others_too]),
+        ):
+            pairs = np.stack(
+                [np.broadcast_to(topics[:, None], lists.shape)[lists >= 0], lists[lists >= 0]]
+            )
+            for (number, broker), held in zip(*_counted(pairs), strict=True):
+                found[number][broker] += held
         return found
 
     def impossible(self) -> list[Impossible]:
@@ -295,7 +317,21 @@ class Filler:
 
     def _best(self, partition: _Partition, among: list[int]) -> int:
         """The broker that gets the replica, of those with room."""
-        size = int(self._problem.partitions.bytes[partition.row])
-        best = self._loads.next(self._with_room(partition, among), size)
+        partitions = self._problem.partitions
+        size, held = (
+            int(partitions.bytes[partition.row]),
+            self._of_topic[int(partitions.topic[partition.row])],
+        )
+        among = self._with_room(partition, among)
+        if not partition.held:
+            return self._loads.next_of_a_new_partition(among, held)
+        every = self._open[int(partitions.rule[partition.row])]
+        best = self._loads.next(self._loads.within_share(among, every, held), size)
         self._loads.give(best, size)
         return best
+
+
+def _counted(pairs: Ints) -> tuple[list[list[int]], list[int]]:
+    """Different columns, and how often there is each."""
+    found, number = np.unique(pairs, axis=1, return_counts=True)
+    return found.T.tolist(), number.tolist()

@@ -1,11 +1,14 @@
 """How loaded each broker is while partitions are filled one by one, and who gets the next replica.
 
-Two things shall be even: what each broker gets, since the broker that gets most decides how long the copies take; and
+A topic stays spread: no broker comes to hold more of it than its share, rounded up, and one, while another can. Then
+two things shall be even: what each broker gets, since the broker that gets most decides how long the copies take; and
 what it holds in the end, in replicas and in bytes alike. Copies come first, so far as a broker may get a twentieth more
-than the others on average; within that the least loaded one gets the replica. All of it is divided by the weights, in
-Python's whole numbers, since the least common multiple of the weights may have any length.
+than the others on average; within that the least loaded one gets the replica. A new partition copies nothing, and goes
+to those that hold least of its topic. All of it is divided by the weights, in Python's whole numbers, since the least
+common multiple of the weights may have any length.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import lcm
 
@@ -70,6 +73,25 @@ class Loads:
     def fits(self, broker: int, size: int) -> bool:
         """Whether a replica of this size finds room."""
         return self._room[broker] >= size
+
+    def next_of_a_new_partition(self, among: Sequence[int], held: Counter[int]) -> int:
+        """Who of some brokers gets one, of those that hold least of its topic; the lowest of equal ones."""
+        return min(among, key=lambda b: (held[b] * self._step[b], self.of(b, 0), b))
+
+    def within_share(
+        self, among: Sequence[int], every: Sequence[int], held: Counter[int]
+    ) -> list[int]:
+        """Those of some brokers that may hold one more of a topic; or who holds least of it, if none may.
+
+        `every`: those that share the topic; `held`: what each broker holds of it.
+        """
+        if len(among) == 1:
+            return list(among)
+        total = held.total() + 1
+        weights = sum(self._weight[b] for b in every)
+        may = [b for b in among if (held[b] - 1) * weights < total * self._weight[b]]
+        least = min(held[b] * self._step[b] for b in among)
+        return may or [b for b in among if held[b] * self._step[b] == least]
 
     def next(self, among: Sequence[int], size: int) -> int:
         """Who of some brokers gets a replica of this size; the lowest of equal ones."""

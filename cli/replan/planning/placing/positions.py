@@ -26,7 +26,8 @@ class Positions:
     def of(cls, problem: PlacementProblem) -> "Positions":
         """All brokers that a problem names."""
         partitions, ids = problem.partitions, problem.brokers.ids
-        named = [np.unique(lists) for lists in (partitions.base, partitions.current)]
+        every = (partitions.base, partitions.current, problem.elsewhere.lists)
+        named = [np.unique(lists) for lists in every]
         others = np.setdiff1d(np.concatenate([*named, partitions.leader]), [*ids.tolist(), PAD])
         return cls(np.concatenate([ids, others]).astype(np.int64), len(ids))
 

@@ -78,9 +78,19 @@ class PartitionTable:
     """Who leads, -1 where nobody does."""
     bytes: Ints
     """What one new replica copies."""
+    topic: Ints
+    """A number of its topic."""
 
     def __len__(self) -> int:
         return len(self.rule)
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Partitions that are not in the problem: their topics are spread with them."""
+
+    lists: Matrix
+    topic: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,7 @@ class PlacementProblem:
     brokers: BrokerTable
     partitions: PartitionTable
     rules: tuple[Rule, ...]
+    elsewhere: Elsewhere
     drained: frozenset[int] = frozenset()
     """Brokers that shall hold nothing, registered or not; those in the table are no candidates of any rule."""
     balance: Tolerance = field(default_factory=Tolerance)

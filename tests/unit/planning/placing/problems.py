@@ -12,6 +12,7 @@ from replan.planning.placing.problem import (
     NO_LIMIT,
     NO_RACK,
     BrokerTable,
+    Elsewhere,
     Lie,
     PartitionTable,
     PlacementProblem,
@@ -55,10 +56,11 @@ def problem(
     among: Sequence[int] | None = None,
     sizes: Sequence[int] | None = None,
     leaders: Sequence[int] | None = None,
+    topics: Sequence[int] | None = None,
     tolerance: Tolerance | None = None,
     budget: int = 2_000,
 ) -> PlacementProblem:
-    """Partitions with these lists under one rule; led by their first, of 10 bytes each."""
+    """Partitions with these lists under one rule; led by their first, of 10 bytes each, of a topic each."""
     current = lists if held is None else held
     width = max([1, *map(len, lists), *map(len, current)])
 
@@ -82,8 +84,10 @@ def problem(
                 dtype=np.int64,
             ),
             bytes=np.array(sizes if sizes is not None else [10] * len(lists), dtype=np.int64),
+            topic=np.arange(len(lists), dtype=np.int64) if topics is None else np.array(topics),
         ),
         rules=(Rule(lie, chosen & ~gone),),
+        elsewhere=Elsewhere(np.zeros((0, 1), dtype=np.int32), np.zeros(0, dtype=np.int64)),
         drained=frozenset(drained),
         balance=tolerance or Tolerance(),
         budget=budget,
@@ -121,6 +125,6 @@ def only(asked: PlacementProblem, rows: Sequence[int]) -> PlacementProblem:
     """The same problem with some of its partitions, in this order."""
     columns = {
         name: getattr(asked.partitions, name)[list(rows)]
-        for name in ("rule", "factor", "base", "current", "leader", "bytes")
+        for name in ("rule", "factor", "base", "current", "leader", "bytes", "topic")
     }
     return replace(asked, partitions=PartitionTable(**columns))

@@ -1,5 +1,6 @@
 """Who gets the copies: bytes are even among those that get any, in each rack, and what is held evens out."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -67,6 +68,23 @@ def test_who_gets_what_does_not_depend_on_the_order_of_partitions_that_differ(
     asked = replace(asked, partitions=replace(asked.partitions, bytes=sizes))
     order = data.draw(st.permutations(range(count)))
     assert (choose(asked).lists[order] == choose(only(asked, order)).lists).all()
+
+
+def test_a_topic_stays_spread_whatever_its_sizes() -> None:
+    """Broker 2 gets one partition of 500 bytes, and 3 not all of the other seven, but its half and one."""
+    sizes = [500] + [10] * 7
+    asked = problem(
+        brokers("aaa"), [[1]] * 8, lie=Lie.NONE, drained=[1], sizes=sizes, topics=[0] * 8
+    )
+    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 3, 3: 5}
+
+
+def test_new_partitions_even_out_their_topic_and_then_all() -> None:
+    """Brokers 1 and 2 hold the topic already, and 4 holds nothing at all."""
+    asked = problem(brokers("aaaa"), [[1], [2], [], [], []], factor=1, lie=Lie.NONE, topics=[0] * 5)
+    table = replace(asked.brokers, replicas=np.array([0, 5, 9, 0]))
+    found = choose(replace(asked, brokers=table)).lists[:, 0].tolist()
+    assert found == [1, 2, 4, 3, 1]
 
 
 def test_small_partitions_even_out_the_replicas() -> None:
