@@ -36,7 +36,7 @@ from replan.model.configs import (
     broker_change,
 )
 from replan.model.control_plane import Accepted, ElectionType, Rejected, Wanted
-from replan.model.names import BrokerId, TopicPartition, is_internal, replicas
+from replan.model.names import JOURNAL_TOPIC, BrokerId, TopicPartition, is_internal, replicas
 from replan.model.snapshot import Snapshot
 
 CHANGE = broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "1000000")
@@ -153,7 +153,7 @@ def test_a_token_proves_who_asks(secured: Secured, tmp_path: Path) -> None:
         )
         with opened(secured, file) as connected:
             assert "orders" in topics_of(connected.observe())
-            assert connected.access("none", ()).principal == "User:boss"
+            assert connected.access((), ()).principal == "User:boss"
 
 
 def test_a_wrong_password_is_reported_at_once_and_not_repeated(
@@ -326,7 +326,7 @@ def test_a_pkcs12_keystore_proves_who_asks_to_both_clients(
         f"ssl.keystore.type=PKCS12\nssl.truststore.type=PEM\nssl.truststore.location={secured.authority}\n"
     )
     with open_cluster(secured.listener("MUTUAL"), file, timeout_seconds=10) as plane:
-        assert plane.access("none", ()).principal == "User:CN=replan"
+        assert plane.access((), ()).principal == "User:CN=replan"
         take_journal(plane, "__journal-keystore")
 
 
@@ -363,7 +363,7 @@ def test_doctor_names_the_permissions_that_are_missing_by_command(
     grant(topic, anything, AclOperation.DESCRIBE)
     with opened(secured, secured.properties(tmp_path, "auditor", word_of("auditor"))) as plane:
         clients.until(
-            lambda: "orders" in plane.access("__audited").topics, "the ACLs", limit_seconds=20
+            lambda: "orders" in plane.access(["__audited"]).topics, "the ACLs", limit_seconds=20
         )
         code, found = checkup(secured, tmp_path)
         assert code == 2
@@ -380,10 +380,20 @@ def test_doctor_names_the_permissions_that_are_missing_by_command(
 
         grant(cluster, "kafka-cluster", AclOperation.ALTER, AclOperation.ALTER_CONFIGS)
         grant(topic, anything, AclOperation.ALTER_CONFIGS)
-        grant(topic, "__audited", AclOperation.CREATE)
-        grant(ResourceType.TRANSACTIONAL_ID, "replan-__audited", AclOperation.WRITE)
+        journals = (
+            AclOperation.CREATE,
+            AclOperation.READ,
+            AclOperation.WRITE,
+            AclOperation.DESCRIBE_CONFIGS,
+        )
+        for name in (
+            JOURNAL_TOPIC,
+            "__audited",
+        ):  # the lock is in the first, whatever the journal is called
+            grant(topic, name, *journals)
+        grant(ResourceType.TRANSACTIONAL_ID, f"replan-{JOURNAL_TOPIC}", AclOperation.WRITE)
         clients.until(
-            lambda: bool(plane.access("__audited").describes_transactions),
+            lambda: bool(plane.access(["__audited"]).describes_transactions),
             "the ACLs",
             limit_seconds=20,
         )

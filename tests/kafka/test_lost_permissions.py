@@ -122,7 +122,7 @@ def test_who_may_see_no_topic_is_not_told_that_all_is_well(
     secured.allow("viewer", ResourceType.BROKER, "kafka-cluster", *cluster)
     file = secured.properties(tmp_path, "viewer", word_of("viewer"))
     with open_cluster(secured.bootstrap, file) as plane:
-        until(lambda: bool(plane.access("none").cluster), "the ACLs", limit_seconds=20)
+        until(lambda: bool(plane.access().cluster), "the ACLs", limit_seconds=20)
         assert site.topic in plane.observe().hidden
 
     status = site.run("viewer", "status", wanted=2)

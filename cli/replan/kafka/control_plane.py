@@ -72,12 +72,14 @@ class KafkaControlPlane:
         """What the cluster can do."""
         return brokers.features(self._wire)
 
-    def access(self, journal_topic: str, topics: Collection[str] | None = None) -> Access:
-        """What this user may do, with these topics or with all."""
+    def access(
+        self, journals: Collection[str] = (), topics: Collection[str] | None = None
+    ) -> Access:
+        """What this user may do: with these topics or with all, and with those of the journal."""
         from replan.kafka.journal.entries import TRANSACTIONAL_ID
         from replan.kafka.reads.access import access
 
-        return access(self._reads, journal_topic, TRANSACTIONAL_ID, self._principal(), topics)
+        return access(self._reads, journals, TRANSACTIONAL_ID, self._principal(), topics)
 
     def clock_difference(self) -> ClockDifference | None:
         """How this machine's clock compares with the active controller's; None where the cluster does not say."""

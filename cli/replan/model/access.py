@@ -32,8 +32,8 @@ class Access:
     """On the resource Cluster; None where the cluster does not say."""
     topics: Mapping[str, Operations]
     """On each topic that this user may describe; the others do not exist for it."""
-    creates_journal: bool | None = None
-    """Whether the topic of the journal may be created; None where it exists."""
+    not_created: frozenset[str] = frozenset()
+    """Topics of the journal and its lock that do not exist and may not be created."""
     describes_transactions: bool | None = None
     """Whether Describe on the journal's TransactionalId is given; None where no broker says."""
     transactional_id: str = ""

@@ -1,6 +1,7 @@
 """Which permissions are missing for which commands, and when clocks differ by too much."""
 
 import json
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
@@ -23,17 +24,17 @@ EVERYTHING = frozenset(
 )
 
 
-def missing(access: Access, journal: str | None = JOURNAL) -> dict[CheckKind, list[str]]:
+def missing(access: Access, *journals: str) -> dict[CheckKind, list[str]]:
     return {
         check.kind: [f"{m.operation} on {m.resource} {m.count}" for m in check.missing]
-        for check in permission_checks(access, journal)
+        for check in permission_checks(access, journals)
         if check.missing
     }
 
 
 def test_who_may_do_everything_misses_nothing() -> None:
     allowed = Access(EVERYTHING, {"orders": EVERYTHING, JOURNAL: EVERYTHING})
-    assert {c.level for c in permission_checks(allowed, JOURNAL)} == {Level.OK}
+    assert {c.level for c in permission_checks(allowed, [JOURNAL])} == {Level.OK}
 
 
 def test_who_may_read_cannot_apply_and_adds_no_partitions() -> None:
@@ -43,7 +44,7 @@ def test_who_may_read_cannot_apply_and_adds_no_partitions() -> None:
         {"a": reading, "b": frozenset({"Describe"}), JOURNAL: reading | {"Read"}},
         describes_transactions=False,
     )
-    assert missing(access) == {
+    assert missing(access, JOURNAL) == {
         CheckKind.PERMISSIONS_TO_PLAN: ["DescribeConfigs on Topic 1"],
         CheckKind.PERMISSIONS_TO_APPLY: [
             "Alter on Cluster 1",
@@ -55,28 +56,40 @@ def test_who_may_read_cannot_apply_and_adds_no_partitions() -> None:
         CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: ["Alter on Topic 2"],
         CheckKind.PERMISSIONS_TO_SAVE_RECORDS: ["Read on Topic 2"],
     }
-    levels = {c.kind: c.level for c in permission_checks(access, JOURNAL)}
+    levels = {c.kind: c.level for c in permission_checks(access, [JOURNAL])}
     assert levels[CheckKind.PERMISSIONS_TO_APPLY] is Level.WRONG
     assert levels[CheckKind.PERMISSIONS_TO_SAVE_RECORDS] is Level.NOTE
 
 
 def test_without_describe_on_the_cluster_only_what_implies_it_is_known_to_be_missing() -> None:
-    assert missing(Access(frozenset(), {})) == {
+    assert missing(Access(frozenset(), {}), JOURNAL) == {
         CheckKind.PERMISSIONS_TO_PLAN: ["Describe on Cluster 1"],
         CheckKind.PERMISSIONS_TO_APPLY: ["Alter on Cluster 1"],
     }
 
 
 def test_a_cluster_that_does_not_say_is_worth_a_look() -> None:
-    found = {c.kind: c for c in permission_checks(Access(None, {}), JOURNAL)}
+    found = {c.kind: c for c in permission_checks(Access(None, {}), [JOURNAL])}
     assert found[CheckKind.PERMISSIONS_TO_APPLY].level is Level.LOOK
     assert "does not say" in check_text(found[CheckKind.PERMISSIONS_TO_APPLY])
 
 
 def test_a_journal_that_is_not_there_needs_to_be_created_and_a_file_needs_nothing() -> None:
-    access = Access(EVERYTHING, {}, creates_journal=False)
-    assert missing(access) == {CheckKind.PERMISSIONS_TO_APPLY: ["Create on Topic 1"]}
-    assert missing(access, journal=None) == {}
+    access = Access(EVERYTHING, {}, not_created=frozenset({JOURNAL}))
+    assert missing(access, JOURNAL) == {CheckKind.PERMISSIONS_TO_APPLY: ["Create on Topic 1"]}
+    assert missing(access) == {}
+
+
+def test_a_journal_of_another_name_needs_the_topic_of_the_lock_as_well() -> None:
+    """Whoever may write only its own journal cannot lock the cluster."""
+    other = "payments-journal"
+    access = Access(
+        EVERYTHING, {"orders": EVERYTHING, other: EVERYTHING, JOURNAL: READING | {"Read"}}
+    )
+    assert missing(access, JOURNAL, other) == {CheckKind.PERMISSIONS_TO_APPLY: ["Write on Topic 1"]}
+    assert lacking(plan_of([MOVE]), access, [JOURNAL, other]) == [f"Write on Topic {JOURNAL}"]
+    new = Access(EVERYTHING, {other: EVERYTHING}, not_created=frozenset({JOURNAL}))
+    assert missing(new, JOURNAL, other) == {CheckKind.PERMISSIONS_TO_APPLY: ["Create on Topic 1"]}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +123,7 @@ def test_a_cluster_that_is_too_old_for_elr_is_ready(features: Features, level: L
 def test_many_topics_are_counted_and_json_has_the_fields() -> None:
     access = Access(EVERYTHING, {f"t{n:02}": frozenset({"Describe"}) for n in range(30)})
     checks = [
-        *permission_checks(access, None),
+        *permission_checks(access, []),
         clock_check(ClockDifference(BrokerId(3), -30.0004, 0.1)),
         *cluster_checks(snapshot([state([1, 2])])),
     ]
@@ -132,10 +145,12 @@ MOVE = move([1, 2], [1, 3])
 ORDER = move([1, 2], [2, 1])
 
 
-def lacking(plan: Plan, access: Access, journal: str | None = None, *throttled: str) -> list[str]:
+def lacking(
+    plan: Plan, access: Access, journals: Collection[str] = (), throttled: Collection[str] = ()
+) -> list[str]:
     return [
         " ".join([m.operation, "on", m.resource, *m.names])
-        for m in missing_to_apply(plan, access, journal, throttled)
+        for m in missing_to_apply(plan, access, journals, throttled)
     ]
 
 
@@ -154,7 +169,7 @@ def test_partitions_to_be_added_need_alter_and_copies_of_others_their_throttle()
     adding = replace(plan_of([]), creates=(Create("orders", TopicId("t"), 1, (replicas(1, 2),)),))
     assert lacking(adding, access) == ["Alter on Topic orders"]
     running = plan_of([], throttle=MoveThrottle(5_000_000))
-    assert lacking(running, access, None, "orders") == [
+    assert lacking(running, access, throttled=["orders"]) == [
         "AlterConfigs on Cluster",
         "AlterConfigs on Topic orders",
     ]
@@ -168,7 +183,7 @@ def test_the_journal_counts_where_it_is_a_topic() -> None:
         transactional_id="replan-j",
     )
     assert lacking(plan_of([MOVE]), access) == []
-    assert lacking(plan_of([MOVE]), access, JOURNAL) == [
+    assert lacking(plan_of([MOVE]), access, [JOURNAL]) == [
         f"Write on Topic {JOURNAL}",
         "Write on TransactionalId replan-j",
     ]

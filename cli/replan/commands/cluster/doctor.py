@@ -53,10 +53,9 @@ def _live(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]"
     from replan.planning.findings.access_checks import clock_check, permission_checks
     from replan.planning.findings.checkup import cluster_checks, unreadable_check
 
-    place = cluster.journal_place
     if connection.access is not None:
-        access = connection.access(place.topic, None)
-        yield from permission_checks(access, None if place.path else place.topic)
+        journals = cluster.journal_place.topics
+        yield from permission_checks(connection.access(journals, None), journals)
     difference = connection.clock_difference()
     if difference is not None:
         yield clock_check(difference)

@@ -19,6 +19,11 @@ class Place:
     topic: str = JOURNAL_TOPIC
     path: Path | None = None
 
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Those that are written: that of the lock, which is the same for all journals of a cluster, and its own."""
+        return () if self.path is not None else tuple(dict.fromkeys([JOURNAL_TOPIC, self.topic]))
+
     def __str__(self) -> str:
         return f"topic:{self.topic}" if self.path is None else f"file:{self.path}"
 

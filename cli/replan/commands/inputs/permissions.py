@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from replan.commands.frame.output import note
 from replan.commands.inputs.target import Connection, Target
 from replan.errors import ClusterRefused, ClusterUnreachable
-from replan.model.names import JOURNAL_TOPIC
 
 if TYPE_CHECKING:
     from replan.planning.findings.checkup import Missing
@@ -57,12 +56,6 @@ def _missing(
 
     if connection.access is None:
         return "", ()
-    place = cluster.journal_place
-    journals = [None] if place.path else dict.fromkeys([JOURNAL_TOPIC, place.topic])
-    missing: dict[Missing, None] = {}
-    principal = ""
-    for journal in journals:  # the lock is in the first, whatever the other is called
-        access = connection.access(journal or place.topic, topics_of(plan) | set(throttled))
-        principal = access.principal
-        missing |= dict.fromkeys(missing_to_apply(plan, access, journal, throttled))
-    return principal, tuple(missing)
+    journals = cluster.journal_place.topics
+    access = connection.access(journals, topics_of(plan) | set(throttled))
+    return access.principal, missing_to_apply(plan, access, journals, throttled)

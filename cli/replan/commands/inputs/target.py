@@ -57,7 +57,7 @@ class Connection:
     """Whether nothing will happen to the cluster by itself any more, as only an embedded one knows."""
     journal_topic: "Callable[[str], JournalTopic] | None" = None
     """The topic of a name that may hold the journal; None on a simulated cluster."""
-    access: "Callable[[str, Collection[str] | None], Access] | None" = None
+    access: "Callable[[Collection[str], Collection[str] | None], Access] | None" = None
     """What this user may do, given the topic of the journal, and the topics that are asked about (None: all); None on
     a simulated cluster, which has no users."""
     clock_difference: "Callable[[], ClockDifference | None]" = lambda: None

@@ -49,22 +49,22 @@ _METADATA_LOG = "__cluster_metadata"
 
 def access(
     reads: Reads,
-    journal: str,
+    journals: Collection[str],
     transactional_id: str,
     principal: str,
     topics: Collection[str] | None = None,
 ) -> Access:
-    """All that can be known without changing anything; `journal` is the name of its topic, which may not exist yet.
+    """All that can be known without changing anything; `journals`: topics of the journal, which may not exist yet.
 
     `topics`: which are asked about; all that this user may describe, where none are named.
     """
     cluster = reads.ask(DESCRIBE_CLUSTER, describe_cluster(operations=True))
-    found = _on_topics(reads, topics) | _on_topics(reads, [journal])
+    found = _on_topics(reads, topics) | (_on_topics(reads, journals) if journals else {})
     return Access(
         _operations(int(cluster.cluster_authorized_operations)),
         found,
         describes_transactions=_describes(reads, transactional_id),
-        creates_journal=None if found.get(journal) else _creates(reads, journal),
+        not_created=frozenset(j for j in journals if not found.get(j) and not _creates(reads, j)),
         transactional_id=transactional_id,
         principal=principal,
     )

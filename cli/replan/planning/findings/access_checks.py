@@ -20,7 +20,7 @@ class Need:
     cluster: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
     journal: tuple[str, ...] = ()
-    """On the topic of the journal, once it exists; before, whoever writes it creates it."""
+    """On the topics of the journal and its lock, once they exist; before, whoever writes them creates them."""
     optional: bool = False
     """Few need it, so that nothing is wrong without."""
 
@@ -48,10 +48,10 @@ CLOCK_SECONDS = 10.0
 """Beyond this, dates in a placement, the ages of snapshots and the times in a journal mislead."""
 
 
-def permission_checks(access: Access, journal: str | None) -> Iterator[Check]:
-    """What the user may do, by command. `journal`: its topic, None where it is a file."""
+def permission_checks(access: Access, journals: Collection[str]) -> Iterator[Check]:
+    """What the user may do, by command. `journals`: its topic and that of the lock, none where it is a file."""
     for need in NEEDS:
-        missing = tuple(_missing(need, access, journal))
+        missing = tuple(_missing(need, access, journals))
         level = Level.OK
         if missing:
             level = Level.NOTE if need.optional else Level.WRONG
@@ -60,12 +60,11 @@ def permission_checks(access: Access, journal: str | None) -> Iterator[Check]:
         yield Check(need.kind, level, len(missing), missing=missing)
 
 
-def _missing(need: Need, access: Access, journal: str | None) -> Iterator[Missing]:
+def _missing(need: Need, access: Access, journals: Collection[str]) -> Iterator[Missing]:
     yield from _on_cluster(need.cluster, access)
     for operation in need.topics:
-        yield from _on_topics(operation, access.topics.keys() - {journal}, access)
-    if journal is not None:
-        yield from _missing_on_journal(need, access, journal)
+        yield from _on_topics(operation, access.topics.keys() - {*journals}, access)
+    yield from _missing_on_journals(need, access, journals)
 
 
 def _on_cluster(operations: Collection[str], access: Access) -> Iterator[Missing]:
@@ -85,26 +84,27 @@ def _on_topics(operation: str, topics: Collection[str], access: Access) -> Itera
         yield Missing(operation, Resource.TOPIC, len(without), tuple(without[:NAMED]))
 
 
-def _missing_on_journal(need: Need, access: Access, journal: str) -> Iterator[Missing]:
-    if journal in access.topics:
-        for operation in need.journal:
+def _missing_on_journals(
+    need: Need, access: Access, journals: Collection[str]
+) -> Iterator[Missing]:
+    writes = "Write" in need.journal
+    for journal in journals:
+        for operation in need.journal if journal in access.topics else ():
             if operation not in access.topics[journal]:
                 yield Missing(operation, Resource.TOPIC, 1, (journal,))
-    if "Write" not in need.journal:
-        return
-    if access.creates_journal is False:
-        yield Missing("Create", Resource.TOPIC, 1, (journal,))
-    if access.describes_transactions is False:
+        if writes and journal in access.not_created:
+            yield Missing("Create", Resource.TOPIC, 1, (journal,))
+    if writes and journals and access.describes_transactions is False:
         yield Missing("Write", Resource.TRANSACTIONAL_ID, 1, (access.transactional_id,))
 
 
 def missing_to_apply(
-    plan: Plan, access: Access, journal: str | None, throttled: Collection[str] = ()
+    plan: Plan, access: Access, journals: Collection[str], throttled: Collection[str] = ()
 ) -> tuple[Missing, ...]:
     """What the user lacks to perform this plan, and no more: one without a throttle needs no AlterConfigs.
 
-    What the cluster does not say counts as allowed. `journal`: its topic, None where it is a file. `throttled`: topics
-    with copies of other tools that are to be throttled, too.
+    What the cluster does not say counts as allowed. `journals`: its topic and that of the lock, none where it is a
+    file. `throttled`: topics with copies of other tools that are to be throttled, too.
     """
     throttle = plan.throttle
     limits = throttle is not None and (throttle.rate is not None or bool(throttle.brokers))
@@ -121,8 +121,8 @@ def missing_to_apply(
         *_on_topics("AlterConfigs", limited, access),
         *_on_topics("Alter", {c.topic for c in plan.creates}, access),
     ]
-    for need in NEEDS[:2] if journal is not None else ():
-        found += _missing_on_journal(need, access, journal or "")
+    for need in NEEDS[:2]:
+        found += _missing_on_journals(need, access, journals)
     return tuple(found)
 
 
