@@ -16,17 +16,21 @@ from replan.applying.journal.records import (
     Forget,
     Record,
     Verb,
+    changed,
 )
 from replan.applying.reasons.gates import NoSlot, Paused
 from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, steered, taken_over, throttle_of
 from replan.applying.views.outcome import Ending, Result
+from replan.applying.views.standing import open_application
 from replan.applying.views.waiting import holds_of
 from replan.errors import BadFile, Exit
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope
 from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, TopicPartition
+from replan.reporting.cluster.application_text import application_lines
+from replan.simulator.cluster.faults import KillBroker
 
 pytestmark = pytest.mark.slow
 
@@ -219,6 +223,63 @@ def test_status_waits_by_the_settings_of_the_process_at_work() -> None:
     assert NoSlot not in {
         type(h) for h in holds_of(made.plan, ledger_of(made), made.plane).values()
     }
+
+
+def said_by_status(made: Lab, process: str | None) -> list[str]:
+    ledger = ledger_of(made)
+    found = open_application(ledger, made.plan, process, holds_of(made.plan, ledger, made.plane))
+    assert found is not None
+    return application_lines(found, "replan resume")
+
+
+def opened_only(made: Lab, **steered_by: str) -> None:
+    """Open the application, and begin nothing."""
+    made.apply(stop=lambda: True)
+    opened = ledger_of(made).application
+    assert opened is not None
+    made.journal.append([changed(opened, **steered_by)])
+    assert not begun(made)
+
+
+@pytest.mark.parametrize(
+    ("by", "reason"),
+    [
+        ({"paused_by": BOB}, "paused by bob@ops-2"),
+        ({"cancelled_by": BOB}, "cancelled by bob@ops-2"),
+    ],
+    ids=["paused", "cancelled"],
+)
+def test_status_does_not_say_of_a_steered_application_that_partitions_can_start(
+    by: dict[str, str], reason: str
+) -> None:
+    made = two_copies(slots=4)
+    opened_only(made, **by)
+    _, *lines = said_by_status(made, "pid 1")
+    assert len(lines) == 2
+    assert all("not started" in line and reason in line for line in lines)
+
+
+def test_status_says_that_an_interrupted_application_starts_nothing_by_itself() -> None:
+    made = two_copies(slots=4)
+    opened_only(made)
+    _, *lines = said_by_status(made, None)
+    assert [line.partition(" (")[0] for line in lines] == [
+        f"  orders-{p}  can start once the application is resumed" for p in (0, 1)
+    ]
+    _, *lines = said_by_status(made, "pid 1")
+    assert [line.partition(" (")[0] for line in lines] == [
+        f"  orders-{p}  can start" for p in (0, 1)
+    ]
+
+
+def test_status_names_the_broker_that_does_not_answer_and_so_keeps_a_copy_from_starting() -> None:
+    """It is live for the cluster, and its rate cannot be read: the copy waits for the throttle."""
+    made = two_copies(slots=4)
+    opened_only(made)
+    made.plane.inject(KillBroker(BrokerId(4)))
+    _, *lines = said_by_status(made, "pid 1")
+    assert len(lines) == 2
+    assert all("not started" in line and "broker (4) did not answer" in line for line in lines)
 
 
 def test_at_the_end_of_the_window_nothing_more_begins_and_the_next_run_goes_on() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.reasons.copies import AwaitingThrottle
+from replan.applying.reasons.gates import Cancelling, Paused
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.settings import Settings
 from replan.applying.tick.decide import decide
@@ -31,7 +32,22 @@ def holds_of(
     seen = reader.look(wanted(state, job, candidates))
     tick = TickInput(job=job, seen=seen, now=0.0, ended=0.0, candidates=candidates)
     decision, _ = decide(tick, state.observed(tick))
-    return {n: why for n, why in decision.holds.items() if not isinstance(why, AwaitingThrottle)}
+    closed = _closed(ledger)
+    held = {} if closed is None else {n: closed for n in job.moves if n not in ledger.owned}
+    return held | {n: why for n, why in decision.holds.items() if not _is_next_to_set(why)}
+
+
+def _is_next_to_set(why: HoldReason) -> bool:
+    """Whether a throttle is all that is missing, and whoever performs the plan sets it without further ado."""
+    return isinstance(why, AwaitingThrottle) and why == AwaitingThrottle()
+
+
+def _closed(ledger: Ledger) -> HoldReason | None:
+    """What keeps every partition that has not begun from it; `decide` does not look at these one by one then."""
+    known = ledger.application
+    if known is not None and known.cancelled_by:
+        return Cancelling(known.cancelled_by)
+    return Paused(known.paused_by) if known is not None and known.paused_by else None
 
 
 def _settings(ledger: Ledger) -> Settings:

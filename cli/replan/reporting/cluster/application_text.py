@@ -38,21 +38,28 @@ def headline(application: OpenApplication, resume: str) -> str:
 def application_lines(application: OpenApplication, resume: str) -> list[str]:
     """All of it: each unfinished partition with what it waits for."""
     lines = [headline(application, resume)]
-    lines += [f"  {line}" for line in capped(application.unfinished, waits)]
+    performed = application.process is not None
+    found = application.unfinished
+    lines += [f"  {line}" for line in capped(found, lambda f: waits(f, performed=performed))]
     if application.process is None and application.throttled and application.unfinished:
         lines.append(UNTHROTTLED)
     return lines
 
 
-def waits(found: PartitionResult) -> str:
-    """What an unfinished partition waits for, and since when: its last step, or the beginning of the application."""
+def waits(found: PartitionResult, *, performed: bool) -> str:
+    """What an unfinished partition waits for, and since when: its last step, or the beginning of the application.
+
+    `performed`: whether a process is at work; without one nothing begins or goes on.
+    """
     running = found.result is Result.RUNNING
     since = ""
     if found.last_step_at:
         since = f" ({'last step' if running else 'since'} {found.last_step_at})"
     if found.hold is None:
-        return f"{found.partition}  {'its next request is due' if running else 'can start'}{since}"
-    began = "running" if running else "not started"
+        due = "its next request is due" if running else "can start"
+        resumed = "" if performed else " once the application is resumed"
+        return f"{found.partition}  {due}{resumed}{since}"
+    began = "not started" if not running else "running" if performed else "interrupted"
     return f"{found.partition}  {began}: {hold_text(found.hold)}{since}"
 
 
