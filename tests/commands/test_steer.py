@@ -81,10 +81,13 @@ def test_apply_again_with_other_rates_changes_those_of_the_process_at_work(folde
             (folder / "placement.yaml").write_text(text)
             done = replan(*again, folder=folder)
             assert done.returncode == 0, done.stderr
-            assert ("1 broker with rates of their own" in done.stdout) is own
+            kept = "broker 1 has its own rate: leader 3 kB/s, follower 4 kB/s"
+            assert (kept in done.stdout) is own
+            slower = replan("throttle", "4KB/s", *SIMULATED, folder=folder)
+            assert (kept in slower.stdout) is own
         journal = replan("journal", "show", "--json", *SIMULATED, folder=folder)
     (opened,) = json.loads(journal.stdout)["applications"]
-    assert (opened["rate"], opened["brokers"]) == ("1000", [])
+    assert (opened["rate"], opened["brokers"]) == ("4000", [])
 
 
 def test_a_window_ends_resumably_and_a_time_that_is_over_is_refused(folder: Path) -> None:

@@ -33,7 +33,7 @@ rate replaces the rate of the plan, and not those that the placement gives to si
 was there before the first effect is in the journal.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from replan.applying.journal.ledger import Ledger
@@ -49,6 +49,7 @@ from replan.applying.journal.records import (
 from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
 from replan.model.declared.placement import MoveThrottle, Side, SideRates
+from replan.model.names import BrokerId
 
 UNLIMITED = "unlimited"
 KEPT_COMMANDS = 20
@@ -172,6 +173,21 @@ def throttle_of(
             b.broker: SideRates(_number(b.leader), _number(b.follower)) for b in application.brokers
         }
     return replace(found, rate=_number(application.rate), brokers=brokers)
+
+
+def kept_rates(
+    planned: MoveThrottle | None, application: Application, asked: MoveRates
+) -> Mapping[BrokerId, int | SideRates | None]:
+    """The brokers whose own rates go on, of the plan or set since, once the application has the rate asked for."""
+    brokers = application.brokers if asked.brokers is None else asked.brokers
+    found = throttle_of(planned, changed(application, rate=asked.rate, brokers=brokers))
+    if found is None:
+        return {}
+    return {
+        broker: rate
+        for broker, rate in sorted(found.brokers.items())
+        if any(found.rate_of(broker, side) != found.rate for side in Side)
+    }
 
 
 def _number(rate: str) -> int | None:

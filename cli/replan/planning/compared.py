@@ -18,8 +18,11 @@ from replan.planning.comparison.blacklist import without_ended
 from replan.planning.comparison.cluster_check import check_cluster, mistakes_of
 from replan.planning.comparison.diff import compare
 from replan.planning.comparison.overlays import Wanted, wanted
+from replan.planning.comparison.remembered import goes_on
+from replan.planning.comparison.without_effect import without_effect
 from replan.planning.growth import Growth, grown
 from replan.planning.placing.problem import Impossible
+from replan.planning.plans.plan import PlanWarning
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Comparison:
     """What differs."""
     mistakes: tuple[Mistake, ...]
     """What the author has to correct before anything is planned."""
+    warnings: tuple[PlanWarning, ...]
+    """What is declared and does nothing, and what goes on without being declared."""
 
     def required(self) -> "Comparison":
         """The same; raises MistakenManifest where the author has to correct something."""
@@ -66,7 +71,8 @@ def compared(placement: Placement, snapshot: Snapshot) -> Comparison:
         unplaceable(asked.chosen.impossible),
     )
     mistakes = tuple(mistakes_of(aligned, asked.chosen))
-    return Comparison(placement, snapshot, growth, aligned, asked, left, mistakes)
+    warnings = (*without_effect(in_force, growth.snapshot), *goes_on(aligned))
+    return Comparison(placement, snapshot, growth, aligned, asked, left, mistakes, warnings)
 
 
 def unplaceable(reasons: Sequence[Impossible]) -> list[int]:

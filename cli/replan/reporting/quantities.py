@@ -34,6 +34,8 @@ def rate(bytes_per_second: int | None) -> str:
 def broker_rate(found: int | SideRates | None) -> str:
     """A broker's rate: one for both sides, or `leader 20 MB/s, follower 50 MB/s`."""
     if isinstance(found, SideRates):
+        if found.leader == found.follower:
+            return rate(found.leader)
         return f"leader {rate(found.leader)}, follower {rate(found.follower)}"
     return rate(found)
 

@@ -28,7 +28,6 @@ from replan.planning.plans.plan import Plan
 from replan.planning.recovery.recovery import Method
 from replan.reporting.application.election_text import election_results, render_elections
 from replan.reporting.drift.drift_text import render_drift
-from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_text import render_plan
 from replan.reporting.plans.recovery_text import render_recoveries
 from replan.scenarios.session import Session
@@ -61,7 +60,7 @@ def _source(where: str, body: Sequence[str]) -> Source:
 def plan(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`plan`: make a plan, and keep it for `apply`."""
     tokens.end()
-    return render_plan(planned(session), PlanContext(own=session.observe().application))
+    return render_plan(planned(session))
 
 
 def planned(session: Session) -> Plan:

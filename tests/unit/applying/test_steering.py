@@ -21,7 +21,7 @@ from replan.applying.journal.records import (
 from replan.applying.reasons.gates import NoSlot, Paused
 from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
-from replan.applying.steering import MoveRates, steered, taken_over, throttle_of
+from replan.applying.steering import MoveRates, kept_rates, steered, taken_over, throttle_of
 from replan.applying.views.outcome import Ending, Result
 from replan.applying.views.standing import open_application
 from replan.applying.views.waiting import holds_of
@@ -363,6 +363,17 @@ def test_what_a_placement_declares_is_what_the_application_reads_back() -> None:
         opened = Application("a-1", ApplicationStatus.OPEN, "", "", "c", "ann")
         for planned in (None, MoveThrottle(FAST, {BrokerId(1): SLOW})):
             assert throttle_of(planned, steered(opened, [command])) == declared
+
+
+def test_who_keeps_another_rate_than_the_one_asked_for_is_known() -> None:
+    fast = str(FAST)
+    opened = Application("a-1", ApplicationStatus.OPEN, "", "", "c", "ann")
+    planned = MoveThrottle(SLOW, {BrokerId(4): SLOW, BrokerId(7): FAST})
+    assert kept_rates(None, opened, MoveRates(fast)) == {}
+    assert kept_rates(planned, opened, MoveRates(fast)) == {4: SLOW}
+    since = changed(opened, rate=str(SLOW), brokers=(BrokerRates(BrokerId(9), "unlimited", fast),))
+    assert kept_rates(planned, since, MoveRates(fast)) == {9: SideRates(None, FAST)}
+    assert kept_rates(planned, since, MoveRates.of(planned)) == {7: SideRates(FAST, FAST)}
 
 
 @pytest.mark.parametrize("rate", ["0", "999", "9223372036854775808", "9999999999999999999"])

@@ -1,12 +1,14 @@
 """Refusals and warnings at the lines that cause them, in the forms of their readers."""
 
 import json
+from dataclasses import replace
+from html import unescape
 from xml.etree import ElementTree as ET
 
 import pytest
 from tests.builders import FILE, brokers, placement, snapshot, state
 
-from replan.errors import BadUsage, ReplanError
+from replan.errors import BadUsage, Exit, ReplanError
 from replan.manifest.read import read_sources
 from replan.manifest.yaml_text.events import fastest_parser
 from replan.manifest.yaml_text.sources import Source
@@ -14,8 +16,11 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Limit, Measure
 from replan.model.declared.rules import Spread, TopicRule
 from replan.model.declared.where import MistakenManifest, Where
+from replan.model.names import TopicPartition, replicas
+from replan.model.snapshot import OwnApplication
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import dumps
 from replan.reporting.plans.annotations import (
     render_github,
     render_gitlab,
@@ -23,6 +28,9 @@ from replan.reporting.plans.annotations import (
     render_sarif,
 )
 from replan.reporting.plans.findings import Finding, Level, error_findings, plan_findings
+from replan.reporting.plans.plan_markdown import render_plan_markdown
+from replan.reporting.plans.plan_page import render_plan_page
+from replan.reporting.plans.plan_text import render_plan
 
 ODD = "\x1b50 %: a, b\r\nnext <line> & \u2028"
 FINDINGS = [
@@ -34,6 +42,25 @@ FINDINGS = [
 def refused(made: Plan, asked: Placement) -> list[Finding]:
     """The findings but for the conflicts behind them."""
     return [f for f in plan_findings(made, asked) if f.rule != "conflict"]
+
+
+def test_what_the_open_application_moves_is_its_own_in_every_form() -> None:
+    """Whoever reads that another tool holds a partition cancels it, or waits for nobody."""
+    asked = placement({"orders": [[1, 3]]})
+    running = snapshot([state([1, 2, 3], adding=[2, 3], removing=[1])])
+    own = OwnApplication("a-1", "ann", True, {TopicPartition("orders", 0): replicas(2, 3)})
+    for known, rule in ((own, "own-running"), (None, "running")):
+        made = make_plan(asked, replace(running, application=known))
+        forms = [
+            render_plan(made),
+            render_plan_markdown(made),
+            render_plan_page(made),
+            render_github(plan_findings(made, asked)),
+        ]
+        said = unescape(" ".join(forms)).count("replan's own reassignment to [2, 3] is running")
+        assert said == (len(forms) if known else 0)
+        assert [r["rule"] for r in json.loads(dumps(made))["refusals"]] == [rule]
+        assert made.left_out is Exit.HELD
 
 
 def test_refusals_of_one_entry_are_one_finding_at_its_line() -> None:

@@ -94,7 +94,6 @@ def context_of(
         rehearsed=rehearsed,
         timeline=timeline,
         network=network,
-        own=seen.snapshot.application,
         prices=placement.prices,
     )
 

@@ -10,10 +10,14 @@ from replan.commands.inputs.asking import ask, noted_if_silent
 from replan.commands.inputs.options import AS, Detail, Pace, patience
 from replan.commands.inputs.target import Connection, JournaledTarget, LiveTarget, Target
 from replan.errors import Exit
-from replan.wording import count
+from replan.wording import capped
 
 if TYPE_CHECKING:
+    from replan.applying.journal.ledger import Ledger
     from replan.applying.steering import MoveRates
+
+BROKERS = 20
+"""Brokers with rates of their own that are named; the rest is counted."""
 
 
 def _steered_rate(text: str) -> str:
@@ -58,8 +62,8 @@ def throttle_rate(
     """Change the rate of the running application, or throttle what other tools reassign.
 
     It takes the place of the plan's rate, for copies that run and for those to come, until the application ends.
-    Brokers with a rate of their own in the placement keep that. The process at work, on this machine or another, obeys
-    within two of its ticks; the command waits for its answer, 30 s at most.
+    Brokers with a rate of their own in the placement keep that, and are named. The process at work, on this machine or
+    another, obeys within two of its ticks; the command waits for its answer, 30 s at most.
 
     With --running the rate also holds for reassignments that replan did not begin. Where no application is open, the
     command opens one for that, stays until none runs, and restores what was there before; after ^C, the same command
@@ -106,8 +110,9 @@ def throttle_rate(
             plan = plan_of_throttle(cluster_id, seen, None if rate == UNLIMITED else int(rate))
             check_allowed(plan, cluster, connection, {name.topic for name in copies})
             return perform(plan, cluster, connection, settings, detail, others=True)
-        who = ask(cluster, connection, Verb.THROTTLE, MoveRates(rate), running)
-    result(_changed(rate, who))
+        rates = MoveRates(rate)
+        who = ask(cluster, connection, Verb.THROTTLE, rates, running)
+    result(_changed(rates, who, known.ledger))
     return Exit.OK
 
 
@@ -116,20 +121,30 @@ def change_rates(cluster: Target, connection: Connection, rates: "MoveRates") ->
     from replan.applying.journal.records import Verb
     from replan.commands.inputs.journals import known_of
 
-    if known_of(cluster, connection, connection.control_plane.cluster_id()).holder is None:
+    known = known_of(cluster, connection, connection.control_plane.cluster_id())
+    if known.holder is None:
         return False
     with noted_if_silent():
         who = ask(cluster, connection, Verb.THROTTLE, rates)
-        result(_changed(rates.rate, who, len(rates.brokers or ())))
+        result(_changed(rates, who, known.ledger))
         return True
     return False
 
 
-def _changed(rate: str, who: str, brokers: int = 0) -> str:
+def _changed(rates: "MoveRates", who: str, ledger: "Ledger") -> str:
+    """The rate that holds now, and the brokers that keep another one, by the journal that the process at work has."""
+    from replan.applying.run.opening import open_plan
+    from replan.applying.steering import kept_rates
+    from replan.reporting.quantities import broker_rate
     from replan.reporting.quantities import rate as shown
 
-    own = f", {count(brokers, 'broker')} with rates of their own" if brokers else ""
-    return f"throttle: {shown(int(rate) if rate.isdigit() else None)}{own}, set by {who}\n"
+    plan, application = open_plan(ledger), ledger.application
+    planned = None if plan is None else plan.throttle
+    own = {} if application is None else kept_rates(planned, application, rates)
+    named = [f"broker {broker} has its own rate: {broker_rate(of)}" for broker, of in own.items()]
+    lines = capped(named, limit=BROKERS, noun="broker")
+    new = int(rates.rate) if rates.rate.isdigit() else None
+    return "".join(f"{line}\n" for line in (f"throttle: {shown(new)}, set by {who}", *lines))
 
 
 def throttle_show(

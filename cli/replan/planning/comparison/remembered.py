@@ -16,7 +16,9 @@ from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.alignment import Alignment, named_partitions
 from replan.planning.comparison.diff import targets_of
+from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
 
+NAMED = 20
 Flags = npt.NDArray[np.bool_]
 
 
@@ -67,6 +69,15 @@ def left_demoted(aligned: Alignment) -> dict[TopicPartition, frozenset[BrokerId]
         if not of.recovered and of.at not in declared
     }
     return {name: brokers for name, brokers in sorted(found.items()) if brokers}
+
+
+def goes_on(aligned: Alignment) -> Iterator[PlanWarning]:
+    """A warning of a leader blacklist that the placement says nothing of."""
+    left = left_demoted(aligned)
+    if left:
+        brokers = tuple(sorted(frozenset().union(*left.values())))
+        named: Facts = {"partitions": tuple(map(str, [*left][:NAMED])), "count": len(left)}
+        yield PlanWarning(WarningKind.BLACKLIST_STAYS, {"brokers": brokers, **named})
 
 
 def demoted(before: Replicas, after: Replicas) -> frozenset[BrokerId]:

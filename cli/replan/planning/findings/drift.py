@@ -20,7 +20,6 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.overlays import managed
 from replan.planning.comparison.partition_counts import PartitionCount, partition_counts
 from replan.planning.comparison.preferred import absent_leaders
-from replan.planning.comparison.without_effect import without_effect
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
 from replan.planning.plans.log_dirs import log_drains
 from replan.planning.plans.plan import PlanWarning
@@ -66,8 +65,8 @@ class Drift:
     """Brokers that do not serve, whether or not anything differs."""
     unjudged: int = 0
     """Partitions kept as they are, since the rack of a broker that is down is not known."""
-    without_effect: tuple[PlanWarning, ...] = ()
-    """What is declared and does nothing here."""
+    warnings: tuple[PlanWarning, ...] = ()
+    """What is declared and does nothing here, and what goes on without being declared."""
     mistakes: tuple[Mistake, ...] = ()
     """What the author of the placement has to correct before anything can be planned."""
 
@@ -135,7 +134,7 @@ def drift_of(found: Comparison) -> Drift:
         tuple(sorted(u.state.partition for u in judge(snapshot).unhealthy if u.elr_gone)),
         brokers_down(snapshot),
         len(found.wanted.chosen.unjudged),
-        tuple(without_effect(placement, snapshot)),
+        found.warnings,
         found.mistakes,
     )
 

@@ -14,14 +14,13 @@ from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
+from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import Unacknowledged, passed
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.comparison.partition_counts import PartitionCount, partition_counts
-from replan.planning.comparison.remembered import left_demoted
-from replan.planning.comparison.without_effect import without_effect
 from replan.planning.findings.health import brokers_down, unclean_topics
 from replan.planning.findings.returning import Awaited, awaited
 from replan.planning.making.required_racks import RequiredRacks
@@ -37,18 +36,19 @@ CHOSEN = (ReasonKind.RULE, ReasonKind.DRAIN, ReasonKind.BALANCE)
 
 
 def plan_warnings(
-    aligned: Alignment,
-    asked: Wanted,
-    left: Unacknowledged,
+    found: Comparison,
+    differs: Differences,
     moves: Sequence[Move],
     recovered: Collection[TopicPartition] = (),
     refused: Collection[TopicPartition] = (),
 ) -> Iterator[PlanWarning]:
     """All warnings, the most pressing first.
 
-    `recovered` partitions are led again, or refused, by name; `refused` ones keep the list that they have.
+    `differs`: what differs of the part that is planned. `recovered` partitions are led again, or refused, by name;
+    `refused` ones keep the list that they have.
     """
-    placement, snapshot, differs = aligned.placement, aligned.snapshot, left.differences
+    aligned, asked = found.aligned, found.wanted
+    placement, snapshot = aligned.placement, aligned.snapshot
     yield from _leaderless(snapshot, asked, differs, recovered)
     for down in brokers_down(snapshot):
         lost: Facts = {"withoutLeader": down.leaderless, "underMinIsr": down.under_min_isr}
@@ -59,7 +59,7 @@ def plan_warnings(
         yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
     yield from _awaited(snapshot)
     yield from _unclean(snapshot)
-    yield from without_effect(placement, snapshot)
+    yield from found.warnings
     yield from _unknown_racks(placement, snapshot)
     if len(asked.chosen.unjudged):
         unknown: Facts = {"brokers": tuple(sorted(snapshot.brokers_of_unknown_rack()))}
@@ -72,7 +72,6 @@ def plan_warnings(
     if converging.num_rows:
         yield PlanWarning(WarningKind.CONVERGING, _named(converging))
     yield from _blacklist(placement, snapshot)
-    yield from _goes_on(aligned)
     for fewer in (c for c in partition_counts(placement, snapshot) if _listed_fewer(placement, c)):
         yield PlanWarning(
             WarningKind.FEWER_DECLARED,
@@ -86,7 +85,7 @@ def plan_warnings(
         for idle, broker, side in without_replicas(placement.standing, snapshot):
             at: Facts = {"where": str(idle.where), "broker": broker, "side": side}
             yield PlanWarning(WarningKind.STANDING_WITHOUT_REPLICAS, at)
-    yield from _acknowledged(placement, snapshot, left)
+    yield from _acknowledged(placement, snapshot, found.left)
 
 
 def _listed_fewer(placement: Placement, found: PartitionCount) -> bool:
@@ -249,15 +248,6 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
             for entry in placement.leader_entries
         ):
             yield PlanWarning(WarningKind.PREFERRED_BLACKLISTED, {**at, "broker": preferred.broker})
-
-
-def _goes_on(aligned: Alignment) -> Iterator[PlanWarning]:
-    """A leader blacklist that the placement does not speak of."""
-    left = left_demoted(aligned)
-    if left:
-        brokers = tuple(sorted(frozenset().union(*left.values())))
-        named: Facts = {"partitions": tuple(map(str, [*left][:NAMED])), "count": len(left)}
-        yield PlanWarning(WarningKind.BLACKLIST_STAYS, {"brokers": brokers, **named})
 
 
 def ended_entries(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:

@@ -7,7 +7,6 @@ Only partitions that differ become objects.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -162,9 +161,8 @@ def plan_of(
         warnings=(
             *(PlanWarning(WarningKind.BALANCE, found.facts) for found in off_balance),
             *plan_warnings(
-                aligned,
-                asked,
-                replace(left, differences=differs),
+                found,
+                differs,
                 [m for m, _ in judged],
                 recovered.about,
                 {r.partition for r in refused if r.of_the_list},

@@ -32,6 +32,8 @@ class RefusalRule(StrEnum):
 
     RUNNING = "running"
     """Another tool's reassignment runs on it: held rather than refused."""
+    OWN_RUNNING = "own-running"
+    """What the open application of replan itself has asked for."""
     LEFT_RUNNING = "left-running"
     """The same where an application of replan's has begun it, and has ended (`RememberedOrder.left`)."""
     NO_LEADER = "no-leader"
@@ -149,6 +151,7 @@ Facts = Mapping[str, Fact]
 
 FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.RUNNING: ("target", "adding", "removing"),
+    RefusalRule.OWN_RUNNING: ("target", "adding", "removing"),
     RefusalRule.LEFT_RUNNING: ("target", "adding", "removing"),
     RefusalRule.NO_LEADER: ("inSync",),
     RefusalRule.TARGET_BELOW_MIN_ISR: ("target", "minInsyncReplicas"),
@@ -247,9 +250,10 @@ class Refusal:
 
     @property
     def held(self) -> bool:
-        """Whether another party is in the way: exit 4 rather than 3."""
+        """Whether another party is in the way, or the open application: exit 4 rather than 3."""
         return self.rule in {
             RefusalRule.RUNNING,
+            RefusalRule.OWN_RUNNING,
             RefusalRule.LEFT_RUNNING,
             RefusalRule.TOPIC_RUNNING,
             RefusalRule.RECOVERY_REASSIGNED,

@@ -8,7 +8,7 @@ cluster, such as an unknown broker, are not refusals: they are in `comparison.cl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.plans.moves import Move
@@ -25,6 +25,7 @@ class Judge:
     live: frozenset[BrokerId]
     cordoned: frozenset[BrokerId]
     remembered: Mapping[TopicPartition, RememberedOrder]
+    heading: Mapping[TopicPartition, Replicas]
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "Judge":
@@ -35,6 +36,7 @@ class Judge:
             frozenset(b.id for b in known if b.live),
             frozenset(b.id for b in known if b.cordoned),
             snapshot.remembered,
+            snapshot.heading,
         )
 
     def refusals(self, move: Move, seen: PartitionState) -> list[Refusal]:
@@ -54,7 +56,10 @@ class Judge:
                 seen.topic_id,
                 running.target,
             )
-            yield RefusalRule.LEFT_RUNNING if left else RefusalRule.RUNNING, lists
+            if seen.partition in self.heading:
+                yield RefusalRule.OWN_RUNNING, lists
+            else:
+                yield RefusalRule.LEFT_RUNNING if left else RefusalRule.RUNNING, lists
             return
         if seen.leader is None:
             yield RefusalRule.NO_LEADER, {"inSync": seen.isr}

@@ -153,5 +153,5 @@ def warnings(report: DriftReport) -> list[str]:
             f"{number} not judged by racks: Kafka does not tell the rack of a broker that is down"
         )
     found += [unclean_text(drift.unclean)] if drift.unclean else []
-    found += map(warning_text, drift.without_effect)
+    found += map(warning_text, drift.warnings)
     return found + ([elr_gone_text(drift.elr_gone)] if drift.elr_gone else [])

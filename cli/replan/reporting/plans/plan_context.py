@@ -1,4 +1,4 @@
-"""What is known beside a plan where it is shown: the cluster it was made from, what a rehearsal found, what is open."""
+"""What is known beside a plan where it is shown: the cluster it was made from and what a rehearsal found."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,14 +23,13 @@ class PlanContext:
     """The picture of that rehearsal, as SVG."""
     network: float | None = None
     """Bytes per second and direction that were assumed where a side of a broker has no throttle; None: nothing was."""
-    own: OwnApplication | None = None
-    """replan's own open application, so that it is not called another party."""
     prices: Prices | None = None
 
     @property
     def notes(self) -> Sequence[str]:
         """What to know of where it was planned from, in sentences."""
-        return () if self.own is None or self.age_seconds is None else (own_text(self.own),)
+        own = None if self.snapshot is None else self.snapshot.application
+        return () if own is None or self.age_seconds is None else (own_text(own),)
 
     def findings(self, plan: Plan) -> Sequence[str]:
         """What the rehearsal found, and what copies and storage cost."""

@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 from html import escape as escape_html
 from itertools import islice
 
-from replan.model.snapshot import OwnApplication
 from replan.planning.findings.broker_shares import BrokerShare, broker_shares
 from replan.planning.findings.risks import risks
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.creates import Create
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan, Refusal
+from replan.planning.plans.plan import Plan, Refusal, RefusalRule
 from replan.planning.plans.plan_file import digest
 from replan.planning.plans.preview import planned_requests
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row, weight
@@ -64,7 +63,7 @@ def render_plan_markdown(
     share = max(0, room) // SHARE
     warnings = [f"- {escape(note)}" for note in context.notes]
     warnings += [f"- {escape(warning_text(w))}" for w in plan.warnings]
-    refusals = [_refusal(r, context.own) for r in plan.refusals]
+    refusals = [_refusal(r) for r in plan.refusals]
     dangers = [f"- **{escape(risk_text(risk))}**" for risk in risks(plan)]
     urgent = [
         *_listed("Look at this first", dangers, share, "more danger"),
@@ -95,12 +94,10 @@ def _listed(title: str, lines: Sequence[str], room: int, noun: str) -> list[str]
     return [f"\n### {title}\n\n", fitted(iter(lines), len(lines), room - 200, noun)]
 
 
-def _refusal(refused: Refusal, own: OwnApplication | None) -> str:
-    held = " (held by another party)" if refused.held else ""
-    ours = refused.held and own is not None and refused.partition in own.targets
-    if own is not None and ours:
-        held = f" (being moved by replan's own application {escape(own.id)})"
-    return f"- {code(refused.rule)}{held} {escape(refusal_text(refused, own=ours))}"
+def _refusal(refused: Refusal) -> str:
+    others = refused.held and refused.rule is not RefusalRule.OWN_RUNNING
+    held = " (held by another party)" if others else ""
+    return f"- {code(refused.rule)}{held} {escape(refusal_text(refused))}"
 
 
 def _conflict(found: Conflict) -> str:

@@ -14,6 +14,7 @@ from replan.planning.plans.plan import (
     Plan,
     PlanWarning,
     Refusal,
+    RefusalRule,
     WarningKind,
     left_out_text,
 )
@@ -53,6 +54,7 @@ GOES_BACK = frozenset(
     }
 )
 """What only a plan back warns of."""
+OWN = "Being moved by replan's own application"
 FOR_GOOD = (
     "New partitions cannot be taken away again, and keys map to other partitions from then on."
 )
@@ -72,13 +74,9 @@ def render_plan(
     lines += [""] if plan.warnings else []
     lines += _refused("Refused", [r for r in plan.refusals if not r.held], limit)
     lines += _conflicts(plan)
-    own = context.own
-    held, ours = [r for r in plan.refusals if r.held], () if own is None else own.targets
-    if own is not None:
-        moved = [r for r in held if r.partition in ours]
-        title = f"Being moved by replan's own application {own.id}"
-        lines += _refused(title, moved, limit, own=True)
-    others = [r for r in held if r.partition not in ours]
+    held = [r for r in plan.refusals if r.held]
+    lines += _refused(OWN, [r for r in held if r.rule is RefusalRule.OWN_RUNNING], limit)
+    others = [r for r in held if r.rule is not RefusalRule.OWN_RUNNING]
     lines += _refused("Held by another party", others, limit)
     lines += list(summary(plan, context.findings(plan)))
     return "\n".join(lines) + "\n"
@@ -218,14 +216,12 @@ def _assign(move: Move) -> str:
     return note
 
 
-def _refused(
-    title: str, refusals: Sequence[Refusal], limit: int, *, own: bool = False
-) -> list[str]:
+def _refused(title: str, refusals: Sequence[Refusal], limit: int) -> list[str]:
     if not refusals:
         return []
     rules = Counter(r.rule for r in refusals)
     tally = ", ".join(f"{number:,} {rule}" for rule, number in sorted(rules.items()))
-    lines = capped(refusals, lambda r: f"{refusal_text(r, own=own)}  [{r.rule}]", limit=limit)
+    lines = capped(refusals, lambda r: f"{refusal_text(r)}  [{r.rule}]", limit=limit)
     return [f"{title} ({tally}):", *(f"  {line}" for line in lines), ""]
 
 

@@ -16,6 +16,10 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "a reassignment to {target} is running on it (adding {adding}, removing {removing}); let it end or cancel it, "
         "then plan again. If it is replan's own, `replan resume` goes on with it"
     ),
+    RefusalRule.OWN_RUNNING: (
+        "replan's own reassignment to {target} is running on it (adding {adding}, removing {removing}); `replan "
+        "resume` goes on with it where no process is at work"
+    ),
     RefusalRule.LEFT_RUNNING: (
         "a reassignment to {target} is running on it (adding {adding}, removing {removing}), which an application of "
         "replan has begun and left; `replan abandon --cancel-copies` cancels it, then plan again"
@@ -269,17 +273,8 @@ WARNINGS: Mapping[WarningKind, str] = {
 }
 
 
-OWN_RUNNING = (
-    "replan's own reassignment to {target} is running on it (adding {adding}, removing {removing}); `replan resume` "
-    "goes on with it where no process is at work"
-)
-
-
-def refusal_text(refusal: Refusal, *, own: bool = False) -> str:
-    """One sentence or two, complete with the partition: `orders-7: no leader, …`.
-
-    `own`: what holds it is replan's own open application.
-    """
+def refusal_text(refusal: Refusal) -> str:
+    """One sentence or two, complete with the partition: `orders-7: no leader, …`."""
     original, why = refusal.facts.get("original", ()), refusal.facts.get("why")
     facts: Facts = {
         **refusal.facts,
@@ -287,8 +282,7 @@ def refusal_text(refusal: Refusal, *, own: bool = False) -> str:
         "topic": refusal.partition.topic,
         "assigned": len(original) if isinstance(original, tuple) else 0,
     }
-    ours = own and refusal.rule is RefusalRule.RUNNING
-    return f"{refusal.partition}: {_filled(OWN_RUNNING if ours else REFUSALS[refusal.rule], facts)}"
+    return f"{refusal.partition}: {_filled(REFUSALS[refusal.rule], facts)}"
 
 
 def warning_text(warning: PlanWarning) -> str:

@@ -9,6 +9,7 @@ from replan.model.declared.placement import LeaderBlacklist
 from replan.model.names import TopicPartition, replicas
 from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.remembered import demoted
+from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.move_reasons import ReasonKind
 from replan.planning.plans.plan import WarningKind
@@ -64,6 +65,7 @@ def test_an_order_comes_back_where_a_placement_speaks_of_the_blacklist_or_a_reco
     assert [list(m.target) for m in made.moves] == moved
     assert [m.reason.kind for m in made.moves] == [reason] * len(moved)
     assert [w.kind for w in made.warnings] == warned
+    assert find_drift(placement(blacklist=blacklist), seen).warnings == made.warnings
 
 
 def test_what_goes_on_names_its_brokers_and_partitions() -> None:

@@ -56,7 +56,7 @@ def test_what_does_nothing_is_said_by_plan_and_by_drift(
     assert [w.kind for w in made.warnings] == [kind]
     assert made.warnings[0].facts["where"] == str(HERE)
     drift = find_drift(asked, SEEN)
-    assert drift.without_effect == made.warnings
+    assert drift.warnings == made.warnings
     assert drift.none
 
 
@@ -67,7 +67,7 @@ def test_what_has_an_effect_is_not_named() -> None:
         acknowledged=(Acknowledgement("or*", None, HERE, "later", LATER),),
         balance=Balance(HERE, replicas=Fraction(2), weights=WEIGHTS, places={"weights": HERE}),
     )
-    assert find_drift(asked, SEEN).without_effect == ()
+    assert find_drift(asked, SEEN).warnings == ()
 
 
 def test_of_many_entries_each_is_named_in_the_order_of_the_file() -> None:
@@ -79,6 +79,6 @@ def test_of_many_entries_each_is_named_in_the_order_of_the_file() -> None:
         rules=entries, requirements={"xx": Requirement(Where(FILE, 101, 3), replication_factor=2)}
     )
     expected = ["yy*", "zz*", "xx"]
-    assert [w.facts["name"] for w in find_drift(asked, SEEN).without_effect] == expected
+    assert [w.facts["name"] for w in find_drift(asked, SEEN).warnings] == expected
     found = make_plan(asked, SEEN).warnings
     assert [w.facts["name"] for w in found if w.kind is WarningKind.MATCHES_NOTHING] == expected
