@@ -361,6 +361,9 @@ def test_doctor_names_the_permissions_that_are_missing_by_command(
     cluster, topic, anything = ResourceType.BROKER, ResourceType.TOPIC, "*"
     grant(cluster, "kafka-cluster", AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)
     grant(topic, anything, AclOperation.DESCRIBE)
+    reading = AclOperation.READ, AclOperation.DESCRIBE_CONFIGS
+    journals = AclOperation.CREATE, AclOperation.WRITE, *reading
+    grant(topic, JOURNAL_TOPIC, *journals)  # the lock is there, whatever the journal is called
     with opened(secured, secured.properties(tmp_path, "auditor", word_of("auditor"))) as plane:
         clients.until(
             lambda: "orders" in plane.access(["__audited"]).topics, "the ACLs", limit_seconds=20
@@ -380,17 +383,7 @@ def test_doctor_names_the_permissions_that_are_missing_by_command(
 
         grant(cluster, "kafka-cluster", AclOperation.ALTER, AclOperation.ALTER_CONFIGS)
         grant(topic, anything, AclOperation.ALTER_CONFIGS)
-        journals = (
-            AclOperation.CREATE,
-            AclOperation.READ,
-            AclOperation.WRITE,
-            AclOperation.DESCRIBE_CONFIGS,
-        )
-        for name in (
-            JOURNAL_TOPIC,
-            "__audited",
-        ):  # the lock is in the first, whatever the journal is called
-            grant(topic, name, *journals)
+        grant(topic, "__audited", *journals)
         grant(ResourceType.TRANSACTIONAL_ID, f"replan-{JOURNAL_TOPIC}", AclOperation.WRITE)
         clients.until(
             lambda: bool(plane.access(["__audited"]).describes_transactions),

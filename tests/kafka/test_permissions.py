@@ -113,7 +113,7 @@ def test_who_may_plan_is_warned_and_refused_and_who_may_apply_applies(site: Site
     assert site.replicas() == [1]
 
     site.give("applier", "apply")
-    assert "warning" not in site.run("applier", "plan", wanted=2)
+    assert "may not apply this plan" not in site.run("applier", "plan", wanted=2)
     site.run("applier", "apply", "plan.json", "--settle", "1", wanted=0)
     assert site.replicas() == [2]
     kept = site.run("planner", "journal", "show", "--json", wanted=0)

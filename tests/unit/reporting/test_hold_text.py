@@ -234,6 +234,19 @@ HOLDS: list[tuple[HoldReason, str]] = [
         "the outcome of expand is unknown; sending it again in 4 s",
     ),
     (
+        RepeatPending(
+            RequestKind.ASSIGN,
+            15,
+            "AlterPartitionReassignments is not permitted: CLUSTER_AUTHORIZATION_FAILED (31): Cluster authorization "
+            "failed.\n  this user needs the ACL Alter on Cluster; ask for it, or use another user",
+        ),
+        (
+            "assign was refused: AlterPartitionReassignments is not permitted: CLUSTER_AUTHORIZATION_FAILED (31): "
+            "Cluster authorization failed; this user needs the ACL Alter on Cluster; ask for it, or use another user; "
+            "asking again in 15 s"
+        ),
+    ),
+    (
         LookTooOld(20, 12),
         (
             "what the cluster showed was 20 s old before anything could be asked, more than 12 s, so nothing was; "

@@ -102,6 +102,8 @@ class PartitionInput:
     """Of that request, if it is believed."""
     repeat_seconds: float | None = None
     """In how long the last request may be sent again; None where it had a definite outcome."""
+    repeat_refusal: str = ""
+    """What the cluster said where it refused that as a whole."""
     quarantine_seconds: float | None = None
     """How long an earlier request may still be on its way; None where its outcome is definite."""
     logless: frozenset[BrokerId] = frozenset()
@@ -285,7 +287,9 @@ def _again(sight: PartitionInput, needed: Request) -> Verdict:
     if not isinstance(verdict, Request):
         return verdict
     if sight.repeat_seconds:
-        return Hold(RepeatPending(needed.kind, sight.repeat_seconds), soon=True)
+        return Hold(
+            RepeatPending(needed.kind, sight.repeat_seconds, sight.repeat_refusal), soon=True
+        )
     if sight.repeat_seconds is not None or isinstance(sight.answer, OutcomeUnknown):
         return verdict
     if rejection is None:

@@ -58,7 +58,7 @@ def cancel_again(sight: PartitionInput) -> Verdict:
     """Null shows no effect yet; whatever Kafka answers, there is no other way to rest."""
     kind, answer = CANCEL.kind, sight.answer
     if sight.repeat_seconds:
-        return Hold(RepeatPending(kind, sight.repeat_seconds), soon=True)
+        return Hold(RepeatPending(kind, sight.repeat_seconds, sight.repeat_refusal), soon=True)
     if sight.repeat_seconds is not None or isinstance(answer, OutcomeUnknown):
         return CANCEL
     if isinstance(answer, Rejected):

@@ -74,6 +74,8 @@ class RepeatPending:
 
     request: RequestKind
     seconds: float = field(compare=False)
+    refusal: str = ""
+    """What the cluster said where it refused the request as a whole: a permission is missing, which may come back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,8 @@ class Repeat:
 
     times: int
     at: float
+    refusal: str = ""
+    """What the cluster said where it refused the whole request; empty where nothing was said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +246,7 @@ class RunState:
             if isinstance(answer, OutcomeUnknown):
                 times = 1 if known is None else known.times + 1
                 pause = 0 if times == 1 else min(2.0 ** (times - 1), LONGEST_PAUSE)
-                repeats[name] = Repeat(times, now + pause)
+                repeats[name] = Repeat(times, now + pause, answer.reason if answer.refused else "")
         return replace(
             self,
             answers=answers.partitions,

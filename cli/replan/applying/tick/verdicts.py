@@ -30,6 +30,7 @@ def partition_input(
         answer=state.answers.get(name),
         refusal=believed(state.refused.get(name), tick.settings.agreeing_seconds),
         repeat_seconds=state.repeat_seconds(name, tick.now),
+        repeat_refusal=state.repeats[name].refusal if name in state.repeats else "",
         quarantine_seconds=quarantine_left(tick, state, name),
         logless=frozenset(b for b in move.target if state.history.shows_no_log(name, b)),
         left_behind=() if order is None else order.left,

@@ -46,8 +46,8 @@ def pending_text(
                 f"rejected with {code} {name}, but an earlier copy of the request may still arrive; "
                 f"waiting {seconds:.0f} s more"
             )
-        case RepeatPending(request, seconds):
-            return f"the outcome of {request} is unknown; sending it again in {seconds:.0f} s"
+        case RepeatPending():
+            return _repeated(reason)
         case OutcomePending(asked, replicas, _, seconds) | ArrivalPossible(
             asked, replicas, seconds
         ):
@@ -55,6 +55,13 @@ def pending_text(
             if isinstance(reason, OutcomePending):
                 ahead = f"{reason.following} follows in {seconds:.0f} s"
             return f"the outcome of {asked} {list(replicas)} is unknown and it may still arrive; {ahead}"
+
+
+def _repeated(reason: RepeatPending) -> str:
+    if not reason.refusal:
+        return f"the outcome of {reason.request} is unknown; sending it again in {reason.seconds:.0f} s"
+    said = "; ".join(line.strip().rstrip(".") for line in reason.refusal.splitlines())
+    return f"{reason.request} was refused: {said}; asking again in {reason.seconds:.0f} s"
 
 
 def _suspected(reason: EndReason) -> str:
