@@ -21,7 +21,7 @@ from replan.model.configs import (
     topic_change,
 )
 from replan.model.control_plane import Accepted, Answer, Rejected, Wanted
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 
 SET, DELETE, APPEND, SUBTRACT = ConfigOperation
 ABSENT = (None, ConfigSource.KAFKA_DEFAULT)
@@ -114,6 +114,43 @@ def test_one_key_twice_is_refused_and_nothing_of_that_topic_is_changed(lab: Lab)
         (ConfigScope.TOPIC, other): Accepted(),
     }
     assert stored(lab, topic) is None
+
+
+def test_what_would_be_answered_is_what_is_answered_and_nothing_is_changed(lab: Lab) -> None:
+    """`would_alter` is how a plan asks whether Kafka takes its throttle."""
+    good, bad = lab.create_topic([[1, 2, 3]]), lab.create_topic([[1, 2, 3]])
+    rate = broker_change(BrokerId(2), FOLLOWER_RATE, SET, "123456")
+    changes = [
+        topic_change(good, LEADER_REPLICAS, APPEND, "0:1"),
+        topic_change(bad, LEADER_REPLICAS, SET, "0:x"),
+        topic_change("nowhere", LEADER_REPLICAS, APPEND, "0:1"),
+        rate,
+        broker_change(BrokerId(3), FOLLOWER_RATE, SET, "fast"),
+    ]
+
+    said = lab.control_plane.would_alter(changes)
+
+    seen = lab.control_plane.look(Wanted(topics=[good, bad], rates_of=[BrokerId(2)]))
+    assert {seen.topics[name].leader_throttled for name in (good, bad)} == {None}
+    assert FOLLOWER_RATE not in seen.rates[BrokerId(2)]
+    assert lab.control_plane.alter_configs(changes) == said
+    assert {type(answer) for answer in said.values()} == {Accepted, Rejected}
+    until_reads(lab, lambda: stored(lab, good), "0:1")
+    lab.control_plane.alter_configs([broker_change(BrokerId(2), FOLLOWER_RATE, DELETE)])
+
+
+def test_a_topic_that_does_not_exist_is_no_topic_that_is_forbidden(lab: Lab) -> None:
+    """Both are missing in what is read; only the one that this user may not read is named."""
+    topic = lab.create_topic([[1, 2, 3]])
+    names = [TopicPartition(topic, 0), TopicPartition("nowhere", 0)]
+
+    seen = lab.control_plane.look(Wanted(partitions=names, topics=[topic, "nowhere"]))
+
+    assert (list(seen.partitions), list(seen.topics), dict(seen.forbidden)) == (
+        names[:1],
+        [topic],
+        {},
+    )
 
 
 def test_a_topic_that_does_not_exist_is_refused(lab: Lab) -> None:

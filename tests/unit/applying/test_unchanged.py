@@ -126,7 +126,14 @@ def test_a_decision_is_the_same_without_what_is_remembered(change: str) -> None:
 
 def test_whoever_adds_something_to_judge_by_says_how_a_change_of_it_is_noticed() -> None:
     known = {"own", "left_behind", "state", "settled", "seen"}
-    concerns = {"answer", "repeat_seconds", "repeat_refusal", "quarantine_seconds", "logless"}
+    concerns = {
+        "answer",
+        "repeat_seconds",
+        "repeat_refusal",
+        "refusal",
+        "quarantine_seconds",
+        "logless",
+    }
     never_changes = {"move", "settle_seconds", "racks"}
     assert {f.name for f in fields(PartitionInput)} == known | concerns | never_changes
 

@@ -48,6 +48,7 @@ class Unchanged:
         self._seen, self._settings, self._history = tick.seen, tick.settings, state.history
         self._concerned = {
             *state.answers,
+            *state.refused,
             *state.repeats,
             *state.unknown_since,
             *tick.seen.unclear,
