@@ -137,7 +137,7 @@ def _left_running(
         if seen is not None
         and name in seen.running
         and seen.running[name].target == order.left
-        and ((state := seen.partitions.get(name)) is None or state.topic_id == order.topic_id)
+        and not _is_of_another_topic(order, seen)
     ]
     nothing = "no application is open on this cluster"
     if not found:
@@ -159,6 +159,12 @@ def _left_running(
         moves=len(found),
     )
     return application, *(_as_left(order, application.id) for order in found)
+
+
+def _is_of_another_topic(own: Order | MoveRecord, seen: Look) -> bool:
+    """Whether what runs there is somebody else's: the topic was deleted since, and another one has its name."""
+    state = seen.partitions.get(own.partition)
+    return state is not None and state.topic_id != own.topic_id
 
 
 LEFT_RUNNING = "left-running"
@@ -240,9 +246,11 @@ def _lists_left(begun: Ledger, ledger: Ledger, reader: ClusterReader) -> list[Re
 def _is_over(own: MoveRecord, seen: Look) -> bool:
     """Whether nothing of a move is left: its partition has its original list, or is not there any more."""
     name, state = own.partition, seen.partitions.get(own.partition)
-    if unshown(seen, name) is not None or name in seen.running:
+    if unshown(seen, name) is not None:
         return False
-    return state is None or state.topic_id != own.topic_id or state.replicas == own.original
+    if _is_of_another_topic(own, seen):
+        return True
+    return name not in seen.running and (state is None or state.replicas == own.original)
 
 
 def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies) -> None:
@@ -303,7 +311,9 @@ def _without_copies(
         ours = {
             n: own
             for n, own in ledger.owned.items()
-            if n in seen.running and seen.running[n].target in own.past
+            if n in seen.running
+            and seen.running[n].target in own.past
+            and not _is_of_another_topic(own, seen)
         }
         waits = late < settings.quarantine_seconds and ledger.may_arrive
         if not ours and not within and not waits:
