@@ -9,11 +9,13 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.commandline import checked
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 
 from replan.applying.journal.ledger import open_applications
@@ -131,6 +133,31 @@ def test_a_journal_of_another_name_has_the_lock_of_the_cluster(site: Site) -> No
             first.append([rate(1, "7")])
     assert site.held(OTHER) == [rate(2, "5")]
     assert site.held() == [rate(1, "6")]
+
+
+def test_status_is_not_settled_where_a_journal_of_another_name_has_an_open_application(
+    site: Site, tmp_path: Path
+) -> None:
+    """0 says that no application is open on the cluster."""
+    with site.take("ann", OTHER) as journal:
+        journal.append([application("a-1")])
+
+    status = checked(
+        "status", "--bootstrap-server", site.cluster.bootstrap, folder=tmp_path, wanted=2
+    )
+
+    assert f"With --journal topic:{OTHER}, `replan resume` goes on with it" in status.stdout
+
+
+def test_status_is_not_settled_while_the_journal_cannot_be_read(site: Site, tmp_path: Path) -> None:
+    site.cluster.topics.make(JOURNAL_TOPIC).leaderless = True
+    asked = ("status", "--topic", "t00000", "--bootstrap-server", site.cluster.bootstrap)
+
+    status = checked(*asked, folder=tmp_path, wanted=2)
+
+    assert (
+        "The journal cannot be read: whether an application is open is not known." in status.stdout
+    )
 
 
 @pytest.mark.parametrize(("first", "second"), [(JOURNAL_TOPIC, OTHER), (OTHER, JOURNAL_TOPIC)])

@@ -1,7 +1,11 @@
 """Health in Kafka's own words, as its metrics count them."""
 
+from dataclasses import replace
+
+import pyarrow as pa
 from tests.builders import snapshot, state
 
+from replan.model.configs import ConfigSource
 from replan.model.partition import PartitionState
 from replan.planning.findings.health import judge
 
@@ -22,3 +26,15 @@ def test_the_worst_word_that_fits_is_reported() -> None:
     assert word(state([1, 2, 3], isr=[1, 2])) == "at-min-ISR"
     assert word(state([1, 2, 3], isr=[1])) == "under-min-ISR"
     assert word(state([1, 2, 3], isr=[1], leader=None)) == "offline"
+
+
+def test_a_topic_whose_min_isr_is_not_known_is_named_where_a_replica_is_out_of_sync() -> None:
+    """Kafka's default of 1 stands for it, by which one replica in sync is enough."""
+    listed = [state([1, 2, 3], isr=[1]), state([1, 2], topic="whole")]
+    seen = snapshot(listed, min_insync_replicas=1)
+    unknown = pa.array([int(ConfigSource.UNKNOWN)] * 2, seen.topics["min_insync_source"].type)
+    at = seen.topics.schema.get_field_index("min_insync_source")
+    unread = replace(seen, topics=seen.topics.set_column(at, seen.topics.schema.field(at), unknown))
+
+    assert judge(seen).unread == ()
+    assert judge(unread).unread == ("orders",)

@@ -26,8 +26,8 @@ def status(
     Exit codes:
       0  settled: all partitions have a leader and their min ISR, nothing is running, no application is open
       1  an error
-      2  a partition has no leader or is under min ISR, something is running or open, or none of the topics is shown to
-         this user (0 with --exit-zero)
+      2  a partition has no leader or is under min ISR, something is running or open, or this user may not see whether
+         it is: the journal, min.insync.replicas where a replica is out of sync, or any topic (0 with --exit-zero)
 
     Examples:
       replan status --bootstrap-server kafka-1:9092
@@ -92,4 +92,6 @@ def _of_cluster(
         own_throttles=ledger.throttles,
         resume=resume_command(cluster),
         clear=resume_command(cluster, "throttle", "clear"),
+        journal_unread=known.unread,
+        open_elsewhere=known.elsewhere,
     )

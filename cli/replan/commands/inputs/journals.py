@@ -41,6 +41,8 @@ class Known:
     holder: str | None = None
     unread: bool = False
     """It cannot be read, so that what is open is not known."""
+    elsewhere: str = ""
+    """Which application is open in a journal of another name, and how to go on with it."""
 
 
 def owner() -> str:
@@ -72,15 +74,18 @@ def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Kn
         _note_older(cluster_id)
         return Known()
     elsewhere = topic.open_elsewhere(where.topic)
+    text = ""
     if elsewhere is not None:
         from replan.kafka.journal.read import elsewhere_text
 
-        note(f"note: {elsewhere_text(*elsewhere)}")
+        text = elsewhere_text(*elsewhere)
+        note(f"note: {text}")
     lock = topic.locks.lock
     held = lock is not None and lock.held and lock.journal == where.topic
     return Known(
         fold(topic.reader.records()),
         f"{lock.owner} since {lock.since}, last sign of life {lock.at}" if lock and held else None,
+        elsewhere=text,
     )
 
 

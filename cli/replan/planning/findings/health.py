@@ -70,6 +70,9 @@ class Health:
     """Topics whose partitions Kafka itself may give to a replica that lost records."""
     hidden: tuple[str, ...] = ()
     """Topics that could not be judged, as this user may not describe them."""
+    unread: tuple[str, ...] = ()
+    """Topics with a partition that has a leader and lacks an in-sync replica, of which this user may not read whether
+    that is under its min ISR."""
 
     def count(self, health: HealthState) -> int:
         """How many partitions are in this state."""
@@ -141,6 +144,8 @@ def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
         )
         for at, state in zip(rows, snapshot.states(rows), strict=True)
     ]
+    by_minimum = {HealthState.AT_MIN_ISR, HealthState.UNDER_REPLICATED}
+    lacking = {u.state.partition.topic for u in unhealthy if u.health in by_minimum}
     return Health(
         partitions=int(chosen.sum()),
         unhealthy=tuple(
@@ -150,7 +155,13 @@ def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
         down=brokers_down(snapshot),
         unclean=unclean_topics(snapshot, topics),
         hidden=() if topics else snapshot.hidden,
+        unread=tuple(sorted(t for t in lacking if _is_unread(snapshot, t))),
     )
+
+
+def _is_unread(snapshot: Snapshot, topic: str) -> bool:
+    settings = snapshot.settings(topic)
+    return settings is not None and settings.is_unread
 
 
 def elr_gone(seen: PartitionState, minimum: int, snapshot: Snapshot) -> bool:

@@ -37,14 +37,22 @@ class Status:
     resume: str = "replan resume"
     """The command that goes on with the application."""
     clear: str = "replan throttle clear"
+    journal_unread: bool = False
+    """The journal cannot be read, so that nobody knows whether an application is open."""
+    open_elsewhere: str = ""
+    """The application that is open in a journal of another name, and how to go on with it."""
 
     @property
     def settled(self) -> bool:
-        """Whether nothing runs, no application is open, and all partitions that are shown can be written."""
+        """Whether nothing runs, no application is open, and all partitions that are shown can be written.
+
+        What cannot be known of that is not settled.
+        """
         ill = (HealthState.OFFLINE, HealthState.UNDER_MIN_ISR)
         unseen = self.health.hidden and not self.health.partitions
         running = self.health.running or self.application is not None
-        return not running and not unseen and not any(map(self.health.count, ill))
+        unknown = self.journal_unread or bool(self.open_elsewhere) or bool(self.health.unread)
+        return not (running or unseen or unknown or any(map(self.health.count, ill)))
 
     @property
     def summary(self) -> str:
@@ -62,6 +70,9 @@ class Status:
         """The lines of the journal, and of throttles that it does not know."""
         found = self.application
         lines = [] if found is None else application_lines(found, self.resume)
+        lines += self.open_elsewhere.splitlines()
+        if self.journal_unread:
+            lines.append("The journal cannot be read: whether an application is open is not known.")
         if self.own_throttles:
             settings = count(self.own_throttles, "throttle setting")
             ends = (
@@ -110,6 +121,12 @@ def health_warnings(health: Health) -> Iterator[str]:
     if health.hidden:
         named = ", ".join(capped(list(health.hidden), limit=SHOWN))
         yield f"this user may not describe {named}, and needs the ACL Describe on Topic; nothing is known of them"
+    if health.unread:
+        named = ", ".join(capped(list(health.unread), limit=SHOWN))
+        yield (
+            f"this user may not read the min.insync.replicas of {named}, and needs the ACL DescribeConfigs on Topic; "
+            "partitions there that lack an in-sync replica may be under it"
+        )
     if health.unclean:
         yield unclean_text(health.unclean)
     gone = [u.state.partition for u in health.unhealthy if u.elr_gone]
@@ -189,6 +206,9 @@ def render_status_json(status: Status) -> str:
         "observedAt": status.observed_at,
         "partitions": health.partitions,
         **({"hidden": list(health.hidden)} if health.hidden else {}),
+        **({"minInsyncUnread": list(health.unread)} if health.unread else {}),
+        **({"journalUnread": True} if status.journal_unread else {}),
+        **({"openElsewhere": status.open_elsewhere} if status.open_elsewhere else {}),
         "health": {state: health.count(state) for state in HealthState},
         "brokersDown": [broker_down_json(found) for found in health.down],
         "uncleanElection": list(health.unclean),
