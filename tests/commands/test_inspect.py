@@ -420,3 +420,40 @@ def test_new_partitions_and_throttles_that_stay_are_shown_filtered_and_compared(
 def run_show(shell: Shell, plan: Path, *words: str) -> str:
     assert run(["show", str(plan), *words]) == 0
     return shell.printed()
+
+
+@pytest.mark.parametrize(
+    ("declared", "why"),
+    [
+        ("assignments: {'pay*': {replicationFactor: 3}}", "payouts, which the placement names"),
+        ("preferredLeaders: {'pay*': {balanced: true}}", "payouts, which the placement names"),
+        (
+            "blacklists: {replicas: [{broker: 6}]}",
+            "payouts, so nobody can say whether a broker is empty that the placement drains (6)",
+        ),
+    ],
+)
+def test_drift_does_not_say_that_all_is_well_with_a_topic_that_this_user_may_not_see(
+    shell: Shell, declared: str, why: str
+) -> None:
+    taken = shell.folder / "seen.json"
+    shell.run("snapshot", "-o", taken)
+    seen = json.loads(taken.read_text())
+    taken.write_text(json.dumps({**seen, "hidden": ["payouts"]}))
+    shell.placement.write_text(f"version: 1\n{declared}\n")
+
+    code, out, said = shell.of(("--snapshot", taken), "drift", "-f", shell.placement)
+
+    assert (code, out) == (1, "")
+    assert f"Describe is not allowed on {why}" in said
+
+
+def test_what_a_snapshot_may_not_show_is_said_of_every_plan_from_it(shell: Shell) -> None:
+    taken = shell.folder / "seen.json"
+    shell.run("snapshot", "-o", taken)
+    taken.write_text(json.dumps({**json.loads(taken.read_text()), "hidden": ["payouts"]}))
+
+    code, _, said = shell.of(("--snapshot", taken), "plan", "-f", shell.placement)
+
+    assert code == 2
+    assert "warning: Describe is not allowed on payouts" in said

@@ -162,7 +162,7 @@ def _left_running(
 
 
 def _is_of_another_topic(own: Order | MoveRecord, seen: Look) -> bool:
-    """Whether what runs there is somebody else's: the topic was deleted since, and another one has its name."""
+    """Whether what runs there is another tool's: the topic was deleted since, and another one has its name."""
     state = seen.partitions.get(own.partition)
     return state is not None and state.topic_id != own.topic_id
 

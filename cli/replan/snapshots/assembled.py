@@ -33,6 +33,7 @@ HEADER_KEYS = (
     "observedAt",
     "features",
     "silent",
+    "hidden",
     "offline",
     "logs",
     "application",

@@ -27,6 +27,7 @@ HEAD_KEYS = (
     "brokers",
     "topics",
     "silent",
+    "hidden",
     "remembered",
     "offline",
     "logs",

@@ -97,7 +97,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     remembered = draw(
         st.dictionaries(
             st.builds(TopicPartition, NAMES, st.integers(0, 9)),
-            st.builds(RememberedOrder, REPLICAS, NAMES.map(TopicId)),
+            st.builds(RememberedOrder, REPLICAS, NAMES.map(TopicId), REPLICAS, st.booleans()),
             max_size=2,
         )
     )
@@ -111,6 +111,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         log_dirs=log_dirs,
         broker_configs=configs,
         silent=tuple(sorted(draw(st.sets(BROKER_IDS, max_size=2)))),
+        hidden=tuple(sorted(draw(st.sets(NAMES, max_size=2)))),
         remembered=remembered,
         offline=draw(
             st.dictionaries(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replan.commands.inputs.target import Target
+from replan.commands.inputs.unread import note_unread
 from replan.model.declared.placement import Placement
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
@@ -46,7 +47,9 @@ def observed(
     left out, and a note says so.
     """
     if cluster.snapshot is not None:
-        return Observed(cluster.observe())
+        seen = cluster.observe()
+        note_unread(seen)
+        return Observed(seen)
     from replan.commands.inputs.with_journal import observed_with_journal
 
     return observed_with_journal(cluster, placement, log_ends=log_ends, lenient=lenient)

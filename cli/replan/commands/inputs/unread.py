@@ -1,8 +1,11 @@
 """What the user of a command may not read: said before anything else, as what is not shown is not absent or healthy."""
 
+from collections.abc import Sequence
+
 from replan.commands.frame.output import note
 from replan.errors import ClusterRefused
 from replan.model.declared.placement import Placement
+from replan.model.declared.topic_patterns import literal_prefix, matches
 from replan.model.snapshot import Snapshot
 from replan.wording import capped, listed
 
@@ -27,11 +30,35 @@ def note_unread(seen: Snapshot) -> None:
 
 
 def check_shown(placement: Placement, seen: Snapshot) -> None:
-    """Raise ClusterRefused where a placement names topics that are there and that this user may not describe."""
-    hidden = sorted(placement.topics.keys() & set(seen.hidden))
-    if hidden:
-        named = listed(capped(hidden, limit=_SHOWN))
+    """Raise ClusterRefused where a placement is about topics that are there and that this user may not describe.
+
+    Those that it names, or means by a pattern that begins with a part of their name, and all where it drains a broker:
+    whether that is empty is not known. `*` and the leader blacklist go by what this user sees.
+    """
+    standing = {} if placement.standing is None else placement.standing.topics
+    named = {
+        *placement.topics,
+        *placement.rules,
+        *(rule.pattern for rule in placement.leader_rules.values()),
+        *placement.recovery,
+        *standing,
+    }
+    by_prefix = [name for name in named if literal_prefix(name)]
+    meant = [topic for topic in sorted(seen.hidden) if any(matches(n, topic) for n in by_prefix)]
+    if meant:
         raise ClusterRefused(
-            f"Describe is not allowed on {named}, which the placement names\n"
-            "  this user needs the ACL Describe on Topic; ask for it, or use another user"
+            f"Describe is not allowed on {_listed(meant)}, which the placement names\n  {_ASK}"
         )
+    if placement.replica_blacklist and seen.hidden:
+        drained = listed([str(b) for b in sorted({e.broker for e in placement.replica_blacklist})])
+        raise ClusterRefused(
+            f"Describe is not allowed on {_listed(sorted(seen.hidden))}, so nobody can say whether a broker is empty "
+            f"that the placement drains ({drained})\n  {_ASK}"
+        )
+
+
+_ASK = "this user needs the ACL Describe on Topic; ask for it, or use another user"
+
+
+def _listed(topics: Sequence[str]) -> str:
+    return listed(capped(topics, limit=_SHOWN))

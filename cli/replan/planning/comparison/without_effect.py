@@ -44,7 +44,8 @@ def _balance(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
 
 def _unmatched(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, str, Where]]:
     """Entries that mean no topic or partition of the cluster."""
-    topics: list[str] = snapshot.topics.column("name").to_pylist()
+    seen: list[str] = snapshot.topics.column("name").to_pylist()
+    topics = [*seen, *snapshot.hidden]
     standing = {} if placement.standing is None else placement.standing.topics
     patterns = {
         "assignments": {name: rule.where for name, rule in placement.rules.items()},
@@ -69,7 +70,7 @@ def _unmatched(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, 
             yield section, name, where
     counts = snapshot.partition_counts()
     for known in placement.acknowledged:
-        meant = [topic for topic in topics if matches(known.topic, topic)]
+        meant = [topic for topic in seen if matches(known.topic, topic)]
         numbers = known.partitions
         if not passed(known.expires, snapshot) and not any(
             numbers is None or any(n < counts[topic] for n in numbers) for topic in meant

@@ -1,5 +1,6 @@
 """What is declared and does nothing on a cluster is said with its place; nothing is without effect in silence."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -82,3 +83,10 @@ def test_of_many_entries_each_is_named_in_the_order_of_the_file() -> None:
     assert [w.facts["name"] for w in find_drift(asked, SEEN).warnings] == expected
     found = make_plan(asked, SEEN).warnings
     assert [w.facts["name"] for w in found if w.kind is WarningKind.MATCHES_NOTHING] == expected
+
+
+def test_an_entry_for_a_topic_that_this_user_may_not_see_is_not_said_to_mean_nothing() -> None:
+    named = placement(rules={"pay*": TopicRule(HERE, "pay*", replication_factor=2)})
+
+    assert find_drift(named, SEEN).warnings
+    assert not find_drift(named, replace(SEEN, hidden=("payouts",))).warnings
