@@ -50,8 +50,10 @@ class Comparison:
         return self
 
     def without_limits(self) -> "Comparison":
-        """The same, for a plan of any size."""
-        unlimited = replace(self.aligned.placement, limits={})
+        """The same, for a plan of any size, however near its balance comes."""
+        placement = self.aligned.placement
+        aimed = None if placement.balance is None else replace(placement.balance, required=False)
+        unlimited = replace(placement, limits={}, balance=aimed)
         return replace(self, aligned=replace(self.aligned, placement=unlimited))
 
 

@@ -35,6 +35,7 @@ from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Refusal
+from replan.planning.safety.placing_refusals import OutOfBalance
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,8 @@ class Explanation:
     """Constraints that leave it no placement together."""
     exceeded: tuple[Exceeded, ...]
     """Limits that refuse the whole plan."""
+    unbalanced: tuple[OutOfBalance, ...]
+    """What a balance that is required lacks: it refuses the whole plan, too."""
 
 
 def explain(
@@ -159,6 +162,9 @@ def explain(
             plan.recoveries,
             plan.log_moves,
         ),
+        unbalanced=drift.unbalanced
+        if placement.balance is not None and placement.balance.required
+        else (),
     )
 
 

@@ -100,7 +100,9 @@ def grown(placement: Placement, snapshot: Snapshot) -> Growth:
     lacking = [k for k in lacking if k.topic in lists]
     lists = {k.topic: _fitted(lists[k.topic], k, placement, snapshot) for k in lacking}
     lists |= _led_evenly(placement, snapshot, [k for k in lacking if k.rule], lists)
-    lists = _overlaid(placement, snapshot, lacking, lists)
+    lists, homeless = _overlaid(placement, snapshot, lacking, lists)
+    refusals += homeless
+    lacking = [k for k in lacking if k.topic in lists]
     creates = tuple(Create(k.topic, k.topic_id, k.present, lists[k.topic]) for k in lacking)
     return Growth(_with(snapshot, lacking, lists), creates, tuple(refusals))
 
@@ -274,21 +276,30 @@ def _overlaid(
     snapshot: Snapshot,
     lacking: Sequence[_Lack],
     lists: Mapping[str, tuple[Replicas, ...]],
-) -> dict[str, tuple[Replicas, ...]]:
-    """The same under drains, preferred leaders and the leader blacklist: as planning would move them at once."""
+) -> tuple[dict[str, tuple[Replicas, ...]], list[Refusal]]:
+    """The same under drains, preferred leaders and the leader blacklist: as planning would move them at once.
+
+    A topic with a new partition that would lie on a drained broker, since nobody can take its place, is refused.
+    """
     aligned = Alignment.of(placement, _with(snapshot, lacking, lists))
     asked = wanted(aligned)
+    without = {at: reason for reason in asked.chosen.impossible for at in reason.partitions}
+    refusals: list[Refusal] = []
     matrix = to_matrix(asked.table.column("replicas"))
     known = {int(at): number for number, at in enumerate(asked.rows.tolist())}
     found: dict[str, tuple[Replicas, ...]] = {}
     for lack in lacking:
         rows = aligned.snapshot.topic_rows(lack.topic)
+        reason = next((without[at] for at in rows[lack.present :] if at in without), None)
+        if reason is not None:
+            refusals.append(_refused(lack, reason))
+            continue
         wanted_lists = [
             replicas(*row(matrix, known[at])) if at in known else listed
             for at, listed in zip(rows[lack.present :], lists[lack.topic], strict=True)
         ]
         found[lack.topic] = _fitted(wanted_lists, lack, placement, snapshot)
-    return found
+    return found, refusals
 
 
 def _with(

@@ -17,6 +17,7 @@ from replan.model.declared.rules import Balance, LeaderRule, ReplicaBlacklist, S
 from replan.model.declared.where import Where
 from replan.model.names import FIXED_COUNT, BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
+from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan
@@ -243,6 +244,24 @@ def test_a_rule_that_no_broker_keeps_refuses_the_growth() -> None:
         (r.partition, r.rule) for r in plan.refusals
     ]
     assert not plan.creates
+
+
+def test_nothing_is_created_on_a_drained_broker_whose_place_nobody_can_take() -> None:
+    before = snapshot([state([1])], registered=brokers(1, "a"))
+    asked = placement(
+        {"orders": [[1], [1]]}, replica_blacklist=(ReplicaBlacklist(BrokerId(1), HERE),)
+    )
+    plan = make_plan(asked, before)
+
+    assert plan.creates == ()
+    assert sorted((r.partition.partition, r.rule) for r in plan.refusals) == [
+        (0, RefusalRule.NO_SUBSTITUTE),
+        (1, RefusalRule.NO_SUBSTITUTE),
+    ]
+    assert [(d.partition.partition, d.kind) for d in find_drift(asked, before).partitions] == [
+        (1, DifferenceKind.MISSING),
+        (0, DifferenceKind.UNPLACEABLE),
+    ]
 
 
 def test_the_map_form_creates_nothing() -> None:

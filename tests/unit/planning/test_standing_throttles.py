@@ -159,6 +159,7 @@ def test_a_part_of_a_plan_has_the_settings_of_its_topics() -> None:
         ),
         ({}, {"orders": "0:1"}, ["follower of 1"]),
         ({"orders": ThrottledReplicas(HERE)}, {"orders": "*"}, ["leader of 1", "follower of 1"]),
+        ({}, {"orders": "none, 0:, :x"}, ["leader of 1", "follower of 1"]),
     ],
     ids=[
         "no list",
@@ -167,6 +168,7 @@ def test_a_part_of_a_plan_has_the_settings_of_its_topics() -> None:
         "a pattern of no topic",
         "a list that nobody declares",
         "a list that is to be emptied",
+        "a list that names no replica",
     ],
 )
 def test_a_rate_that_slows_nothing_down_is_named_with_its_place(

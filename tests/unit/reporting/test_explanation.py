@@ -1,15 +1,17 @@
 """An explanation names the entry that counts with its place, what is observed, what is planned, and what holds it."""
 
 import json
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
-from tests.builders import FILE, listed_leader, placement, snapshot, state
+from tests.builders import FILE, brokers, listed_leader, placement, snapshot, state
 
 from replan.commands.inputs.plans import render_filtered
 from replan.errors import BadUsage
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requirement
-from replan.model.declared.rules import ReplicaBlacklist, TopicRule
+from replan.model.declared.rules import Balance, ReplicaBlacklist, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, parse_topic_partition, replicas
 from replan.model.snapshot import Snapshot
@@ -106,6 +108,20 @@ def test_the_text_shows_all_of_it_in_columns() -> None:
         "              expand  [1,2,3,4]  copy to 4 (size unknown, or empty)\n"
         "              assign  [2,4,3]    after 2, 4, 3 stay in sync for 15 s; removes 1; leader 1 -> 2\n"
     )
+
+
+def test_a_balance_that_is_required_and_out_of_reach_holds_a_partition_and_explains_it() -> None:
+    sizes = [state([1], size=1), state([2], partition=1, size=10**9)]
+    asked = placement(
+        rules={"orders": TopicRule(at(9), "orders", replication_factor=1)},
+        balance=Balance(at(12), bytes=Fraction(1, 10), required=True),
+    )
+    found = explained(asked, "orders-0", snapshot(sizes, registered=brokers(2)))
+    assert "held by   the whole plan is refused: balance: " in render_explanation(found)
+    document = json.loads(render_explanation_json(found))
+    assert [u["measure"] for u in document["unbalanced"]] == ["bytes"]
+    free = replace(asked, balance=Balance(at(12), bytes=Fraction(1, 10)))
+    assert explained(free, "orders-0", snapshot(sizes, registered=brokers(2))).unbalanced == ()
 
 
 def test_the_json_has_classes_and_fields() -> None:

@@ -286,8 +286,10 @@ def broker_table(
         ids,
         rack=np.array([NO_RACK if b.rack is None else at[b.rack] for b in brokers], dtype=np.int64),
         racks=tuple(racks),
-        open=np.array([b.live and not b.cordoned and b.id not in drained for b in brokers]),
-        fenced=np.array([b.fenced for b in brokers]),
+        open=np.array(
+            [b.live and not b.cordoned and b.id not in drained for b in brokers], dtype=bool
+        ),
+        fenced=np.array([b.fenced for b in brokers], dtype=bool),
         weight=np.array([max(int(w * common), 1) for w in weights], dtype=np.int64),
         replicas=np.bincount(found, minlength=len(ids)).astype(np.int64),
         bytes=bytes_,

@@ -127,7 +127,8 @@ def _throttled(
             rows = snapshot.topic_rows(topic)
             held = snapshot.partitions.column("replicas").slice(rows.start, len(rows))
             found.update(pc.list_flatten(held).to_pylist())
-        found.update(_numbers(e)[1] for e in listed - {ALL_REPLICAS})
+        named = (one.partition(":")[2].strip() for one in listed)
+        found.update(int(broker) for broker in named if broker.isdecimal())
     return frozenset(found)
 
 

@@ -9,6 +9,7 @@ from replan.model.partition import PartitionState
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import DeclaredList, Explanation
 from replan.planning.plans.preview import planned_requests
+from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.cluster.status_text import elr_gone_text
 from replan.reporting.drift.drift_words import MEANINGS
 from replan.reporting.plans.plan_text import change, describe, log_move_text
@@ -145,6 +146,8 @@ def _held(found: Explanation) -> Iterator[Line]:
             "held by",
             f"limit {limit.measure} {limit.most:,} at {limit.where}: the whole plan has {exceeded.found:,}",
         )
+    for unbalanced in found.unbalanced:
+        yield "held by", f"the whole plan is refused: {balance_text(unbalanced.facts)}"
     if found.acknowledged is not None:
         entry = found.acknowledged
         word = "held by" if found.covered else "acknowledged"
@@ -205,6 +208,7 @@ def render_explanation_json(found: Explanation) -> str:
             {"limit": e.limit.measure, "most": e.limit.most, "found": e.found}
             for e in found.exceeded
         ],
+        "unbalanced": [dict(u.facts) for u in found.unbalanced],
         "acknowledged": None
         if entry is None
         else {"where": str(entry.where), "expires": entry.expires, "covers": found.covered},

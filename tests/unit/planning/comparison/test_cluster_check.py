@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.builders import CLUSTER_ID, brokers, placement, snapshot, state
+from tests.builders import CLUSTER_ID, FILE, brokers, placement, snapshot, state
 
 from replan.errors import BadManifest, WrongCluster
 from replan.manifest.load import load_placement
@@ -13,6 +13,7 @@ from replan.model.declared.rules import LeaderRule, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
+from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import PlanWarning, WarningKind
@@ -155,6 +156,10 @@ def test_all_mistakes_are_reported_at_once_up_to_twenty() -> None:
 def test_no_brokers_at_all_is_said_in_words() -> None:
     seen = snapshot([state([1])], registered=[])
     assert complaint(placement({"orders": [[1]]}), seen)[0].endswith("registered: none")
+    ruled = placement(
+        rules={"orders": TopicRule(Where(FILE, 9, 3), "orders", replication_factor=1)}
+    )
+    assert find_drift(ruled, seen).partitions[0].kind is DifferenceKind.UNPLACEABLE
 
 
 RANGES = [([], "none"), ([4], "4"), ([1, 2, 3], "1-3"), ([1, 2, 4, 6, 7], "1-2, 4, 6-7")]
