@@ -32,7 +32,7 @@ def test_without_a_terminal_nobody_approves_placement_files_and_nothing_is_chang
     before = (folder / "cluster.json").read_bytes()
     done = replan("apply", "-f", "placement.yaml", *SIMULATED, folder=folder)
     assert done.returncode == 1
-    assert "orders-0" in done.stdout
+    assert "Plan: 4 moves" in done.stdout
     assert done.stderr == (
         "replan: stdin is not a terminal, so nobody can approve this; pass --auto-approve, or save the plan "
         "(-o plan.json of `replan plan` and `replan elect`), review it, and apply it: replan apply plan.json\n"

@@ -298,7 +298,8 @@ def test_the_name_of_the_cluster_is_shown_with_the_plan(shell: Shell) -> None:
     text = shell.placement.read_text()
     shell.placement.write_text(text.replace("cluster: {", "cluster: {name: payments-eu, "))
     shown, _ = shell.run("plan", "-f", shell.placement, wanted=2)
-    assert shown.endswith(", for cluster payments-eu, MkU3OEVBNTcwNTJENDM2Qg.\n")
+    assert shown.startswith("Cluster payments-eu, MkU3OEVBNTcwNTJENDM2Qg\n")
+    assert ", for cluster payments-eu, MkU3OEVBNTcwNTJENDM2Qg.\n" in shown
 
 
 def test_a_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

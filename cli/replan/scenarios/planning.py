@@ -28,8 +28,8 @@ from replan.planning.plans.plan import Plan
 from replan.planning.recovery.recovery import Method
 from replan.reporting.application.election_text import election_results, render_elections
 from replan.reporting.drift.drift_text import render_drift
-from replan.reporting.plans.plan_text import render_plan
 from replan.reporting.plans.recovery_text import render_recoveries
+from replan.reporting.plans.steps_text import render_steps
 from replan.scenarios.session import Session
 
 VERSION = "version: 1"
@@ -60,7 +60,7 @@ def _source(where: str, body: Sequence[str]) -> Source:
 def plan(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`plan`: make a plan, and keep it for `apply`."""
     tokens.end()
-    return render_plan(planned(session))
+    return render_steps(planned(session))
 
 
 def planned(session: Session) -> Plan:
@@ -87,7 +87,7 @@ def rollback(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str
         throttle=found.throttle,
     )
     session.keep(made := way_back(wanted, session.observe()))
-    return render_plan(made)
+    return render_steps(made)
 
 
 def drift(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from tests.builders import FILE, brokers, listed_leader, placement, snapshot, state
 
-from replan.commands.inputs.plans import render_filtered
+from replan.commands.inputs.plans import part_of
 from replan.errors import BadUsage
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requirement
@@ -20,6 +20,8 @@ from replan.planning.explanation import DeclaredList, Explanation, Overruled, ex
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import RefusalRule
 from replan.reporting.drift.explanation_text import render_explanation, render_explanation_json
+from replan.reporting.lines import drawn
+from replan.reporting.plans.plan_text import part_lines
 
 SEEN = snapshot([state([1, 2, 3], partition=p) for p in range(3)], min_insync_replicas=2)
 
@@ -152,8 +154,11 @@ def test_a_plan_of_a_part_has_only_that_part() -> None:
 
 def test_a_part_of_a_plan_says_how_much_of_it_it_is() -> None:
     plan = make_plan(placement({"orders": [[4, 2, 3], [1, 5, 3]]}), SEEN)
-    text = render_filtered(plan, ["ord*"], [5], everything=False)
-    assert "orders-1  [1,2,3] -> [1,5,3]" in text
-    assert "orders-0" not in text
-    assert "Shown: 1 of 2 moves; 0 B of 0 B to copy. Plan digest " in text
-    assert "Shown: 0 of 2 moves" in render_filtered(plan, ["clicks"], [], everything=False)
+    part = part_of(plan, ["ord*"], [5])
+    grouped = drawn(part_lines(plan, part))
+    assert "orders  +5 -2  [1,2,3] -> [1,5,3]" in grouped
+    assert grouped.count("partition 1\n") == 1
+    assert "Shown: 1 of 2 moves; 0 B of 0 B to copy. Plan digest " in grouped
+    assert "orders-1  [1,2,3] -> [1,5,3]" in drawn(part_lines(plan, part, steps=True))
+    nothing = part_of(plan, ["clicks"], [])
+    assert "Shown: 0 of 2 moves" in drawn(part_lines(plan, nothing))

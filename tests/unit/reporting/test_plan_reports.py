@@ -18,6 +18,7 @@ from replan.reporting.markdown import LIMIT, SMALLEST, weight
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_markdown import marker, render_plan_markdown
 from replan.reporting.plans.plan_text import render_plan
+from replan.reporting.plans.steps_text import render_steps
 
 pytestmark = pytest.mark.slow
 
@@ -125,18 +126,21 @@ def test_leaders_alone_need_no_throttle_and_say_nothing_of_one() -> None:
 
 def test_a_plan_without_a_throttle_says_so() -> None:
     made = make_plan(placement({"orders": [[1, 3]]}), snapshot([state([1, 2])]))
+    assert "Copies run as fast as the brokers can (throttles.moves has no rate)" in render_plan(
+        made
+    )
     assert (
         "No throttle is declared (throttles.moves): copies run as fast as the brokers can.\n"
-        in (render_plan(made))
+        in render_steps(made)
     )
 
 
 def test_more_than_five_hundred_moves_are_counted_and_all_are_listed_when_asked() -> None:
     made = moves_alone(503)
-    lines = render_plan(made).splitlines()
+    lines = render_plan(made, steps=True).splitlines()
     assert sum(line.startswith("orders-") for line in lines) == 500
     assert "and 3 more moves; save the plan with -o, `replan show --all PLAN` lists them" in lines
-    complete = render_plan(made, everything=True)
+    complete = render_plan(made, everything=True, steps=True)
     assert sum(line.startswith("orders-") for line in complete.splitlines()) == 503
     assert "more move" not in complete
 
@@ -215,5 +219,5 @@ def test_a_live_replica_that_cannot_be_named_is_said_to_be_dropped() -> None:
         [state([1, 2, 3])],
         registered=[Broker(BrokerId(b), cordoned=b == 3) for b in range(1, 6)],
     )
-    text = render_plan(make_plan(placement({"orders": [[1, 2, 4]]}), seen))
+    text = render_steps(make_plan(placement({"orders": [[1, 2, 4]]}), seen))
     assert "copy to 4 (size unknown, or empty); no list may name 3, so Kafka drops it" in text

@@ -12,11 +12,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from io import BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from shutil import get_terminal_size
+from typing import Literal, TextIO
 
 from replan.errors import BadFile, BadUsage
+from replan.reporting.lines import Line, drawn
 from replan.wording import visible
 
+Color = Literal["auto", "always", "never"]
 _PASSING = "\r\x1b[K"
 
 
@@ -68,14 +71,36 @@ def silence(descriptor: int) -> None:
 
 def result(text: str) -> None:
     """Print what the command was asked for. Raises BadFile; a reader that left before the end had what it wanted."""
+    _result(visible(text))
+
+
+def _result(text: str) -> None:
     if sys.stdout is None:
         raise BadFile("stdout is closed, so the result cannot be written")
     try:
-        _print(sys.stdout, visible(text))
+        _print(sys.stdout, text)
     except OSError as problem:
         silence(1)
         if not isinstance(problem, BrokenPipeError):
             raise BadFile(f"stdout: cannot write the result: {problem.strerror}") from problem
+
+
+def result_lines(lines: Iterable[Line], color: Color = "auto") -> None:
+    """Print the same as lines with tones: in colours and as wide as the terminal, where it is one."""
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = get_terminal_size().columns if terminal else None
+    _result(drawn(lines, width=width, colours=_coloured(color, terminal=terminal)))
+
+
+def _coloured(color: Color, *, terminal: bool) -> bool:
+    """Whether to colour: as asked for, or as https://no-color.org and https://force-color.org say."""
+    if color != "auto":
+        return color == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return terminal and os.environ.get("TERM") not in {"dumb", ""}
 
 
 def report_outcome(text: str) -> None:

@@ -115,6 +115,15 @@ Until = Annotated[
 ]
 Form = Literal["text", "markdown", "json"]
 PageForm = Literal["text", "markdown", "html", "json"]
+COLOR = typer.Option(
+    "--color",
+    help="Colours in text; auto: at a terminal, unless NO_COLOR is set, or with FORCE_COLOR.",
+)
+"""`--color`: `Annotated[Color, COLOR]`."""
+Steps = Annotated[
+    bool,
+    typer.Option("--steps", help="List each move with its steps, in the order of the plan."),
+]
 AS = typer.Option("--format", help="How the result is written.")
 """`--format`; a command names the forms that it has: `Annotated[Form, AS]`."""
 

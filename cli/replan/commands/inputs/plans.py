@@ -4,11 +4,11 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from replan.commands.frame.output import note
+from replan.commands.frame.output import Color, note, result, result_lines
 from replan.commands.frame.patience import said_while_long
 from replan.commands.inputs.observed import Observed
 from replan.commands.inputs.options import Form, PageForm
@@ -30,6 +30,18 @@ from replan.reporting.markdown import LIMIT
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext, own_text
 from replan.reporting.quantities import duration
 from replan.wording import count
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How much of a plan is shown as text, and in colours or not."""
+
+    everything: bool = False
+    steps: bool = False
+    color: Color = "auto"
+
+
+AS_USUAL = Shown()
 
 
 def planning(placement: Placement, snapshot: Snapshot) -> AbstractContextManager[None]:
@@ -69,6 +81,13 @@ def apply_command(saved: Path, cluster: Target) -> str:
     return shlex.join(["replan", "apply", str(saved), *words])
 
 
+def next_command(made: Plan, saved: Path | None, cluster: Target) -> str:
+    """What to do with a plan that has been made; `saved`: where -o puts it, and a note says what to type."""
+    if not made.changes or saved is not None:
+        return ""
+    return f"To apply it: add -o plan.json, then `{apply_command(Path('plan.json'), cluster)}`."
+
+
 def verdict(made: Plan, *, exit_zero: bool) -> Exit:
     """The exit code of a plan: a refusal outweighs a hold, a hold outweighs changes."""
     if made.refusals:
@@ -83,6 +102,8 @@ def context_of(
     cluster: Target,
     form: PageForm,
     rates: Rates | None = None,
+    *,
+    saved: Path | None = None,
 ) -> PlanContext:
     """What is known beside a plan that was made now; the plan file does not depend on it."""
     if form == "json":
@@ -95,6 +116,7 @@ def context_of(
         timeline=timeline,
         network=network,
         prices=placement.prices,
+        next_command=next_command(made, saved, cluster),
     )
 
 
@@ -169,56 +191,61 @@ def check_reviewed(made: Plan, digest: str | None, manifest: Sequence[Path]) -> 
             )
 
 
-def render(
+def present(
     made: Plan,
     form: PageForm,
     context: PlanContext = NOTHING_BESIDE,
     *,
-    everything: bool = False,
+    shown: Shown = AS_USUAL,
     limit: int = LIMIT,
-) -> str:
-    """A plan in one of its forms; json is the plan file itself. `limit`: bytes of markdown."""
+) -> None:
+    """Print a plan in one of its forms; json is the plan file itself. `limit`: bytes of markdown."""
     match form:
         case "text":
-            from replan.reporting.plans.plan_text import render_plan
+            from replan.reporting.plans.plan_text import plan_lines
 
-            return render_plan(made, context, everything=everything)
+            lines = plan_lines(made, context, everything=shown.everything, steps=shown.steps)
+            result_lines(lines, shown.color)
         case "markdown":
             from replan.reporting.plans.plan_markdown import render_plan_markdown
 
-            return render_plan_markdown(made, context, limit=limit)
+            result(render_plan_markdown(made, context, limit=limit))
         case "html":
             from replan.reporting.plans.plan_page import render_plan_page
 
-            return render_plan_page(made, context)
+            result(render_plan_page(made, context))
         case "json":
-            return plan_file.dumps(made)
+            result(plan_file.dumps(made))
 
 
-def render_filtered(
-    made: Plan, topics: Sequence[str], brokers: Sequence[int], *, everything: bool
-) -> str:
-    """The moves and refusals of a plan that concern these topics and brokers, as text."""
+def present_part(made: Plan, part: Plan, shown: Shown) -> None:
+    """Print a part of a plan as text."""
+    from replan.reporting.plans.plan_text import part_lines
+
+    lines = part_lines(made, part, everything=shown.everything, steps=shown.steps)
+    result_lines(lines, shown.color)
+
+
+def part_of(made: Plan, topics: Sequence[str], brokers: Sequence[int]) -> Plan:
+    """What of a plan concerns these topics and brokers."""
     from replan.model.declared.topic_patterns import matches
-    from replan.reporting.plans.plan_text import render_part
 
-    def shown(name: TopicPartition, concerned: Iterable[int]) -> bool:
+    def concerns(name: TopicPartition, concerned: Iterable[int]) -> bool:
         by_topic = not topics or any(matches(pattern, name.topic) for pattern in topics)
         return by_topic and (not brokers or not set(brokers).isdisjoint(concerned))
 
-    moves = [m for m in made.moves if shown(m.partition, (*m.original, *m.target))]
-    refusals = [r for r in made.refusals if shown(r.partition, _brokers_of(r.facts))]
-    part = replace(
+    moves = [m for m in made.moves if concerns(m.partition, (*m.original, *m.target))]
+    refusals = [r for r in made.refusals if concerns(r.partition, _brokers_of(r.facts))]
+    return replace(
         made,
         moves=tuple(moves),
         refusals=tuple(refusals),
         creates=tuple(
-            c for c in made.creates if shown(c.first, {b for listed in c.lists for b in listed})
+            c for c in made.creates if concerns(c.first, {b for listed in c.lists for b in listed})
         ),
-        log_moves=tuple(m for m in made.log_moves if shown(m.partition, (m.broker,))),
+        log_moves=tuple(m for m in made.log_moves if concerns(m.partition, (m.broker,))),
         standing=tuple(s for s in made.standing if _concerns(s.setting, topics, brokers)),
     )
-    return render_part(made, part, everything=everything)
 
 
 def _concerns(setting: SettingName, topics: Sequence[str], brokers: Sequence[int]) -> bool:

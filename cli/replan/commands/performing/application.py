@@ -17,7 +17,7 @@ from replan.applying.views.known_snapshot import as_planned_from
 from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Report
 from replan.applying.views.standing import knows_nothing, unknown_throttles
-from replan.commands.frame.output import note, report_outcome, result, save
+from replan.commands.frame.output import Color, note, report_outcome, result_lines, save
 from replan.commands.frame.signals import asked_to_stop
 from replan.commands.inputs.journals import Known, known_of, owned_journal, owner
 from replan.commands.inputs.options import Detail
@@ -40,7 +40,8 @@ from replan.planning.plans.plan_file import digest
 from replan.reporting.application.junit import render_junit
 from replan.reporting.application.outcome_text import refused_line, render_outcome
 from replan.reporting.cluster.application_text import throttle_lines
-from replan.reporting.plans.plan_text import render_plan
+from replan.reporting.plans.plan_context import PlanContext
+from replan.reporting.plans.plan_text import plan_lines
 from replan.reporting.sentences.end_text import end_text
 from replan.wording import capped, count
 
@@ -63,6 +64,7 @@ class Asked:
     files: Sequence[Path]
     allow: Sequence[str] = ()
     rates: Rates | None = None
+    color: Color = "auto"
 
 
 def plan_of_files(asked: Asked, cluster: LiveTarget, connection: Connection) -> FilesPlan:
@@ -82,7 +84,7 @@ def plan_of_files(asked: Asked, cluster: LiveTarget, connection: Connection) -> 
     with planning(placement, seen):
         plan = make(placement, as_planned_from(seen, ledger), allowed, rates=asked.rates)
     check_free(ledger, plan)
-    result(render_plan(plan))
+    result_lines(plan_lines(plan, PlanContext(snapshot=seen)), asked.color)
     return FilesPlan(plan)
 
 

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from replan.commands.frame.output import keep_inputs, note, result, save
+from replan.commands.frame.output import Color, keep_inputs, note, result, save
 from replan.commands.inputs.options import (
     AS,
+    COLOR,
     Allow,
     Everything,
     ExitZero,
@@ -16,6 +17,7 @@ from replan.commands.inputs.options import (
     PageForm,
     PlanFile,
     ProduceRates,
+    Steps,
     Topics,
     limit_of,
     placement_files,
@@ -54,6 +56,8 @@ def plan(
         typer.Option(metavar="FILE", help="With --measure: save the rates, for --rates."),
     ] = None,
     form: Annotated[PageForm, AS] = "text",
+    steps: Steps = False,
+    color: Annotated[Color, COLOR] = "auto",
     annotations: Annotations = None,
     max_size: MaxSize = None,
     max_snapshot_age: Annotated[
@@ -87,13 +91,14 @@ def plan(
     from replan.commands.inputs.observed import observed
     from replan.commands.inputs.permissions import note_missing
     from replan.commands.inputs.plans import (
+        Shown,
         allowed_of,
         apply_command,
         check_age,
         context_of,
         note_age,
         planning,
-        render,
+        present,
         verdict,
     )
     from replan.commands.inputs.rates import rates_of
@@ -122,8 +127,9 @@ def plan(
 
             found.findings += plan_findings(made, placement)
     note_age(cluster, seen.snapshot)
-    context = context_of(made, placement, seen, cluster, form, written)
-    result(render(made, form, context, limit=limit_of(max_size, form)))
+    context = context_of(made, placement, seen, cluster, form, written, saved=output)
+    shown = Shown(steps=steps, color=color)
+    present(made, form, context, shown=shown, limit=limit_of(max_size, form))
     if output is not None:
         save(plan_file.dumps(made), output)
         if made.changes:
@@ -148,6 +154,8 @@ def show(
     form: Annotated[PageForm, AS] = "text",
     max_size: MaxSize = None,
     everything: Everything = False,
+    steps: Steps = False,
+    color: Annotated[Color, COLOR] = "auto",
     topics: Topics = None,
     brokers: Annotated[
         list[int] | None,
@@ -168,15 +176,22 @@ def show(
       replan show plan.json --topic 'pay*' --broker 4
       replan show plan.json --against last-week.json
     """
-    from replan.commands.inputs.plans import read_plan, render, render_difference, render_filtered
+    from replan.commands.inputs.plans import (
+        Shown,
+        part_of,
+        present,
+        present_part,
+        read_plan,
+        render_difference,
+    )
 
-    made = read_plan(plan_file)
+    made, shown = read_plan(plan_file), Shown(everything, steps, color)
     if topics or brokers:
         if form != "text" or against is not None:
             raise BadUsage("--topic and --broker are for text without --against; leave them out")
-        result(render_filtered(made, topics or (), brokers or (), everything=everything))
+        present_part(made, part_of(made, topics or (), brokers or ()), shown)
     elif against is None:
-        result(render(made, form, everything=everything, limit=limit_of(max_size, form)))
+        present(made, form, shown=shown, limit=limit_of(max_size, form))
     elif form == "html":
         raise BadUsage("--against has no html; write --format markdown")
     else:

@@ -9,8 +9,8 @@ import typer
 
 from replan.commands.elections.tails import SaveTails
 from replan.commands.elections.tails import save_tails as save
-from replan.commands.frame.output import is_live, note
-from replan.commands.inputs.options import Allow, Detail, Faults, Pace, ProduceRates, Until
+from replan.commands.frame.output import Color, is_live, note
+from replan.commands.inputs.options import COLOR, Allow, Detail, Faults, Pace, ProduceRates, Until
 from replan.commands.inputs.target import LiveTarget
 from replan.errors import BadUsage, Exit
 
@@ -75,6 +75,7 @@ def apply(
     save_tails: SaveTails = None,
     until: Until = None,
     faults: Faults = None,
+    color: Annotated[Color, COLOR] = "auto",
     detail: Detail,
     pace: Pace,
     cluster: LiveTarget,
@@ -127,7 +128,7 @@ def apply(
         if saved is not None:
             found = application.FilesPlan(saved, approved=True)
         else:
-            asked = application.Asked(files or (), allow or (), written)
+            asked = application.Asked(files or (), allow or (), written, color)
             found = application.plan_of_files(asked, cluster, connection)
         if found.rates is not None and change_rates(cluster, connection, found.rates):
             return Exit.OK

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from replan.commands.frame.output import keep_inputs, note, result, save
+from replan.commands.frame.output import keep_inputs, note, save
 from replan.commands.inputs.options import AS, Allow, ExitZero, Form
 from replan.commands.inputs.target import JournaledTarget
 from replan.commands.inputs.unread import note_unread
@@ -63,7 +63,7 @@ def rollback(
     from replan.applying.journal.originals import before
     from replan.applying.views.known_snapshot import as_planned_from
     from replan.commands.inputs.journals import read_journal
-    from replan.commands.inputs.plans import allowed_of, apply_command, render, verdict
+    from replan.commands.inputs.plans import allowed_of, apply_command, present, verdict
     from replan.manifest.load import load_placement
     from replan.planning.comparison.cluster_check import check_cluster
     from replan.planning.making.limits import raised
@@ -100,7 +100,7 @@ def rollback(
     snapshot = as_planned_from(seen, ledger)
     made = way_back(wanted, snapshot)
     context = PlanContext(snapshot=snapshot)
-    result(render(made, form, context))
+    present(made, form, context)
     if output is not None:
         save(plan_file.dumps(made), output)
         if made.changes:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from replan.model.names import is_internal
 from replan.planning.plans.move_reasons import ReasonKind
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan import Plan, PlanWarning, WarningKind
 from replan.wording import count
 
 
@@ -20,10 +20,13 @@ class RiskKind(StrEnum):
 
     RECORDS_LOST = "records-lost"
     """Led again by an unclean election: records are lost for good."""
+    WITHOUT_LEADER = "without-leader"
+    """Nobody leads them, and the plan recovers them not."""
     BELOW_MIN_ISR = "below-min-isr"
     """The target is shorter than min.insync.replicas, as `belowMinIsr: true` accepts."""
     FEWER_REPLICAS = "fewer-replicas"
     MORE_REPLICAS = "more-replicas"
+    """The replication factor grows, which a list with one broker too many does by mistake."""
     ALL_REPLACED = "all-replaced"
     """No replica of the original list stays."""
     NEW_PARTITIONS = "new-partitions"
@@ -41,12 +44,25 @@ class Risk:
 
     kind: RiskKind
     names: tuple[str, ...]
+    more: int = 0
+    """How many it concerns that are not named."""
 
 
 def risks(plan: Plan) -> tuple[Risk, ...]:
     """All kinds that the plan has, the most dangerous first."""
     found = ((kind, tuple(_names(plan, kind))) for kind in RiskKind)
-    return tuple(Risk(kind, names) for kind, names in found if names)
+    return tuple(Risk(kind, names, _more(plan, kind)) for kind, names in found if names)
+
+
+def _more(plan: Plan, kind: RiskKind) -> int:
+    if kind is not RiskKind.WITHOUT_LEADER:
+        return 0
+    found = _without_leader(plan)
+    return sum(int(str(w.facts["count"])) for w in found) - len(list(_names(plan, kind)))
+
+
+def _without_leader(plan: Plan) -> list[PlanWarning]:
+    return [w for w in plan.warnings if w.kind is WarningKind.LEADERLESS]
 
 
 def _names(plan: Plan, kind: RiskKind) -> Iterator[str]:
@@ -60,6 +76,9 @@ def _names(plan: Plan, kind: RiskKind) -> Iterator[str]:
             | RiskKind.ALL_REPLACED
         ):
             yield from _partitions([m for m in plan.moves if OF_MOVES[kind](m)])
+        case RiskKind.WITHOUT_LEADER:
+            named = (w.facts["partitions"] for w in _without_leader(plan))
+            yield from (str(name) for of in named if isinstance(of, tuple) for name in of)
         case RiskKind.NEW_PARTITIONS:
             yield from sorted(create.topic for create in plan.creates)
         case RiskKind.BLACKLIST_LIFTED:

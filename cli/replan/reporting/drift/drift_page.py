@@ -26,7 +26,7 @@ from replan.reporting.drift.drift_words import (
 from replan.reporting.page import page
 from replan.reporting.plans.page_listing import READY, STYLE, THEME, listing
 from replan.reporting.plans.page_listing import SCRIPT as LISTING
-from replan.reporting.plans.plan_text import throttle_value
+from replan.reporting.plans.plan_words import throttle_value
 from replan.wording import capped, count
 
 LISTED = 1_000

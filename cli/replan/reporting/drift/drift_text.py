@@ -17,7 +17,7 @@ from replan.reporting.drift.drift_words import (
     summary,
     warnings,
 )
-from replan.reporting.plans.plan_text import throttle_value
+from replan.reporting.plans.plan_words import throttle_value
 from replan.reporting.quantities import brokers
 from replan.reporting.table import columns
 from replan.wording import count, left_out

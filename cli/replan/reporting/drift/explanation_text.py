@@ -12,7 +12,7 @@ from replan.planning.plans.preview import planned_requests
 from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.cluster.status_text import elr_gone_text
 from replan.reporting.drift.drift_words import MEANINGS
-from replan.reporting.plans.plan_text import change, describe, log_move_text
+from replan.reporting.plans.plan_words import change, describe, log_move_text
 from replan.reporting.quantities import brokers
 from replan.reporting.sentences.conflict_text import conflict_lines
 from replan.reporting.sentences.plan_notes import awaited_text, refusal_text

@@ -24,6 +24,13 @@ class PlanContext:
     network: float | None = None
     """Bytes per second and direction that were assumed where a side of a broker has no throttle; None: nothing was."""
     prices: Prices | None = None
+    next_command: str = ""
+    """What to type to apply the plan."""
+
+    @property
+    def sizes_known(self) -> bool:
+        """Whether every live broker said what its log directories hold, so that 0 bytes are an empty partition."""
+        return self.snapshot is not None and not self.snapshot.silent
 
     @property
     def notes(self) -> Sequence[str]:

@@ -12,7 +12,7 @@ from replan.model.names import TopicPartition
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.reporting.markdown import LIMIT, code, fitted, head, row
-from replan.reporting.plans.plan_text import log_move_text, setting_text
+from replan.reporting.plans.plan_words import log_move_text, setting_text
 from replan.reporting.quantities import broker_rate, brokers, rate
 from replan.wording import SHOWN, capped
 

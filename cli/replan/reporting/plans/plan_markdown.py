@@ -10,7 +10,6 @@ from html import escape as escape_html
 from itertools import islice
 
 from replan.planning.findings.broker_shares import BrokerShare, broker_shares
-from replan.planning.findings.risks import risks
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.creates import Create
 from replan.planning.plans.moves import Move
@@ -19,11 +18,13 @@ from replan.planning.plans.plan_file import digest
 from replan.planning.plans.preview import planned_requests
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row, weight
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
-from replan.reporting.plans.plan_text import (
+from replan.reporting.plans.plan_words import (
     UNCLEAN_HINT,
     change,
     create_text,
+    first_to_see,
     log_move_text,
+    no_bytes,
     setting_text,
     summary,
     throttle_text,
@@ -35,7 +36,6 @@ from replan.reporting.sentences.conflict_text import conflict_text, constraint_t
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
 from replan.reporting.sentences.price_text import cross_rack_bytes, price_lines
-from replan.reporting.sentences.risk_text import risk_text
 from replan.wording import count, left_out
 
 ROWS_OF_A_TOPIC = 50
@@ -53,7 +53,7 @@ def render_plan_markdown(
 ) -> str:
     """The whole document, of at most `limit` bytes (`markdown.SMALLEST` or more); ends with a newline."""
     name = f": {escape(plan.cluster_name[:200])}" if plan.cluster_name else ""
-    first, *rest = summary(plan)
+    first, *rest = summary(plan, sizes_known=context.sizes_known)
     parts = [f"{marker(plan.cluster_id[:200])}\n## replan plan{name}\n\n**{escape(first)}**\n"]
     told = ("Plan: ", "Left out", UNCLEAN_HINT)
     parts += [f"\n{escape(line)}\n" for line in rest if line.startswith(told)]
@@ -61,10 +61,9 @@ def render_plan_markdown(
     after = _identity(plan, context)
     room = limit - sum(map(weight, [*parts, after]))
     share = max(0, room) // SHARE
-    warnings = [f"- {escape(note)}" for note in context.notes]
-    warnings += [f"- {escape(warning_text(w))}" for w in plan.warnings]
+    warnings = [f"- {escape(warning_text(w))}" for w in plan.warnings]
     refusals = [_refusal(r) for r in plan.refusals]
-    dangers = [f"- **{escape(risk_text(risk))}**" for risk in risks(plan)]
+    dangers = [f"- **{escape(text)}**" for text in first_to_see(plan, context)]
     urgent = [
         *_listed("Look at this first", dangers, share, "more danger"),
         *_listed("Not planned", refusals, share, "more refusal"),
@@ -85,7 +84,7 @@ def render_plan_markdown(
     parts += _listed("To other log directories", within, share, "more replica")
     parts += _brokers(broker_shares(plan, context.snapshot), share)
     room = limit - sum(map(weight, [*parts, after]))
-    return "".join([*parts, *_topics(plan, room), after])
+    return "".join([*parts, *_topics(plan, room, sizes_known=context.sizes_known), after])
 
 
 def _listed(title: str, lines: Sequence[str], room: int, noun: str) -> list[str]:
@@ -150,7 +149,7 @@ def _broker(share: BrokerShare) -> str:
     )
 
 
-def _topics(plan: Plan, room: int) -> Iterator[str]:
+def _topics(plan: Plan, room: int, *, sizes_known: bool) -> Iterator[str]:
     """Each topic folded, the one with most bytes first; those that do not fit are counted."""
     grouped: dict[str, list[Move]] = {}
     for move in plan.moves:
@@ -165,7 +164,7 @@ def _topics(plan: Plan, room: int) -> Iterator[str]:
     yield title
     rest = list(order)
     for topic in order:
-        folded = _topic(topic, grouped.get(topic, []), created.get(topic))
+        folded = _topic(topic, grouped.get(topic, []), created.get(topic), sizes_known=sizes_known)
         room -= weight(folded)
         if room < 0:
             break
@@ -180,7 +179,7 @@ def _topics(plan: Plan, room: int) -> Iterator[str]:
     )
 
 
-def _topic(topic: str, moves: Sequence[Move], create: Create | None) -> str:
+def _topic(topic: str, moves: Sequence[Move], create: Create | None, *, sizes_known: bool) -> str:
     parts = [] if create is None else [create_text(create).partition("  ")[2]]
     parts += [count(len(moves), "move")] if moves else []
     copied = sum(m.copies_bytes for m in moves)
@@ -192,7 +191,7 @@ def _topic(topic: str, moves: Sequence[Move], create: Create | None) -> str:
         rows = (row((code(str(n)), code(brokers(of)))) for n, of in create.partitions.items())
         lines += [head("new partition", "replicas"), *_first(rows, len(create.lists)), ""]
     if moves:
-        changes = (_row(move) for move in moves)
+        changes = (_row(move, sizes_known=sizes_known) for move in moves)
         lines += [head("partition", "change", "copy", "why", "steps")]
         lines += [*_first(changes, len(moves)), ""]
     return "\n".join([*lines, "</details>\n"])
@@ -204,11 +203,11 @@ def _first(rows: Iterator[str], total: int) -> Iterator[str]:
         yield f"\n… and {total - ROWS_OF_A_TOPIC:,} more."
 
 
-def _row(move: Move) -> str:
+def _row(move: Move, *, sizes_known: bool) -> str:
     steps = " · ".join(request.kind for request in planned_requests(move))
     copied = "–"
     if move.new:
-        copied = size(move.copies_bytes) if move.bytes else "size unknown, or empty"
+        copied = size(move.copies_bytes) if move.bytes else no_bytes(sizes_known=sizes_known)
     return row(
         (
             code(str(move.partition)),

@@ -15,7 +15,6 @@ from html import escape
 from replan.model.declared.placement import Side
 from replan.model.names import BrokerId
 from replan.planning.findings.broker_shares import BrokerShare, broker_shares
-from replan.planning.findings.risks import risks
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
@@ -24,14 +23,19 @@ from replan.reporting.page import page
 from replan.reporting.plans.page_listing import STYLE, THEME, listing
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plans.plan_script import SCRIPT
-from replan.reporting.plans.plan_text import create_text, log_move_text, setting_text, summary
+from replan.reporting.plans.plan_words import (
+    create_text,
+    first_to_see,
+    log_move_text,
+    setting_text,
+    summary,
+)
 from replan.reporting.plans.recovery_text import loss_text
 from replan.reporting.quantities import brokers, changed, duration, rate, signed, size
 from replan.reporting.sentences.conflict_text import conflict_with_constraints
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
 from replan.reporting.sentences.price_text import cross_rack_bytes
-from replan.reporting.sentences.risk_text import risk_text
 from replan.wording import capped
 
 LISTED = 1_000
@@ -41,7 +45,7 @@ LISTED = 1_000
 def render_plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
     """The page; ends with a newline."""
     name = plan.cluster_name or plan.cluster_id
-    first, *rest = summary(plan, context.findings(plan))
+    first, *rest = summary(plan, context.findings(plan), sizes_known=context.sizes_known)
     crossing = cross_rack_bytes(plan)
     body = [
         THEME,
@@ -54,7 +58,7 @@ def render_plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
             [f"{r.partition}: led by {r.chosen}. {loss_text(r)}" for r in plan.recoveries],
             "bad",
         ),
-        *_list("Look at this first", [risk_text(risk) for risk in risks(plan)], "bad"),
+        *_list("Look at this first", first_to_see(plan, context), "bad"),
         *_list("Not planned", [f"{refusal_text(r)} [{r.rule}]" for r in plan.refusals]),
         *_list("Why not, over all rules", list(map(conflict_with_constraints, plan.conflicts))),
         *_list("Warnings", [warning_text(warning) for warning in plan.warnings]),

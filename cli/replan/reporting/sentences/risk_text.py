@@ -11,6 +11,7 @@ RISKS: Mapping[RiskKind, tuple[str, str]] = {
         "Unclean elections lose records for good, and need --unclean on the command line",
         "partition",
     ),
+    RiskKind.WITHOUT_LEADER: ("Without a leader: nobody can read or write", "partition"),
     RiskKind.BELOW_MIN_ISR: (
         "Shorter than min.insync.replicas afterwards, as `belowMinIsr: true` accepts",
         "partition",
@@ -41,9 +42,9 @@ RISKS: Mapping[RiskKind, tuple[str, str]] = {
 }
 
 
-def risk_text(risk: Risk) -> str:
+def risk_text(risk: Risk, named: int = NAMED) -> str:
     """One line: what happens, how many it concerns, and the first of them."""
     what, noun = RISKS[risk.kind]
-    more = left_out(len(risk.names) - NAMED)
-    named = ", ".join([*risk.names[:NAMED], *more])
-    return f"{what}: {count(len(risk.names), noun)} ({named})."
+    total = len(risk.names) + risk.more
+    shown = risk.names[:named]
+    return f"{what}: {count(total, noun)} ({', '.join([*shown, *left_out(total - len(shown))])})."
