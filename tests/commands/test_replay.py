@@ -10,8 +10,7 @@ from kafka.record import MemoryRecordsBuilder
 from replan.commands.elections.replay import decide_unknown, done, left_over
 from replan.errors import BadUsage
 from replan.model.names import BrokerId, TopicId
-from replan.snapshots.tail_files import TailForm, write_content
-from replan.snapshots.tail_replays import Replays, open_replays, read_replays
+from replan.snapshots.tail_files import Replays, TailForm, open_replays, read_replays, write_content
 
 
 def batch(base: int, *values: bytes) -> bytes:

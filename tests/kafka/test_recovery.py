@@ -23,8 +23,7 @@ from replan.model.names import JOURNAL_TOPIC, BrokerId, TopicPartition
 from replan.planning.plans.plan_file import loads
 from replan.planning.recovery.candidates import Loss, Tail
 from replan.planning.recovery.recovery import Recovery
-from replan.snapshots.tail_files import read_index
-from replan.snapshots.tail_replays import read_replays
+from replan.snapshots.tail_files import read_index, read_replays
 
 pytestmark = pytest.mark.timeout(600)
 LONG_SECONDS = 300.0

@@ -14,8 +14,7 @@ from replan.errors import BadUsage
 from replan.manifest.schema.schema_check import accepts
 from replan.manifest.schema.schemas import read_schema
 from replan.manifest.yaml_text.events import fastest_parser, read_document
-from replan.manifest.yaml_text.problems import Problems
-from replan.manifest.yaml_text.sources import Source, read_source
+from replan.manifest.yaml_text.sources import Problems, Source, read_source
 from replan.manifest.yaml_text.values import YamlMapping, key_place_of
 from replan.model.declared.policy import Prices
 from replan.model.declared.topic_patterns import winners

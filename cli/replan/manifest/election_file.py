@@ -15,8 +15,7 @@ from replan.documents.json_text import NotJson, parse_json
 from replan.documents.typed import typed
 from replan.errors import BadFile
 from replan.manifest.yaml_text.events import fastest_parser, read_document
-from replan.manifest.yaml_text.problems import Problems
-from replan.manifest.yaml_text.sources import Source, read_source
+from replan.manifest.yaml_text.sources import Problems, Source, read_source
 from replan.model.names import BrokerId, TopicPartition, parse_topic_partition
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from replan.manifest.sections.assignments import ExplicitTopic
-from replan.manifest.sections.declarations import Declaration, PreferredLeaders
-from replan.manifest.yaml_text.problems import KeyPath, Problems, show
+from replan.manifest.sections.sections import Declaration, PreferredLeaders
+from replan.manifest.yaml_text.sources import KeyPath, Problems, show
 from replan.model.declared.placement import ALL_REPLICAS, Side, StandingRate, ThrottledReplicas
 from replan.model.declared.rules import TopicRule
 from replan.model.declared.topic_patterns import winners

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from replan.manifest.merge import BROKER_RATES, KEEP, RATE, Merged, explicit_topics
 from replan.manifest.sections.assignments import ExplicitTopic
-from replan.manifest.sections.declarations import (
+from replan.manifest.sections.sections import (
     BrokerRate,
     Declaration,
     Keep,
@@ -22,8 +22,7 @@ from replan.manifest.sections.declarations import (
     PreferredLeaders,
     Rate,
 )
-from replan.manifest.yaml_text.problems import KeyPath
-from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.sources import KeyPath, Source
 from replan.manifest.yaml_text.values import Value
 from replan.model.columns import BROKERS, EXPLICIT_SCHEMA
 from replan.model.declared.placement import (

@@ -13,13 +13,11 @@ from replan.manifest.requirements import note_unmet_requirements
 from replan.manifest.schema.schema_check import accepts
 from replan.manifest.schema.schemas import PLACEMENT, Schema, read_schema
 from replan.manifest.sections.assignments import check_rows
-from replan.manifest.sections.declarations import Declaration
 from replan.manifest.sections.rule_entries import read_rules
-from replan.manifest.sections.sections import read_small_sections
+from replan.manifest.sections.sections import Declaration, read_small_sections
 from replan.manifest.sections.topic_entries import read_assignments, read_preferred_leaders
 from replan.manifest.yaml_text.events import EventParser, fastest_parser, read_document
-from replan.manifest.yaml_text.problems import Problems
-from replan.manifest.yaml_text.sources import Source, find_files, read_source
+from replan.manifest.yaml_text.sources import Problems, Source, find_files, read_source
 from replan.manifest.yaml_text.values import YamlMapping
 from replan.model.garbage_collection import garbage_collection_paused
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from replan.manifest.merge import Merged
 from replan.manifest.sections.assignments import ExplicitTopic
-from replan.manifest.yaml_text.problems import KeyPath, Problems
+from replan.manifest.yaml_text.sources import KeyPath, Problems
 from replan.model.declared.policy import Requirement, factor_too_small, spread_too_narrow
 from replan.model.declared.rules import TopicRule
 from replan.model.declared.topic_patterns import ties, winners

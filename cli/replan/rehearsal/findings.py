@@ -1,11 +1,22 @@
-"""From what was recorded to what a person wants to know: a pure function."""
+"""From what was recorded to what a person wants to know: a pure function.
+
+Who waited for what, and how long: put together from what the application reports while it runs.
+
+What belongs to every copy (waiting until it is in sync, and stays so) is left out.
+
+Which faults the controller refuses, as Kafka would: the report says so, since such a fault has no effect.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from replan.applying.reasons.kinds import kind_of
+from replan.applying.reasons.waits import HoldReason, is_routine
 from replan.applying.views.outcome import Outcome, Result
+from replan.applying.views.progress import Progress
 from replan.faults.read import FaultSpec
+from replan.faults.requests import refusals as refusals_of
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
@@ -20,7 +31,7 @@ from replan.planning.safety.run_invariants import (
 )
 from replan.planning.safety.slack import Slack
 from replan.planning.safety.trajectory import Ends, Trajectory
-from replan.rehearsal.crowding import crowding_by_broker
+from replan.rehearsal.coarse import crowding_by_broker
 from replan.rehearsal.recording import Recorder, throttles_of
 from replan.rehearsal.result import (
     Absent,
@@ -36,6 +47,7 @@ from replan.rehearsal.result import (
 )
 from replan.reporting.quantities import duration
 from replan.reporting.sentences.note_text import note_text
+from replan.simulator.cluster.apply_fault import apply_fault
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
 from replan.wording import capped
 
@@ -313,3 +325,78 @@ def _growth(finding: Finding) -> Iterator[str]:
             "what producers write meanwhile is more than the disks have room for, unless retention deletes as much, "
             f"which a rehearsal takes for granted: brokers {', '.join(capped(short, limit=20))}"
         )
+
+
+class Waits:
+    """Takes in the reports of an application."""
+
+    def __init__(self) -> None:
+        self._mentions: dict[TopicPartition, list[tuple[float, HoldReason]]] = defaultdict(list)
+
+    def __call__(self, progress: Progress) -> None:
+        """Take in one report."""
+        at = progress.now  # a second run of the command counts its own seconds from its beginning
+        for name, reason in (progress.holds or {}).items():
+            known = self._mentions.get(name)
+            if known is None or known[-1][1] is not reason:
+                self._note(name, at, reason)
+        if progress.admission is not None and progress.holds is not None:
+            for name in progress.holds:
+                self._note(name, at, progress.admission)
+
+    def _note(self, name: TopicPartition, at: float, reason: HoldReason) -> None:
+        mentions = self._mentions[name]
+        if not mentions or mentions[-1][1] != reason:
+            mentions.append((at, reason))
+
+    def found(self, histories: Mapping[TopicPartition, Trajectory], ended: float) -> list[Waited]:
+        """All kinds of reasons, the longest wait first; a wait ends with another reason, or when the list changes."""
+        longest: dict[type[HoldReason], dict[TopicPartition, float]] = defaultdict(
+            lambda: defaultdict(float)
+        )
+        first: dict[tuple[type[HoldReason], TopicPartition], HoldReason] = {}
+        for name, mentions in sorted(self._mentions.items()):
+            ends = [*(at for at, _ in mentions[1:]), ended]
+            for (at, reason), end in zip(mentions, ends, strict=True):
+                if is_routine(reason):
+                    continue
+                over = min(end, _changed_after(histories.get(name), at, ended))
+                longest[type(reason)][name] += over - at
+                first.setdefault((type(reason), name), reason)
+        waited = []
+        for kind, of in longest.items():
+            name = min(of, key=lambda n: (-of[n], n))
+            waited.append(Waited(first[kind, name], len(of), name, of[name]))
+        return sorted(waited, key=lambda w: (-w.longest_seconds, kind_of(w.reason)))
+
+
+def _changed_after(history: Trajectory | None, at: float, ended: float) -> float:
+    """When the list of a partition next changes."""
+    if history is None:
+        return ended
+    standing = history.at(at).replicas
+    return next((s.at for s in history.samples if s.at > at and s.replicas != standing), ended)
+
+
+class Refused:
+    """Looks at the cluster right before each fault happens."""
+
+    def __init__(self, faults: Sequence[FaultSpec], stage: Simulation) -> None:
+        """The faults count from the present of the stage."""
+        self.refusals: dict[int, list[str]] = defaultdict(list)
+        """By the place of the fault in the order in which they were asked for."""
+        began = stage.world.now
+        found = [
+            (began + at.seconds, number, at.fault)
+            for number, fault in enumerate(faults)
+            for at in fault.schedule
+        ]
+        self._ahead = sorted(found, key=lambda due: due[0])
+        self.look(stage, began)
+
+    def look(self, simulation: Simulation, until: float) -> None:
+        """Take in the cluster up to a moment; nothing but bytes has happened to it before that."""
+        while self._ahead and self._ahead[0][0] <= until:
+            _, number, fault = self._ahead.pop(0)
+            self.refusals[number] += refusals_of(simulation.cluster, fault)
+            simulation = apply_fault(simulation, fault)

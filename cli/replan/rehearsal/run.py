@@ -22,14 +22,12 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.planning.safety.trajectory import Trajectory
-from replan.rehearsal.event_skipping_clock import EventSkippingClock, busy_stride
-from replan.rehearsal.findings import Finding, Run, rehearsal_of
+from replan.rehearsal.coarse import EventSkippingClock, busy_stride
+from replan.rehearsal.findings import Finding, Refused, Run, Waits, rehearsal_of
 from replan.rehearsal.options import Options
 from replan.rehearsal.recording import Recorder, known_throttles, throttles_of
-from replan.rehearsal.refused import Refused
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.setup import cluster_of, with_assumptions, with_plan_applied
-from replan.rehearsal.waits import Waits
 from replan.reporting.application.outcome_text import outcome_text
 from replan.reporting.quantities import duration
 from replan.reporting.sentences.end_text import end_text

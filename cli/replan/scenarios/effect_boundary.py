@@ -2,6 +2,8 @@
 
 Every append to the journal and every writing request is one effect. A process can be killed just before or just
 after the N-th. Reading passes through.
+
+Faults in a scenario: now, or later (`at 10s kill 3`). The words are in `faults`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -10,7 +12,9 @@ from typing import TypeVar
 
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Record
-from replan.faults.answers import answer_in_words
+from replan.faults.read import read_schedule
+from replan.faults.requests import answer_in_words
+from replan.faults.token_reader import TokenReader
 from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (
     Answer,
@@ -23,9 +27,11 @@ from replan.model.control_plane import (
 from replan.model.names import Replicas, TopicPartition
 from replan.planning.plans.moves import Move
 from replan.reporting.quantities import brokers
-from replan.scenarios.process import Killed
+from replan.scenarios.reader import Transcript
+from replan.scenarios.run import Killed
+from replan.scenarios.session import Session
 from replan.scenarios.throttles import changes_in_words
-from replan.scenarios.transcript import Transcript
+from replan.simulator.cluster.faults import At
 
 T = TypeVar("T")
 
@@ -180,3 +186,25 @@ def _subject(subject: object) -> str:
             return f"{scope} {name}"
         case _:
             return str(subject)
+
+
+def at(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
+    """`at 10s kill 3`: so long from now, whatever goes on then."""
+    seconds = tokens.seconds()
+    _schedule(session, seconds, read_schedule(tokens, session.fault_context()))
+    return ""
+
+
+def inject(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
+    """`kill 3`: inject it now; the command is the first of its words."""
+    tokens.back()
+    faults = read_schedule(tokens, session.fault_context())
+    for now in (h for h in faults if h.seconds == 0):
+        session.inject(now.fault)
+    _schedule(session, 0.0, [h for h in faults if h.seconds > 0])
+    return ""
+
+
+def _schedule(session: Session, seconds: float, faults: Sequence[At]) -> None:
+    begins = session.clock.now() + seconds
+    session.agenda += [At(begins + h.seconds, h.fault) for h in faults]

@@ -1,10 +1,24 @@
 """A scenario's text into blocks and back: prose, a command with its indented body, `----`, its output.
 
 The form is that of the interaction tests of etcd's raft. Nothing here knows what commands mean.
+
+What happened, line by line, with its second: what was asked, what the cluster did, what waits and why.
+
+Here belong facts in words. Every line was true at its moment.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from replan.applying.reasons.waits import HoldReason
+from replan.applying.views.progress import Progress
+from replan.model.names import TopicPartition
+from replan.reporting.quantities import brokers
+from replan.reporting.sentences.hold_text import hold_text
+from replan.reporting.sentences.note_text import note_text
+from replan.simulator.cluster.disks import path_of
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.controller.state import BrokerRegistration, ClusterState, Partition
 
 RULE = "----"
 
@@ -63,3 +77,126 @@ def _apart(lines: Sequence[str], following: Sequence[str]) -> Sequence[str]:
     """What follows, without the blank line that is there already."""
     ended = bool(lines) and not lines[-1]
     return following[1:] if ended and following and not following[0].strip() else following
+
+
+WIDTH = 6
+
+
+class Transcript:
+    """Collects lines until they are taken."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._before: ClusterState | None = None
+        self._holds: dict[TopicPartition, HoldReason] = {}
+        self.asking = False
+        """While a request of replan is under way: the list that it asks for is recorded already."""
+
+        self.briefly = False
+        """Only notes are recorded, until the lines are taken."""
+
+    def take(self) -> list[str]:
+        """The lines since the last time."""
+        lines, self._lines, self.briefly = self._lines, [], False
+        return lines
+
+    def add(self, seconds: float, text: str, *, note: bool = False) -> None:
+        """One line."""
+        if self.briefly and not note:
+            return
+        moment = f"{seconds:.0f}s"
+        self._lines.append(f"{moment:{WIDTH}}{text}")
+
+    def begin(self, simulation: Simulation) -> None:
+        """Begin from this state, in silence."""
+        self._before = simulation.cluster
+
+    def watch(self, simulation: Simulation) -> None:
+        """Record what differs from the state before."""
+        before, after = self._before, simulation.cluster
+        self._before = after
+        if before is None:
+            return
+        for text in (*_brokers(before, after), *_topics(before, after)):
+            self.add(simulation.world.now, text)
+        for name, partition in after.partitions():
+            known = before.partition(name)
+            if known is not None and known != partition:
+                self._partition(simulation.world.now, name, known, partition)
+
+    def _partition(
+        self, now: float, name: TopicPartition, before: Partition, after: Partition
+    ) -> None:
+        parts = list(_changes(before, after, listed=not self.asking))
+        if parts:
+            self.add(now, f"{name}: {', '.join(parts)}")
+
+    def asked(self, name: TopicPartition) -> None:
+        """A request for a partition follows: its wait is over."""
+        self._holds.pop(name, None)
+
+    def process_begins(self) -> None:
+        """A new process records everything that waits, whatever another one recorded."""
+        self._holds = {}
+
+    def progress(self, progress: Progress, now: float) -> None:
+        """Record notes, and waits that are new; a countdown once."""
+        for text in map(note_text, progress.notes):
+            self.add(now, f"note: {text}", note=True)
+        for name, reason in sorted((progress.holds or {}).items()):
+            if reason != self._holds.get(name):
+                self.add(now, f"{name} waits: {hold_text(reason)}")
+            self._holds[name] = reason
+
+
+def _changes(before: Partition, after: Partition, *, listed: bool) -> Iterator[str]:
+    if listed and after.replicas != before.replicas:
+        yield f"replicas {brokers(after.replicas)}"
+        if after.adding:
+            yield f"adding {brokers(after.adding)}"
+        if after.removing:
+            yield f"removing {brokers(after.removing)}"
+    if set(after.isr) != set(before.isr):
+        yield f"in sync {brokers(tuple(sorted(after.isr)))}"
+    if after.leader != before.leader:
+        yield "no leader" if after.leader is None else f"leader {after.leader}"
+    if before.reassigning and not after.reassigning:
+        yield "reassignment over"
+
+
+def _brokers(before: ClusterState, after: ClusterState) -> Iterator[str]:
+    for broker, registration in sorted(after.brokers.items()):
+        known = before.brokers.get(broker)
+        word = _standing(registration)
+        if known is not None and word != _standing(known):
+            yield f"broker {broker} {word}"
+        if known is not None and known.epoch == registration.epoch:
+            for directory in known.log_dirs:
+                if directory not in registration.log_dirs:
+                    yield f"broker {broker} has lost its disk {path_of(directory)}"
+    for broker in sorted(before.brokers.keys() - after.brokers.keys()):
+        yield f"broker {broker} is not registered any more"
+
+
+def _standing(registration: BrokerRegistration) -> str:
+    if registration.fenced:
+        return "is fenced"
+    if registration.shutting_down:
+        return "is shutting down"
+    return "is cordoned" if registration.cordoned else "serves"
+
+
+def _topics(before: ClusterState, after: ClusterState) -> Iterator[str]:
+    for name in sorted(before.topics.keys() | after.topics.keys()):
+        was, is_now = before.topics.get(name), after.topics.get(name)
+        if is_now is None:
+            yield f"topic {name} is deleted"
+        elif was is None or was.id != is_now.id:
+            yield f"topic {name} is created: {_lists(is_now.partitions)}"
+        elif len(is_now.partitions) > len(was.partitions):
+            new = {p: is_now.partitions[p] for p in is_now.partitions if p not in was.partitions}
+            yield f"topic {name} gets more partitions: {_lists(new)}"
+
+
+def _lists(partitions: Mapping[int, Partition]) -> str:
+    return " ".join(f"{p} {brokers(partition.replicas)}" for p, partition in partitions.items())

@@ -16,16 +16,16 @@ from replan.applying.views.progress import Progress
 from replan.applying.views.standing import OpenApplication, open_application
 from replan.applying.views.waiting import holds_of
 from replan.errors import BadScenario
-from replan.faults.answers import refusals
 from replan.faults.kinds import FaultContext
+from replan.faults.requests import refusals
 from replan.model.control_plane import ClusterReader
 from replan.model.declared.placement import Placement
 from replan.model.names import TopicId
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
-from replan.scenarios.process import Process
-from replan.scenarios.transcript import Transcript
+from replan.scenarios.reader import Transcript
+from replan.scenarios.run import Process
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import At, Fault
 from replan.simulator.cluster.physical_state import Simulation

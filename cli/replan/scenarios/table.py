@@ -15,7 +15,7 @@ from replan.scenarios.applying import (
     resume,
     tick,
 )
-from replan.scenarios.fault_injection import at, inject
+from replan.scenarios.effect_boundary import at, inject
 from replan.scenarios.inspection import journal, show, status, throttles
 from replan.scenarios.planning import drift, elect, manifest, plan, rollback
 from replan.scenarios.session import Session

@@ -8,11 +8,17 @@ from replan.model.configs import ConfigScope, TopicSettings
 from replan.model.control_plane import Look, Wanted, agreeing
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
-from replan.simulator.client_view import answers, brokers_shown, replica_sizes, seen
+from replan.simulator.client_view import (
+    answers,
+    broker_configs,
+    brokers_shown,
+    replica_sizes,
+    seen,
+    topic_settings,
+)
 from replan.simulator.cluster.faults import Question
 from replan.simulator.cluster.future_logs import log_place
 from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.config_view import broker_configs, topic_settings
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
 from replan.simulator.persistence.to_snapshot import features_of
 

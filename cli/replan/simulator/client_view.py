@@ -1,12 +1,30 @@
 """What a client sees of a simulated cluster: partitions as brokers show them, answers as clients take them.
 
 Here belongs the translation from the controller's replies to the port's answers. Not here: sending (`control_plane`).
+
+How old what brokers show may be: the states of a while, and which of them a client is shown.
+
+Configurations as DescribeConfigs answers: effective values, each with its source.
+
+Here belongs the look-up order of values. Not here: changing them (`configs`).
 """
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from replan.model.broker import Broker
+from replan.model.configs import (
+    FOLLOWER_REPLICAS,
+    LEADER_REPLICAS,
+    MIN_INSYNC_REPLICAS,
+    UNCLEAN_ELECTION,
+    Configs,
+    ConfigScope,
+    ConfigSource,
+    ConfigValue,
+    TopicSettings,
+)
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
@@ -16,8 +34,15 @@ from replan.simulator.cluster.faults import Question
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.cluster.replica_logs import Log, epoch_end, of_partition, offset
 from replan.simulator.controller.commands import Decision, Subject
+from replan.simulator.controller.configs import DEFAULTS, DESCRIBED_RATES, as_described
 from replan.simulator.controller.error_codes import Code, rejected
-from replan.simulator.controller.state import BrokerRegistration, ClusterState, Partition, Topic
+from replan.simulator.controller.state import (
+    CLUSTER_DEFAULT,
+    BrokerRegistration,
+    ClusterState,
+    Partition,
+    Topic,
+)
 
 UNKNOWN_OUTCOMES = frozenset(
     {Code.UNKNOWN_SERVER_ERROR, Code.REQUEST_TIMED_OUT, Code.NOT_CONTROLLER}
@@ -137,3 +162,80 @@ def _own_log(simulation: Simulation, broker: BrokerId, name: TopicPartition) -> 
     size = world.sizes.get(name, 0.0)
     logs = of_partition(name, size, world.epochs, world.lags, world.parted, partition.replicas)
     return logs.log(broker)
+
+
+LONGEST_LAG_SECONDS = 10.0
+"""How far back brokers may show partitions at once: 3.8 to 8 s have been measured after a change of the home broker."""
+
+
+class Shown:
+    """The states that brokers may still show."""
+
+    def __init__(self, now: float, cluster: ClusterState) -> None:
+        self._states: deque[tuple[float, ClusterState]] = deque([(now, cluster)])
+        self._from = float("-inf")
+
+    def add(self, simulation: Simulation) -> None:
+        """A new state; what is older than any lag so far, or than one that another home broker may have, is dropped."""
+        world = simulation.world
+        self._states.append((world.now, simulation.cluster))
+        moment = world.now - max(world.metadata_lag_seconds, LONGEST_LAG_SECONDS)
+        while len(self._states) > 1 and self._states[1][0] <= moment:
+            self._states.popleft()
+
+    def at(self, simulation: Simulation) -> ClusterState:
+        """What is shown now: the last state that is old enough, and none before one that was shown already."""
+        world = simulation.world
+        self._from = max(self._from, world.now - world.metadata_lag_seconds)
+        if not world.metadata_lag_seconds:
+            return simulation.cluster
+        old = (cluster for at, cluster in reversed(self._states) if at <= self._from)
+        return next(old, self._states[0][1])
+
+    def forget_what_was_shown(self) -> None:
+        """Another client reads: what it is shown may be older than what the last one was shown."""
+        self._from = float("-inf")
+
+
+def topic_configs(state: ClusterState, topic: str) -> Configs:
+    """The keys of a topic that replan knows, whatever their source."""
+    layers = (
+        (ConfigSource.KAFKA_DEFAULT, dict(DEFAULTS)),
+        (ConfigSource.BROKER_FILE, state.file_configs.get("", {})),
+        (ConfigSource.CLUSTER_DEFAULT, state.configs.get(CLUSTER_DEFAULT, {})),
+        (ConfigSource.TOPIC, state.configs.get((ConfigScope.TOPIC, topic), {})),
+    )
+    return {
+        key: ConfigValue(as_described(key, values[key]), source)
+        for source, values in layers
+        for key, _ in DEFAULTS
+        if key in values
+    }
+
+
+def broker_configs(state: ClusterState, broker: BrokerId) -> Configs:
+    """A broker's throttle rates; one that is set nowhere is left out."""
+    layers = (
+        (ConfigSource.BROKER_FILE, state.file_configs.get(str(broker), {})),
+        (ConfigSource.CLUSTER_DEFAULT, state.configs.get(CLUSTER_DEFAULT, {})),
+        (ConfigSource.BROKER, state.configs.get((ConfigScope.BROKER, str(broker)), {})),
+    )
+    return {
+        key: ConfigValue(values[key], source)
+        for source, values in layers
+        for key in DESCRIBED_RATES
+        if key in values
+    }
+
+
+def topic_settings(state: ClusterState, topic: str) -> TopicSettings:
+    """What safety needs to know of a topic."""
+    found = topic_configs(state, topic)
+    leader, follower = found[LEADER_REPLICAS], found[FOLLOWER_REPLICAS]
+    return TopicSettings(
+        int(found[MIN_INSYNC_REPLICAS].value),
+        found[MIN_INSYNC_REPLICAS].source,
+        found[UNCLEAN_ELECTION].value.strip().lower() == "true",
+        leader.value if leader.source is ConfigSource.TOPIC else None,
+        follower.value if follower.source is ConfigSource.TOPIC else None,
+    )

@@ -26,6 +26,7 @@ from replan.model.replica_logs import EpochEnd, LogEnd, ProbeFailure
 from replan.model.snapshot import Features, Snapshot
 from replan.simulator.client_look import LastLook, look_at
 from replan.simulator.client_view import (
+    Shown,
     SubjectT,
     answers,
     answers_of,
@@ -71,7 +72,6 @@ from replan.simulator.persistence.to_snapshot import (
     log_dirs_described,
     to_snapshot,
 )
-from replan.simulator.shown import Shown
 
 REASSIGNMENTS_PER_REQUEST = 5_000
 ELECTIONS_PER_REQUEST = 1_000

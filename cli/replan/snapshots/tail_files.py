@@ -2,12 +2,28 @@
 
 `index.json` says of which partition and replica each file is, from which offset to which, and its sha256. It is written
 last: a file that it does not name was not saved whole.
+
+What of saved ends of logs was produced again: a file beside their index, which a replay writes as it goes on.
+
+One line for each thing that happens, in order; `FILE` is that of the end of a log:
+
+    sending FILE FROM TO     a batch is about to be sent: written, and on disk, before the request
+    produced FILE TO         everything up to this offset is produced, or was left out on purpose
+    refused FILE             the cluster has rejected it: it is not in the log
+    again FILE...            a person asks for all of these once more: another round of them begins
+
+A `sending` without one of the others behind it is unknown: the batch may be in the log or not. A line that is cut off
+was never acted on. So a round that was interrupted is known as such, and goes on where it was.
 """
 
+import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from io import FileIO
 from pathlib import Path
 from typing import Literal
 
@@ -127,3 +143,150 @@ def read_content(folder: Path, tail: TailForm) -> bytes:
     if hashlib.sha256(content).hexdigest() != tail.sha256:
         raise BadFile(f"{path}: it is not what was saved (sha256 differs from {INDEX})")
     return content
+
+
+REPLAYED = "replayed.txt"
+_WORDS = {"sending": 3, "produced": 2, "refused": 1}
+"""How many follow each; any number follows `again`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How far one end of a log is."""
+
+    to: int
+    """Everything before this offset is produced."""
+    unknown_to: int | None = None
+    """Up to where a batch may be produced or not."""
+    round: int = 0
+    """How many rounds had begun in the folder when this one did."""
+
+
+_NOTHING = Replayed(-1)
+
+
+class Replays:
+    """How far all ends of logs of a folder are; what happens is written down before it counts."""
+
+    def __init__(self, text: str, out: FileIO | None = None) -> None:
+        self._found: dict[str, tuple[Replayed, ...]] = {}
+        self._rounds = 0
+        self._out = out
+        for line in text.splitlines():
+            what, *words = line.split(" ")
+            if what != "again" and len(words) != _WORDS.get(what):
+                raise ValueError(line)
+            self._take(what, *words)
+
+    def of(self, tail: TailForm) -> Replayed:
+        """How far one is, in the last round that it is part of."""
+        found = self._found.get(tail.file, (_NOTHING,))[-1]
+        return replace(found, to=max(found.to, tail.begin))
+
+    def since(self, tail: TailForm, begun: int) -> int:
+        """Up to where one was produced in this round or a later one."""
+        found = self._found.get(tail.file, ())
+        return max(tail.begin, *(r.to for r in found if r.round >= begun), _NOTHING.to)
+
+    def asked_again(self, tails: Sequence[TailForm]) -> "Replays":
+        """What `again` would make of it; nothing is written."""
+        found = Replays("")
+        found._found, found._rounds = dict(self._found), self._rounds
+        found.again(tails)
+        return found
+
+    def unfinished(self, tail: TailForm) -> bool:
+        """Whether it is in a round that somebody asked for, and was interrupted."""
+        return (found := self.of(tail)).round > 0 and found.to < tail.end
+
+    def sending(self, tail: TailForm, begin: int, end: int) -> None:
+        """A batch is about to be sent."""
+        self._note("sending", tail.file, str(begin), str(end))
+
+    def produced(self, tail: TailForm, to: int) -> None:
+        """Everything up to this offset is produced."""
+        self._note("produced", tail.file, str(to))
+
+    def refused(self, tail: TailForm) -> None:
+        """What was sent last is not in the log."""
+        self._note("refused", tail.file)
+
+    def again(self, tails: Sequence[TailForm]) -> None:
+        """All of these are to be produced once more; all of them, or none, is written down."""
+        self._note("again", *(tail.file for tail in tails))
+
+    def _note(self, *words: str) -> None:
+        if self._out is not None:
+            line = (" ".join(words) + "\n").encode()
+            try:
+                while line:
+                    line = line[self._out.write(line) :]
+                os.fsync(self._out.fileno())
+            except OSError as problem:
+                raise cannot("write", Path(self._out.name), problem) from problem
+        self._take(*words)
+
+    def _take(self, what: str, *words: str) -> None:
+        if what == "again":
+            self._rounds += 1
+            for file in words:
+                self._found[file] = (
+                    *self._found.get(file, ()),
+                    replace(_NOTHING, round=self._rounds),
+                )
+            return
+        file, *offsets = words
+        *before, last = self._found.get(file, (_NOTHING,))
+        match what:
+            case "sending":
+                last = replace(last, to=int(offsets[0]), unknown_to=int(offsets[1]))
+            case "produced":
+                last = replace(last, to=int(offsets[0]), unknown_to=None)
+            case _:
+                last = replace(last, unknown_to=None)
+        self._found[file] = (*before, last)
+
+
+def read_replays(folder: Path) -> Replays:
+    """What was produced again so far; raises BadFile."""
+    path = folder / REPLAYED
+    try:
+        return _parsed(path, path.read_bytes() if path.exists() else b"")
+    except OSError as problem:
+        raise cannot("read", path, problem) from problem
+
+
+@contextmanager
+def open_replays(folder: Path) -> Iterator[Replays]:
+    """The same, to go on with: one process at a time. Raises BadFile."""
+    path = folder / REPLAYED
+    try:
+        out = path.open("a+b", buffering=0)
+    except OSError as problem:
+        raise cannot("write", path, problem) from problem
+    with out:
+        try:
+            fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            out.seek(0)
+            content = out.read()
+            found = _parsed(path, content, out)
+            out.truncate(len(_whole(content)))
+        except BlockingIOError as problem:
+            raise BadFile(f"{path}: another process replays this folder") from problem
+        except OSError as problem:
+            raise cannot("read", path, problem) from problem
+        yield found
+
+
+def _whole(content: bytes) -> bytes:
+    """The lines that are whole."""
+    return content[: content.rfind(b"\n") + 1]
+
+
+def _parsed(path: Path, content: bytes, out: FileIO | None = None) -> Replays:
+    try:
+        return Replays(_whole(content).decode(), out)
+    except ValueError as problem:
+        raise BadFile(
+            f"{path}: it is not what `replan tails replay` writes: {problem}"
+        ) from problem

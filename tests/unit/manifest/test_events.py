@@ -5,8 +5,7 @@ import sys
 import pytest
 
 from replan.manifest.yaml_text.events import fastest_parser, python_parser, read_document
-from replan.manifest.yaml_text.problems import Problems
-from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.sources import Problems, Source
 from replan.manifest.yaml_text.values import YamlList, YamlMapping, key_place_of, place_of
 from replan.model.garbage_collection import garbage_collection_paused
 

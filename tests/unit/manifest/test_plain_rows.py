@@ -15,8 +15,7 @@ from replan.manifest.yaml_text.events import (
     read_events,
 )
 from replan.manifest.yaml_text.plain_rows import plain_rows
-from replan.manifest.yaml_text.problems import Problems
-from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.sources import Problems, Source
 from replan.manifest.yaml_text.values import YamlList, YamlMapping
 
 PARSERS = [fastest_parser(), python_parser]

@@ -10,8 +10,7 @@ from replan.manifest.placement_of import placement_of
 from replan.manifest.sections.rule_entries import read_rules
 from replan.manifest.sections.sections import read_small_sections
 from replan.manifest.yaml_text.events import fastest_parser, read_document
-from replan.manifest.yaml_text.problems import Problems
-from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.sources import Problems, Source
 from replan.model.declared.placement import (
     Placement,
     StandingRate,

@@ -10,15 +10,14 @@ from replan.applying.views.progress import Progress
 from replan.faults.read import FaultSpec, read_fault
 from replan.model.declared.placement import MoveThrottle
 from replan.planning.making.planner import make_plan
-from replan.rehearsal.event_skipping_clock import LOOKS_IN_A_MOVE, busy_stride
+from replan.rehearsal.coarse import LOOKS_IN_A_MOVE, busy_stride
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import report_on
-from replan.rehearsal.random_faults import drawn_faults
 from replan.rehearsal.report.json import render_rehearsal_json
 from replan.rehearsal.report.text import render_rehearsal
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.run import rehearse
-from replan.rehearsal.setup import cluster_of, fault_context
+from replan.rehearsal.setup import cluster_of, drawn_faults, fault_context
 
 pytestmark = pytest.mark.slow
 

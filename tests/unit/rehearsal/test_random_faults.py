@@ -4,7 +4,7 @@ from tests.unit.faults.fault_context import CONTEXT
 from tests.unit.rehearsal.stages import plan_of
 
 from replan.model.names import BrokerId
-from replan.rehearsal.random_faults import drawn_faults
+from replan.rehearsal.setup import drawn_faults
 from replan.simulator.cluster.faults import (
     KillBroker,
     LoseDisk,

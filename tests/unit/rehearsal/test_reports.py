@@ -15,16 +15,15 @@ from replan.applying.views.progress import Progress
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan_file import dumps
+from replan.rehearsal.findings import Waits
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report, report_on
-from replan.rehearsal.report.gantt import lanes, tick_seconds
-from replan.rehearsal.report.html import render_rehearsal_page
+from replan.rehearsal.report.html import lanes, render_rehearsal_page, tick_seconds
 from replan.rehearsal.report.json import render_rehearsal_json
 from replan.rehearsal.report.markdown import render_rehearsal_markdown
 from replan.rehearsal.report.text import render_rehearsal
 from replan.rehearsal.result import Copied, Harm, Waited
 from replan.rehearsal.summary import summary_of
-from replan.rehearsal.waits import Waits
 from replan.reporting.quantities import signed
 
 pytestmark = pytest.mark.slow

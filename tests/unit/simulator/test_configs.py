@@ -18,8 +18,8 @@ from replan.model.configs import (
 )
 from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import BrokerId
+from replan.simulator.client_view import broker_configs, topic_configs
 from replan.simulator.cluster.replication.quota import rate_in_force
-from replan.simulator.config_view import broker_configs, topic_configs
 from replan.simulator.controller.commands import AlterConfigs
 
 SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE

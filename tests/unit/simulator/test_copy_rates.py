@@ -22,8 +22,7 @@ from replan.simulator.cluster.advance import Lookahead, advance, next_moment
 from replan.simulator.cluster.apply_fault import apply_fault
 from replan.simulator.cluster.faults import DropFromIsr, KillBroker, Produce
 from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.cluster.replication.copy_rates import Flows
-from replan.simulator.cluster.replication.fair_share import fair_shares
+from replan.simulator.cluster.replication.copy_rates import Flows, fair_shares
 from replan.simulator.cluster.replication.log_growth import grown
 from replan.simulator.cluster.replication.quota import FETCH_BYTES, passing, useful_share
 from replan.simulator.cluster.submit import ask

@@ -9,8 +9,7 @@ import pytest
 
 from replan.errors import BadFile
 from replan.model.names import BrokerId, TopicId
-from replan.snapshots.tail_files import TailForm
-from replan.snapshots.tail_replays import REPLAYED, Replayed, open_replays, read_replays
+from replan.snapshots.tail_files import REPLAYED, Replayed, TailForm, open_replays, read_replays
 
 
 def tail(broker: int = 2, begin: int = 100, end: int = 300) -> TailForm:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from replan.kafka.record_batches import Batch
     from replan.kafka.tails import Tails
     from replan.model.names import BrokerId
-    from replan.snapshots.tail_files import TailForm
-    from replan.snapshots.tail_replays import Replays
+    from replan.snapshots.tail_files import Replays, TailForm
 
 
 def tails_replay(
@@ -68,8 +67,7 @@ def tails_replay(
     """
     from replan.commands.performing.application import agreed
     from replan.errors import WrongCluster
-    from replan.snapshots.tail_files import read_index
-    from replan.snapshots.tail_replays import open_replays
+    from replan.snapshots.tail_files import open_replays, read_index
 
     index = read_index(folder)
     of_topics = [tail for tail in index.tails if not topics or tail.topic in topics]

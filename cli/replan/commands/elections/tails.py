@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from replan.planning.plans.plan import Plan
     from replan.planning.recovery.candidates import Tail
     from replan.planning.recovery.recovery import Recovery
-    from replan.snapshots.tail_files import TailForm
-    from replan.snapshots.tail_replays import Replayed
+    from replan.snapshots.tail_files import Replayed, TailForm
 
 SaveTails = Annotated[
     Path | None,
@@ -158,8 +157,7 @@ def tails_show(*, folder: TailFolder) -> Exit:
       replan tails show /var/lib/replan/tails
     """
     from replan.reporting.table import columns
-    from replan.snapshots.tail_files import read_content, read_index
-    from replan.snapshots.tail_replays import read_replays
+    from replan.snapshots.tail_files import read_content, read_index, read_replays
 
     index, replays = read_index(folder), read_replays(folder)
     rows = [("partition", "broker", "offsets", "records", "bytes", "replayed", "file")]

@@ -17,9 +17,14 @@ from replan.faults.read import read_fault
 from replan.planning.plans.plan import Plan
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report, report_on
-from replan.rehearsal.random_faults import drawn_faults
 from replan.rehearsal.run import rehearse_on
-from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of, with_version
+from replan.rehearsal.setup import (
+    cluster_of,
+    drawn_faults,
+    fault_context,
+    snapshot_of,
+    with_version,
+)
 from replan.reporting.application.progress_text import counts
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.open_file import open_simulated

@@ -18,7 +18,7 @@ from replan.manifest.sections.units import (
     parse_rate,
     parse_size,
 )
-from replan.manifest.yaml_text.problems import show
+from replan.manifest.yaml_text.sources import show
 
 _NOTES = frozenset(
     {"$schema", "$id", "$defs", "title", "description", "default", "examples", "errorMessage"}

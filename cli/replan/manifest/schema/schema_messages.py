@@ -15,8 +15,7 @@ from jsonschema.protocols import Validator
 
 from replan.manifest.schema.schema_check import FORMATS, is_number
 from replan.manifest.schema.schemas import Schema
-from replan.manifest.yaml_text.problems import KeyPath, Problems, show
-from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.sources import KeyPath, Problems, Source, show
 from replan.manifest.yaml_text.values import Value, YamlMapping, key_place_of, place_of
 
 _KINDS = {

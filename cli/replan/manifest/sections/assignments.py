@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from replan.manifest.yaml_text.plain_rows import LARGEST_ID
-from replan.manifest.yaml_text.problems import KeyPath, Problems, show
-from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.sources import KeyPath, Problems, Source, show
 from replan.manifest.yaml_text.values import Value, YamlList, YamlMapping
 from replan.model.declared.where import Where
 

@@ -6,7 +6,7 @@ They were checked against the schema before; explicit entries are in `topic_entr
 from collections.abc import Iterator
 from typing import Any, cast
 
-from replan.manifest.sections.declarations import Declaration
+from replan.manifest.sections.sections import Declaration
 from replan.manifest.sections.units import parse_broker_range
 from replan.manifest.yaml_text.sources import Source
 from replan.manifest.yaml_text.values import YamlList, YamlMapping

@@ -7,11 +7,10 @@ rules, unknown keys) is handed back for the schema to judge.
 from collections.abc import Iterator
 
 from replan.manifest.sections.assignments import OWN_KEYS, partition_number, read_explicit
-from replan.manifest.sections.declarations import Declaration, PreferredLeaders
+from replan.manifest.sections.sections import Declaration, PreferredLeaders
 from replan.manifest.sections.topic_names import check_topic
 from replan.manifest.yaml_text.plain_rows import LARGEST_ID
-from replan.manifest.yaml_text.problems import KeyPath, Problems, show
-from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.sources import KeyPath, Problems, Source, show
 from replan.manifest.yaml_text.values import Value, YamlMapping
 from replan.model.declared.placement import PreferredLeader
 from replan.model.declared.topic_patterns import is_pattern

@@ -23,9 +23,8 @@ from yaml.events import (
 )
 
 from replan.manifest.yaml_text.plain_rows import PlainRows, first_place, plain_rows
-from replan.manifest.yaml_text.problems import KeyPath, Problems
 from replan.manifest.yaml_text.scalars import Scalar, read_plain, read_plain_key
-from replan.manifest.yaml_text.sources import Source
+from replan.manifest.yaml_text.sources import KeyPath, Problems, Source
 from replan.manifest.yaml_text.values import Value, YamlList, YamlMapping
 
 DEEPEST = 20

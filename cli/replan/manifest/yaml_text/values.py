@@ -5,8 +5,8 @@ They are plain dicts and lists to whoever does not ask for places, JSON Schema f
 
 from typing import cast
 
-from replan.manifest.yaml_text.problems import KeyPath
 from replan.manifest.yaml_text.scalars import Scalar
+from replan.manifest.yaml_text.sources import KeyPath
 
 
 class YamlMapping(dict[str, "Value"]):

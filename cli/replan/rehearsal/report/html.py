@@ -1,14 +1,162 @@
-"""A rehearsal as one self-contained HTML page: no script, nothing from elsewhere, light or dark as it is read."""
+"""A rehearsal as one self-contained HTML page: no script, nothing from elsewhere, light or dark as it is read.
 
-from collections.abc import Sequence
+The picture of a rehearsal: time from left to right, one band per broker, a bar for each copy that it receives.
+
+Here belongs the drawing, as inline SVG whose colours come from the style sheet of the page (`page`).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from html import escape
 
+from replan.model.names import BrokerId
 from replan.rehearsal.outcome import Report
-from replan.rehearsal.report.gantt import COPIES_SHOWN, gantt
 from replan.rehearsal.report.sections import Section, Table, footer, heading, sections
-from replan.rehearsal.result import Rehearsal
+from replan.rehearsal.result import Copied, Rehearsal
 from replan.reporting.page import page
-from replan.reporting.quantities import duration
+from replan.reporting.quantities import duration, size
+
+WIDTH = 1_000.0
+LEFT = 92.0
+LANE = 14.0
+GAP = 3.0
+BAND_GAP = 12.0
+TOP = 54.0
+MARK = 32.0
+"""Where the faults are marked, between the time axis and the bands."""
+COPIES_SHOWN = 2_000
+LABEL_PIXELS = 70.0
+"""A bar that is narrower has no label, only its title."""
+TICKS = 6
+NICE_SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200)
+
+
+def gantt(rehearsal: Rehearsal) -> str:
+    """The picture as one SVG element."""
+    return _Drawing(rehearsal).svg()
+
+
+def tick_seconds(total: float) -> float:
+    """How far apart the marks of the time axis are: a round time, some six of them."""
+    least = total / TICKS
+    return next((float(s) for s in NICE_SECONDS if s >= least), max(86_400.0, least))
+
+
+def lanes(copies: list[Copied], ended: float) -> list[list[Copied]]:
+    """Copies so that none overlaps another of its lane, each in the first lane that is free."""
+    found: list[list[Copied]] = []
+    for copy in sorted(copies, key=lambda c: (c.began, c.partition)):
+        free = (lane for lane in found if _end(lane[-1], ended) <= copy.began)
+        lane = next(free, None)
+        if lane is None:
+            found.append([copy])
+        else:
+            lane.append(copy)
+    return found
+
+
+def _end(copy: Copied, ended: float) -> float:
+    return ended if copy.in_sync is None else copy.in_sync
+
+
+class _Drawing:
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        self._rehearsal = rehearsal
+        self._total = max(rehearsal.seconds, 1.0)
+        self._copies: dict[BrokerId, list[Copied]] = defaultdict(list)
+        for copy in rehearsal.copies[:COPIES_SHOWN]:
+            self._copies[copy.broker].append(copy)
+        named = {*self._copies, *(a.broker for a in rehearsal.absent)}
+        named |= {b.broker for b in rehearsal.brokers}
+        self._brokers = sorted(named)
+
+    def svg(self) -> str:
+        bands: list[str] = []
+        top = TOP
+        for broker in self._brokers:
+            band, height = self._band(broker, top)
+            bands.append(band)
+            top += height + BAND_GAP
+        height = top + 8
+        parts = [*self._axis(height), *bands, *self._faults(height)]
+        return (
+            f'<svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" '
+            f'aria-label="Copies by broker over {escape(duration(self._total))}">'
+            + "".join(parts)
+            + "</svg>"
+        )
+
+    def _x(self, seconds: float) -> float:
+        return LEFT + (WIDTH - LEFT - 12) * min(seconds, self._total) / self._total
+
+    def _axis(self, height: float) -> Iterator[str]:
+        step = tick_seconds(self._total)
+        for i in range(int(self._total / step) + 1):
+            x = self._x(i * step)
+            yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8:.0f}" y2="{height - 6:.0f}"/>'
+            label = duration(i * step) if i else "0"
+            yield f'<text class="time" x="{x:.1f}" y="14">{escape(label)}</text>'
+
+    def _band(self, broker: BrokerId, top: float) -> tuple[str, float]:
+        found = lanes(self._copies.get(broker, []), self._rehearsal.seconds)
+        height = max(1, len(found)) * (LANE + GAP) + GAP
+        parts = [
+            f'<rect class="band" x="{LEFT}" y="{top:.0f}" width="{WIDTH - LEFT - 12:.0f}" height="{height:.0f}"/>',
+            f'<text class="broker" x="{LEFT - 10}" y="{top + height / 2 + 4:.0f}">broker {broker}</text>',
+        ]
+        for number, lane in enumerate(found):
+            y = top + GAP + number * (LANE + GAP)
+            parts += [self._bar(copy, y) for copy in lane]
+        parts += self._absences(broker, top, height)
+        return "".join(parts), height
+
+    def _absences(self, broker: BrokerId, top: float, height: float) -> Iterator[str]:
+        for absent in self._rehearsal.absent:
+            if absent.broker != broker:
+                continue
+            x, end = self._x(absent.began), self._x(absent.ended or self._total)
+            until = "the end" if absent.ended is None else duration(absent.ended)
+            title = f"broker {broker} away from {duration(absent.began)} to {until}"
+            yield (
+                f'<rect class="away" x="{x:.1f}" y="{top:.0f}" width="{max(2.0, end - x):.1f}" '
+                f'height="{height:.0f}"><title>{escape(title)}</title></rect>'
+            )
+
+    def _bar(self, copy: Copied, y: float) -> str:
+        x, end = self._x(copy.began), self._x(_end(copy, self._total))
+        width = max(2.0, end - x)
+        kind = "copy" if copy.in_sync is not None else "copy unfinished"
+        source = "" if copy.source is None else f" from broker {copy.source}"
+        took = (
+            "never in sync"
+            if copy.in_sync is None
+            else f"in sync after {duration(copy.in_sync - copy.began)}"
+        )
+        title = (
+            f"{copy.partition}{source}: {size(copy.bytes)}, begun at {duration(copy.began)}, {took}"
+        )
+        bar = (
+            f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{LANE}" rx="2">'
+            f"<title>{escape(title)}</title></rect>"
+        )
+        letters = len(str(copy.partition)) * 6.2 + 8
+        if width < max(letters, LABEL_PIXELS / 2):
+            return bar
+        name = escape(str(copy.partition))
+        return bar + f'<text class="name" x="{x + 4:.1f}" y="{y + LANE - 3.5:.1f}">{name}</text>'
+
+    def _faults(self, height: float) -> Iterator[str]:
+        """A line at each fault, with its number on top; a bar there while it lasts."""
+        for number, fault in enumerate(self._rehearsal.faults, 1):
+            if fault.at_seconds > self._total:
+                continue
+            x, title = self._x(fault.at_seconds), f"<title>{escape(fault.what)}</title>"
+            if fault.until_seconds is not None:
+                end, y = self._x(fault.until_seconds), MARK + 4 + 4 * ((number - 1) % 3)
+                yield f'<line class="lasts" x1="{x:.1f}" x2="{end:.1f}" y1="{y}" y2="{y}">{title}</line>'
+            yield f'<line class="fault" x1="{x:.1f}" x2="{x:.1f}" y1="{MARK}" y2="{height - 6:.0f}">{title}</line>'
+            yield f'<text class="fault-number" x="{x + 3:.1f}" y="{MARK}">{number}{title}</text>'
+
 
 RUNS_SHOWN = 500
 

@@ -22,7 +22,7 @@ from replan.simulator.cluster.disks import (
 )
 from replan.simulator.cluster.faults import LoseDisk
 from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
-from replan.simulator.cluster.replication import quota_burst
+from replan.simulator.cluster.replication import quota
 from replan.simulator.cluster.replication.copy_rates import Copy, Flows, leader_of, running_copy
 from replan.simulator.cluster.replication.log_growth import grown
 from replan.simulator.cluster.submit import ask, without_keys
@@ -64,7 +64,7 @@ class Lookahead:
         if self._next is None or self._next[0] is not simulation:
             moment = min(_moments(simulation, self.flows.speeds(simulation)), default=math.inf)
             world, speeds = simulation.world, self.flows.speeds(simulation)
-            burst = quota_burst.soonest_empty(world, self.flows.ahead_of_rate)
+            burst = quota.soonest_empty(world, self.flows.ahead_of_rate)
             moment = min(moment, world.now + burst)
             self._next = simulation, min(moment, soonest_full(world, speeds, moment))
         return self._next[1]
@@ -366,5 +366,5 @@ def _flowed(
                 remaining = min(remaining, sizes.get(name, remaining))
             written[replica] = fetched
             lags[replica] = Lag(remaining, fetches_from)
-    ahead = quota_burst.drained(world, flows.ahead_of_rate, moment)
+    ahead = quota.drained(world, flows.ahead_of_rate, moment)
     return replace(with_written(world, written), now=moment, lags=lags, sizes=sizes, bursts=ahead)

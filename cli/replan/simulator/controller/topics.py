@@ -16,7 +16,7 @@ from replan.simulator.controller.commands import (
     Decision,
     DeleteTopic,
 )
-from replan.simulator.controller.config_keys import topic_problem
+from replan.simulator.controller.configs import topic_problem
 from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.events import (
     ConfigChanged,

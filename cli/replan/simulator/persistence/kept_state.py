@@ -31,7 +31,7 @@ from replan.simulator.cluster.physical_state import (
     World,
 )
 from replan.simulator.cluster.replica_logs import BEGINNING, EpochStart, Log
-from replan.simulator.controller.config_keys import DEFAULTS, DESCRIBED_RATES
+from replan.simulator.controller.configs import DEFAULTS, DESCRIBED_RATES
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
 from replan.simulator.persistence.from_snapshot import (
     DEFAULT_VERSION,

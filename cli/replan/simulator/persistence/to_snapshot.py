@@ -10,10 +10,9 @@ from replan.model.broker import LogDir
 from replan.model.columns import from_lists
 from replan.model.names import BrokerId
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
-from replan.simulator.client_view import broker_seen
+from replan.simulator.client_view import broker_configs, broker_seen, topic_settings
 from replan.simulator.cluster.disk_failures import offline_replicas
 from replan.simulator.cluster.physical_state import Simulation, World
-from replan.simulator.config_view import broker_configs, topic_settings
 from replan.simulator.controller.state import (
     ClusterState,
 )

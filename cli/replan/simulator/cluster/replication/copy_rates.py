@@ -3,11 +3,17 @@
 Here belongs one question: given who copies from whom, how many bytes per second does each get? What a throttle lets
 through is in `quota`, what leaders send ahead of that in `quota_burst`, what in-sync traffic takes in `traffic`, the
 sharing itself in `fair_share`.
+
+Max-min fair shares: no copy gets more while another that shares its bottleneck gets less.
+
+Here belongs the arithmetic alone; what the links are is in `copy_rates`. Links and copies are numbers here, since a
+long simulation asks this tens of thousands of times.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heapreplace
 from itertools import chain
 from operator import is_
 from typing import NamedTuple
@@ -22,12 +28,45 @@ from replan.model.configs import (
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.disks import lies_on_lost_disk
 from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
-from replan.simulator.cluster.replication import quota_burst
-from replan.simulator.cluster.replication.fair_share import fair_shares
+from replan.simulator.cluster.replication import quota
 from replan.simulator.cluster.replication.log_growth import limits
 from replan.simulator.cluster.replication.quota import leaving, passing, rate_in_force, useful_share
 from replan.simulator.cluster.replication.traffic import Listed, Traffic, followers_in_step
 from replan.simulator.controller.state import ClusterState, Resource, changed_configs
+
+
+def fair_shares(links: Sequence[Sequence[int]], wide: Mapping[int, float]) -> list[float]:
+    """Fill all copies evenly; whoever meets a full link stays at what it has (progressive filling).
+
+    A copy is given by the links that it uses, at least one; `wide` is what each link carries. A link's fair share never
+    shrinks while copies elsewhere are filled, so a heap with outdated entries finds the tightest link: one that has
+    grown since it was put there goes back.
+    """
+    users: list[list[int]] = [[] for _ in range(1 + max(wide, default=-1))]
+    for copy, used in enumerate(links):
+        for link in used:
+            users[link].append(copy)
+    count = [len(copies) for copies in users]
+    left = [wide[link] if many else 0.0 for link, many in enumerate(count)]
+    waiting = [(left[link] / many, link) for link, many in enumerate(count) if many]
+    heapify(waiting)
+    shares = [-1.0] * len(links)
+    while waiting:
+        share, link = waiting[0]
+        now = left[link] / count[link] if count[link] else share
+        now = now if now > 0 else 0.0
+        if now > share:
+            heapreplace(waiting, (now, link))
+            continue
+        heappop(waiting)
+        for copy in users[link]:
+            if shares[copy] < 0:
+                shares[copy] = now
+                for other in links[copy]:
+                    left[other] -= now
+                    count[other] -= 1
+    return shares
+
 
 Link = tuple[str, BrokerId]
 """Something that copies share: the `out`, `in` or `disk` of one broker, or one of its two throttles by its list."""
@@ -126,7 +165,7 @@ class Flows:
         if not identical(limited_by, self._limited_by):
             self._limited_by, self.limits = limited_by, limits(cluster, world.produce)
         self._forget_changed(cluster, world)
-        copies, spent = self._running(cluster, world), quota_burst.spent(world)
+        copies, spent = self._running(cluster, world), quota.spent(world)
         in_sync = self._in_sync = self.traffic.count(cluster, world)
         circumstances = (in_sync, self._rates, world.slow, world.speeds)
         if not identical(circumstances[1:], self._circumstances[1:]):
@@ -202,7 +241,7 @@ class Flows:
             return max(0.0, _hardware(world, link) - counted)
         if link[0] != LEADER_REPLICAS:
             return passing(rate, counted, copies, world.speeds.throttle_check_seconds)
-        may_hurry = link[1] not in self._spent and quota_burst.full(rate, counted) > 0
+        may_hurry = link[1] not in self._spent and quota.full(rate, counted) > 0
         return math.inf if may_hurry else leaving(rate, counted, copies)
 
     def _without_idle(
@@ -233,7 +272,7 @@ class Flows:
             leader, rate = self._links[number][1], self._rates[self._links[number]]
             counted = in_sync.get(self._links[number], 0.0)
             even = max(0.0, (rate or 0) - counted)
-            yield leader, (quota_burst.full(rate or 0, counted), max(0.0, speed - even))
+            yield leader, (quota.full(rate or 0, counted), max(0.0, speed - even))
 
     def _using(
         self, cluster: ClusterState, world: World, replica: ReplicaName, leader: BrokerId
