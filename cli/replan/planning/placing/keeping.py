@@ -71,7 +71,8 @@ class Filler:
         self._unknown = set(np.flatnonzero(brokers.rack == NO_RACK).tolist())
         self._lacks: dict[_Lack, tuple[int, list[int]]] = {}
         self._loads.add(self._base[untouched], problem.partitions.bytes[untouched])
-        self._of_topic = self._held_by_topic(untouched)
+        self._lying = self._counted(untouched)
+        self._topics: dict[int, Counter[int]] = {}
 
     def fill(self, row: int) -> list[int] | None:
         """The list of one partition, as positions; None where there is none, for reasons in `impossible`."""
@@ -88,27 +89,34 @@ class Filler:
         found = self._listed(partition) if rule.lie is Lie.LISTED else self._ruled(partition)
         stays = partition.held if found is None else found
         self._loads.put(stays, int(partitions.bytes[row]))
-        held = self._of_topic[int(partitions.topic[row])]
+        held = self._of_topic(int(partitions.topic[row]))
         held.update(stays)
         return found
 
-    def _held_by_topic(self, untouched: Flags) -> dict[int, Counter[int]]:
-        """What each broker holds of each topic that has partitions to be filled."""
+    def _counted(self, untouched: Flags) -> tuple[Ints, Ints]:
+        """Topic and broker as one number, sorted, and how many replicas of partitions that stay lie there."""
         topic, others = self._problem.partitions.topic, self._problem.elsewhere
         wanted = np.unique(topic[~untouched])
-        found = {number: Counter[int]() for number in wanted.tolist()}
         stays = untouched & np.isin(topic, wanted)
         others_too = np.isin(others.topic, wanted)
+        found = []
         for lists, topics in (
             (self._base[stays], topic[stays]),
             (self._at.find(others.lists[others_too]), others.topic[others_too]),
         ):
-            pairs = np.stack(
-                [np.broadcast_to(topics[:, None], lists.shape)[lists >= 0], lists[lists >= 0]]
-            )
-            for (number, broker), held in zip(*_counted(pairs), strict=True):
-                found[number][broker] += held
-        return found
+            found.append((topics[:, None] * len(self._at.ids) + lists)[lists >= 0])
+        codes, held = np.unique(np.concatenate(found), return_counts=True)
+        return codes, held
+
+    def _of_topic(self, topic: int) -> Counter[int]:
+        """What each broker holds of a topic by now."""
+        if topic not in self._topics:
+            codes, held = self._lying
+            every = len(self._at.ids)
+            first, end = np.searchsorted(codes, [topic * every, (topic + 1) * every]).tolist()
+            brokers = (codes[first:end] - topic * every).tolist()
+            self._topics[topic] = Counter(dict(zip(brokers, held[first:end].tolist(), strict=True)))
+        return self._topics[topic]
 
     def impossible(self) -> list[Impossible]:
         """Every reason found so far, once, with the partitions that it concerns."""
@@ -320,7 +328,7 @@ class Filler:
         partitions = self._problem.partitions
         size, held = (
             int(partitions.bytes[partition.row]),
-            self._of_topic[int(partitions.topic[partition.row])],
+            self._of_topic(int(partitions.topic[partition.row])),
         )
         among = self._with_room(partition, among)
         if not partition.held:
@@ -329,9 +337,3 @@ class Filler:
         best = self._loads.next(self._loads.within_share(among, every, held), size)
         self._loads.give(best, size)
         return best
-
-
-def _counted(pairs: Ints) -> tuple[list[list[int]], list[int]]:
-    """Different columns, and how often there is each."""
-    found, number = np.unique(pairs, axis=1, return_counts=True)
-    return found.T.tolist(), number.tolist()
