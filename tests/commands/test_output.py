@@ -90,3 +90,40 @@ def test_what_a_locale_cannot_write_is_escaped(folder: Path) -> None:
     assert done.returncode == 2
     assert done.stdout.isascii()
     assert "Zürich \x1b[2J 東" in str(json.loads(done.stdout)["reasons"]).replace("\\x1b", "\x1b")
+
+
+FROM = ("--snapshot", "cluster.json")
+
+
+@pytest.mark.parametrize(
+    ("asked", "variables", "coloured"),
+    [
+        ((), {}, False),
+        ((), {"FORCE_COLOR": "1"}, True),
+        ((), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        (("--color", "always"), {"NO_COLOR": "1"}, True),
+        (("--color", "never"), {"FORCE_COLOR": "1"}, False),
+        (("--format", "json", "--color", "always"), {}, False),
+    ],
+)
+def test_a_pipe_gets_colours_only_where_somebody_asks_for_them(
+    folder: Path, asked: tuple[str, ...], variables: dict[str, str], coloured: bool
+) -> None:
+    unset = {"FORCE_COLOR": "", "NO_COLOR": ""}
+    done = replan("plan", *FROM, *asked, folder=folder, **{**unset, **variables})
+    assert done.returncode == 2
+    assert ("\x1b[32m+4\x1b[0m \x1b[32m+5\x1b[0m \x1b[31m-1\x1b[0m" in done.stdout) is coloured
+    assert ("\x1b" in done.stdout) is coloured
+
+
+def test_a_pipe_is_not_cut_at_the_width_of_a_terminal(folder: Path) -> None:
+    wide = replan("plan", *FROM, folder=folder).stdout
+    assert replan("plan", *FROM, folder=folder, COLUMNS="40").stdout == wide
+    assert max(map(len, wide.splitlines())) > 100
+
+
+def test_the_steps_of_each_move_are_listed_when_asked(folder: Path) -> None:
+    shown = replan("plan", *FROM, "--steps", folder=folder).stdout
+    assert "orders-1  [3,1,2] -> [3,1]  (declared replicas)\n    assign  [3,1]  after" in shown
+    assert "Brokers:\n" in shown
+    assert "partition 0\n" not in shown
