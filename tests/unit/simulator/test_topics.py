@@ -6,7 +6,6 @@ from tests.unit.simulator.controllers import TOPIC, Controller, named
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import Rejected
 from replan.model.names import TopicId, replicas
-from replan.simulator.controller.assignments import first_of, slots_after_replacing, slots_for
 from replan.simulator.controller.commands import Command, CreatePartitions, CreateTopic, DeleteTopic
 from replan.simulator.controller.decide import decide
 from replan.simulator.controller.events import (
@@ -15,6 +14,7 @@ from replan.simulator.controller.events import (
     TopicCreated,
     evolve_all,
 )
+from replan.simulator.controller.hash_table import first_of, slots_after_replacing, slots_for
 
 
 def topic(name: str, *lists: tuple[int, ...], **configs: str) -> CreateTopic:

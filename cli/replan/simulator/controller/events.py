@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.simulator.controller.assignments import slots_after_replacing
+from replan.simulator.controller.hash_table import slots_after_replacing
 from replan.simulator.controller.state import (
     BrokerRegistration,
     ClusterState,

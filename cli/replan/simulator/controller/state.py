@@ -11,7 +11,7 @@ from functools import cached_property
 
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.simulator.controller.assignments import first_of, slots_for
+from replan.simulator.controller.hash_table import first_of, slots_for
 from replan.simulator.controller.versions import Rules, rules_of
 
 Resource = tuple[ConfigScope, str]
