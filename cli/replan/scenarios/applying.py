@@ -30,7 +30,7 @@ from replan.reporting.sentences.end_text import end_text
 from replan.reporting.sentences.note_text import note_text
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
-from replan.scenarios.run import Killed, Process
+from replan.scenarios.process import Killed, Process
 from replan.scenarios.session import Session
 from replan.simulator.controller.state import Partition
 

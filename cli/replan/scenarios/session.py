@@ -24,8 +24,8 @@ from replan.model.names import TopicId
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
+from replan.scenarios.process import Process
 from replan.scenarios.reader import Transcript
-from replan.scenarios.run import Process
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import At, Fault
 from replan.simulator.cluster.physical_state import Simulation

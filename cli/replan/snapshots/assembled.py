@@ -16,7 +16,7 @@ from replan.errors import BadFile
 from replan.model.configs import can_hold
 from replan.model.snapshot import PARTITIONS_SCHEMA, Snapshot, topic_codes
 from replan.snapshots.head import Tables, check_head, head_of, snapshot_of
-from replan.snapshots.parquet_form import (
+from replan.snapshots.parquet_tables import (
     SCHEMAS,
     SINCE,
     check_ranges,

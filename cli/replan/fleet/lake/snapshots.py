@@ -20,7 +20,7 @@ from replan.fleet.lake.delta import Hour, Lake, at
 from replan.fleet.lake.tables import SNAPSHOTS
 from replan.model.snapshot import Snapshot
 from replan.snapshots.assembled import assembled, header_of
-from replan.snapshots.parquet_form import SCHEMAS, to_tables
+from replan.snapshots.parquet_tables import SCHEMAS, to_tables
 
 HEADER = "header"
 
