@@ -18,6 +18,7 @@ from tests.kafka.harness.jvm import JavaOptions, JavaProcess, java_command
 LIMIT_SECONDS = 120
 HEAP_MEGABYTES = 256
 MAINS = {
+    "kafka-cluster": "org.apache.kafka.tools.ClusterTool",
     "kafka-configs": "kafka.admin.ConfigCommand",
     "kafka-leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
     "kafka-log-dirs": "org.apache.kafka.tools.LogDirsCommand",
