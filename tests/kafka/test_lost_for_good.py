@@ -1,7 +1,8 @@
 """A new broker is lost in the middle of its copy, and unregistered: nothing that replan has begun runs for ever.
 
 Kafka goes on with such a reassignment until somebody ends it; if a machine is registered with that id again, the copy
-would go on without a throttle. What Kafka's own tools list afterwards decides.
+would go on without a throttle. What Kafka's own tools list afterwards decides. Before 4.1 no client can see who is not
+registered any more (`kafka.reads.brokers`): there the broker counts as fenced, and the application stays open.
 """
 
 import subprocess
@@ -24,7 +25,7 @@ ORIGINAL, EXPANDED = ([1, 2, 3], 1), ([1, 2, 3, 4], 1)
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.timeout(900),
-    pytest.mark.parametrize("version", ["4.3.1", "3.9.2"]),
+    pytest.mark.parametrize("version", ["4.3.1"]),
 ]
 
 
