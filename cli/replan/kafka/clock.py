@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from replan.kafka.wire.wire import Interrupt
+from replan.kafka.wire.interrupt import Interrupt
 
 
 class SystemClock:

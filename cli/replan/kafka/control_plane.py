@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Self
 from replan.kafka.clock import SystemClock
 from replan.kafka.properties.client_properties import client_properties
 from replan.kafka.reads import brokers, log_dirs, logs
-from replan.kafka.reads.observe import Known, look, observe
+from replan.kafka.reads.look import Known, look
+from replan.kafka.reads.observe import observe
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.bootstrap import connect
 from replan.kafka.wire.wire import Wire

@@ -14,7 +14,7 @@ from replan.kafka.failures import answer, name_of, reason, unknown_after
 from replan.kafka.messages import Produce
 from replan.kafka.reads.logs import asking_local_start, fetch
 from replan.kafka.record_batches import Batch, anonymous, batches
-from replan.kafka.wire.flexible import Question, unchecked
+from replan.kafka.wire.frames import Question, unchecked
 from replan.kafka.wire.wire import Wire
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition

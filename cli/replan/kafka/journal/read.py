@@ -21,7 +21,7 @@ from replan.kafka.failures import METADATA, NOT_THERE, Operation, passes, raise_
 from replan.kafka.journal.entries import KEY, Lock, decode_lock, record_of
 from replan.kafka.messages import Metadata, request_class
 from replan.kafka.reads.patience import Patience, Reading, Reads
-from replan.kafka.wire.flexible import Question
+from replan.kafka.wire.frames import Question
 from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas
 
 

@@ -19,7 +19,7 @@ from replan.kafka.messages import request_class
 from replan.kafka.properties.client_properties import ClientProperties
 from replan.kafka.reads.configs import topic_values
 from replan.kafka.reads.patience import Reads
-from replan.kafka.wire.flexible import Question
+from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION
 from replan.model.control_plane import Rejected

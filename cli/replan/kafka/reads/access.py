@@ -16,7 +16,7 @@ from replan.kafka.messages import request_class
 from replan.kafka.reads.partitions import pages
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.bootstrap import describe_cluster
-from replan.kafka.wire.flexible import Question
+from replan.kafka.wire.frames import Question
 from replan.model.access import Access, ClockDifference, Operations
 from replan.model.names import BrokerId
 

@@ -14,7 +14,7 @@ from replan.kafka.failures import (
 )
 from replan.kafka.messages import RESPONSES, DescribeConfigs
 from replan.kafka.reads.patience import Reading, Reads
-from replan.kafka.wire.flexible import Question
+from replan.kafka.wire.frames import Question
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,

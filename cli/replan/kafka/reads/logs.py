@@ -12,7 +12,7 @@ from kafka.errors import AuthorizationError, BrokerResponseError, KafkaError
 
 from replan.kafka.failures import name_of, reason
 from replan.kafka.messages import Fetch, ListOffsets
-from replan.kafka.wire.flexible import Question, unchecked
+from replan.kafka.wire.frames import Question, unchecked
 from replan.kafka.wire.wire import Wire
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import NO_EPOCH, EpochEnd, LogEnd, ProbeFailure, ProbeProblem

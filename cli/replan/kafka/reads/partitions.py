@@ -29,7 +29,7 @@ from replan.kafka.reads.rows import (
     metadata,
     partitions_described,
 )
-from replan.kafka.wire.flexible import Question
+from replan.kafka.wire.frames import Question
 from replan.model.columns import Ints
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState, Reassignment

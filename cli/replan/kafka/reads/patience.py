@@ -12,7 +12,7 @@ from kafka.errors import KafkaError
 from replan.errors import ClusterUnreachable
 from replan.kafka.clock import SystemClock
 from replan.kafka.failures import ControllerSilent, Operation, passes, reason, refusal
-from replan.kafka.wire.flexible import Question
+from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.names import BrokerId
 

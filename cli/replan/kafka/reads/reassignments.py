@@ -5,7 +5,7 @@ from collections.abc import Collection
 from replan.kafka.failures import LIST_REASSIGNMENTS, raise_for
 from replan.kafka.messages import RESPONSES, ListPartitionReassignments
 from replan.kafka.reads.patience import Reading, Reads
-from replan.kafka.wire.flexible import Question
+from replan.kafka.wire.frames import Question
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import Reassignment
 

@@ -4,7 +4,7 @@ import contextlib
 import resource
 from dataclasses import dataclass
 
-from replan.kafka.wire.conversations import Connection
+from replan.kafka.wire.connection import Connection
 from replan.model.names import BrokerId
 
 _OTHERS = 64

@@ -15,8 +15,9 @@ from kafka.errors import (
 )
 
 from replan.kafka.messages import SaslAuthenticate, SaslHandshake
-from replan.kafka.wire.conversations import Connection, Conversation, in_background
-from replan.kafka.wire.flexible import Question, unchecked
+from replan.kafka.wire.connection import Connection
+from replan.kafka.wire.conversations import Conversation, in_background
+from replan.kafka.wire.frames import Question, unchecked
 
 _USED_SHARE = 0.85
 """A session is left after this share of its life, before the broker ends it."""

@@ -3,112 +3,27 @@
 A request without a broker goes to `home`, the one broker that answers until it fails: any broker forwards to the active
 controller (KIP-590), and successive views of the metadata should come from one place. A request is sent once; asking
 again is the caller's business. A broker that has not answered is asked again with back-off (`silence`).
-
-Which brokers have not answered, and when to ask them again: nobody waits long for the same one twice in a minute.
-
-What a signal handler calls so that a wait ends early: a pipe, because a wait for sockets hears nothing else.
 """
 
-import contextlib
-import os
 import random
-import select
 import threading
 import time
-import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 
 from replan.kafka.failures import ControllerSilent, passes, reason
 from replan.kafka.properties.client_properties import Address, ClientProperties
-from replan.kafka.wire.bootstrap import opened
-from replan.kafka.wire.conversations import HURRY_SECONDS, Connection, Conversation, converse, pause
-from replan.kafka.wire.flexible import ASKING, UNKNOWN, Abilities, Question
+from replan.kafka.wire.abilities import ASKING, UNKNOWN, Abilities
+from replan.kafka.wire.connection import Connection
+from replan.kafka.wire.conversations import HURRY_SECONDS, Conversation, converse, pause
+from replan.kafka.wire.frames import Question
+from replan.kafka.wire.interrupt import Interrupt
 from replan.kafka.wire.open_files import room_for_connections
+from replan.kafka.wire.opening import opened
+from replan.kafka.wire.silence import Silence
 from replan.model.names import BrokerId
-
-LONGEST_BACK_OFF_SECONDS = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Silent:
-    since: float
-    failures: int
-    ask_again_at: float
-    reason: str
-
-
-class Silence:
-    """The memory of one process; times are monotonic seconds."""
-
-    def __init__(self) -> None:
-        self._silent: dict[BrokerId, _Silent] = {}
-
-    def heard(self, broker: BrokerId) -> None:
-        """It answers, or there is reason to think so."""
-        self._silent.pop(broker, None)
-
-    def missed(self, broker: BrokerId, failure: KafkaError) -> None:
-        """It does not: ask again in a minute, or after 1, 2, 4 ... seconds where it refuses a connection at once."""
-        now = time.monotonic()
-        before = self._silent.get(broker)
-        failures = 1 if before is None else before.failures + 1
-        back_off = LONGEST_BACK_OFF_SECONDS
-        if isinstance(failure, KafkaConnectionError):
-            back_off = min(back_off, 2.0 ** (failures - 1))
-        since = now if before is None else before.since
-        self._silent[broker] = _Silent(since, failures, now + back_off, reason(failure))
-
-    def knows(self, broker: BrokerId) -> bool:
-        """Whether it did not answer when it was asked last."""
-        return broker in self._silent
-
-    def why_not(self, broker: BrokerId) -> KafkaConnectionError | None:
-        """Why a broker is not asked now, if so."""
-        found, now = self._silent.get(broker), time.monotonic()
-        if found is None or found.ask_again_at <= now:
-            return None
-        return KafkaConnectionError(
-            f"broker {broker} has not answered for {now - found.since:.0f} s ({found.reason});"
-            f" it is asked again in {found.ask_again_at - now:.0f} s"
-        )
-
-
-class Interrupt:
-    """Cuts short what is waited for at this moment, and nothing later; a signal handler may call it."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-        """How often it was called: whoever waits in several parts compares."""
-        self.file, self._calling = os.pipe()
-        os.set_blocking(self.file, False)
-        os.set_blocking(self._calling, False)
-        weakref.finalize(self, _close, self.file, self._calling)
-
-    def __call__(self) -> None:
-        """End the wait."""
-        self.calls += 1
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._calling, b"!")
-
-    def sleep(self, seconds: float) -> None:
-        """Wait; a call ends it."""
-        if select.select([self.file], [], [], seconds)[0]:
-            self.forget()
-
-    def forget(self) -> None:
-        """Take notice of all calls so far."""
-        with contextlib.suppress(BlockingIOError):
-            os.read(self.file, 64)
-
-
-def _close(*files: int) -> None:
-    for file in files:
-        os.close(file)
-
 
 CONNECT_SECONDS = 5.0
 """To open a connection to one broker, security handshakes included."""

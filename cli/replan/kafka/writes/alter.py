@@ -12,7 +12,7 @@ from kafka.errors import BrokerResponseError, KafkaError
 
 from replan.kafka.failures import INVALID_REQUEST, answer, name_of, reason, unknown_after
 from replan.kafka.messages import IncrementalAlterConfigs
-from replan.kafka.wire.flexible import Question
+from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.kafka.writes.send_once import ANSWER_SECONDS, chunks
 from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope

@@ -16,7 +16,7 @@ from replan.kafka.failures import (
     unknown_after,
 )
 from replan.kafka.messages import AlterReplicaLogDirs
-from replan.kafka.wire.flexible import Question
+from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.control_plane import Answer, OutcomeUnknown, ReplicaName
 from replan.model.names import BrokerId, TopicPartition

@@ -17,7 +17,7 @@ from kafka.errors import (
 )
 
 from replan.kafka.failures import Operation, answer, reason, refusal, unknown_after
-from replan.kafka.wire.flexible import Question
+from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import TopicPartition

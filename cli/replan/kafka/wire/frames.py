@@ -1,0 +1,146 @@
+"""Requests and responses as bytes: a length, a header, a message of kafka-python's; and what is no Kafka at all.
+
+kafka-python's message classes know Kafka's schemas; its networking is not used: it decodes where it reads, remembers
+failures instead of telling them, and cannot be given a deadline per broker.
+"""
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka.errors import (
+    BrokerResponseError,
+    KafkaConnectionError,
+    KafkaProtocolError,
+    UnsupportedVersionError,
+)
+
+from replan.kafka.failures import raise_for
+from replan.kafka.messages import RESPONSES
+
+LARGEST_FRAME = 1_000_000_000
+LARGEST_FIRST_FRAME = 100_000_000
+"""Until a broker has told its versions, it may be anything."""
+_API_VERSIONS = 18
+
+Decode = Callable[[memoryview, int], Any]
+"""A response's body and its version -> what it says; raises a BrokerResponseError where it says no as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request, and how its response is read; by default as kafka-python's message.
+
+    It may be asked again and again.
+    """
+
+    message: Any
+    decode: Decode | None = None
+    forwarded: bool = False
+    """The broker passes it on to the active controller, and may wait for that one."""
+    repeated: bool = False
+    """It is asked so often that its last answer is kept: one that is byte for byte the same is not read again."""
+    _last: list[tuple[bytes, Any]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+    _bodies: dict[int, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def frame(self, version: int, correlation: int, client_id: bytes) -> bytes:
+        """The request with its length and header; what follows the header is encoded once for each version."""
+        if version not in self._bodies:
+            self._bodies[version] = self.message.encode(version=version)
+        tags = b"\0" if self.message.flexible_version_q(version) else b""
+        key = self.message.API_KEY
+        header = struct.pack(">hhih", key, version, correlation, len(client_id)) + client_id + tags
+        return (
+            struct.pack(">i", len(header) + len(self._bodies[version]))
+            + header
+            + self._bodies[version]
+        )
+
+
+def version_for(message: Any, versions: dict[int, tuple[int, int]]) -> int:
+    """The version to speak: the highest that both know, within the message's own limits.
+
+    Raises:
+        UnsupportedVersionError: there is none.
+    """
+    lowest, highest = versions.get(message.API_KEY, (0, -1))
+    most = message.max_version if message._max_version is None else message._max_version
+    chosen = int(min(highest, most))
+    if chosen < max(lowest, message._min_version or 0):  # kafka-python has no other way to ask
+        raise UnsupportedVersionError(
+            f"the broker knows versions {lowest} to {highest}"
+            if highest >= 0
+            else "no version of it"
+        )
+    return chosen
+
+
+def answer_in(body: bytes, question: Question, version: int, correlation: int) -> Any:
+    """Read a response frame (without its length); one that says no as a whole is a BrokerResponseError.
+
+    Raises:
+        KafkaProtocolError: it answers another request, or cannot be read.
+    """
+    message = question.message
+    found = struct.unpack_from(">i", body)[0] if len(body) >= 4 else None
+    if found != correlation:
+        raise KafkaProtocolError(f"an answer to request {found} instead of {correlation}")
+    # A header with tags: Kafka sends none. ApiVersions has a plain header always (KIP-511).
+    flexible = message.flexible_version_q(version) and message.API_KEY != _API_VERSIONS
+    content = memoryview(body)[5 if flexible else 4 :]
+    decode = _checked(message) if question.decode is None else question.decode
+    if question.repeated and question._last and question._last[0][0] == content:
+        return question._last[0][1]
+    try:
+        found = decode(content, version)
+    except BrokerResponseError as failure:
+        return failure
+    except (ValueError, IndexError, struct.error) as problem:
+        raise KafkaProtocolError(
+            f"{message.name} was answered with what cannot be read"
+        ) from problem
+    if question.repeated:
+        question._last[:] = [(bytes(content), found)]
+    return found
+
+
+def unchecked(message: Any) -> Decode:
+    """Reads a response as kafka-python's message, whatever its error code."""
+    return lambda body, version: RESPONSES[message.API_KEY][version].decode(body)
+
+
+def _checked(message: Any) -> Decode:
+    read = unchecked(message)
+
+    def decode(body: memoryview, version: int) -> Any:
+        told = read(body, version)
+        raise_for(getattr(told, "error_code", 0), getattr(told, "error_message", None))
+        return told
+
+    return decode
+
+
+def frame_length(header: bytes, *, first: bool) -> int:
+    """How long the frame is that begins so.
+
+    Raises:
+        KafkaConnectionError: no Kafka broker begins so; says what does.
+    """
+    if first:
+        if header.startswith(b"\x15\x03"):
+            raise KafkaConnectionError(
+                "it speaks TLS, and was asked without; security.protocol is not the listener's"
+            )
+        if header == b"HTTP":
+            raise KafkaConnectionError("an HTTP server answers there, no Kafka broker")
+        if header == b"SSH-":
+            raise KafkaConnectionError("an SSH server answers there, no Kafka broker")
+    length = int(struct.unpack(">i", header)[0])
+    if not 4 <= length <= (LARGEST_FIRST_FRAME if first else LARGEST_FRAME):
+        raise KafkaConnectionError(
+            f"what answers there is no Kafka broker (it began with {header!r})"
+        )
+    return length
