@@ -17,6 +17,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import (
     NO_EPOCH,
     EpochEnd,
+    LogEnd,
     ProbeFailure,
     ProbeProblem,
 )
@@ -29,6 +30,18 @@ def test_replicas_in_sync_say_the_same(lab: Lab) -> None:
     found = logs_of(lab, topic, 1, 2, 3)
 
     assert {(log(found, b).last_epoch, log(found, b).end) for b in (1, 2, 3)} == {(0, 7)}
+
+
+def test_every_replica_says_where_its_log_begins_and_ends(lab: Lab) -> None:
+    """The bytes of a log by its records are the size of one; its end alone counts what retention has deleted."""
+    topic = lab.create_topic([[1, 2, 3]])
+    lab.write(topic, 7 * RECORD_BYTES)
+    name, both = TopicPartition(topic, 0), (BrokerId(1), BrokerId(3))
+
+    found = lab.control_plane.log_ends({broker: [name] for broker in both})
+
+    ends = [one for broker in both if isinstance(one := found[broker][name], LogEnd)]
+    assert [(one.start, one.end) for one in ends] == [(0, 7), (0, 7)]
 
 
 def test_an_empty_log_has_no_epoch(lab: Lab) -> None:

@@ -49,6 +49,8 @@ class LogEnd:
     """The offset after its last record."""
     leader_epoch: int = NO_EPOCH
     """The epoch of the partition as this broker knows it; it says nothing of the log."""
+    start: int | None = None
+    """The offset of the first record that this replica has itself; None where its broker does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class LogReader(Protocol):
     def log_ends(
         self, wanted: Mapping[BrokerId, Collection[TopicPartition]]
     ) -> Mapping[BrokerId, Mapping[TopicPartition, LogEnd | ProbeFailure]]:
-        """Where replicas end; each that is asked for is answered for."""
+        """Where replicas end and begin; each that is asked for is answered for."""
         ...
 
     def epoch_ends(

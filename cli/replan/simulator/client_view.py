@@ -137,7 +137,7 @@ def log_end(
         return log
     partition = simulation.cluster.partition(name)
     epoch = -1 if partition is None else partition.leader_epoch
-    return LogEnd(offset(log.bytes, simulation.world.speeds.record_bytes), epoch)
+    return LogEnd(offset(log.bytes, simulation.world.speeds.record_bytes), epoch, 0)
 
 
 def end_of_epoch(

@@ -376,7 +376,7 @@ def test_what_an_open_application_moves_is_on_its_way_however_it_was_declared(
     assert copied.isdisjoint(d.partition for d in found.partitions)
     assert copied <= set(found.converging)
     again = make_plan(asked, middle)
-    held = {r.partition for r in again.refusals if r.rule is RefusalRule.RUNNING}
+    held = {r.partition for r in again.refusals if r.rule is RefusalRule.OWN_RUNNING}
     goes_on = {m.partition: m.target for m in again.moves if m.partition in copied}
     assert (held if running else set(goes_on)) >= copied
     assert all(heading[name] == target for name, target in goes_on.items())

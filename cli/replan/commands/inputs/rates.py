@@ -56,7 +56,7 @@ def measured(connection: Connection, seconds: float) -> Rates:
     """What producers write, from two readings of the sizes of partitions and of the ends of their leaders' logs.
 
     Retention and compaction take bytes away meanwhile: then the records that were added count, at the average size of
-    those that are there. So it is a lower bound.
+    those that the log still has. A partition of which that is not known has no rate, rather than one that is too low.
     """
     plane, clock = connection.control_plane, connection.clock
     first, began = plane.observe(), clock.now()
@@ -66,18 +66,26 @@ def measured(connection: Connection, seconds: float) -> Rates:
     later_ends = leaders_log_ends(connection, later)
     before, after = _sizes(first), _sizes(later)
     found = {
-        name: round(
-            _added(before[name], size, ends.get(name), later_ends.get(name)) / (ended - began)
-        )
+        name: round(grown / (ended - began))
         for name, size in after.items()
         if name in before
+        and (grown := added(before[name], size, ends.get(name), later_ends.get(name))) is not None
     }
     return with_digest(Rates(found, later.cluster_id))
 
 
-def _added(before: int, after: int, first: int | None, last: int | None) -> float:
-    records = 0 if first is None or last is None else max(0, last - first)
-    return max(after - before, records * after / last if last else 0.0)
+def added(before: int, after: int, first: LogEnd | None, last: LogEnd | None) -> float | None:
+    """Bytes that were written between two readings of a partition; None where nobody can say.
+
+    An offset counts all that was ever written, and a size what is still there: so the average size of a record is that
+    of what lies between the start of the log and its end.
+    """
+    if first is None or last is None or last.start is None or last.end < first.end:
+        return None
+    records, there = last.end - first.end, last.end - last.start
+    if records and not there:
+        return None
+    return max(after - before, records * after / there if records else 0.0, 0.0)
 
 
 def _sizes(seen: Snapshot) -> Mapping[TopicPartition, int]:
@@ -85,7 +93,7 @@ def _sizes(seen: Snapshot) -> Mapping[TopicPartition, int]:
     return {TopicPartition(t, n): size for t, n, size in zip(*columns, strict=True)}
 
 
-def leaders_log_ends(connection: Connection, seen: Snapshot) -> Mapping[TopicPartition, int]:
+def leaders_log_ends(connection: Connection, seen: Snapshot) -> Mapping[TopicPartition, LogEnd]:
     """Where the log of each partition ends, by its leader; those without a leader or an answer are left out."""
     columns = (
         seen.partitions.column(name).to_pylist() for name in ("topic", "partition", "leader")
@@ -96,8 +104,5 @@ def leaders_log_ends(connection: Connection, seen: Snapshot) -> Mapping[TopicPar
             led.setdefault(BrokerId(leader), []).append(TopicPartition(topic, number))
     answers = connection.control_plane.log_ends(led)
     return {
-        name: end.end
-        for of in answers.values()
-        for name, end in of.items()
-        if isinstance(end, LogEnd)
+        name: end for of in answers.values() for name, end in of.items() if isinstance(end, LogEnd)
     }

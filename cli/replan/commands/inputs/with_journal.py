@@ -71,7 +71,8 @@ def observed_with_journal(
         allowed = connection.observe_allowed if lenient else None
         seen = for_placement((allowed or plane.observe)(), placement, plane)
         known = known_of(cluster, connection, seen.cluster_id)
-        ends = leaders_log_ends(connection, seen) if log_ends else {}
+        logs = leaders_log_ends(connection, seen) if log_ends else {}
+        ends = {name: log.end for name, log in logs.items()}
     ledger, application = known.ledger, application_of(known)
     note_unread(seen)
     if application is not None:

@@ -6,6 +6,7 @@ last record is answered with where that epoch ends (KIP-595, Partition.readRecor
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from kafka.errors import AuthorizationError, BrokerResponseError, KafkaError
@@ -42,9 +43,22 @@ _Answers = Mapping[BrokerId, Mapping[TopicPartition, _Found | ProbeFailure]]
 
 
 def log_ends(wire: Wire, wanted: Mapping[BrokerId, Collection[TopicPartition]]) -> _Answers[LogEnd]:
-    """Where replicas end."""
-    questions = {broker: Question(_asking_ends(of)) for broker, of in wanted.items() if of}
-    return _round(wire, questions, wanted, _ends)
+    """Where replicas end, and where what they have themselves begins; both are asked for at once."""
+    asked = {b: [_asking_ends(of), _asking_starts(of)] for b, of in wanted.items() if of}
+    questions = {b: [Question(message) for message in of] for b, of in asked.items()}
+    _, answers = wire.round([], questions, home_seconds=0, broker_seconds=PROBE_SECONDS)
+    ends = {b: _answer(answers.get(b, [None, None])[0], of, _ends) for b, of in wanted.items()}
+    starts = {b: _answer(answers.get(b, [None, None])[1], of, _ends) for b, of in wanted.items()}
+    return {
+        broker: {name: _with_start(end, starts[broker][name]) for name, end in of.items()}
+        for broker, of in ends.items()
+    }
+
+
+def _with_start(end: LogEnd | ProbeFailure, start: LogEnd | ProbeFailure) -> LogEnd | ProbeFailure:
+    if isinstance(end, LogEnd) and isinstance(start, LogEnd) and start.end >= 0:
+        return replace(end, start=start.end)
+    return end
 
 
 def epoch_ends(
@@ -67,16 +81,20 @@ def _round(
 ) -> dict[BrokerId, dict[TopicPartition, _Found | ProbeFailure]]:
     asked = {broker: [question] for broker, question in questions.items()}
     _, answers = wire.round([], asked, home_seconds=0, broker_seconds=PROBE_SECONDS)
-    found: dict[BrokerId, dict[TopicPartition, _Found | ProbeFailure]] = {}
-    for broker, names in wanted.items():
-        (answer,) = answers.get(broker, [None])
-        if isinstance(answer, KafkaError):
-            found[broker] = dict.fromkeys(names, _failed(answer))
-            continue
-        known = {} if answer is None else dict(read(answer))
-        missing = ProbeFailure(ProbeProblem.REFUSED, reason="the answer leaves it out")
-        found[broker] = {name: known.get(name, missing) for name in names}
-    return found
+    return {b: _answer(answers.get(b, [None])[0], names, read) for b, names in wanted.items()}
+
+
+def _answer(
+    answer: Any,
+    names: Collection[TopicPartition],
+    read: Callable[[Any], Iterator[tuple[TopicPartition, _Found | ProbeFailure]]],
+) -> dict[TopicPartition, _Found | ProbeFailure]:
+    """What one broker says, for each that was asked for."""
+    if isinstance(answer, KafkaError):
+        return dict.fromkeys(names, _failed(answer))
+    known = {} if answer is None else dict(read(answer))
+    missing = ProbeFailure(ProbeProblem.REFUSED, reason="the answer leaves it out")
+    return {name: known.get(name, missing) for name in names}
 
 
 def _failed(failure: KafkaError) -> ProbeFailure:
@@ -97,7 +115,11 @@ def _asking_ends(wanted: Collection[TopicPartition]) -> Any:
 
 def asking_local_start(name: TopicPartition) -> Any:
     """Where a replica's own log begins; what lies before may be in remote storage."""
-    return _asking_offsets([name], _EARLIEST_LOCAL, _LIST_LOCAL_OFFSETS)
+    return _asking_starts([name])
+
+
+def _asking_starts(wanted: Collection[TopicPartition]) -> Any:
+    return _asking_offsets(wanted, _EARLIEST_LOCAL, _LIST_LOCAL_OFFSETS)
 
 
 def _asking_offsets(wanted: Collection[TopicPartition], timestamp: int, version: int) -> Any:
