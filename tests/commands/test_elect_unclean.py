@@ -202,6 +202,13 @@ def test_kafkas_designation_leaves_led_partitions_as_they_are(led: Leaderless) -
     assert led.leader() == BrokerId(2)
 
 
+def test_a_partition_without_a_desired_leader_is_named_with_its_place(led: Leaderless) -> None:
+    (led.folder / "leaders.yaml").write_text("partitions:\n  - {topic: orders, partition: 0}\n")
+    asked = ("elect", "designated", "--election-file", "leaders.yaml")
+    _, told = led.on_cluster(*asked, wanted=1)
+    assert "leaders.yaml:2:5: orders-0 has no desiredLeader" in told
+
+
 def test_what_an_earlier_snapshot_knew_counts_as_lost(shell: Leaderless) -> None:
     before = cluster()
     before["logs"] = [

@@ -5,18 +5,25 @@ listed twice is folded. Kafka's tool ignores the key `version`, which its other 
 """
 
 import json
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
+from msgspec import ValidationError, convert
 
 from replan.documents.forms import Form, Int32, Text
 from replan.documents.json_text import NotJson, parse_json
-from replan.documents.typed import typed
+from replan.documents.typed import complaint
 from replan.errors import BadFile
 from replan.manifest.yaml_text.events import fastest_parser, read_document
 from replan.manifest.yaml_text.sources import Problems, Source, read_source
+from replan.manifest.yaml_text.values import YamlMapping, place_of
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition, parse_topic_partition
+
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
 
 class PartitionForm(Form, frozen=True):
@@ -35,8 +42,17 @@ class ElectionFileForm(Form, frozen=True):
     version: Literal[1] = 1
 
 
-def read_election_file(path: Path) -> dict[TopicPartition, BrokerId | None]:
-    """The partitions, each once, in the order of the file, with the leader that is desired there, if one is.
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a file says of one partition."""
+
+    leader: BrokerId | None
+    """Who shall lead, where the file says so."""
+    where: Where
+
+
+def read_election_file(path: Path) -> dict[TopicPartition, Listed]:
+    """The partitions, each once, in the order of the file.
 
     Raises BadFile, and BadManifest where it is not even YAML.
     """
@@ -49,29 +65,39 @@ def read_election_file(path: Path) -> dict[TopicPartition, BrokerId | None]:
         raise BadFile(
             f"{source.name}:1:1: this file is {what}; an election file is Kafka's own, or partitions: [orders-7]"
         )
-    form = typed(_document(source), ElectionFileForm, source.name)
-    found: dict[TopicPartition, BrokerId | None] = {}
+    document = _document(source)
+    value = json.loads(json.dumps(document))
+    try:
+        form = convert(value, ElectionFileForm)
+    except ValidationError as problem:
+        place, what = complaint(problem, value, ElectionFileForm)
+        steps = [int(number) if number else key for key, number in _STEP.findall(place)]
+        at = source.where(place_of(document, tuple(steps)))
+        raise BadFile(f"{at}: $.{place.removeprefix('.')}: {what}") from problem
+    found: dict[TopicPartition, Listed] = {}
     for number, row in enumerate(form.partitions):
-        name, leader = _read(row, f"{source.name}: $.partitions[{number}]")
-        if found.get(name, leader) != leader:
+        where = source.where(place_of(document, ("partitions", number)))
+        name, leader = _read(row, f"{where}: $.partitions[{number}]")
+        if name in found and found[name].leader != leader:
             raise BadFile(
-                f"{source.name}: $.partitions[{number}]: {name} is listed before with another desiredLeader; keep one"
+                f"{where}: $.partitions[{number}]: {name} is listed before with another desiredLeader; keep one"
             )
-        found[name] = leader
+        found.setdefault(name, Listed(leader, where))
     return found
 
 
-def _document(source: Source) -> object:
-    """The value of the text; what begins with a brace is JSON."""
+def _document(source: Source) -> YamlMapping:
+    """The value of the text with its places; what begins with a brace has to be JSON, which is YAML but for tabs."""
     if source.text.lstrip().startswith("{"):
         try:
-            return parse_json(source.text)
+            parse_json(source.text)
         except NotJson as problem:
             raise BadFile(f"{source.name}{problem.place}: {problem.problem}") from problem
+        source = Source(source.name, source.text.replace("\t", " "))
     problems = Problems()
     found = read_document(source, problems, fastest_parser())
     problems.raise_if_any()
-    return json.loads(json.dumps(found))
+    return YamlMapping() if found is None else found
 
 
 def _read(row: PartitionForm | str, place: str) -> tuple[TopicPartition, BrokerId | None]:

@@ -6,7 +6,7 @@ import pytest
 
 from replan.errors import BadFile, ReplanError
 from replan.manifest.election_file import read_election_file
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 
 TWO = {TopicPartition("orders", 0): None, TopicPartition("orders-eu", 11): None}
 
@@ -15,6 +15,10 @@ def written(folder: Path, text: str) -> Path:
     path = folder / "elections"
     path.write_text(text)
     return path
+
+
+def leaders(path: Path) -> dict[TopicPartition, BrokerId | None]:
+    return {name: of.leader for name, of in read_election_file(path).items()}
 
 
 @pytest.mark.parametrize(
@@ -28,18 +32,30 @@ def written(folder: Path, text: str) -> Path:
     ids=["kafka", "tabs and names", "yaml", "folded"],
 )
 def test_it_is_read(text: str, tmp_path: Path) -> None:
-    assert read_election_file(written(tmp_path, text)) == TWO
+    assert leaders(written(tmp_path, text)) == TWO
 
 
 def test_a_desired_leader_is_read(tmp_path: Path) -> None:
     text = '{"partitions": [{"topic": "orders", "partition": 0, "desiredLeader": 3}]}'
-    assert read_election_file(written(tmp_path, text)) == {TopicPartition("orders", 0): 3}
+    assert leaders(written(tmp_path, text)) == {TopicPartition("orders", 0): 3}
+
+
+def test_each_partition_has_its_place(tmp_path: Path) -> None:
+    text = (
+        '{"version": 1,\n\t"partitions": [\n\t{"topic": "orders", "partition": 0}, "orders-eu-11"]}'
+    )
+    found = read_election_file(written(tmp_path, text))
+    assert [(of.where.line, of.where.column) for of in found.values()] == [(3, 2), (3, 39)]
 
 
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ('{"partitions": [{"topic": "orders"}]}', "$.partitions[0]"),
+        ('{"partitions": [{"topic": "orders"}]}', ":1:17: $.partitions[0]"),
+        (
+            '{"partitions": [\n {"topic": "a", "partition": -1}]}',
+            ":2:30: $.partitions[0].partition",
+        ),
         ('{"partitions": [{"topic": "orders", "partition": -1}]}', "$.partitions[0].partition"),
         ('{"partitions": [{"topic": "orders", "partition": "0"}]}', "$.partitions[0].partition"),
         ('{"partitions": []}', "$.partitions"),

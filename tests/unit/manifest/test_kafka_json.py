@@ -55,9 +55,9 @@ def test_of_what_runs_the_target_is_exported() -> None:
 def test_elections_go_both_ways(tmp_path: Path) -> None:
     text = election_json(SEEN, frozenset({"orders"}))
     names = {TopicPartition("orders", 0): None, TopicPartition("orders", 1): None}
-    assert read_election_file(written(tmp_path, text)) == names
+    assert set(read_election_file(written(tmp_path, text))) == set(names)
     imported = import_kafka_json(tmp_path / "file.json")
-    assert read_election_file(written(tmp_path, imported.yaml, "elections.yaml")) == names
+    assert set(read_election_file(written(tmp_path, imported.yaml, "elections.yaml"))) == set(names)
 
 
 def test_directories_are_counted_and_left_out(tmp_path: Path) -> None:

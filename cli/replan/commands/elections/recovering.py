@@ -18,7 +18,8 @@ from replan.commands.frame.output import is_live, keep_inputs, note, result
 from replan.commands.inputs.options import AS, Allow, Detail, Pace
 from replan.commands.inputs.target import LiveTarget
 from replan.commands.inputs.unread import note_unread
-from replan.errors import BadUsage, Exit
+from replan.errors import BadFile, BadUsage, Exit
+from replan.wording import capped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,8 +148,12 @@ def _request(
     selection = scope.selection()
     leaders: dict[TopicPartition, BrokerId] = {}
     if method is Method.DESIGNATED:
-        desired = {} if scope.election_file is None else _desired(scope.election_file)
         names = selection.partitions
+        desired = (
+            {}
+            if scope.election_file is None
+            else _desired(scope.election_file, required=leader is None)
+        )
         if leader is not None:
             if not names:
                 rows = choose_partitions(selection, seen).rows
@@ -168,10 +173,18 @@ def _request(
     )
 
 
-def _desired(path: Path) -> "dict[TopicPartition, BrokerId]":
+def _desired(path: Path, *, required: bool) -> "dict[TopicPartition, BrokerId]":
+    """Who shall lead; raises BadFile where one is `required` for each partition, and is missing."""
     from replan.manifest.election_file import read_election_file
 
-    return {n: broker for n, broker in read_election_file(path).items() if broker is not None}
+    found = read_election_file(path)
+    without = [f"{of.where}: {name}" for name, of in found.items() if of.leader is None]
+    if required and without:
+        raise BadFile(
+            "\n".join(capped([f"{line} has no desiredLeader" for line in without], limit=20))
+            + "\nName the replica that is to lead each: desiredLeader: 3, or --leader 3 for all of them"
+        )
+    return {name: of.leader for name, of in found.items() if of.leader is not None}
 
 
 def _formerly(path: Path | None) -> "dict[TopicPartition, LogsFound]":
