@@ -126,6 +126,13 @@ def test_the_schema_is_a_schema_that_names_itself_and_ships_its_descriptions() -
     )
 
 
+def test_the_schema_knows_every_rule_and_every_kind_of_warning() -> None:
+    kinds = SCHEMA["$defs"]["warning"]["properties"]["kind"]["enum"]
+    rules = SCHEMA["$defs"]["refusal"]["properties"]["rule"]["enum"]
+    assert kinds == list(WarningKind)
+    assert rules == list(RefusalRule)
+
+
 def made_plan() -> Plan:
     seen = snapshot(
         [state([1, 2, 3], size=5000), state([1, 2], partition=1), state([1], topic="x")]
