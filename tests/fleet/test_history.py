@@ -21,6 +21,7 @@ from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.history import kept_spells
+from replan.fleet.lake.rates import newest_rates
 from replan.fleet.lake.tables import APPLICATIONS, ERRORS, HISTORY, JUDGED, PLANS, RATES, TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather
@@ -218,6 +219,21 @@ def test_records_are_counted_where_the_logs_end(home: Path) -> None:
     judge(home, look(4, GOOD), stages=[Stage.RATES])
     (row,) = lake.read(RATES, "hour = 4").to_pylist()
     assert (row["records_per_second"], row["intervals"]) == (2.0, 3)
+
+
+def test_a_partition_that_has_shrunk_has_no_rate_to_judge_a_copy_by(home: Path) -> None:
+    """Retention is at work there: what was written is more than what the sizes grew by, by nobody knows how much."""
+
+    def sized(hour: int, size: int) -> Seen:
+        seen = snapshot([state(list(GOOD), size=size)], observed_at=moment(hour))
+        return Seen(replace(seen, cluster_id="id-eu"))
+
+    lake = judge(home, sized(1, 0), sized(2, 7200), stages=[Stage.RATES])
+    assert newest_rates(lake, "id-eu").rates.bytes_per_second == {ORDERS_0: 2}
+    judge(home, sized(3, 100), stages=[Stage.RATES])
+    (row,) = lake.read(RATES, "hour = 3").to_pylist()
+    assert (row["bytes_per_second"], row["left_out"]) == (2.0, "shrank")
+    assert newest_rates(lake, "id-eu").rates.bytes_per_second == {}
 
 
 def test_records_of_a_topic_that_was_created_again_say_nothing_of_the_new_one(home: Path) -> None:

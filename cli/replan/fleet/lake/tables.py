@@ -99,7 +99,7 @@ RATES = LakeTable(
             pa.field("peak_bytes_per_second", pa.float64()),
             _required("seconds", pa.float64()),  # how much time the rate is from
             _required("intervals", pa.int32()),
-            pa.field("left_out", pa.string()),
+            pa.field("left_out", pa.string()),  # `shrank` beside a rate: it may be too low
             pa.field("records_per_second", pa.float64()),  # null: log ends are not known
         ]
     ),

@@ -4,8 +4,9 @@ What counts is an interval between two snapshots in which the partition grew, or
 shrank (retention, compaction, a truncated log) says nothing of what was written, and is left out; so is one in which
 its topic was created again (another id), or in which a broker with a replica of it did not answer. The size is that of
 the largest replica, so a new leader changes nothing. Retention that removes less than was written makes the rate too
-low; the fastest interval (`peak_bytes_per_second`) is the one to reckon with. Records are counted in the same way, from
-where the leaders' logs ended (table `offsets`): retention and compaction take none of these away.
+low, and nobody can say by how much: where a partition shrank in any interval, `left_out` says so beside the rate, and a
+plan takes it as not known. Records are counted in the same way, from where the leaders' logs ended (table `offsets`):
+retention and compaction take none of these away.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class LeftOut(StrEnum):
-    """Why there is no rate."""
+    """Why there is no rate, or none to judge a copy by."""
 
     NO_EARLIER = "no-earlier-snapshot"
     SHRANK = "shrank"
@@ -65,7 +66,7 @@ class _Growth:
     seconds: Floats
     intervals: npt.NDArray[np.int32]
     shrank: npt.NDArray[np.bool_]
-    """In some interval; it is left out."""
+    """In some interval, which is left out: so the others may have lost bytes, too."""
 
     @property
     def unknown(self) -> npt.NDArray[np.bool_]:
@@ -157,7 +158,7 @@ def measured(sizes: Sequence[_Sizes], newest: Snapshot) -> Mapping[str, Any]:
         "peak_bytes_per_second": pa.array(written.peak, mask=written.unknown),
         "seconds": written.seconds,
         "intervals": written.intervals,
-        "left_out": pa.array(why, pa.string(), mask=~written.unknown),
+        "left_out": pa.array(why, pa.string(), mask=~(written.unknown | written.shrank)),
         "records_per_second": pa.array(records.per_second, mask=records.unknown),
     }
 
