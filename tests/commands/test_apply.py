@@ -177,7 +177,9 @@ def test_taking_a_broker_off_the_blacklist_restores_the_order(folder: Path) -> N
     )
     text = (folder / "placement.yaml").read_text()
     (folder / "placement.yaml").write_text(
-        text[: text.index("blacklists:")] + text[text.index("throttles:") :]
+        text[: text.index("blacklists:")]
+        + "blacklists: {leaders: []}\n"
+        + text[text.index("throttles:") :]
     )
     done = replan("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
     assert done.returncode == 0, done.stderr

@@ -97,7 +97,7 @@ class FakeTopics:
         results = []
         for wanted in asked.topics:
             exists = wanted.name in self.topics
-            if not exists:
+            if not exists and not asked.validate_only:
                 lists = [list(a.broker_ids) for a in wanted.assignments]
                 replicas = lists[0] if lists else range(1, wanted.replication_factor + 1)
                 made = self.make(wanted.name, *replicas)

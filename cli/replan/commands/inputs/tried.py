@@ -31,7 +31,7 @@ def try_throttles(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
     """The same of the throttle of its copies, as the first tick of `apply` would set it."""
     copies = [Copy(move) for move in made.moves if move.new]
     wanted = WantedThrottles.of(copies, made.throttle)
-    if cluster.snapshot is not None or not (wanted.entries or wanted.rates):
+    if not (wanted.entries or wanted.rates):
         return Exit.OK
     rates = {b: seen.broker_configs.get(b, {}) for b in seen.live_brokers()}
     view = ThrottleInput(seen.all_settings(), rates)
@@ -53,7 +53,7 @@ def try_throttles(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
 
 def try_creates(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
     """Ask a live cluster, and note what it says; REFUSED where it would take some of them neither now nor later."""
-    if not made.creates or cluster.snapshot is not None:
+    if not made.creates:
         return Exit.OK
     added = {c.topic: NewPartitions(c.count, c.lists) for c in made.creates}
     try:

@@ -1,18 +1,21 @@
 """What the user of a command may not read: said before anything else, as what is not shown is not absent or healthy."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from replan.commands.frame.output import note
 from replan.errors import ClusterRefused
-from replan.model.declared.placement import Placement
 from replan.model.declared.topic_patterns import literal_prefix, matches
-from replan.model.snapshot import Snapshot
 from replan.wording import capped, listed
+
+if TYPE_CHECKING:  # what a snapshot is made of takes longer to import than `--help` to print
+    from replan.model.declared.placement import Placement
+    from replan.model.snapshot import Snapshot
 
 _SHOWN = 20
 
 
-def note_unread(seen: Snapshot) -> None:
+def note_unread(seen: "Snapshot") -> None:
     """Warn of topics that this user may not describe, and of those whose settings it may not read."""
     if seen.hidden:
         named = listed(capped(list(seen.hidden), limit=_SHOWN))
@@ -29,7 +32,7 @@ def note_unread(seen: Snapshot) -> None:
         )
 
 
-def check_shown(placement: Placement, seen: Snapshot) -> None:
+def check_shown(placement: "Placement", seen: "Snapshot") -> None:
     """Raise ClusterRefused where a placement is about topics that are there and that this user may not describe.
 
     Those that it names, or means by a pattern that begins with a part of their name, and all where it drains a broker:

@@ -102,7 +102,6 @@ def plan(
         verdict,
     )
     from replan.commands.inputs.rates import rates_of
-    from replan.commands.inputs.tried import try_changes
     from replan.manifest.load import load_placement
     from replan.planning.making.journal_topic import plan_with_journal
     from replan.planning.making.planner import make_plan
@@ -139,8 +138,11 @@ def plan(
                     f"it leaves out what is refused ({left_out_text(made.refusals)}) and ends with {made.left_out:d}"
                 )
     note_missing(made, cluster)
-    if try_changes(made, cluster, seen.snapshot) is Exit.REFUSED:
-        return Exit.REFUSED
+    if made.changes and cluster.snapshot is None:
+        from replan.commands.inputs.tried import try_changes
+
+        if try_changes(made, cluster, seen.snapshot) is Exit.REFUSED:
+            return Exit.REFUSED
     return verdict(made, exit_zero=exit_zero)
 
 

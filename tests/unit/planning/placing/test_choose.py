@@ -226,9 +226,10 @@ def test_no_drain_takes_a_rack_from_a_list_where_a_substitute_can_keep_it(
     asked: PlacementProblem,
 ) -> None:
     lengths = (asked.partitions.base >= 0).sum(axis=1)
+    able = ~np.isin(asked.brokers.ids, list(asked.drained))
     asked = replace(
         asked,
-        rules=tuple(replace(r, lie=Lie.LISTED) for r in asked.rules),
+        rules=tuple(Rule(Lie.LISTED, able) for _ in asked.rules),
         partitions=replace(asked.partitions, factor=lengths),
     )
     found = choose(asked)
