@@ -105,7 +105,7 @@ def test_a_fault_that_is_impossible_stops_before_anything_is_done(
 def test_placement_files_are_planned_and_performed_at_once(folder: Path) -> None:
     done = replan("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
     assert done.returncode == 0, done.stderr
-    assert "orders-0" in done.stdout
+    assert "[1,2,3] -> [4,5,2]" in done.stdout
     assert replan("plan", *SIMULATED, folder=folder).returncode == 0
 
 

@@ -82,11 +82,12 @@ def test_reading_and_writing_the_same_changes_nothing(text: str) -> None:
         (
             "teleport 3",
             (
-                "story.txt:3: unknown command `teleport`; known: abandon, apply, at, cancel, clear, cluster, "
-                "controller, cordon, crash, disk, drift, elect, fence, flap, foreign, interrupt, journal, kill, "
-                "lag, looks, lose, manifest, metadata, plan, produce, rebalance, repeated, replace, restart, "
-                "resume, rollback, show, silence, slow, start, status, stop, throttles, tick, topic, uncordon, "
-                "unfence, unknown, unregister, unresponsive"
+                "story.txt:3: unknown command `teleport`; known: abandon, apply, at, cancel, clear, "
+                "cluster, controller, cordon, crash, disk, drift, elect, fence, flap, forbid, foreign, "
+                "interrupt, journal, kill, lag, looks, lose, manifest, metadata, plan, produce, "
+                "rebalance, repeated, replace, restart, resume, rollback, show, silence, slow, start, "
+                "status, stop, throttles, tick, topic, uncordon, unfence, unknown, unregister, "
+                "unresponsive"
             ),
         ),
         ("kill", "story.txt:3: a broker is missing; the form is: kill BROKER [for TIME]"),
