@@ -39,8 +39,8 @@ def test_filters_show_and_count_what_they_choose(tmp_path: Path, viewport: dict[
         viewport=viewport,
     )
     shown, failed, gone, six, five, width = seen.found
-    assert shown == "11 of 11 differences"
-    assert failed == ["orders-2", "orders-14"]
+    assert shown == "13 of 13 differences"
+    assert failed == ["orders-2", "orders-12", "orders-14"]
     title = "Changed in the cluster or in the placement, and not in both"
     assert gone == ["gone-0", "[5]", "–", "declared, but not in the cluster", title]
     assert six == ["orders-14"]
