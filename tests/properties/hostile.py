@@ -11,7 +11,14 @@ from dataclasses import dataclass, field, replace
 from hypothesis import Phase, assume, note, settings
 from hypothesis import strategies as st
 from tests.builders import brokers, placement, snapshot
-from tests.properties.clusters import VERSIONS, clusters, lists
+from tests.properties.clusters import (
+    OFFSETS,
+    TOPIC_IDS,
+    VERSIONS,
+    WITH_OFFSETS,
+    clusters,
+    lists,
+)
 from tests.properties.hostile_faults import FAULTS, OTHERS, Place, schedules, throttle_changes
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
@@ -45,6 +52,7 @@ from replan.simulator.cluster.faults import (
     Disconnect,
     LoseRequests,
     Schedule,
+    SlowLooks,
 )
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.cluster.submit import ask
@@ -183,7 +191,7 @@ def _felt_until(at: At) -> float:
     match at.fault:
         case LoseRequests(_, _, float(late)):
             return at.seconds + late
-        case Disconnect(seconds):
+        case Disconnect(seconds) | SlowLooks(seconds):
             return at.seconds + seconds
         case _:
             return at.seconds
@@ -253,8 +261,8 @@ def claiming(draw: st.DrawFn, plan: Plan) -> Plan:
 
 
 def growths() -> st.SearchStrategy[list[str]]:
-    """The topics that get partitions; mostly none."""
-    return st.sampled_from([[], [], [], ["orders"], ["clicks", "orders"]])
+    """The topics that are to get partitions; mostly none. That of the committed offsets gets none."""
+    return st.sampled_from([[], [], [], ["orders"], ["clicks", "orders"], [OFFSETS]])
 
 
 @st.composite
@@ -282,7 +290,9 @@ def cases(
     kills: bool = True,
 ) -> Case:
     """`kinds`: of the faults that no other tool makes; `others`: other tools and people act too."""
-    states = draw(clusters(sizes=st.sampled_from([0, 1, 40, 150]), partitions=2, longest=3))
+    topics = draw(st.sampled_from([TOPIC_IDS, TOPIC_IDS, WITH_OFFSETS]))
+    sizes = st.sampled_from([0, 1, 40, 150])
+    states = draw(clusters(sizes=sizes, partitions=2, longest=3, topics=topics))
     declared: dict[str, dict[int, Replicas]] = {}
     for seen in states:
         if draw(st.integers(0, 4)):

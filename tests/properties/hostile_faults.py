@@ -36,6 +36,7 @@ from replan.simulator.cluster.faults import (
     LoseDisk,
     LoseRequests,
     Permission,
+    Produce,
     Question,
     RepeatRequests,
     ReplaceDisks,
@@ -126,6 +127,17 @@ def _slow(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
     return [At(at, SlowBroker(broker, 2.0 * MB)), At(at + 30, SlowBroker(broker, None))], at
 
 
+def _outrun(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
+    """More is produced than a broker's network carries: its replicas fall behind, and leave the ISR one by one."""
+    name, broker, until = place.name(draw), place.broker(draw), at + draw(st.sampled_from([45, 90]))
+    return [
+        At(at, Produce(name, 4.0 * MB)),
+        At(at, SlowBroker(broker, 1.0 * MB)),
+        At(until, Produce(name, 0.0)),
+        At(until, SlowBroker(broker, None)),
+    ], until + 30
+
+
 def _lost(draw: st.DrawFn, _place: Place, at: float) -> tuple[list[At], float]:
     late = draw(st.sampled_from([None, 0.0, 5.0, 70.0]))
     kind = draw(st.sampled_from(RequestKind))
@@ -180,7 +192,9 @@ def _forbidden(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], floa
 
 
 def _slow_looks(draw: st.DrawFn, _place: Place, at: float) -> tuple[list[At], float]:
-    seconds, until = draw(st.sampled_from([2.0, 5.0, 11.0])), at + draw(st.sampled_from([30, 120]))
+    """What is seen is so old before anything is written of it: a slow cluster, or a process that stands still."""
+    seconds = draw(st.sampled_from([2.0, 5.0, 11.0, 20.0, 40.0]))
+    until = at + draw(st.sampled_from([30, 120]))
     return [At(at, SlowLooks(seconds)), At(until, SlowLooks(0.0))], at
 
 
@@ -272,8 +286,10 @@ def _cordoned(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float
 
 
 def _unregistered(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
-    """A broker dies for ever and is removed."""
-    broker = place.broker(draw)
+    """A broker dies for ever and is removed; often a new one, while it may be copying."""
+    new = sorted({b for listed in place.lists.values() for b in set(listed[-1]) - set(listed[0])})
+    often = bool(new) and draw(st.integers(0, 1)) == 1
+    broker = draw(st.sampled_from(new)) if often else place.broker(draw)
     gone = at + draw(st.sampled_from([12, 60]))
     return [At(at, KillBroker(broker)), At(gone, Ask(UnregisterBroker(broker)))], gone + 30
 
@@ -283,6 +299,7 @@ FAULTS: Mapping[str, Happening] = {
     "one by one": _one_by_one,
     "disk": _disk,
     "slow": _slow,
+    "outrun": _outrun,
     "lost": _lost,
     "repeated": _repeated,
     "silence": _silence,

@@ -40,6 +40,7 @@ from replan.applying.reasons.ends import (
 )
 from replan.applying.reasons.gates import (
     Cancelling,
+    InternalTopicsLast,
     MoveFirst,
     NewBrokerCordoned,
     NewBrokerFenced,
@@ -139,6 +140,7 @@ HOLDS: list[tuple[HoldReason, str]] = [
     ),
     (MetadataBehind(), "brokers show older metadata than the controller; rechecking"),
     (PartitionsFirst(), "its topic gets more partitions first"),
+    (InternalTopicsLast(), "internal topics come after all others, one partition at a time"),
     (
         TopicUnsettled((NAME,)),
         "its topic gets partitions only while nothing runs on it; waiting for the reassignment of orders-0",

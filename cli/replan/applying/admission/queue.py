@@ -5,8 +5,9 @@ full is parked in that broker's queue, in plan order; a broker with room release
 whose gate is closed is deferred for some seconds. So a tick costs what can change in it, not what waits: O(moves ×
 brokers touched) over the whole application.
 
-Moves of internal topics come last, one at a time, and only when nothing else waits or runs; they are never put aside.
-Those whose partition is under min ISR do not wait for that, so all of them are in view.
+Moves of internal topics come last, one at a time: when nothing runs, and what else waits has been looked at and cannot
+begin now. So neither a broker that is down nor a topic that may not be read keeps them for ever. Those whose partition
+is under min ISR do not wait for that.
 """
 
 from bisect import bisect_right
@@ -61,7 +62,7 @@ class AdmissionQueue:
         """Up to `limit` places to look at now, in plan order; `alone`: nothing is in flight."""
         if self.ready:
             return self.ready[:limit]
-        return self.internal[:1] if alone and len(self) == len(self.internal) else ()
+        return self.internal[:1] if alone else ()
 
     def released(self, now: float, free: Callable[[BrokerId], int]) -> "AdmissionQueue":
         """The queue after everything whose time has come, or whose broker has room, waits again."""
@@ -76,8 +77,10 @@ class AdmissionQueue:
                 parked[broker] = places[some:]
         if not back:
             return self
-        ready = tuple(sorted((*self.ready, *back)))
-        return replace(self, ready=ready, parked=parked, deferred=self.deferred[due:])
+        ready = tuple(sorted((*self.ready, *(p for p in back if p not in self.last))))
+        internal = tuple(sorted((*self.internal, *(p for p in back if p in self.last))))
+        deferred = self.deferred[due:]
+        return replace(self, ready=ready, internal=internal, parked=parked, deferred=deferred)
 
     def after(self, changes: Mapping[int, Phase]) -> "AdmissionQueue":
         """The queue after these places came into other phases; one that was admitted may come back."""
@@ -100,8 +103,6 @@ class AdmissionQueue:
 
     def _goes_aside(self, place: int, phase: Phase) -> bool:
         """One that was passed over too often stays in view."""
-        if place in self.last:
-            return False
         passed_over = self.passed_over.get(place, 0) + 1
         return isinstance(phase, Deferred) or (
             isinstance(phase, Parked) and not _reserves(passed_over)

@@ -12,6 +12,11 @@ class PartitionsFirst:
 
 
 @dataclass(frozen=True, slots=True)
+class InternalTopicsLast:
+    """What moves of internal topics comes after all others, one at a time."""
+
+
+@dataclass(frozen=True, slots=True)
 class TopicUnsettled:
     """A topic gets partitions only while nothing runs on it."""
 

@@ -13,6 +13,7 @@ from replan.applying.reasons.copies import (
 )
 from replan.applying.reasons.gates import (
     Cancelling,
+    InternalTopicsLast,
     MoveFirst,
     NewBrokerCordoned,
     NewBrokerFenced,
@@ -56,6 +57,7 @@ HoldReason = (
     MetadataBehind
     | NotPermitted
     | PartitionsFirst
+    | InternalTopicsLast
     | TopicUnsettled
     | PartitionsUnseen
     | CreateArrivalPossible

@@ -20,6 +20,7 @@ from replan.applying.partitions.phase import Admitted, Ended, InFlight, Parked
 from replan.applying.reasons.copies import AwaitingThrottle, CopyGoesOn
 from replan.applying.reasons.gates import (
     Cancelling,
+    InternalTopicsLast,
     OthersUnderMinIsr,
     PartitionsFirst,
     Paused,
@@ -49,6 +50,7 @@ from replan.applying.tick.copies import (
 )
 from replan.applying.tick.draft import Draft
 from replan.applying.tick.next_state import Decision, next_state
+from replan.applying.tick.questions import watched
 from replan.applying.tick.run_state import RunState
 from replan.applying.tick.throttling import (
     Throttled,
@@ -217,7 +219,11 @@ class TickBuilder:
         return closed_gate(move, ask.replicas, found, tick.seen, self._room, self._others)
 
     def watch(self) -> None:
-        """Say what an ended partition keeps the application for."""
+        """Say what an ended partition keeps the application for, and what is not looked at waits for."""
+        if not isinstance(self._admission, Paused | Cancelling):
+            for name in watched(self._state, self._tick.job):
+                if name not in self._tick.candidates:
+                    self._draft.holds.setdefault(name, InternalTopicsLast())
         for name in lingering(self._tick, self._state):
             self._draft.holds[name] = CopyGoesOn()
         for name in may_arrive(self._state):

@@ -19,6 +19,7 @@ from replan.applying.other_tools import OtherCopies
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
 from replan.applying.reasons.notes import Note, ReadingsApart
+from replan.applying.reasons.requests import NotPermitted
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.steering import throttle_of
 from replan.applying.steps.creating import Creating
@@ -168,11 +169,15 @@ class RunState:
 
     def chosen(self, job: Job, now: float) -> tuple["RunState", tuple[TopicPartition, ...]]:
         """The waiting moves to look at now."""
-        alone = not self.ledger.open and not self.admitted
+        alone = all(self._unreadable(name) for name in (*self.ledger.open, *self.admitted))
         limit = max(job.settings.window - len(self.ledger.open), LEAST_WINDOW)
         queue = self.queue.released(now, _none if self.slots is None else self.slots.free)
         places = queue.next(limit, alone=alone)
         return replace(self, queue=queue), tuple(job.plan.moves[p].partition for p in places)
+
+    def _unreadable(self, name: TopicPartition) -> bool:
+        """Whether nobody can see how far a partition is, so that nothing waits for its end."""
+        return isinstance(self.holds.get(name), NotPermitted)
 
     def observed(self, tick: TickInput) -> "RunState":
         """Take in what a look shows only beside earlier ones."""

@@ -17,6 +17,7 @@ from replan.applying.reasons.copies import (
 )
 from replan.applying.reasons.gates import (
     Cancelling,
+    InternalTopicsLast,
     MoveFirst,
     NewBrokerCordoned,
     NewBrokerFenced,
@@ -119,6 +120,7 @@ def hold_text(reason: HoldReason) -> str:
             | CopyGoesOn()
             | NoLeader()
             | PartitionsFirst()
+            | InternalTopicsLast()
             | SameListElsewhere()
             | MoveFirst()
             | SettingInUse()
@@ -134,6 +136,7 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
         MetadataBehind: "brokers show older metadata than the controller; rechecking",
         CopyGoesOn: "its copy goes on, throttled; waiting for that to end",
         PartitionsFirst: "its topic gets more partitions first",
+        InternalTopicsLast: "internal topics come after all others, one partition at a time",
         NoLeader: "no leader; bring back one of its in-sync replicas",
         SameListElsewhere: "another tool already reassigns it to the same list; waiting for that to end",
         MoveFirst: "the partition moves to other brokers first",

@@ -39,17 +39,18 @@ def test_a_move_that_is_deferred_comes_back_in_time() -> None:
     assert queue.released(10, plenty).next(9, alone=False) == (0, 1)
 
 
-def test_internal_ones_come_alone_and_when_nothing_else_waits() -> None:
+def test_internal_ones_come_alone_and_when_nothing_else_can_begin() -> None:
     queue = AdmissionQueue.of([0], [1, 2])
     assert queue.next(9, alone=True) == (0,)
-    assert queue.after({0: Deferred(until=10)}).next(9, alone=True) == ()
+    assert queue.after({0: Deferred(until=10)}).next(9, alone=True) == (1,)
     queue = queue.after({0: Admitted()})
     assert queue.next(9, alone=False) == ()
     assert queue.next(9, alone=True) == (1,)
-    queue = queue.after({1: Deferred(until=99)}).after({1: Parked(B1)})
-    assert queue.next(9, alone=True) == (1,)
-    queue = queue.after({1: Admitted()})
+    queue = queue.after({1: Deferred(until=99)})
     assert queue.next(9, alone=True) == (2,)
+    assert queue.released(99, plenty).next(9, alone=True) == (1,)
+    queue = queue.after({2: Admitted()})
+    assert queue.next(9, alone=True) == ()
     assert len(queue) == 1
 
 
@@ -73,7 +74,7 @@ def test_what_was_admitted_comes_back_among_its_own_kind() -> None:
     assert queue.next(9, alone=False) == (0, 2)
     queue = queue.after({0: Admitted(), 2: Admitted()}).after({1: Admitted()})
     assert len(queue) == 0
-    assert queue.after({1: Parked(B1)}).next(9, alone=True) == (1,)
+    assert queue.after({1: Parked(B1)}).released(5, plenty).next(9, alone=True) == (1,)
 
 
 needs = st.lists(
