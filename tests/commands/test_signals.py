@@ -154,7 +154,7 @@ def test_a_stream_that_is_closed_from_the_beginning_changes_nothing_of_an_applic
         check=False,
     )
     assert done.returncode == 0
-    assert "4 done" in done.stdout + done.stderr
+    assert "4 moves in 29 s" in done.stdout + done.stderr
     assert peek(folder / "cluster.json.journal", CLUSTER_ID)
     finishes(folder)
 

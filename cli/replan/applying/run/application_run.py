@@ -23,7 +23,7 @@ from replan.applying.reasons.requests import ClusterSilent, JournalSilent, LookT
 from replan.applying.run.cancelling import is_cancelled, turned
 from replan.applying.run.ending import Leaving, left, left_behind, stopped, stopped_code
 from replan.applying.run.looking import Looked, TickReader, way_back
-from replan.applying.run.opening import closing, kept
+from replan.applying.run.opening import closing, copied_bytes, kept
 from replan.applying.run.ports import Ports
 from replan.applying.run.sending import Sender, intents
 from replan.applying.steering import for_application, keeps_throttles
@@ -38,7 +38,14 @@ from replan.applying.tick.next_state import Decision, too_slow
 from replan.applying.tick.repeats import Repeats
 from replan.applying.tick.run_state import Answers, Configured, first_state
 from replan.applying.tick_input import Job, TickInput
-from replan.applying.views.outcome import Ending, Outcome, exit_code_of, summary
+from replan.applying.views.outcome import (
+    Ending,
+    Outcome,
+    Performed,
+    ThrottlesLeft,
+    exit_code_of,
+    summary,
+)
 from replan.applying.views.progress import Progress, progress_of
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
 from replan.model.broker import LogDir
@@ -287,7 +294,7 @@ class ApplicationRun:
         plan, ledger, back = self._job.plan, self._state.ledger, self._way_back
         refusals, left_out = (back or plan).refusals, (back or plan).left_out
         status = ApplicationStatus.CLOSED if back is None else ApplicationStatus.CANCELLED
-        outcome = self._left(Exit.OK, Ending.COMPLETE)
+        outcome = replace(self._left(Exit.OK, Ending.COMPLETE), performed=self._performed())
         results, others = outcome.all_results, self._state.others.total or len(self._hanging)
         text, at = summary(results, refusals, others), self._job.settings.moment()
         try:
@@ -298,6 +305,15 @@ class ApplicationRun:
             outcome = replace(outcome, ending=Ending.OTHERS_HANG, exit_code=Exit.HELD)
             return replace(outcome, copying=self._hanging, others=others)
         return replace(outcome, exit_code=exit_code_of(results, left_out), refusals=refusals)
+
+    def _performed(self) -> Performed:
+        ledger, copied = self._state.ledger, copied_bytes(self._state.ledger, self._job.plan)
+        throttles = None
+        if copied and self._state.throttle(self._job) is not None:
+            kept = keeps_throttles(self._job.plan.throttle, ledger.application)
+            throttles = ThrottlesLeft.KEPT if kept else ThrottlesLeft.RESTORED
+        seconds = self._ports.clock.now() - self._began
+        return Performed(ledger.application_id, seconds, copied, throttles)
 
     def _append(self, records: tuple[Record, ...]) -> None:
         self._write(records, self._state.ledger)

@@ -102,6 +102,8 @@ def apply_plan(
     job = Job.of(plan, settings, end_text)
     end = ApplicationRun(job, ledger.after(opened), ports, log_dirs).to_end()
     before = ledger.application
+    if before is not None and end.performed is not None:
+        end = replace(end, performed=replace(end.performed, resumed=True))
     asked = verb is Verb.CANCEL or (
         before is not None and bool(before.cancelled_by or before.takes_back)
     )

@@ -195,11 +195,11 @@ def closing(
     if application is None:
         return ()
     kept = [] if application.takes_back else packed(application.id, originals_of(ledger, plan))
-    application = changed(application, bytes=_copied(ledger, plan))
+    application = changed(application, bytes=copied_bytes(ledger, plan))
     return *ended(application, ledger.records.values(), status, summary, at), *kept
 
 
-def _copied(ledger: Ledger, plan: Plan | None) -> int:
+def copied_bytes(ledger: Ledger, plan: Plan | None) -> int:
     """Bytes of the copies that are done, between brokers and between directories."""
     if plan is None:
         return 0

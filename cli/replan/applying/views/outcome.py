@@ -128,6 +128,28 @@ RESUMABLE = frozenset(
 )
 
 
+class ThrottlesLeft(StrEnum):
+    """What became of the throttles of copies that have ended."""
+
+    RESTORED = "restored"
+    KEPT = "kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """What it took to come to the end of an application."""
+
+    application: str
+    seconds: float
+    """Since this process began, on the clock of the cluster."""
+    copied_bytes: int
+    """By the sizes of the plan."""
+    throttles: ThrottlesLeft | None
+    """What became of those that its copies had; None where they had none."""
+    resumed: bool = False
+    """Whether another process began it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The end of one `apply`, `abandon` or `throttle clear`."""
@@ -160,6 +182,8 @@ class Outcome:
     """What other tools did to throttles; text where a rehearsal adds its own."""
     refusals: tuple[Refusal, ...] = ()
     """What the plan leaves out."""
+    performed: Performed | None = None
+    """What it took, where an application has come to its end."""
     abandoned: bool = False
     cancelled: str = ""
     """The application that was cancelled, where this is about taking it back."""

@@ -1,6 +1,6 @@
 """How far an application is, as values for whoever renders them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -8,7 +8,7 @@ from typing import overload
 
 from replan.applying.journal.steps import Status
 from replan.applying.observation.history import PartitionHistory
-from replan.applying.reasons.copies import Stalled
+from replan.applying.reasons.copies import CopyingInBroker, Stalled
 from replan.applying.reasons.notes import Note
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.tick.next_state import Decision
@@ -44,6 +44,23 @@ class CopyProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class Volume:
+    """How much an application copies in all, and how far that is."""
+
+    copied_bytes: int = 0
+    total_bytes: int = 0
+    """Of everything but what has stopped."""
+    bytes_per_second: float = 0.0
+    """Of all running copies."""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At this rate; None where nothing is copied now."""
+        left = self.total_bytes - self.copied_bytes
+        return left / self.bytes_per_second if left and self.bytes_per_second else None
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """An application at one moment."""
 
@@ -56,8 +73,14 @@ class Progress:
     running: int
     waiting: int
     copies: Sequence[CopyProgress] = ()
+    volume: Callable[[], Volume] = Volume
+    """Adds up what is copied; asked for only where it is shown, as it goes through the whole plan."""
     holds: Mapping[TopicPartition, HoldReason] | None = None
     """Why each partition that is looked at now waits."""
+    known_holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
+    """Why each waits that was looked at in this tick or before."""
+    begun: Container[TopicPartition] = ()
+    """The partitions that have been begun, or are over."""
     now: float = 0.0
     """On the clock of the application."""
     since: Mapping[TopicPartition, float] = field(default_factory=dict)
@@ -90,6 +113,7 @@ def progress_of(
 ) -> Progress:
     """An application after a tick; `began`: when this run did, `reported`: how many notes were reported before."""
     total, ledger = tick.job.plan.steps, state.ledger
+    copies = CopiesInProgress(tick, state, decision.holds)
     others = [r.status for r in ledger.steps]
     done = ledger.done + others.count(Status.DONE)
     running = len(ledger.open) + others.count(Status.OPEN)
@@ -101,8 +125,11 @@ def progress_of(
         stopped=owned - running - done,
         running=running,
         waiting=total - owned,
-        copies=CopiesInProgress(tick, state, decision.holds),
+        copies=copies,
+        volume=lambda: _volume(tick, state, copies),
         holds=decision.holds,
+        known_holds=state.holds,
+        begun=ledger.owned,
         now=tick.now,
         since=state.held_since,
         admission=decision.admission,
@@ -173,3 +200,41 @@ def _replica(
     elif copied is not None and speed:
         left = max(0, total - copied) / speed
     return ReplicaProgress(broker, copied, total, speed, left, in_sync)
+
+
+def _volume(tick: TickInput, state: RunState, copies: Sequence[CopyProgress]) -> Volume:
+    running = {copy.partition: copy.replicas for copy in copies}
+    copied = total = 0
+    for part, whole in (*_between_brokers(tick, state, running), *_within_brokers(tick, state)):
+        copied += min(part, whole)
+        total += whole
+    moving = (r for c in copies if c.stalled is None for r in c.replicas if not r.in_sync)
+    return Volume(copied, total, sum(r.bytes_per_second or 0.0 for r in moving))
+
+
+def _between_brokers(
+    tick: TickInput,
+    state: RunState,
+    running: Mapping[TopicPartition, Sequence[ReplicaProgress]],
+) -> Iterator[tuple[int, int]]:
+    """Bytes copied and to copy of each move: by the sizes of the plan, and of a running one by the last reading."""
+    for move in tick.job.plan.moves:
+        own = state.ledger.owned.get(move.partition)
+        if own is None:
+            yield 0, move.copies_bytes
+        elif replicas := running.get(move.partition):
+            for r in replicas:
+                yield r.total_bytes if r.in_sync else r.copied_bytes or 0, r.total_bytes
+        elif own.status in {Status.OPEN, Status.DONE}:
+            begins = own.status is Status.OPEN and own.asked is None
+            yield 0 if begins else move.copies_bytes, move.copies_bytes
+
+
+def _within_brokers(tick: TickInput, state: RunState) -> Iterator[tuple[int, int]]:
+    """The same of replicas that go to another log directory."""
+    for move in tick.job.plan.log_moves:
+        own, hold = state.ledger.log_moves.get(move.replica), state.log_holds.get(move.replica)
+        if own is None or own.status is Status.OPEN:
+            yield hold.copied if isinstance(hold, CopyingInBroker) else 0, move.bytes
+        elif own.status is Status.DONE:
+            yield move.bytes, move.bytes

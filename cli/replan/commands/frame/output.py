@@ -89,10 +89,10 @@ def result_lines(lines: Iterable[Line], color: Color = "auto") -> None:
     """Print the same as lines with tones: in colours and as wide as the terminal, where it is one."""
     terminal = sys.stdout is not None and sys.stdout.isatty()
     width = get_terminal_size().columns if terminal else None
-    _result(drawn(lines, width=width, colours=_coloured(color, terminal=terminal)))
+    _result(drawn(lines, width=width, colours=coloured(color, terminal=terminal)))
 
 
-def _coloured(color: Color, *, terminal: bool) -> bool:
+def coloured(color: Color, *, terminal: bool) -> bool:
     """Whether to colour: as asked for, or as https://no-color.org and https://force-color.org say."""
     if color != "auto":
         return color == "always"

@@ -193,6 +193,7 @@ def perform(
     rates: MoveRates | None = None,
     others: bool = False,
     until: float | None = None,
+    color: Color = "auto",
     render: Callable[[Outcome], str] = render_outcome,
 ) -> Exit:
     """Perform a plan until nothing is left, or a stop is requested, and print how it ended.
@@ -214,7 +215,7 @@ def perform(
             create=plan.changes or others,
             placed=plan.journal_replicas,
         ) as journal,
-        progress_to(quiet=detail.quiet, verbose=detail.verbose) as progress,
+        progress_to(quiet=detail.quiet, verbose=detail.verbose, color=color) as progress,
     ):
         metrics = Metrics(detail.metrics_file, plan.cluster_id)
         report = metrics.also(progress)

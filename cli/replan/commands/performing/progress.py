@@ -5,49 +5,60 @@ has every running copy at each change, `--quiet` nothing. A log is read later, s
 """
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from replan.applying.views.progress import Progress, Report
-from replan.commands.frame.output import is_live, note
-from replan.reporting.application.progress_text import copies, counts, reasons, summary
+from replan.commands.frame.output import Color, coloured, is_live, note
+from replan.reporting.application.progress_text import copies, counts, display, reasons, summary
+from replan.reporting.lines import drawn
 from replan.reporting.quantities import duration
 from replan.reporting.sentences.note_text import note_text
 from replan.wording import visible
 
 SUMMARY_SECONDS = 30.0
 VERBOSE_SECONDS = 5.0
+DRAWN_SECONDS = 0.1
+"""Between two drawings on a terminal: the ticks of a simulated cluster follow each other at once."""
 
 
 @contextmanager
-def progress_to(*, quiet: bool, verbose: bool) -> Iterator[Report]:
+def progress_to(*, quiet: bool, verbose: bool, color: Color = "auto") -> Iterator[Report]:
     """A function that shows each progress on stderr, in the way that suits it."""
     if quiet:
         yield lambda _: None
     elif verbose:
         yield _Everything().show
     elif is_live(sys.stderr):
-        with _live() as show:
+        with _live(color) as show:
             yield show
     else:
         yield _Summaries().show
 
 
 @contextmanager
-def _live() -> Iterator[Report]:
+def _live(color: Color) -> Iterator[Report]:
+    """Draw in the place of what was drawn before; what is noted stays above it."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
-    console = Console(file=sys.stderr, highlight=False)
+    colours = coloured(color, terminal=True)
+    console = Console(file=sys.stderr, highlight=False, no_color=not colours)
+    drawn_at = float("-inf")
     with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def show(progress: Progress) -> None:
+            nonlocal drawn_at
             for noted in progress.notes:
                 console.print(Text(visible(note_text(noted))))
-            text = Text(visible("\n".join([counts(progress), *copies(progress)])))
-            text.no_wrap, text.overflow = True, "ellipsis"
-            live.update(text, refresh=True)
+            if time.monotonic() - drawn_at < DRAWN_SECONDS:
+                return
+            drawn_at = time.monotonic()
+            lines = display(progress, height=console.height)
+            text = drawn(lines, width=console.width, colours=colours)
+            live.update(Text.from_ansi(text.rstrip("\n")), refresh=True)
 
         yield show
 

@@ -156,6 +156,7 @@ def apply(
             verb=verb,
             rates=found.rates,
             until=until,
+            color=color,
         )
 
 

@@ -10,7 +10,7 @@ from replan.applying.views.outcome import (
     summary,
 )
 from replan.planning.plans.plan import Refusal, left_out_text
-from replan.reporting.quantities import duration
+from replan.reporting.quantities import duration, size
 from replan.reporting.sentences.hold_text import hold_text, result_text
 from replan.reporting.sentences.note_text import note_text
 from replan.reporting.sentences.plan_notes import refusal_text
@@ -34,7 +34,22 @@ def render_outcome(outcome: Outcome) -> str:
     lines += capped(stopped, lambda r: f"{r.result}: {r.message}")
     lines += capped(outcome.refusals, refused_line)
     lines += [f"note: {note_text(note)}" for note in outcome.notes]
-    return "\n".join([*lines, outcome_text(outcome)]) + "\n"
+    lines.append(outcome_text(outcome) if outcome.performed is None else _performed(outcome))
+    return "\n".join(lines) + "\n"
+
+
+def _performed(outcome: Outcome) -> str:
+    """`35 moves in 10 min 54 s; 197 MB copied; throttles restored; …`: what `apply` did, and where it is kept."""
+    text, performed = outcome_text(outcome), outcome.performed
+    if performed is None or outcome.ending is not Ending.COMPLETE or outcome.cancelled:
+        return text
+    if outcome.results == outcome.all_results and text == f"{len(outcome.results)} done":
+        text = count(len(outcome.results), "move")
+    took = duration(performed.seconds)
+    parts = [f"{text} in {took}{' since it was resumed' if performed.resumed else ''}"]
+    parts += [f"{size(performed.copied_bytes)} copied"] if performed.copied_bytes else []
+    parts += [f"throttles {performed.throttles}"] if performed.throttles is not None else []
+    return "; ".join([*parts, f"`replan journal show` has application {performed.application}"])
 
 
 def refused_line(refusal: Refusal) -> str:

@@ -1,16 +1,28 @@
-"""How far an application is, as lines: one that counts, then one per running copy with what it waits for."""
+"""How far an application is: on a terminal a bar, a line per running copy and one for each reason to wait; in a log
+one line that sums it up, or, with --verbose, all of it.
+"""
 
+from collections import Counter
+from collections.abc import Iterator
+
+from replan.applying.reasons.copies import Confirming
+from replan.applying.reasons.gates import Cancelling
 from replan.applying.reasons.waits import HoldReason, is_routine
-from replan.applying.views.progress import CopyProgress, Progress, ReplicaProgress
+from replan.applying.views.progress import CopyProgress, Progress, ReplicaProgress, Volume
 from replan.model.names import TopicPartition
+from replan.reporting.lines import Cell, Line, Span, Tone, line, plain, table
 from replan.reporting.quantities import duration, size
 from replan.reporting.sentences.hold_text import hold_text, stalled_text
-from replan.wording import capped, count
+from replan.wording import capped, count, listed
 
 LONG_SECONDS = 30.0
 """A wait is said to be so long from here on."""
 SHOWN = 20
-"""Copies and holds that are shown one by one; a terminal has no room for more."""
+"""Copies and holds that are named one by one."""
+BAR = 30
+"""Characters of the bar."""
+LEAST_COPIES = 3
+"""Copies that a terminal is shown, however low it is."""
 
 
 def counts(progress: Progress) -> str:
@@ -26,14 +38,87 @@ def counts(progress: Progress) -> str:
 
 
 def summary(progress: Progress) -> str:
-    """One line for a log: where the application stands, how fast it copies, and the longest copy's time left."""
-    replicas = [r for copy in progress.copies for r in copy.replicas if not r.in_sync]
-    speed = sum(r.bytes_per_second or 0 for r in replicas)
-    left = max((r.seconds_left for r in replicas if r.seconds_left is not None), default=None)
+    """One line for a log: where the application stands, how much is copied, how fast, and the time left."""
+    volume = progress.volume()
     parts = [counts(progress)]
-    parts += [f"copying {size(round(speed))}/s"] if speed else []
-    parts += [f"longest copy: {duration(left)} left"] if left is not None else []
+    parts += [", ".join(_volume(volume))] if volume.total_bytes else []
     return "; ".join(parts + _longest_wait(progress) + _restoring(progress))
+
+
+def _volume(volume: Volume) -> list[str]:
+    """How much of it is copied, and, while copies run, how fast and how long that takes."""
+    left = volume.seconds_left
+    parts = [f"{size(volume.copied_bytes)} of {size(volume.total_bytes)}"]
+    parts += [f"{size(round(volume.bytes_per_second))}/s"] if left is not None else []
+    return parts + ([f"{duration(left)} left"] if left is not None else [])
+
+
+def display(progress: Progress, *, height: int) -> list[Line]:
+    """What a terminal of so many lines shows: all of it, each copy, what waits by reason, and what is restored."""
+    waiting = [*_waiting(progress), *plain(_restoring(progress))]
+    head = [line(counts(progress))]
+    if not isinstance(progress.admission, Cancelling):
+        head.insert(0, _bar(progress))
+    room = max(LEAST_COPIES, height - len(head) - len(waiting) - 2)
+    shown = progress.copies[:room]
+    copies = table([_cells(c) for c in shown], indent=2) if shown else []
+    more = len(progress.copies) - len(shown)
+    return [
+        *head,
+        *copies,
+        *plain([f"and {count(more, 'more copy')}"] if more else [], 2),
+        *waiting,
+    ]
+
+
+def _bar(progress: Progress) -> Line:
+    """Bytes of all bytes; where nothing is copied, what is done of everything."""
+    volume = progress.volume()
+    if volume.total_bytes:
+        share = volume.copied_bytes / volume.total_bytes
+    else:
+        share = progress.done / progress.total if progress.total else 1.0
+    full = int(BAR * share)
+    beside = _volume(volume) if volume.total_bytes else []
+    percent = "  ".join([f"{int(100 * share):3} %", *beside])
+    return line(Span("━" * full, Tone.COMES), "─" * (BAR - full), f" {percent}")
+
+
+def _cells(copy: CopyProgress) -> tuple[Cell, Cell]:
+    """The partition, and how far it is, with what it waits for beyond what every copy does."""
+    hold = copy.hold
+    if copy.stalled is not None:
+        to = listed(r.broker for r in copy.replicas)
+        return str(copy.partition), Span(f"to {to}: {stalled_text(copy.stalled)}", Tone.GOES)
+    copying = not all(r.in_sync for r in copy.replicas)
+    if hold is None or (copying and is_routine(hold)):
+        return str(copy.partition), _replicas(copy)
+    tone = Tone.PLAIN if is_routine(hold) else Tone.CHANGES
+    end = ": " if isinstance(hold, Confirming) else "; "
+    return str(copy.partition), [Span(_replicas(copy) + end), Span(hold_text(hold), tone)]
+
+
+def _waiting(progress: Progress) -> Iterator[Line]:
+    """A line for each kind of reason to wait, of those that most wait for first."""
+    if progress.admission is not None:
+        yield line(Span(_nothing_new(progress.admission), Tone.CHANGES), hang=4)
+    shown = {copy.partition for copy in progress.copies}
+    kinds = dict[type[object], Counter[HoldReason]]()
+    names = dict[type[object], TopicPartition]()
+    for name, why in progress.known_holds.items():
+        if name not in shown:
+            kinds.setdefault(type(why), Counter())[why] += 1
+            names[type(why)] = min(name, names.get(type(why), name))
+    unseen = progress.waiting - sum(1 for n in progress.known_holds if n not in progress.begun)
+    for kind, found in sorted(kinds.items(), key=lambda of: -of[1].total()):
+        (why, _), alike = found.most_common(1)[0], len(found) - 1
+        first = names[kind]
+        who = f"{first} waits" if found.total() == 1 else f"{found.total():,} wait"
+        text = f"{who}: {hold_text(why)}{f'; {alike:,} more like that' if alike else ''}"
+        tone = Tone.PLAIN if is_routine(why) else Tone.CHANGES
+        yield line(Span(text, tone), _for(progress, first) if found.total() == 1 else "", hang=4)
+    if unseen > 0 and progress.admission is None:
+        yield line(f"{count(unseen, 'partition')} behind these")
 
 
 def _longest_wait(progress: Progress) -> list[str]:
@@ -115,11 +200,18 @@ def copies(progress: Progress) -> list[str]:
 
 def copy_line(copy: CopyProgress) -> str:
     """A running copy: topic-partition, brokers, bytes, rate, time left, what it waits for."""
-    replicas = "; ".join(_replica(r) for r in copy.replicas)
+    parts = [str(copy.partition), _replicas(copy)]
     if copy.stalled is not None:
-        return f"{copy.partition}  {replicas}  stalled: {stalled_text(copy.stalled)}"
-    waits = "" if copy.hold is None else f"  {hold_text(copy.hold)}"
-    return f"{copy.partition}  {replicas}{waits}"
+        parts.append(f"stalled: {stalled_text(copy.stalled)}")
+    elif copy.hold is not None:
+        parts.append(hold_text(copy.hold))
+    return "  ".join(parts)
+
+
+def _replicas(copy: CopyProgress) -> str:
+    if isinstance(copy.hold, Confirming):  # which says that they are in sync
+        return f"to {listed(r.broker for r in copy.replicas)}"
+    return "; ".join(map(_replica, copy.replicas))
 
 
 def _replica(replica: ReplicaProgress) -> str:

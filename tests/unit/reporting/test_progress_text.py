@@ -1,0 +1,103 @@
+"""What a terminal shows of an application at work, and what is said of it at its end."""
+
+from dataclasses import replace
+
+from tests.unit.applying.test_kill_points import MOVES, three_moves
+
+from replan.applying.reasons.copies import Confirming
+from replan.applying.reasons.gates import NewBrokerFenced, NoSlot
+from replan.applying.views.outcome import Performed, ThrottlesLeft
+from replan.applying.views.progress import CopyProgress, Progress, ReplicaProgress, Volume
+from replan.model.names import BrokerId, TopicPartition
+from replan.reporting.application.outcome_text import render_outcome
+from replan.reporting.application.progress_text import display
+from replan.reporting.lines import drawn
+
+MB = 1_000_000
+FOUR = BrokerId(4)
+COPYING = CopyProgress(
+    TopicPartition("orders", 0),
+    (ReplicaProgress(FOUR, 12 * MB, 60 * MB, 4e6, 12.0, in_sync=False),),
+)
+IN_SYNC = CopyProgress(
+    TopicPartition("payments", 11),
+    (ReplicaProgress(FOUR, 30 * MB, 30 * MB, None, 0.0, in_sync=True),),
+    Confirming(15.0),
+)
+PROGRESS = Progress(
+    at_seconds=12,
+    total=35,
+    done=3,
+    stopped=0,
+    running=2,
+    waiting=30,
+    copies=(COPYING, IN_SYNC),
+    volume=lambda: Volume(81 * MB, 197 * MB, 20e6),
+    known_holds={
+        **{TopicPartition("orders", n): NoSlot(FOUR, 5, 5) for n in range(1, 18)},
+        TopicPartition("orders", 18): NoSlot(BrokerId(5), 5, 5),
+        TopicPartition("orders", 19): NewBrokerFenced(BrokerId(6)),
+    },
+)
+
+
+def shown(progress: Progress, *, height: int = 24) -> list[str]:
+    return drawn(display(progress, height=height), width=80).splitlines()
+
+
+def test_a_terminal_shows_the_whole_each_copy_and_what_waits_by_reason() -> None:
+    assert shown(PROGRESS) == [
+        "━━━━━━━━━━━━──────────────────  41 %  81 MB of 197 MB  20 MB/s  5.8 s left",
+        "12 s: 3 of 35 done, 2 running, 30 waiting",
+        "  orders-0     to 4: 12 MB of 60 MB (20 %), 4 MB/s, 12 s left",
+        "  payments-11  to 4: in sync; confirming for 15 s",
+        "18 wait: broker 4 is at its limit (`--slots 5`); 1 more like that",
+        "orders-19 waits: broker 6 is to receive a replica and is fenced; start it",
+        "11 partitions behind these",
+    ]
+
+
+def test_a_low_terminal_shows_the_whole_and_the_reasons_and_as_many_copies_as_fit() -> None:
+    many = replace(PROGRESS, copies=[COPYING] * 40)
+    lines = shown(many, height=14)
+    assert len(lines) <= 14
+    assert any(line == "  and 33 more copies" for line in lines)
+    assert lines[-1] == "11 partitions behind these"
+
+
+def test_where_nothing_is_copied_the_bar_counts_what_is_done() -> None:
+    (bar, *_) = shown(replace(PROGRESS, done=7, copies=(), volume=Volume))
+    assert bar == "━━━━━━────────────────────────  20 %"
+
+
+def test_what_is_copied_grows_up_to_all_that_the_plan_copies() -> None:
+    made = three_moves()
+    outcome = made.apply()
+    volumes = [report.volume() for report in made.reports]
+    copied = [v.copied_bytes for v in volumes]
+    whole = sum(m.copies_bytes for m in MOVES)
+    assert {v.total_bytes for v in volumes} == {whole}
+    assert copied == sorted(copied)
+    assert (copied[0], copied[-1]) == (0, whole)
+    assert len(set(copied)) > 4
+    assert any(v.seconds_left is not None for v in volumes)
+    assert outcome.performed is not None
+    assert outcome.performed.copied_bytes == whole
+
+
+def test_the_end_says_how_long_how_much_what_became_of_throttles_and_where_it_is_kept() -> None:
+    made = three_moves()
+    outcome = made.apply()
+    took = Performed("000000000000-1", 654.0, 197 * MB, ThrottlesLeft.RESTORED)
+    assert render_outcome(replace(outcome, performed=took)).splitlines()[-1] == (
+        "3 moves in 10 min 54 s; 197 MB copied; throttles restored; "
+        "`replan journal show` has application 000000000000-1"
+    )
+
+
+def test_an_end_after_an_interruption_says_that_it_was_resumed() -> None:
+    made = three_moves()
+    made.apply(stop=made.stop_at(4.0))
+    last = render_outcome(made.apply()).splitlines()[-1]
+    assert "3 moves in " in last
+    assert " s since it was resumed; " in last
