@@ -6,10 +6,11 @@ from dataclasses import replace
 import pyarrow as pa
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.builders import CLUSTER_ID, snapshot
-from tests.strategies import Fleetlet, fleetlets
+from tests.builders import CLUSTER_ID, listed_leader, placement, snapshot, state
+from tests.strategies import BROKERS, Fleetlet, fleetlets, replica_lists
 
-from replan.model.names import TopicPartition
+from replan.model.broker import Broker
+from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.comparison.diff import DifferenceKind
@@ -125,6 +126,29 @@ def test_what_is_where_it_belongs_is_not_moved(fleetlet: Fleetlet) -> None:
         assert move.original == found.replicas
         assert (move.original, found.leader) != (move.target, move.target[0])
         assert set(move.new).isdisjoint(move.original)
+
+
+@given(st.lists(replica_lists(least=2), min_size=1, max_size=4), st.data())
+def test_nobody_is_to_lead_who_is_not_registered_whatever_is_said_to_be_in_sync(
+    lists: list[Replicas], data: st.DataObject
+) -> None:
+    """A snapshot that is written by hand, or taken while a broker is unregistered, may name it in an ISR."""
+    gone = data.draw(st.sampled_from([of[0] for of in lists]))
+    registered = [Broker(b, "a") for b in BROKERS if b != gone]
+    listed = data.draw(st.sets(st.sampled_from(BROKERS), max_size=3))
+    leaders = [data.draw(st.sampled_from([b for b in of if b != gone])) for of in lists]
+    states = [
+        state(of, of, leader=leader, partition=number)
+        for number, (of, leader) in enumerate(zip(lists, leaders, strict=True))
+    ]
+    seen, asked = (
+        snapshot(states, registered=registered),
+        placement(blacklist=[listed_leader(b) for b in sorted(listed)]),
+    )
+    made = make_plan(asked, seen)
+    assert gone not in {m.target[0] for m in made.moves}
+    about = {r.partition for r in made.refusals} | {m.partition for m in made.moves}
+    assert about == {d.partition for d in find_drift(asked, seen).partitions}
 
 
 @given(fleetlets())

@@ -3,9 +3,9 @@
 Belongs here: the entry points `to_document` and `from_document`, and remembered orders. The head is in `head`, brokers
 and topics are in `json_brokers` and `json_topics`, text and layout in `documents.json_text`, files in `files`.
 
-People write these documents too (a cluster to simulate, a case for a test), so only what cannot be
-derived has to be said. When reading: a partition's number is its position, its ISR its replicas, its
-leader the first member of its ISR, a topic's id is made from its name. Writing leaves the same things out.
+People write these documents too (a cluster to simulate, a case for a test), so only what cannot be derived has to be
+said. When reading: a partition's number is its position, its ISR its replicas on registered brokers, its leader the
+first member of its ISR, a topic's id is made from its name. Writing leaves the same things out.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ def to_document(snapshot: Snapshot) -> dict[str, object]:
     parts: dict[str, object] = {
         **head_of(snapshot),
         "brokers": [write_broker(broker, snapshot) for broker in snapshot.brokers],
-        "topics": write_topics(snapshot.topics, snapshot.partitions),
+        "topics": write_topics(snapshot.topics, snapshot.partitions, snapshot.broker_ids()),
         "remembered": [_write_remembered(p, o) for p, o in sorted(snapshot.remembered.items())],
     }
     return {key: parts[key] for key in HEAD_KEYS if parts.get(key)}
@@ -57,7 +57,7 @@ def from_document(document: Mapping[str, object], source: str) -> Snapshot:
     check_head(root)
     root.mapping(HEAD_KEYS)
     brokers, log_dirs, configs = read_brokers(root)
-    topics, partitions = read_topics(root)
+    topics, partitions = read_topics(root, {broker.id for broker in brokers})
     return snapshot_of(
         root,
         Tables(

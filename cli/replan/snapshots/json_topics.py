@@ -5,7 +5,7 @@ Does not belong here: the head of the document (`head`) and the brokers (`json_b
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain
 from typing import Any
@@ -74,8 +74,12 @@ def read_source(node: Node) -> ConfigSource:
     raise node.wrong(f"unknown source {shown(node.value)}; one of {words}")
 
 
-def read_topics(root: Node) -> tuple[pa.Table, pa.Table]:
-    """The topics and the partitions under a document's `topics`, in order of their names."""
+def read_topics(root: Node, registered: Collection[int]) -> tuple[pa.Table, pa.Table]:
+    """The topics and the partitions under a document's `topics`, in order of their names.
+
+    `registered`: the brokers of the document. Kafka takes a broker out of every ISR when it is unregistered, so where
+    no ISR is written it has only these.
+    """
     nodes: dict[str, Node] = {}
     for node in root.elements("topics"):
         node.mapping(TOPIC_KEYS)
@@ -87,7 +91,7 @@ def read_topics(root: Node) -> tuple[pa.Table, pa.Table]:
     rows = [_read_topic(nodes[n], n) for n in names]
     _check_ids(rows, nodes)
     topics = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
-    columns = _Columns()
+    columns = _Columns(registered)
     for code, name in enumerate(names):
         for number, node in _numbered(nodes[name]):
             columns.add(code, number, node)
@@ -141,7 +145,8 @@ def _numbered(topic: Node) -> list[tuple[int, Node]]:
 class _Columns:
     """The partitions read so far, a Python list a column."""
 
-    def __init__(self) -> None:
+    def __init__(self, registered: Collection[int]) -> None:
+        self._registered = registered
         self.codes: list[int] = []
         self.numbers: dict[str, list[int]] = {
             name: [] for name in ("partition", "leader", "leader_epoch", "bytes")
@@ -155,7 +160,7 @@ class _Columns:
         replicas = node.child("replicas").broker_list()
         if not replicas:
             raise node.child("replicas").wrong("a partition has at least one replica")
-        isr = _isr(node, replicas)
+        isr = _isr(node, replicas, self._registered)
         epoch, size = node.get("leaderEpoch"), node.get("bytes")
         self.codes.append(code)
         self.numbers["partition"].append(number)
@@ -183,15 +188,20 @@ class _Columns:
         )
 
 
-def _isr(node: Node, replicas: Sequence[int]) -> Sequence[int]:
+def _isr(node: Node, replicas: Sequence[int], registered: Collection[int]) -> Sequence[int]:
     found = node.get("isr")
     if found is None:
-        return replicas
+        return _assumed_isr(replicas, registered)
     isr = found.broker_list()
     for broker in isr:
         if broker not in replicas:
             raise found.wrong(f"broker {broker} is in sync but no replica of {list(replicas)}")
     return isr
+
+
+def _assumed_isr(replicas: Sequence[int], registered: Collection[int]) -> Sequence[int]:
+    """The ISR where none is written."""
+    return [broker for broker in replicas if broker in registered]
 
 
 def _leader(node: Node, replicas: Sequence[int], isr: Sequence[int]) -> int:
@@ -213,7 +223,9 @@ def _list_column(lists: Sequence[Sequence[int]]) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values), type=BROKERS)
 
 
-def write_topics(topics: pa.Table, partitions: pa.Table) -> list[dict[str, object]]:
+def write_topics(
+    topics: pa.Table, partitions: pa.Table, registered: Collection[int]
+) -> list[dict[str, object]]:
     """The tables as the document's list of topics, defaults left out."""
     written = [_write_topic(found) for found in topics.to_pylist()]
     nested: list[list[dict[str, object]]] = [[] for _ in written]
@@ -222,7 +234,7 @@ def write_topics(topics: pa.Table, partitions: pa.Table) -> list[dict[str, objec
     for batch_start in range(0, len(codes), 50_000):
         rows = columns.slice(batch_start, 50_000).to_pylist()
         for code, found in zip(codes[batch_start : batch_start + 50_000], rows, strict=True):
-            nested[code].append(_write_partition(found, len(nested[code])))
+            nested[code].append(_write_partition(found, len(nested[code]), registered))
     return [
         {**topic, "partitions": found} if found else topic
         for topic, found in zip(written, nested, strict=True)
@@ -248,13 +260,15 @@ def _write_topic(found: Mapping[str, Any]) -> dict[str, object]:
     return written
 
 
-def _write_partition(found: Mapping[str, Any], position: int) -> dict[str, object]:
+def _write_partition(
+    found: Mapping[str, Any], position: int, registered: Collection[int]
+) -> dict[str, object]:
     written: dict[str, object] = {}
     if found["partition"] != position:
         written["partition"] = found["partition"]
     written["replicas"] = found["replicas"]
     isr, leader = found["isr"], found["leader"]
-    if isr != found["replicas"]:
+    if isr != _assumed_isr(found["replicas"], registered):
         written["isr"] = isr
     if leader != (isr[0] if isr else -1):
         written["leader"] = None if leader == -1 else leader

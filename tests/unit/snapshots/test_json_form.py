@@ -29,7 +29,10 @@ def document(**parts: object) -> dict[str, object]:
 
 
 def one_partition(**keys: object) -> dict[str, object]:
-    return document(topics=[{"name": "orders", "partitions": [{"replicas": [1, 2, 3], **keys}]}])
+    return document(
+        brokers=[{"id": 1}, {"id": 2}, {"id": 3}],
+        topics=[{"name": "orders", "partitions": [{"replicas": [1, 2, 3], **keys}]}],
+    )
 
 
 def refusal(found: dict[str, object]) -> str | None:
@@ -72,7 +75,11 @@ def test_the_schema_is_a_valid_schema_that_names_its_file() -> None:
 
 def test_what_is_left_out_is_derived() -> None:
     snapshot = from_document(
-        document(topics=[{"name": "orders", "partitions": [{"replicas": [3, 1]}]}]), "f"
+        document(
+            brokers=[{"id": 1}, {"id": 3}],
+            topics=[{"name": "orders", "partitions": [{"replicas": [3, 1]}]}],
+        ),
+        "f",
     )
     state = snapshot.partition(TopicPartition("orders", 0))
     settings = snapshot.settings("orders")
@@ -85,7 +92,19 @@ def test_what_is_left_out_is_derived() -> None:
         1,
         ConfigSource.KAFKA_DEFAULT,
     )
-    assert snapshot.brokers == ()
+
+
+@pytest.mark.parametrize(
+    ("registered", "isr", "leader"), [((1, 2), (2, 1), 2), ((1, 3), (3, 1), 3), ((4,), (), None)]
+)
+def test_a_broker_that_is_not_registered_is_in_sync_only_where_it_is_written(
+    registered: tuple[int, ...], isr: tuple[int, ...], leader: int | None
+) -> None:
+    brokers = [{"id": b} for b in registered]
+    found = one_partition(replicas=[3, 2, 1])
+    state = from_document(found | {"brokers": brokers}, "f").partition(TopicPartition("orders", 0))
+    assert state is not None
+    assert (state.isr, state.leader) == (isr, leader)
 
 
 def test_a_partition_whose_isr_is_empty_has_no_leader() -> None:

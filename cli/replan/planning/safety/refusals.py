@@ -64,8 +64,8 @@ class Judge:
         if seen.leader is None:
             yield RefusalRule.NO_LEADER, {"inSync": seen.isr}
         yield from _target_below_min_isr(move)
+        yield from _unregistered(move, self.registered)
         if not move.is_leader_only:
-            yield from _unregistered(move, self.registered)
             yield from _cordoned(move, self.cordoned)
         if move.new:
             yield from _safe_start(move)
@@ -81,8 +81,12 @@ def _target_below_min_isr(move: Move) -> Iterator[Reason]:
 
 
 def _unregistered(move: Move, registered: frozenset[BrokerId]) -> Iterator[Reason]:
-    """Only where the list is not declared: ReplicationControlManager refuses a list that keeps such a broker (39)."""
-    gone = tuple(sorted(set(move.target) - registered))
+    """Only where the list is not declared: ReplicationControlManager refuses a list that keeps such a broker (39).
+
+    An election names no list, so there it is only about who is to lead.
+    """
+    named = move.target[:1] if move.is_leader_only else move.target
+    gone = tuple(sorted(set(named) - registered))
     if gone:
         yield RefusalRule.UNREGISTERED, {"original": move.original, "brokers": gone}
 

@@ -69,6 +69,15 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         ),
     ),
     (
+        "unregistered",
+        placement(blacklist=[listed_leader(1)]),
+        snapshot([state([9, 2, 1], [9, 2, 1], leader=1)]),
+        (
+            "orders-0: its list [9, 2, 1] names brokers [9], not registered any more: Kafka takes no list that "
+            "keeps them, not even in another order; declare the partition under `assignments` without them"
+        ),
+    ),
+    (
         "safe-start",
         placement({"orders": [[1, 2, 3]]}),
         snapshot([state([1])]),
