@@ -32,9 +32,9 @@ from tests.kafka.harness.tools import run_tool_warm
 from replan.applying.settings import Settings
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster
-from replan.manifest.load import load_placement
 from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicPartition
+from replan.placement_file.load import load_placement
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 

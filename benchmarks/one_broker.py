@@ -32,7 +32,7 @@ from replan.applying.run.loop import apply_plan
 from replan.applying.settings import Settings
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import open_cluster
-from replan.manifest.load import load_placement
+from replan.placement_file.load import load_placement
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan_file import digest
 from replan.reporting.sentences.end_text import end_text

@@ -32,10 +32,10 @@ from replan.applying.views.progress import Progress
 from replan.errors import Exit
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import open_cluster
-from replan.manifest.load import load_placement
 from replan.model.control_plane import Clock, ControlPlane
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
+from replan.placement_file.load import load_placement
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-ALONE = ("diff.py", "manifest_load.py", "fleet_snapshots.py", "fleet_drift.py", "simulate_week.py")
+ALONE = ("diff.py", "placement_load.py", "fleet_snapshots.py", "fleet_drift.py", "simulate_week.py")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """The whole tree of errors, by whose move it is next.
 
     ReplanError                       exit 1
-    ├── BadManifest                   the author of the placement file: file:line:column, key, what would be right
+    ├── BadPlacement                  the author of the placement file: file:line:column, key, what would be right
     ├── BadFile                       a plan, snapshot, journal or properties file that cannot be read or written
     ├── BadScenario                   the author of a scenario: file:line, what is not known, what is
     ├── BadUsage                      a flag or a combination of flags that means nothing
@@ -36,7 +36,7 @@ class ReplanError(Exception):
     exit_code: Exit = Exit.ERROR
 
 
-class BadManifest(ReplanError):
+class BadPlacement(ReplanError):
     """The placement file cannot be used as it is written."""
 
 

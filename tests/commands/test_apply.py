@@ -199,8 +199,8 @@ def test_two_plans_are_compared_by_setting_and_by_partition(folder: Path) -> Non
     difference = ("show", "new.json", "--against", "plan.json")
     shown = replan(*difference, folder=folder)
     assert shown.returncode == 0
-    manifest, rest = shown.stdout.split("\n", 1)
-    assert manifest.startswith("manifest: ")
+    placement, rest = shown.stdout.split("\n", 1)
+    assert placement.startswith("placement: ")
     assert rest == (
         "throttle.rate: 50 MB/s -> 40 MB/s\norders-1: [3,1,2] -> [3,1] => [3,1,2] -> [3,1,4]\n"
     )
@@ -229,21 +229,21 @@ def reviewed(folder: Path) -> str:
     return found
 
 
-def test_the_plan_that_was_reviewed_is_applied_on_the_manifest_that_it_was_made_from(
+def test_the_plan_that_was_reviewed_is_applied_on_the_placement_that_it_was_made_from(
     folder: Path,
 ) -> None:
     saved(folder)
     placement = folder / "placement.yaml"
     placement.write_text(f"# a comment changes nothing\n{placement.read_text()}")
-    checked = ("--digest", reviewed(folder).upper(), "--manifest", "placement.yaml")
+    checked = ("--digest", reviewed(folder).upper(), "--placement", "placement.yaml")
     done = replan("apply", "plan.json", *checked, *SIMULATED, folder=folder)
     assert done.returncode == 0, done.stderr
     again = replan("apply", "plan.json", *checked, *SIMULATED, folder=folder)
     assert again.returncode == 0, again.stderr
 
 
-@pytest.mark.parametrize("changed", ["digest", "manifest", "plan"])
-def test_another_plan_or_another_manifest_is_refused_and_nothing_is_changed(
+@pytest.mark.parametrize("changed", ["digest", "placement", "plan"])
+def test_another_plan_or_another_placement_is_refused_and_nothing_is_changed(
     folder: Path, changed: str
 ) -> None:
     saved(folder)
@@ -255,10 +255,10 @@ def test_another_plan_or_another_manifest_is_refused_and_nothing_is_changed(
     if changed == "plan":
         assert replan("plan", *SIMULATED, "-o", "plan.json", folder=folder).returncode == 2
     before = (folder / "cluster.json").read_bytes()
-    checked = ("--digest", digest, "--manifest", "placement.yaml")
+    checked = ("--digest", digest, "--placement", "placement.yaml")
     done = replan("apply", "plan.json", *checked, *SIMULATED, folder=folder)
     assert done.returncode == 3
-    expected = "made from another placement" if changed == "manifest" else "not the plan that was"
+    expected = "made from another placement" if changed == "placement" else "not the plan that was"
     assert expected in done.stderr
     assert (folder / "cluster.json").read_bytes() == before
 
@@ -267,7 +267,7 @@ def test_another_plan_or_another_manifest_is_refused_and_nothing_is_changed(
     "options",
     [
         ("-f", "placement.yaml", "--digest", "0" * 64),
-        ("-f", "placement.yaml", "--manifest", "placement.yaml"),
+        ("-f", "placement.yaml", "--placement", "placement.yaml"),
         ("plan.json", "--digest", "2cb3adda10efc2f7"),
     ],
 )

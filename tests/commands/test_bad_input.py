@@ -25,9 +25,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def complaint(folder: Path, manifest: str | bytes, *flags: str) -> str:
-    """What `plan` says of a manifest, without the program's name."""
-    text = manifest.encode() if isinstance(manifest, str) else manifest
+def complaint(folder: Path, placement: str | bytes, *flags: str) -> str:
+    """What `plan` says of a placement file, without the program's name."""
+    text = placement.encode() if isinstance(placement, str) else placement
     (folder / "placement.yaml").write_bytes(text)
     done = replan("plan", *(flags or ("--snapshot", "cluster.json")), folder=folder)
     assert done.returncode == 1

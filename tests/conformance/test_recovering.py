@@ -26,11 +26,11 @@ from replan.applying.steps.probing import with_logs
 from replan.applying.views.known_snapshot import as_planned_from
 from replan.applying.views.outcome import Outcome, Result
 from replan.errors import Exit
-from replan.manifest.load import load_placement
 from replan.model.configs import MIN_INSYNC_REPLICAS
 from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import LogsFound
+from replan.placement_file.load import load_placement
 from replan.planning.elections.preferred import preferred_elections
 from replan.planning.elections.recover import (
     RecoveryElections,
@@ -189,7 +189,7 @@ def test_a_broker_on_the_leader_blacklist_leads_nothing_until_it_is_taken_off(
     """Not after a restart either; then the order comes back that the journal has kept."""
     lists = [[1, 2, 3], [2, 1, 3], [3, 1, 2]]
     topic, journal = lab.create_topic(lists), MemoryJournal()
-    manifest = tmp_path / "placement.yaml"
+    path = tmp_path / "placement.yaml"
     names = [TopicPartition(topic, number) for number in range(3)]
 
     def shown() -> list[tuple[list[int], int | None]]:
@@ -197,11 +197,9 @@ def test_a_broker_on_the_leader_blacklist_leads_nothing_until_it_is_taken_off(
         return [(list(found[name].replicas), found[name].leader) for name in names]
 
     def applied(entries: str) -> None:
-        manifest.write_text(
-            f"version: 1\nassignments: {{}}\nblacklists: {{leaders: [{entries}]}}\n"
-        )
+        path.write_text(f"version: 1\nassignments: {{}}\nblacklists: {{leaders: [{entries}]}}\n")
         seen = as_planned_from(lab.control_plane.observe(), fold(journal.read()))
-        plan = make_plan(load_placement([manifest]), seen, only=[topic])
+        plan = make_plan(load_placement([path]), seen, only=[topic])
         assert performed(lab, plan, journal).exit_code is Exit.OK
 
     applied(f"{{broker: 1, topics: [{topic}]}}")

@@ -19,7 +19,7 @@ from tests.docs.snippets import PAGES, TOP, Block, blocks, every, fences
 
 from replan.fleet.fleet_file import read_fleet
 from replan.main import run
-from replan.manifest.load import load_placement
+from replan.placement_file.load import load_placement
 from replan.planning.plans.plan_file import digest, loads
 
 pytestmark = [

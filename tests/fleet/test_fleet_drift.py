@@ -28,7 +28,7 @@ from replan.fleet.perform import DRIFT_STAGES, Rows, Stage, together, written_by
 from replan.fleet.run import FleetRun, run_history, run_stages, write
 from replan.fleet.spark.java import SUBMITTED
 from replan.fleet.tasks.todo import Todo, from_folders, from_lake
-from replan.manifest.load import load_placement
+from replan.placement_file.load import load_placement
 from replan.planning.findings.drift import find_drift
 from replan.planning.findings.drift_classes import Classified, DriftClass, classify
 from replan.planning.making.planner import make_plan

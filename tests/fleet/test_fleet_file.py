@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from replan.errors import BadManifest, BadUsage
+from replan.errors import BadPlacement, BadUsage
 from replan.fleet.fleet_file import FleetCluster, check_name, read_fleet
 from replan.model.declared.policy import Prices
 
@@ -120,7 +120,7 @@ def test_what_is_wrong_has_its_place(
     tmp_path: Path, before: str, after: str, places: list[str]
 ) -> None:
     file = written(tmp_path, WHOLE.replace(before, after))
-    with pytest.raises(BadManifest) as refused:
+    with pytest.raises(BadPlacement) as refused:
         read_fleet(file)
     found = str(refused.value).splitlines()
     assert len(found) == len(places), found

@@ -21,7 +21,7 @@ sys.path.insert(0, sys.argv[1])
 from replan.fleet.spark.on_spark import perform_in
 from replan.fleet.perform import Stage, perform
 from replan.fleet.tasks.work import Task
-from replan.manifest.load import load_placement
+from replan.placement_file.load import load_placement
 import replan
 done = perform(Task("eu", "id", "2026-11-21T03:00:00Z", sys.argv[2], snapshot="nowhere.json"), list(Stage))
 print(replan.__file__.startswith(sys.argv[1]), load_placement([Path(sys.argv[2])]).explicit.num_rows)

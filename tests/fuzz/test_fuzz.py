@@ -26,9 +26,9 @@ from replan.applying.run.opening import open_plan, opening
 from replan.applying.settings import Settings
 from replan.commands.inputs.plans import read_plan
 from replan.errors import ReplanError
-from replan.manifest.load import load_placement
 from replan.model.declared.placement import Placement
 from replan.model.snapshot import Snapshot
+from replan.placement_file.load import load_placement
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest, dumps

@@ -18,12 +18,12 @@ from tests.unit.applying.lab import Lab
 
 from replan.applying.journal.ledger import fold
 from replan.applying.views.known_snapshot import as_planned_from
-from replan.errors import BadManifest, UnsafePlan
-from replan.manifest.load import load_sources
-from replan.manifest.yaml_text.events import fastest_parser
-from replan.manifest.yaml_text.sources import Source
+from replan.errors import BadPlacement, UnsafePlan
 from replan.model.declared.placement import Placement
 from replan.model.snapshot import Snapshot
+from replan.placement_file.load import load_sources
+from replan.placement_file.yaml_text.events import fastest_parser
+from replan.placement_file.yaml_text.sources import Source
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps, loads
@@ -234,7 +234,7 @@ def planned(world: World) -> tuple[Placement, Plan]:
     try:
         asked = world.placement()
         return asked, make_plan(asked, world.snapshot())
-    except (BadManifest, UnsafePlan) as refused:
+    except (BadPlacement, UnsafePlan) as refused:
         note(str(refused))
         reject()
 

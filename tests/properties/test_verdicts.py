@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
 from tests.properties.test_all_keys import World, worlds
 
-from replan.errors import BadManifest, UnsafePlan
+from replan.errors import BadPlacement, UnsafePlan
 from replan.fleet.perform import DRIFT_STAGES, Stage, perform
 from replan.fleet.tasks.work import Task
 from replan.model.declared.placement import Placement
-from replan.model.declared.where import MistakenManifest
+from replan.model.declared.where import MistakenPlacement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import explain
@@ -97,7 +97,7 @@ def cases(draw: st.DrawFn) -> Case:
 def test_every_command_says_the_same_of_one_placement(case: Case) -> None:
     try:
         placement = case.world.placement()
-    except BadManifest:
+    except BadPlacement:
         reject()
     world = interrupted(case.world, placement) if case.on_the_way else case.world
     seen = world.snapshot()
@@ -109,7 +109,7 @@ def test_every_command_says_the_same_of_one_placement(case: Case) -> None:
     for name in managed(case.world, case.leaderless):
         assert any(str(d.partition) == name for d in report.drift.partitions), name
     fleet_agrees(world, report)
-    if isinstance(made, MistakenManifest):
+    if isinstance(made, MistakenPlacement):
         assert made.mistakes == report.drift.mistakes
         return
     assert not report.drift.mistakes
@@ -118,11 +118,11 @@ def test_every_command_says_the_same_of_one_placement(case: Case) -> None:
         plan_agrees(made, report)
 
 
-def plan_or_none(placement: Placement, seen: Snapshot) -> Plan | MistakenManifest | None:
+def plan_or_none(placement: Placement, seen: Snapshot) -> Plan | MistakenPlacement | None:
     """The plan, or the mistakes; None where a limit or the balance refuses all of it."""
     try:
         return make_plan(placement, seen)
-    except MistakenManifest as found:
+    except MistakenPlacement as found:
         return found
     except UnsafePlan as refused:
         if "bug in replan" in str(refused):

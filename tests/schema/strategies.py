@@ -1,4 +1,4 @@
-"""Hypothesis: manifests that are right, manifests that are nearly right, and anything else."""
+"""Hypothesis: placements that are right, placements that are nearly right, and anything else."""
 
 from typing import Any
 
@@ -99,7 +99,7 @@ def acknowledgement() -> st.SearchStrategy[Document]:
     )
 
 
-def manifests() -> st.SearchStrategy[Document]:
+def placements() -> st.SearchStrategy[Document]:
     """What this release supports and a cluster may or may not satisfy; nothing contradicts itself."""
     return st.fixed_dictionaries(
         {"version": st.just(1), "assignments": st.dictionaries(TOPICS, explicit(), max_size=4)},
@@ -155,8 +155,8 @@ def _broker(entry: Document) -> int:
     return int(entry["broker"])
 
 
-def whole_manifests() -> st.SearchStrategy[Document]:
-    """Any manifest that the schema knows, rules too."""
+def whole_placements() -> st.SearchStrategy[Document]:
+    """Any placement that the schema knows, rules too."""
     rules = st.sampled_from(
         [
             {"metrics-*": {"replicationFactor": 2, "spread": "rack"}},
@@ -165,8 +165,8 @@ def whole_manifests() -> st.SearchStrategy[Document]:
         ]
     )
     return st.builds(
-        lambda manifest, by_rule: manifest | {"assignments": manifest["assignments"] | by_rule},
-        manifests(),
+        lambda placement, by_rule: placement | {"assignments": placement["assignments"] | by_rule},
+        placements(),
         rules,
     )
 
@@ -206,11 +206,11 @@ ANYTHING = st.recursive(
 )
 
 
-def broken_manifests() -> st.SearchStrategy[Document]:
-    """Manifests with something else in one or more of their sections."""
+def broken_placements() -> st.SearchStrategy[Document]:
+    """Placements with something else in one or more of their sections."""
     return st.builds(
-        lambda manifest, wrong: manifest | wrong,
-        manifests(),
+        lambda placement, wrong: placement | wrong,
+        placements(),
         st.dictionaries(KEYS, ANYTHING, max_size=3),
     )
 

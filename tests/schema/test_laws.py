@@ -16,19 +16,19 @@ from tests.schema.strategies import (
     YAML_TEXTS,
     Document,
     block_style,
-    broken_manifests,
-    manifests,
+    broken_placements,
     mixed_style,
-    whole_manifests,
+    placements,
+    whole_placements,
 )
 
-from replan.errors import BadManifest
-from replan.manifest.load import load_sources
-from replan.manifest.schema.schemas import PLACEMENT, directory, read_schema
-from replan.manifest.yaml_text.events import EventParser, fastest_parser, python_parser
-from replan.manifest.yaml_text.sources import Source
+from replan.errors import BadPlacement
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Where
+from replan.placement_file.load import load_sources
+from replan.placement_file.schema.schemas import PLACEMENT, directory, read_schema
+from replan.placement_file.yaml_text.events import EventParser, fastest_parser, python_parser
+from replan.placement_file.yaml_text.sources import Source
 
 SCHEMAS = sorted(p.name for p in directory().iterdir() if p.name.endswith(".json"))
 
@@ -41,7 +41,7 @@ def load(*texts: str, parser_of: Callable[[str], EventParser] | None = None) -> 
 def refusal(text: str, parser_of: Callable[[str], EventParser] | None = None) -> str | None:
     try:
         load(text, parser_of=parser_of)
-    except BadManifest as refused:
+    except BadPlacement as refused:
         return str(refused)
     return None
 
@@ -97,20 +97,20 @@ def test_every_key_of_the_placement_schema_explains_to_editors_what_it_is_for() 
     assert undescribed(schema, "") == []
 
 
-@given(manifests())
+@given(placements())
 def test_what_the_schema_and_this_release_allow_loads(document: Document) -> None:
     assert schema_errors(document) == []
     assert load(block_style(document)).digest
 
 
-@given(whole_manifests())
+@given(whole_placements())
 def test_of_what_the_schema_allows_only_the_required_is_refused(document: Document) -> None:
     assert schema_errors(document) == []
     said = (refusal(json.dumps(document)) or "").splitlines()
     assert all("`require` at" in line for line in said)
 
 
-@given(manifests(), st.randoms(use_true_random=False))
+@given(placements(), st.randoms(use_true_random=False))
 def test_layout_and_order_of_keys_change_neither_meaning_nor_digest(
     document: Document, chance: Any
 ) -> None:
@@ -133,7 +133,7 @@ def test_layout_and_order_of_keys_change_neither_meaning_nor_digest(
         assert again.digest == first.digest
 
 
-@given(manifests(), st.booleans())
+@given(placements(), st.booleans())
 def test_one_file_or_one_for_each_section_mean_the_same(document: Document, forward: bool) -> None:
     parts = [
         block_style({"version": 1, key: value})
@@ -146,14 +146,14 @@ def test_one_file_or_one_for_each_section_mean_the_same(document: Document, forw
     assert split.digest == whole.digest
 
 
-@given(manifests(), manifests())
+@given(placements(), placements())
 def test_different_meanings_have_different_digests(one: Document, other: Document) -> None:
     first, second = load(json.dumps(one)), load(json.dumps(other))
     assert (meaning(first) == meaning(second)) == (first.digest == second.digest)
 
 
-@given(broken_manifests())
-def test_a_broken_manifest_is_refused_or_loads_and_never_crashes(document: Document) -> None:
+@given(broken_placements())
+def test_a_broken_placement_is_refused_or_loads_and_never_crashes(document: Document) -> None:
     told = refusal(mixed_style(document))
     if schema_errors(document):
         assert told is not None

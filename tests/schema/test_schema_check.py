@@ -1,4 +1,4 @@
-"""The quick check of a manifest says yes exactly where jsonschema does: on right, broken and odd documents."""
+"""The quick check of a placement file says yes exactly where jsonschema does: on right, broken and odd documents."""
 
 import re
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.schema.strategies import ANYTHING, KEYS, broken_manifests, manifests, whole_manifests
+from tests.schema.strategies import ANYTHING, KEYS, broken_placements, placements, whole_placements
 
-from replan.manifest.schema.schema_check import FORMATS, accepts
-from replan.manifest.schema.schema_messages import checker_of
-from replan.manifest.schema.schemas import PLACEMENT, Schema, read_schema
+from replan.placement_file.schema.schema_check import FORMATS, accepts
+from replan.placement_file.schema.schema_messages import checker_of
+from replan.placement_file.schema.schemas import PLACEMENT, Schema, read_schema
 
 SCHEMA = read_schema(PLACEMENT)
 TYPES = {
@@ -69,8 +69,8 @@ def strings_of(schema: Schema) -> Iterator[st.SearchStrategy[str]]:
 
 @st.composite
 def changed(draw: st.DrawFn) -> object:
-    """A whole manifest with something else in one place, at any depth."""
-    document: Any = deepcopy(draw(whole_manifests()))
+    """A whole placement with something else in one place, at any depth."""
+    document: Any = deepcopy(draw(whole_placements()))
     places: list[tuple[Any, Any]] = []
 
     def walk(node: Any) -> None:
@@ -92,13 +92,13 @@ def changed(draw: st.DrawFn) -> object:
     return document
 
 
-@given(manifests() | whole_manifests())
+@given(placements() | whole_placements())
 def test_it_accepts_what_is_right(document: object) -> None:
     assert accepts(SCHEMA, document, SCHEMA)
 
 
-@given(changed() | broken_manifests())
-def test_it_agrees_with_jsonschema_on_broken_manifests(document: object) -> None:
+@given(changed() | broken_placements())
+def test_it_agrees_with_jsonschema_on_broken_placements(document: object) -> None:
     assert accepts(SCHEMA, document, SCHEMA) == jsonschema_accepts(SCHEMA, document)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from replan.errors import BadScenario, ReplanError
-from replan.manifest.sections.units import parse_rate
 from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_partition, replicas
+from replan.placement_file.sections.units import parse_rate
 
 T = TypeVar("T")
 

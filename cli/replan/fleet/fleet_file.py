@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from replan.errors import BadUsage
-from replan.manifest.schema.schema_check import accepts
-from replan.manifest.schema.schemas import read_schema
-from replan.manifest.yaml_text.events import fastest_parser, read_document
-from replan.manifest.yaml_text.sources import Problems, Source, read_source
-from replan.manifest.yaml_text.values import YamlMapping, key_place_of
 from replan.model.declared.policy import Prices
 from replan.model.declared.topic_patterns import winners
+from replan.placement_file.schema.schema_check import accepts
+from replan.placement_file.schema.schemas import read_schema
+from replan.placement_file.yaml_text.events import fastest_parser, read_document
+from replan.placement_file.yaml_text.sources import Problems, Source, read_source
+from replan.placement_file.yaml_text.values import YamlMapping, key_place_of
 
 FLEET = "fleet.v1.json"
 DEFAULT_TIMEOUT_SECONDS = 60.0
@@ -68,13 +68,13 @@ class Fleet:
 
 
 def read_fleet(path: Path) -> Fleet:
-    """Read a fleet file; raises BadManifest with everything that is wrong, each with its place."""
+    """Read a fleet file; raises BadPlacement with everything that is wrong, each with its place."""
     source, problems = read_source(path), Problems()
     root = read_document(source, problems, fastest_parser())
     if root is not None:
         schema = read_schema(FLEET)
         if not accepts(schema, root, schema):
-            from replan.manifest.schema.schema_messages import note_schema_problems
+            from replan.placement_file.schema.schema_messages import note_schema_problems
 
             note_schema_problems(dict(root), root, source, schema, problems)
         _note_contradictions(root, source, problems)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from replan.model.declared.placement import Placement
-from replan.model.declared.where import Mistake, MistakenManifest
+from replan.model.declared.where import Mistake, MistakenPlacement
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import Unacknowledged, without_acknowledged
@@ -44,9 +44,9 @@ class Comparison:
     """What is declared and does nothing, and what goes on without being declared."""
 
     def required(self) -> "Comparison":
-        """The same; raises MistakenManifest where the author has to correct something."""
+        """The same; raises MistakenPlacement where the author has to correct something."""
         if self.mistakes:
-            raise MistakenManifest(self.mistakes)
+            raise MistakenPlacement(self.mistakes)
         return self
 
     def without_limits(self) -> "Comparison":

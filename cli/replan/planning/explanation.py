@@ -104,7 +104,7 @@ def explain(
 ) -> Explanation:
     """Explain one partition; raises BadUsage where it neither exists nor is declared.
 
-    Raises BadManifest where the placement contradicts the cluster.
+    Raises BadPlacement where the placement contradicts the cluster.
     """
     seen, declared = snapshot.partition(name), _declared(placement, name)
     if seen is None and not isinstance(declared, DeclaredList):

@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from replan.faults.kinds import FaultContext
 from replan.faults.read import FaultSpec, read_fault
-from replan.manifest.sections.units import format_rate
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import from_lists
 from replan.model.configs import (
@@ -31,6 +30,7 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
+from replan.placement_file.sections.units import format_rate
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan

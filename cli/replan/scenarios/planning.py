@@ -1,4 +1,4 @@
-"""`manifest`, `plan`, `elect`, `drift`: what is declared, what would be done, what differs."""
+"""`placement`, `plan`, `elect`, `drift`: what is declared, what would be done, what differs."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from replan.applying.journal.originals import before
 from replan.applying.steps.probing import with_logs
 from replan.errors import BadScenario
 from replan.faults.token_reader import TokenReader
-from replan.manifest.load import load_sources
-from replan.manifest.yaml_text.events import fastest_parser
-from replan.manifest.yaml_text.sources import Source
 from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, parse_topic_partition
+from replan.placement_file.load import load_sources
+from replan.placement_file.yaml_text.events import fastest_parser
+from replan.placement_file.yaml_text.sources import Source
 from replan.planning.elections.preferred import preferred_elections
 from replan.planning.elections.recover import (
     RecoveryRequest,
@@ -35,11 +35,11 @@ from replan.scenarios.session import Session
 VERSION = "version: 1"
 
 
-def manifest(session: Session, tokens: TokenReader, body: Sequence[str]) -> str:
-    """`manifest` with YAML below it; `version: 1` need not be written. A plan that was made before is forgotten."""
+def placement(session: Session, tokens: TokenReader, body: Sequence[str]) -> str:
+    """`placement` with YAML below it; `version: 1` need not be written. A plan that was made before is forgotten."""
     tokens.end()
     if not body:
-        raise tokens.wrong("a manifest has its YAML in the lines below it, indented")
+        raise tokens.wrong("a placement has its YAML in the lines below it, indented")
     session.placement = load_sources([_source(tokens.where, body)], fastest_parser())
     session.plan = None
     return ""
@@ -154,5 +154,5 @@ def _selection(words: Sequence[str]) -> Selection:
 
 def _placement(session: Session) -> Placement:
     if session.placement is None:
-        raise BadScenario("nothing is declared yet; write a `manifest` first")
+        raise BadScenario("nothing is declared yet; write a `placement` first")
     return session.placement

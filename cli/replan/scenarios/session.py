@@ -47,7 +47,7 @@ class Session:
         """The cluster before anything happens to it."""
         self.placement: Placement | None = None
         self.plan: Plan | None = None
-        """The saved plan, until another manifest comes."""
+        """The saved plan, until another placement comes."""
         self.process: Process | None = None
         self.progress: Progress | None = None
         """As the process last reported it."""

@@ -17,14 +17,14 @@ from replan.scenarios.applying import (
 )
 from replan.scenarios.effect_boundary import at, inject
 from replan.scenarios.inspection import journal, show, status, throttles
-from replan.scenarios.planning import drift, elect, manifest, plan, rollback
+from replan.scenarios.planning import drift, elect, placement, plan, rollback
 from replan.scenarios.session import Session
 from replan.scenarios.setup import cluster, disk, topic
 
 Command = Callable[[Session, TokenReader, Sequence[str]], str]
 
 
-WITH_BODY = frozenset({"manifest"})
+WITH_BODY = frozenset({"placement"})
 """Commands that have lines below them."""
 
 COMMANDS: Mapping[str, Command] = MappingProxyType(
@@ -41,7 +41,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "elect": elect,
         "interrupt": interrupt,
         "journal": journal,
-        "manifest": manifest,
+        "placement": placement,
         "plan": plan,
         "resume": resume,
         "rollback": rollback,

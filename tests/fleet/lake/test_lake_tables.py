@@ -17,7 +17,7 @@ from deltalake import DeltaTable, write_deltalake
 from replan.errors import BadFile, BadUsage
 from replan.fleet.lake.delta import Hour, Lake, at
 from replan.fleet.lake.tables import ERRORS, HISTORY, TABLES
-from replan.manifest.schema.schemas import read_schema
+from replan.placement_file.schema.schemas import read_schema
 
 pytestmark = pytest.mark.slow
 

@@ -23,9 +23,9 @@ from replan.applying.journal.records import Application, Record
 from replan.applying.settings import Settings
 from replan.errors import Exit
 from replan.kafka.journal.entries import entry, record_of
-from replan.manifest.load import load_placement
 from replan.model.declared.placement import MoveThrottle
 from replan.model.snapshot import Snapshot
+from replan.placement_file.load import load_placement
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.simulator.clock import VirtualClock

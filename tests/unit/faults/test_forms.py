@@ -19,7 +19,7 @@ FOUNDING = """\
 cluster brokers 1-5 racks a,b,c network 20MB/s
 topic orders [1,2,3] [2,3,1] size 60MB
 """
-APPLY = "manifest\n  assignments: {orders: {partitions: {0: [1, 2, 4]}}}\n"
+APPLY = "placement\n  assignments: {orders: {partitions: {0: [1, 2, 4]}}}\n"
 
 EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "kill BROKER [for TIME]": (
@@ -122,7 +122,7 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "repeated [COUNT] reassign|elect|configs|create|log-dirs": (
         "repeated elect",
-        "manifest\n  preferredLeaders: {orders: {0: 2}}\n{}\napply",
+        "placement\n  preferredLeaders: {orders: {0: 2}}\n{}\napply",
         ("1s    answer for orders-0: 84 ELECTION_NOT_NEEDED: Leader election not needed for topic partition.",),
     ),
     "controller moves with effect|without effect|late by TIME": (
@@ -177,7 +177,7 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "foreign min-isr TOPIC COUNT": (
         "foreign min-isr orders 3",
-        "at 1s {}\ntick 2s\nmanifest\n  assignments: {orders: {partitions: {0: [1, 2]}}}\nplan",
+        "at 1s {}\ntick 2s\nplacement\n  assignments: {orders: {partitions: {0: [1, 2]}}}\nplan",
         ("Refused (1 target-below-min-isr):",),
     ),
     "foreign delete-topic TOPIC": (

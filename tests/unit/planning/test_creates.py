@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import FILE, brokers, placement, snapshot, state
 
-from replan.errors import BadManifest, Exit, UnsafePlan
+from replan.errors import BadPlacement, Exit, UnsafePlan
 from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.policy import Limit, Measure
 from replan.model.declared.rules import Balance, LeaderRule, ReplicaBlacklist, Spread, TopicRule
@@ -266,12 +266,12 @@ def test_nothing_is_created_on_a_drained_broker_whose_place_nobody_can_take() ->
 
 def test_the_map_form_creates_nothing() -> None:
     asked = placement({"orders": {0: [1, 2, 3], 2: [1, 2, 3]}})
-    with pytest.raises(BadManifest, match="orders-2 does not exist"):
+    with pytest.raises(BadPlacement, match="orders-2 does not exist"):
         make_plan(asked, seen())
 
 
 def test_a_new_partition_on_an_unknown_broker_is_a_mistake_with_its_place() -> None:
-    with pytest.raises(BadManifest, match="broker 9 is not registered"):
+    with pytest.raises(BadPlacement, match="broker 9 is not registered"):
         make_plan(placement({"orders": [[1, 2, 3], [2, 3, 4], [9, 2, 1]]}), seen())
 
 

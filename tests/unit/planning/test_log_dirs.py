@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import FILE, brokers, placement, snapshot, state
 
-from replan.errors import BadManifest
+from replan.errors import BadPlacement
 from replan.model.broker import LogDir
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Limit, Measure
@@ -144,7 +144,7 @@ def test_a_fenced_broker_or_an_offline_directory_is_named() -> None:
     ],
 )
 def test_mistakes_have_their_place(asked: Placement, match: str) -> None:
-    with pytest.raises(BadManifest, match=match):
+    with pytest.raises(BadPlacement, match=match):
         make_plan(asked, seen([50], log_dir("/a", 900, 0), log_dir("/b")))
 
 

@@ -12,9 +12,9 @@ from tests.builders import listed_leader, move, placement, snapshot, state
 from tests.strategies import BROKERS, Fleetlet, fleetlets, replica_lists
 
 from replan.errors import BadFile
-from replan.manifest.schema.schemas import read_schema
 from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, TopicPartition
+from replan.placement_file.schema.schemas import read_schema
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind
 from replan.planning.plans.moves import Election, Move

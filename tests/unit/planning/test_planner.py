@@ -3,7 +3,7 @@
 import pytest
 from tests.builders import TOPIC_ID, brokers, listed_leader, placement, snapshot, state
 
-from replan.errors import BadManifest
+from replan.errors import BadPlacement
 from replan.model.broker import Broker
 from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.names import BrokerId, TopicId, replicas
@@ -51,7 +51,7 @@ def test_a_move_carries_the_state_that_it_was_planned_from() -> None:
     )
 
 
-def test_a_plan_carries_cluster_racks_throttle_and_the_digest_of_the_manifest() -> None:
+def test_a_plan_carries_cluster_racks_throttle_and_the_digest_of_the_placement() -> None:
     throttle = MoveThrottle(10**6, {BrokerId(1): None})
     made = make_plan(placement({"orders": [[1, 2, 3]]}, throttle=throttle), THREE)
     assert made.cluster_id == THREE.cluster_id
@@ -344,5 +344,5 @@ def test_a_recreated_topic_is_planned_with_its_new_id() -> None:
 
 
 def test_a_missing_topic_is_a_mistake_and_not_a_plan() -> None:
-    with pytest.raises(BadManifest, match="topic clicks does not exist"):
+    with pytest.raises(BadPlacement, match="topic clicks does not exist"):
         make_plan(placement({"clicks": [[1]]}), THREE)

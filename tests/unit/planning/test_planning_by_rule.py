@@ -11,7 +11,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from tests.builders import FILE, brokers, placement, snapshot, state
 
-from replan.errors import BadManifest
+from replan.errors import BadPlacement
 from replan.model.broker import Broker
 from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.policy import Acknowledgement, Requirement
@@ -134,7 +134,7 @@ def test_a_preferred_leader_that_is_no_replica_is_refused_and_is_drift() -> None
     seen = snapshot([state([1, 2, 3])], registered=brokers(6, "abc"))
     for name, observed in (("orders-0", (1, 2, 3)), ("gone-0", ())):
         asked = placement(leaders={name: 5})
-        with pytest.raises(BadManifest):
+        with pytest.raises(BadPlacement):
             make_plan(asked, seen)
         [found] = find_drift(asked, seen).partitions
         assert (str(found.partition), found.kind) == (name, DifferenceKind.PREFERRED_ABSENT)
@@ -290,9 +290,9 @@ def test_a_broker_that_no_rule_can_mean_is_a_mistake() -> None:
     seen = snapshot([state([1, 2])], registered=brokers(3))
     for first, last in ((9, 9), (7, 9)):
         found = BrokerRange(BrokerId(first), BrokerId(last), HERE, single=first == last)
-        with pytest.raises(BadManifest, match="not registered"):
+        with pytest.raises(BadPlacement, match="not registered"):
             make_plan(placement(rules=ruled(brokers=(found,))), seen)
-    with pytest.raises(BadManifest, match="does not exist"):
+    with pytest.raises(BadPlacement, match="does not exist"):
         make_plan(placement(rules=ruled("absent", replication_factor=1)), seen)
 
 
@@ -335,7 +335,7 @@ def made_of(asked: Placement, seen: Snapshot) -> Plan:
     """The plan; a leader that its rule takes out of the list is a mistake, and no case."""
     try:
         return make_plan(asked, seen)
-    except BadManifest:
+    except BadPlacement:
         reject()
 
 
@@ -399,7 +399,7 @@ def test_a_leader_that_its_rule_takes_out_of_the_list_is_a_mistake_before_anythi
     others = (BrokerRange(BrokerId(2), BrokerId(3), HERE, single=False),)
     asked = placement(leaders={"orders-0": 1}, rules=ruled(brokers=others))
     with pytest.raises(
-        BadManifest, match=r"broker 1 is no replica of orders-0, whose list is \[3, 2\]"
+        BadPlacement, match=r"broker 1 is no replica of orders-0, whose list is \[3, 2\]"
     ):
         make_plan(asked, seen)
 

@@ -8,7 +8,7 @@ from tests.builders import FILE, brokers, placement, snapshot, state
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import SavedRate, SavedReplicaList
 from replan.applying.views.known_snapshot import as_planned_from
-from replan.errors import BadManifest
+from replan.errors import BadPlacement
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -128,7 +128,7 @@ def test_what_moves_have_set_for_a_while_is_no_drift() -> None:
 
 
 def test_two_patterns_of_equal_length_are_an_error() -> None:
-    with pytest.raises(BadManifest, match=r"throttles\.standing\.topics"):
+    with pytest.raises(BadPlacement, match=r"throttles\.standing\.topics"):
         make_plan(declared({"o*": ALL, "o?ders": ALL}), seen())
 
 

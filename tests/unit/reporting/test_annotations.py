@@ -9,15 +9,15 @@ import pytest
 from tests.builders import FILE, brokers, placement, snapshot, state
 
 from replan.errors import BadUsage, Exit, ReplanError
-from replan.manifest.read import read_sources
-from replan.manifest.yaml_text.events import fastest_parser
-from replan.manifest.yaml_text.sources import Source
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Limit, Measure
 from replan.model.declared.rules import Spread, TopicRule
-from replan.model.declared.where import MistakenManifest, Where
+from replan.model.declared.where import MistakenPlacement, Where
 from replan.model.names import TopicPartition, replicas
 from replan.model.snapshot import OwnApplication
+from replan.placement_file.read import read_sources
+from replan.placement_file.yaml_text.events import fastest_parser
+from replan.placement_file.yaml_text.sources import Source
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps
@@ -103,7 +103,7 @@ def test_a_warning_is_shown_at_its_entry() -> None:
 
 
 def test_every_mistake_of_the_file_and_every_exceeded_limit_has_its_line() -> None:
-    with pytest.raises(MistakenManifest) as mistaken:
+    with pytest.raises(MistakenPlacement) as mistaken:
         read_sources(
             [Source("p.yaml", "version: 1\nlimits: {bytes: x}\nnone: 1\n")], fastest_parser()
         )

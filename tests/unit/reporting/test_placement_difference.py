@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.manifest.load import load_sources
-from replan.manifest.yaml_text.events import fastest_parser
-from replan.manifest.yaml_text.sources import Source
 from replan.model.declared.placement import Placement
+from replan.placement_file.load import load_sources
+from replan.placement_file.yaml_text.events import fastest_parser
+from replan.placement_file.yaml_text.sources import Source
 from replan.reporting.plans.placement_difference import (
     ListChange,
     between,

@@ -84,7 +84,7 @@ def test_reading_and_writing_the_same_changes_nothing(text: str) -> None:
             (
                 "story.txt:3: unknown command `teleport`; known: abandon, apply, at, cancel, clear, "
                 "cluster, controller, cordon, crash, disk, drift, elect, fence, flap, forbid, foreign, "
-                "interrupt, journal, kill, lag, looks, lose, manifest, metadata, plan, produce, "
+                "interrupt, journal, kill, lag, looks, lose, metadata, placement, plan, produce, "
                 "rebalance, repeated, replace, restart, resume, rollback, show, silence, slow, start, "
                 "status, stop, throttles, tick, topic, uncordon, unfence, unknown, unregister, "
                 "unresponsive"
@@ -101,8 +101,8 @@ def test_reading_and_writing_the_same_changes_nothing(text: str) -> None:
         ("lag orders-0 broker 2 by much", "story.txt:3: much is not a size, e.g. 60MB"),
         ("foreign dance", "story.txt:3: unknown fault `foreign dance`; the faults are:\n"),
         ("foreign reassign orders-0 [1,b]", "story.txt:3: [1,b] is not a replica list, e.g. [1,2,3]"),
-        ("manifest", "story.txt:3: a manifest has its YAML in the lines below it, indented"),
-        ("plan", "story.txt:3: nothing is declared yet; write a `manifest` first"),
+        ("placement", "story.txt:3: a placement has its YAML in the lines below it, indented"),
+        ("plan", "story.txt:3: nothing is declared yet; write a `placement` first"),
         ("resume", "story.txt:3: no application is open"),
         ("crash", "story.txt:3: no process is running"),
         ("at 5s apply", "story.txt:3: unknown fault `apply`; the faults are:\n"),
@@ -130,21 +130,21 @@ def test_a_story_without_a_cluster_gets_advice_how_to_begin() -> None:
 
 def test_what_names_its_own_lines_is_written_down_with_the_lines_that_it_has_then() -> None:
     run = output(
-        "kill 3\ntick 10s\nmanifest\n  blacklists: {leaders: [{broker: 1, reviewBy: 2025-01-01}]}\nplan\n"
+        "kill 3\ntick 10s\nplacement\n  blacklists: {leaders: [{broker: 1, reviewBy: 2025-01-01}]}\nplan\n"
     )
     assert run_scenario(rewritten(run), "story.txt").passed
 
 
 def test_a_process_that_still_runs_at_the_end_of_a_story_is_let_die() -> None:
     run = output(
-        "manifest\n  assignments: {orders: {partitions: {0: [1, 2, 4]}}}\napply until orders-0 expanded\n"
+        "placement\n  assignments: {orders: {partitions: {0: [1, 2, 4]}}}\napply until orders-0 expanded\n"
     )
     assert run.output.splitlines()[-1] == "running, 0.0 s: 0 of 1 done, 1 running"
 
 
 def test_what_happens_at_a_moment_happens_while_the_application_runs() -> None:
     run = output(
-        "manifest\n  assignments: {orders: {partitions: {0: [1, 2, 4]}}}\n"
+        "placement\n  assignments: {orders: {partitions: {0: [1, 2, 4]}}}\n"
         "at 5s foreign reassign orders-0 [1,9]\napply\n"
     )
     assert (

@@ -31,8 +31,8 @@ def validate(*, files: Files = None, annotations: Annotations = None) -> Exit:
       replan validate
       replan validate -f placements/
     """
-    from replan.manifest.merge import explicit_topics, fixed_counts, idle_rates, rule_count
-    from replan.manifest.read import read_files
+    from replan.placement_file.merge import explicit_topics, fixed_counts, idle_rates, rule_count
+    from replan.placement_file.read import read_files
 
     named = placement_files(files)
     with annotated(annotations, named):
@@ -70,7 +70,7 @@ def schema(
       replan schema placement -o placement.v1.json
       replan schema plan
     """
-    from replan.manifest.schema.schemas import directory
+    from replan.placement_file.schema.schemas import directory
 
     found = next(file for file in directory().iterdir() if file.name.startswith(f"{name}.v"))
     write(found.read_text(encoding="utf-8"), output)
@@ -112,14 +112,14 @@ def export(
       replan export --bootstrap-server kafka-1:9092 -o placement.yaml
       replan export --snapshot cluster.json --topic 'orders*'
     """
-    from replan.manifest.export import export_placement, exported_topics
+    from replan.placement_file.export import export_placement, exported_topics
 
     keep_inputs(output, [cluster.simulated, cluster.snapshot])
     seen = cluster.observe()
     if form == "yaml":
         text = export_placement(seen, topics or [], commented=comments)
     else:
-        from replan.manifest.kafka_json import election_json, reassignment_json
+        from replan.placement_file.kafka_json import election_json, reassignment_json
 
         chosen = exported_topics(seen, topics or [])
         text = (reassignment_json if form == "kafka-json" else election_json)(seen, chosen)
@@ -149,7 +149,7 @@ def import_file(
       replan import reassign.json -o placement.yaml
       replan import elections.json
     """
-    from replan.manifest.kafka_json import import_kafka_json
+    from replan.placement_file.kafka_json import import_kafka_json
 
     keep_inputs(output, [file])
     found = import_kafka_json(file)

@@ -122,7 +122,7 @@ def _scope(topics: list[str], partitions: list[str], file: Path | None) -> Scope
     from replan.planning.findings.replica_progress import Asked
 
     if file is not None:
-        from replan.manifest.kafka_json import read_reassignment
+        from replan.placement_file.kafka_json import read_reassignment
 
         named = [Asked(name, target) for name, target in read_reassignment(file).items()]
         return lambda _: named

@@ -52,7 +52,7 @@ def status(
 
 
 def _of_snapshot(cluster: JournaledTarget, patterns: list[str]) -> "Status":
-    from replan.manifest.export import topics_named
+    from replan.placement_file.export import topics_named
     from replan.planning.findings.health import judge
     from replan.planning.findings.replica_progress import shown_rows
     from replan.reporting.cluster.status_text import Status
@@ -70,7 +70,7 @@ def _of_cluster(
     from replan.commands.inputs.journals import known_of
     from replan.commands.inputs.unread import note_unread
     from replan.commands.inputs.with_journal import application_of, resume_command
-    from replan.manifest.export import topics_named
+    from replan.placement_file.export import topics_named
     from replan.planning.findings.health import judge
     from replan.planning.findings.replica_progress import Asked, rows_of
     from replan.reporting.cluster.status_text import Status

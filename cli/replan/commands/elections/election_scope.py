@@ -77,7 +77,7 @@ class ElectionScope:
         if self.everything:
             return Selection(everything=True)
         if self.election_file is not None:
-            from replan.manifest.election_file import read_election_file
+            from replan.placement_file.election_file import read_election_file
 
             return Selection(partitions=tuple(read_election_file(self.election_file)))
         if not self.partitions:
@@ -108,7 +108,7 @@ PlacementFiles = Annotated[
 
 def placement_of(files: list[Path] | None, cluster: LiveTarget) -> "Placement | None":
     """The placement that an election keeps to, if there is one."""
-    from replan.manifest.load import load_placement
+    from replan.placement_file.load import load_placement
 
     named = placement_files(files, cluster)
     if files is None and named == DEFAULT_FILES and not DEFAULT_FILES[0].is_file():

@@ -175,7 +175,7 @@ def _request(
 
 def _desired(path: Path, *, required: bool) -> "dict[TopicPartition, BrokerId]":
     """Who shall lead; raises BadFile where one is `required` for each partition, and is missing."""
-    from replan.manifest.election_file import read_election_file
+    from replan.placement_file.election_file import read_election_file
 
     found = read_election_file(path)
     without = [f"{of.where}: {name}" for name, of in found.items() if of.leader is None]

@@ -63,7 +63,7 @@ class EngineChoice:
 
 
 def opened_lake(file: Path) -> "tuple[Fleet, Lake]":
-    """The fleet of a file and its lake; raises BadManifest, and BadUsage where it names no lake."""
+    """The fleet of a file and its lake; raises BadPlacement, and BadUsage where it names no lake."""
     from replan.fleet.fleet_file import read_fleet
     from replan.fleet.lake.delta import Lake
 

@@ -15,13 +15,13 @@ from replan.commands.inputs.options import Form, PageForm
 from replan.commands.inputs.target import Target
 from replan.documents.files import read_text
 from replan.errors import BadUsage, Exit, UnsafePlan
-from replan.manifest.sections.units import parse_size
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
+from replan.placement_file.sections.units import parse_size
 from replan.planning.comparison.partition_counts import partition_counts
 from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Facts, Plan
@@ -166,7 +166,7 @@ def note_age(cluster: Target, seen: Snapshot) -> None:
             note(f"note: {own_text(seen.application)}")
 
 
-def check_reviewed(made: Plan, digest: str | None, manifest: Sequence[Path]) -> None:
+def check_reviewed(made: Plan, digest: str | None, files: Sequence[Path]) -> None:
     """Raise UnsafePlan unless this is the plan of that digest, and made from what the placement files say now."""
     found = plan_file.digest(made)
     if digest is not None and not re.fullmatch("[0-9a-fA-F]{64}", digest):
@@ -178,14 +178,14 @@ def check_reviewed(made: Plan, digest: str | None, manifest: Sequence[Path]) -> 
             f"this is not the plan that was reviewed: --digest {digest}, the plan has {found}; nothing was changed. "
             "Apply the file of the review, or review this one"
         )
-    if manifest:
-        from replan.manifest.load import load_placement
+    if files:
+        from replan.placement_file.load import load_placement
 
-        placement = load_placement(manifest)
+        placement = load_placement(files)
         if placement.digest != made.manifest_digest:
-            named = ", ".join(map(str, manifest))
+            named = ", ".join(map(str, files))
             raise UnsafePlan(
-                f"the plan was made from another placement than {named} says now: manifest digest "
+                f"the plan was made from another placement than {named} says now: placement digest "
                 f"{made.manifest_digest} in the plan, {placement.digest} there; nothing was changed. Plan again, and "
                 "review that"
             )

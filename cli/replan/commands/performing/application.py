@@ -29,10 +29,10 @@ from replan.commands.inputs.with_journal import for_placement
 from replan.commands.performing.metrics import Metrics
 from replan.commands.performing.progress import progress_to
 from replan.errors import BadUsage, Exit, Held, UnsafePlan
-from replan.manifest.digest import digest_of
-from replan.manifest.load import load_placement
 from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.rates import Rates
+from replan.placement_file.digest import digest_of
+from replan.placement_file.load import load_placement
 from replan.planning.making.journal_topic import plan_with_journal
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, left_out_text

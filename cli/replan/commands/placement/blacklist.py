@@ -34,7 +34,7 @@ def show(
       replan blacklist show -f placements/ --simulated cluster.json --format json
     """
     from replan.commands.inputs.observed import observed
-    from replan.manifest.load import load_placement
+    from replan.placement_file.load import load_placement
     from replan.planning.blacklist_report import blacklist_report
     from replan.reporting.cluster.blacklist_text import render_blacklist, render_blacklist_json
 
@@ -87,11 +87,11 @@ def add(
       replan blacklist add 7 --reason "disk at 92 %" --owner storage --review-by 2026-12-01
       replan blacklist add 7 -f placement.yaml --until caught-up
     """
-    from replan.manifest import blacklist_edit
-    from replan.manifest.sections.units import parse_day
     from replan.model.declared.placement import LeaderBlacklist, LeaderMove
     from replan.model.declared.where import Where
     from replan.model.names import BrokerId
+    from replan.placement_file import blacklist_edit
+    from replan.placement_file.sections.units import parse_day
 
     try:
         reviewed = None if review_by is None else parse_day(review_by)
@@ -125,8 +125,8 @@ def remove(*, broker: Broker, files: Files = None) -> Exit:
       replan blacklist remove 7
       replan blacklist remove 7 -f placements/
     """
-    from replan.manifest import blacklist_edit
     from replan.model.names import BrokerId
+    from replan.placement_file import blacklist_edit
 
     note(f"wrote {blacklist_edit.remove(placement_files(files), BrokerId(broker))}; {NEXT}")
     return Exit.OK

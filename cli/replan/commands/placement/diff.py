@@ -9,11 +9,11 @@ import typer
 
 from replan.commands.frame.output import result
 from replan.commands.inputs.options import AS, Everything, ExitZero, Files, Form, placement_files
-from replan.errors import BadManifest, BadUsage, Exit
+from replan.errors import BadPlacement, BadUsage, Exit
 
 if TYPE_CHECKING:
-    from replan.manifest.yaml_text.sources import Source
     from replan.model.declared.placement import Placement
+    from replan.placement_file.yaml_text.sources import Source
 
 
 def diff(
@@ -60,8 +60,8 @@ def diff(
 
 def _placement(named: str, files: Sequence[Path]) -> "Placement":
     """A file or folder of this name, else the files at this revision; the files as they are where nothing is named."""
-    from replan.manifest.load import load_placement, load_sources
-    from replan.manifest.yaml_text.events import fastest_parser
+    from replan.placement_file.load import load_placement, load_sources
+    from replan.placement_file.yaml_text.events import fastest_parser
 
     if not named or Path(named).exists():
         return load_placement([Path(named)] if named else files)
@@ -73,11 +73,11 @@ def _placement(named: str, files: Sequence[Path]) -> "Placement":
 
 def _at(revision: str, path: Path) -> "Iterator[Source]":
     """The text of a file, or of the YAML files of a folder, at a revision."""
-    from replan.manifest.yaml_text.sources import SUFFIXES, Source
+    from replan.placement_file.yaml_text.sources import SUFFIXES, Source
 
     kind = _git("cat-file", "-t", f"{revision}:./{path}")
     if kind is None:
-        raise BadManifest(
+        raise BadPlacement(
             f"{revision}: there is no {path}; name the files of that revision with -f"
         )
     paths = [path]

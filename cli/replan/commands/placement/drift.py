@@ -66,8 +66,8 @@ def drift(
     """
     from replan.commands.inputs.observed import observed
     from replan.commands.inputs.unread import check_shown
-    from replan.manifest.load import load_placement
-    from replan.model.declared.where import MistakenManifest
+    from replan.model.declared.where import MistakenPlacement
+    from replan.placement_file.load import load_placement
     from replan.planning.findings.drift_report import drift_report
 
     limit = limit_of(max_size, form)
@@ -103,7 +103,7 @@ def drift(
 
             result(render_drift_prometheus(found, _seconds))
     if found.drift.mistakes:
-        raise MistakenManifest(found.drift.mistakes)
+        raise MistakenPlacement(found.drift.mistakes)
     return Exit.OK if found.none or exit_zero else Exit.CHANGES
 
 

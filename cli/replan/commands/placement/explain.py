@@ -36,8 +36,8 @@ def explain(
     """
     from replan.commands.inputs.observed import observed
     from replan.commands.inputs.plans import planning
-    from replan.manifest.load import load_placement
     from replan.model.names import parse_topic_partition
+    from replan.placement_file.load import load_placement
     from replan.planning.explanation import explain as explain_partition
     from replan.reporting.drift.explanation_text import render_explanation, render_explanation_json
 

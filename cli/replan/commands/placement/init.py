@@ -55,8 +55,8 @@ def init(
       replan init --bootstrap-server kafka-1:9092 --forge github
       replan init placements --simulated cluster.json
     """
-    from replan.manifest.export import export_placement
-    from replan.manifest.schema.schemas import PLACEMENT, find_schema
+    from replan.placement_file.export import export_placement
+    from replan.placement_file.schema.schemas import PLACEMENT, find_schema
 
     placement = export_placement(cluster.observe(), commented=True)
     texts = {

@@ -102,7 +102,7 @@ def plan(
         verdict,
     )
     from replan.commands.inputs.rates import rates_of
-    from replan.manifest.load import load_placement
+    from replan.placement_file.load import load_placement
     from replan.planning.making.journal_topic import plan_with_journal
     from replan.planning.making.planner import make_plan
     from replan.planning.plans import plan_file

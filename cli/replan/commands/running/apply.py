@@ -51,7 +51,7 @@ def apply(
             help="With PLAN: refuse any other plan than the one of this digest, as the review shows it in full.",
         ),
     ] = None,
-    manifest: Annotated[
+    placement: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="PATH",
@@ -93,12 +93,12 @@ def apply(
       0    done
       1    an error, or not approved
       3    some partitions are refused, or could not be moved; the others are done. Or a limit refuses the plan,
-           or it is not the one of --digest and --manifest
+           or it is not the one of --digest and --placement
       4    another application or tool is in the way, throttles are still to be restored, or it gave up waiting
       130  interrupted, or the time of --until has come; run it again to resume
 
     Examples:
-      replan apply plan.json --digest "$REVIEWED" --manifest placement.yaml --bootstrap-server kafka-1:9092
+      replan apply plan.json --digest "$REVIEWED" --placement placement.yaml --bootstrap-server kafka-1:9092
       replan apply -f placement.yaml --auto-approve --simulated cluster.json
     """
     from replan.applying.journal.records import Verb
@@ -115,11 +115,11 @@ def apply(
         )
     if plan_file is not None:
         _check_saved(allow, rates)
-    if (digest is not None or manifest) and plan_file is None:
-        raise BadUsage("--digest and --manifest go with a saved plan; -f makes a new one")
+    if (digest is not None or placement) and plan_file is None:
+        raise BadUsage("--digest and --placement go with a saved plan; -f makes a new one")
     saved = None if plan_file is None else read_plan(plan_file)
     if saved is not None:
-        check_reviewed(saved, digest, manifest or ())
+        check_reviewed(saved, digest, placement or ())
     if faults and cluster.simulated is None:
         raise BadUsage("--fault is for the embedded cluster only; it goes with --simulated FILE")
     written = rates_of(rates, None, None, cluster)

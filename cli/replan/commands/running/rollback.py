@@ -64,7 +64,7 @@ def rollback(
     from replan.applying.views.known_snapshot import as_planned_from
     from replan.commands.inputs.journals import read_journal
     from replan.commands.inputs.plans import allowed_of, apply_command, present, verdict
-    from replan.manifest.load import load_placement
+    from replan.placement_file.load import load_placement
     from replan.planning.comparison.cluster_check import check_cluster
     from replan.planning.making.limits import raised
     from replan.planning.making.way_back import WayBack, way_back

@@ -21,7 +21,7 @@ BROKERS = 20
 
 
 def _steered_rate(text: str) -> str:
-    from replan.manifest.sections.units import parse_rate
+    from replan.placement_file.sections.units import parse_rate
 
     try:
         found = parse_rate(text)

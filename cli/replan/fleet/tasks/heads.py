@@ -7,14 +7,14 @@ placement (`pairs`).
 import re
 from pathlib import Path
 
-from replan.errors import BadManifest, ReplanError
+from replan.errors import BadPlacement, ReplanError
 from replan.fleet.tasks.pairs import Head
 from replan.fleet.tasks.sources import Role, Source
-from replan.manifest.load import load_placement, load_sources
-from replan.manifest.yaml_text.events import fastest_parser
-from replan.manifest.yaml_text.sources import Source as ManifestSource
-from replan.manifest.yaml_text.sources import find_files, read_source
 from replan.model.declared.placement import Placement
+from replan.placement_file.load import load_placement, load_sources
+from replan.placement_file.yaml_text.events import fastest_parser
+from replan.placement_file.yaml_text.sources import Source as PlacementSource
+from replan.placement_file.yaml_text.sources import find_files, read_source
 from replan.snapshots.files import read_identity
 
 CLUSTER_BLOCK = re.compile(r"^cluster[ \t]*:.*\n?(?:(?:[ \t#].*)?\n)*(?:[ \t].*)?", re.MULTILINE)
@@ -68,7 +68,7 @@ def _cluster_alone(path: Path) -> Placement | None:
         return None
     try:
         return load_sources(
-            [ManifestSource(str(path), f"version: 1\n{found[0]}")], fastest_parser()
+            [PlacementSource(str(path), f"version: 1\n{found[0]}")], fastest_parser()
         )
-    except BadManifest:
+    except BadPlacement:
         return None

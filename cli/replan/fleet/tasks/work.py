@@ -18,10 +18,10 @@ from replan.fleet.fleet_file import FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import read_kept
 from replan.fleet.lake.tables import LakeTable
-from replan.manifest.load import load_placement
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Prices
 from replan.model.snapshot import Snapshot
+from replan.placement_file.load import load_placement
 from replan.planning.compared import Comparison, compared
 from replan.planning.findings.drift import Drift, drift_of
 from replan.planning.findings.drift_classes import Classified, classify
@@ -92,7 +92,7 @@ class Work:
 
     @cached_property
     def placement(self) -> Placement:
-        """What is declared; raises BadManifest."""
+        """What is declared; raises BadPlacement."""
         return load_placement([Path(self.task.placement)])
 
     @cached_property

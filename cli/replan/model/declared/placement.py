@@ -1,4 +1,4 @@
-"""What the manifest asks of a cluster, checked in itself but not yet against a cluster.
+"""What the placement asks of a cluster, checked in itself but not yet against a cluster.
 
 Explicit lists are columns, since there may be a hundred thousand; the rest is small.
 Where a thing was written travels along, so that a refusal can point at a line.
@@ -146,7 +146,7 @@ class StandingThrottles:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A whole manifest, merged from its files."""
+    """A whole placement, merged from its files."""
 
     explicit: "pa.Table"
     """EXPLICIT_SCHEMA, sorted by (topic, partition); the dictionary of `topic` is sorted, and is `list(topics)`."""
@@ -176,7 +176,7 @@ class Placement:
     acknowledged: tuple[Acknowledgement, ...] = ()
     prices: Prices | None = None
     digest: str = ""
-    """sha256 of what the manifest means, whatever its layout and the order of its files."""
+    """sha256 of what the placement means, whatever its layout and the order of its files."""
 
     @property
     def leader_entries(self) -> tuple[LeaderBlacklist, ...]:

@@ -1,4 +1,4 @@
-"""What the manifest says about plans rather than about replicas: what may be declared, changed, or left as it is."""
+"""What the placement says about plans rather than about replicas: what may be declared, changed, or left as it is."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

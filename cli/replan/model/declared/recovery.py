@@ -1,4 +1,4 @@
-"""What the manifest lets replan do for partitions that have lost every in-sync replica (KIP-966)."""
+"""What the placement lets replan do for partitions that have lost every in-sync replica (KIP-966)."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""What the manifest leaves to the planner: rules that many placements satisfy.
+"""What the placement leaves to the planner: rules that many placements satisfy.
 
 An entry by rule is for one topic or for a pattern (`topic_patterns` says which one wins). Everything that a rule
 leaves out stays as it is. Not here: how a rule is satisfied (planning).

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from replan.errors import BadManifest
+from replan.errors import BadPlacement
 from replan.wording import capped
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Where:
-    """A place in a manifest, printed as `file:line:column`; of two, the one that is read first is the smaller one."""
+    """A place in a placement file, printed as `file:line:column`; of two, the one read first is the smaller one."""
 
     file: str
     line: int
@@ -36,7 +36,7 @@ class Mistake:
         return f"{self.where}: {self.text}"
 
 
-class MistakenManifest(BadManifest):
+class MistakenPlacement(BadPlacement):
     """All mistakes that were found, each with its place; the message lists the first twenty."""
 
     def __init__(self, mistakes: Sequence[Mistake], *, noun: str = "", way_out: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Mistakes of the manifest that only show against a cluster: unknown brokers, topics, partitions.
+"""Mistakes of the placement that only show against a cluster: unknown brokers, topics, partitions.
 
 The author has to correct them: all are reported at once, each with its place in the file. What is a matter of
 safety rather than of a mistake is in `refusals`.

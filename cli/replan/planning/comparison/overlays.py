@@ -53,7 +53,7 @@ class Wanted:
     rows: Ints
     """The observed row of each, -1 where the cluster has none."""
     explicit: Flags
-    """A list in the manifest names the partition; otherwise only an overlay reaches it."""
+    """A list in the placement names the partition; otherwise only an overlay reaches it."""
     demoted: Flags
     """The leader blacklist changed the list."""
     remember: Flags

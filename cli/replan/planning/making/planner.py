@@ -83,7 +83,7 @@ def plan_of(
     `allowed`: limits of the placement that are raised for this plan alone. `only`: the topics, patterns and partitions
     to plan; all without any. `rates`: what producers write; without them nobody judges whether the copies end.
 
-    Raises BadManifest where the placement contradicts the cluster, LimitExceeded where the plan would change
+    Raises BadPlacement where the placement contradicts the cluster, LimitExceeded where the plan would change
     more than the placement allows, NeverConverges where copies would never end at their throttle, BadUsage where
     `allowed` raises no limit or `only` names nothing; everything that safety refuses is in `Plan.refusals`, and the
     other partitions are planned all the same. Raises UnsafePlan where a bug of replan made a plan that breaks a law.

@@ -26,6 +26,6 @@ Invariants: of each result `judge` finds nothing; it is written apart from the m
 `problem`. The same problem gives the same choice on any machine; the order of partitions and brokers in it is fixed by
 their names. Everything here is pure.
 
-Not here: what a placement file says (`manifest`), which rows a cluster has (`comparison`), whether a move is safe
+Not here: what a placement file says (`placement_file`), which rows a cluster has (`comparison`), whether a move is safe
 (`safety`), and sentences (`reporting`).
 """

@@ -1,7 +1,7 @@
 """Why a move is not planned: the safety rules that are judged per partition, before anything is asked for.
 
 A refusal carries its measure and its limit; its sentence, with the way out, is in `reporting.sentences`. The applier
-checks the ones that may change (safe start, unclean guard) again at admission. Mistakes of the manifest against this
+checks the ones that may change (safe start, unclean guard) again at admission. Mistakes of the placement against this
 cluster, such as an unknown broker, are not refusals: they are in `comparison.cluster_check`.
 """
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from replan.errors import ReplanError
 from replan.model.declared.placement import Placement
-from replan.model.declared.where import MistakenManifest, Where
+from replan.model.declared.where import MistakenPlacement, Where
 from replan.planning.findings.causes import Causes
 from replan.planning.making.limits import LimitExceeded, exceeded_text
 from replan.planning.plans.conflicts import Conflict
@@ -76,7 +76,7 @@ def _warnings(plan: Plan, placement: Placement) -> Iterator[Finding]:
 def error_findings(error: ReplanError) -> list[Finding]:
     """Why there is no plan at all: each mistake, each limit, or the error itself."""
     match error:
-        case MistakenManifest():
+        case MistakenPlacement():
             return [Finding(Level.ERROR, "placement", m.where, m.text) for m in error.mistakes]
         case LimitExceeded():
             return [

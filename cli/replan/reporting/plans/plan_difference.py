@@ -93,13 +93,13 @@ def render_difference_json(found: PlanDifference) -> str:
 def _shown(found: PlanDifference) -> list[tuple[str, tuple[str | None, str | None]]]:
     """The settings, with digests as short as people compare them."""
     return [
-        (key, (old and old[:16], new and new[:16]) if key == "manifest" else (old, new))
+        (key, (old and old[:16], new and new[:16]) if key == "placement" else (old, new))
         for key, (old, new) in found.settings.items()
     ]
 
 
 def _settings(plan: Plan) -> dict[str, str]:
-    found = {"cluster": plan.cluster_id, "manifest": plan.manifest_digest}
+    found = {"cluster": plan.cluster_id, "placement": plan.manifest_digest}
     found |= {f"rack of broker {b}": rack for b, rack in plan.racks.items() if rack is not None}
     if plan.throttle is not None:
         found["throttle.rate"] = rate(plan.throttle.rate)

@@ -229,6 +229,6 @@ def _identity(plan: Plan, context: PlanContext) -> str:
         lines.append(f"State of {context.snapshot.observed_at}{age}.")
     if plan.changes:
         lines.append(
-            "`replan apply PLAN --digest DIGEST --manifest PATH` applies this and nothing else."
+            "`replan apply PLAN --digest DIGEST --placement PATH` applies this and nothing else."
         )
     return "\n" + "".join(f"<sub>{line}</sub>  \n" for line in lines)

@@ -5,7 +5,7 @@ from tests.builders import FILE, placement, snapshot, state
 
 from replan.model.declared.policy import Acknowledgement
 from replan.model.declared.rules import ReplicaBlacklist
-from replan.model.declared.where import MistakenManifest, Where
+from replan.model.declared.where import MistakenPlacement, Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.findings.drift import find_drift
@@ -95,5 +95,5 @@ def test_an_entry_for_some_partitions_leaves_the_others_to_an_entry_for_more() -
 
 def test_two_patterns_that_match_equally_well_are_an_error_with_both_places() -> None:
     asked = placement(LISTS, acknowledged=(entry("ord*"), entry("ord?rs")))
-    with pytest.raises(MistakenManifest, match=r"topic orders matches ord\?rs as well as ord\*"):
+    with pytest.raises(MistakenPlacement, match=r"topic orders matches ord\?rs as well as ord\*"):
         make_plan(asked, SEEN)

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from tests.builders import CLUSTER_ID, FILE, brokers, placement, snapshot, state
 
-from replan.errors import BadManifest, WrongCluster
-from replan.manifest.load import load_placement
+from replan.errors import BadPlacement, WrongCluster
 from replan.model.broker import Broker
 from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.declared.rules import LeaderRule, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
+from replan.placement_file.load import load_placement
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
@@ -23,7 +23,7 @@ SEEN = snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)])
 
 
 def complaint(asked: Placement, seen: Snapshot = SEEN) -> list[str]:
-    with pytest.raises(BadManifest) as caught:
+    with pytest.raises(BadPlacement) as caught:
         make_plan(asked, seen)
     return str(caught.value).split("\n")
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.builders import FILE, placement, snapshot, state
 
-from replan.errors import BadManifest
+from replan.errors import BadPlacement
 from replan.model.broker import Broker
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Requirement
@@ -34,7 +34,7 @@ def rules(*entries: TopicRule) -> Placement:
 
 def test_a_topic_that_two_patterns_match_equally_well_is_an_error_with_both_places() -> None:
     asked = rules(rule("orders-*", 7, 3), rule("orders-*-eu", 8, 3))
-    with pytest.raises(BadManifest) as refused:
+    with pytest.raises(BadPlacement) as refused:
         make_plan(asked, SEEN)
     assert str(refused.value) == (
         f"{FILE}:8:3: assignments: topic orders-x-eu matches orders-*-eu as well as orders-* at {FILE}:7:3; "

@@ -1,0 +1,234 @@
+"""Entries of `blacklists.leaders` put into a placement file, or taken out of it, with the rest of the text as it is.
+
+The text is edited at the places that YAML's own parser gives, and read again: where anything but the entry differs
+afterwards, nothing is written. Comments stay, but for one on the line of the entry that is taken out.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from replan.documents.atomic import write_file
+from replan.errors import BadPlacement, BadUsage
+from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement
+from replan.model.names import BrokerId
+from replan.placement_file.digest import digest_of
+from replan.placement_file.load import load_sources
+from replan.placement_file.yaml_text.events import fastest_parser
+from replan.placement_file.yaml_text.scalars import means_itself
+from replan.placement_file.yaml_text.sources import Source, find_files, read_source
+
+SECTION, LIST = "blacklists", "leaders"
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ._/%*-]*[A-Za-z0-9%*]|[A-Za-z]|\d{4}-\d\d-\d\d")
+_BY_HAND = "edit it by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A text in the place of another one."""
+
+    start: int
+    end: int
+    text: str
+
+    def of(self, text: str) -> str:
+        """The text with it."""
+        return text[: self.start] + self.text + text[self.end :]
+
+
+def add(files: Sequence[Path], entry: LeaderBlacklist) -> Path:
+    """Write an entry into the file that has the blacklist, or into the first; gives back which.
+
+    Raises BadPlacement, and BadUsage where its broker is listed already, or the file cannot be edited without harm.
+    """
+    sources = [read_source(file) for file in find_files(files)]
+    before = load_sources(sources, fastest_parser())
+    for listed in before.leader_entries:
+        if listed.broker == entry.broker:
+            raise BadUsage(
+                f"broker {entry.broker} is on the leader blacklist already, at {listed.where}; remove it first, or "
+                f"{_BY_HAND}"
+            )
+    at = next((i for i, s in enumerate(sources) if _value(s, SECTION, LIST) is not None), None)
+    if at is None:
+        having = (i for i, s in enumerate(sources) if _value(s, SECTION) is not None)
+        at = next(having, 0)
+    edited = _edited(sources[at], _addition(sources[at], _written(entry)))
+    wanted = (*before.leader_entries, entry)
+    return _save(sources, at, edited, before, wanted)
+
+
+def remove(files: Sequence[Path], broker: BrokerId) -> Path:
+    """Take the entry of a broker out; gives back the file. Raises BadPlacement, and BadUsage where it is not listed."""
+    sources = [read_source(file) for file in find_files(files)]
+    before = load_sources(sources, fastest_parser())
+    for at, source in enumerate(sources):
+        items = _value(source, SECTION, LIST)
+        number = None if items is None else _item_of(items, broker)
+        if items is not None and number is not None:
+            edited = _edited(source, _removal(source, items, number))
+            wanted = tuple(e for e in before.leader_entries if e.broker != broker)
+            return _save(sources, at, edited, before, wanted)
+    known = ", ".join(str(e.broker) for e in before.leader_entries) or "nobody"
+    raise BadUsage(f"broker {broker} is not on the leader blacklist; listed: {known}")
+
+
+def _edited(source: Source, edit: Edit) -> Source:
+    return replace(source, text=edit.of(source.text))
+
+
+def _save(
+    sources: Sequence[Source],
+    at: int,
+    edited: Source,
+    before: Placement,
+    wanted: Sequence[LeaderBlacklist],
+) -> Path:
+    """Write the file, if it means what it meant, but for the blacklist, which is to be as wanted."""
+    changed = [edited if i == at else s for i, s in enumerate(sources)]
+    try:
+        after = load_sources(changed, fastest_parser())
+    except BadPlacement as problem:
+        raise BadUsage(f"{edited.name}: this cannot be edited; {_BY_HAND}: {problem}") from problem
+    plain = [replace(e, where=wanted[0].where) for e in wanted] if wanted else []
+    found = [replace(e, where=wanted[0].where) for e in after.leader_entries] if wanted else []
+    rest = replace(after, leader_blacklist=before.leader_blacklist)
+    same = sorted(plain, key=repr) == sorted(found, key=repr)
+    if not same or bool(wanted) != bool(after.leader_entries) or digest_of(rest) != before.digest:
+        raise BadUsage(f"{edited.name}: this cannot be edited without changing more; {_BY_HAND}")
+    path = Path(edited.name)
+    write_file(path, edited.text)
+    return path
+
+
+def _value(source: Source, *keys: str) -> yaml.Node | None:
+    """What a file says under these keys."""
+    found: yaml.Node | None = yaml.compose(source.text, Loader=yaml.SafeLoader)
+    for key in keys:
+        if not isinstance(found, yaml.MappingNode):
+            return None
+        found = next((value for name, value in found.value if name.value == key), None)
+    return found
+
+
+def _item_of(items: yaml.Node, broker: BrokerId) -> int | None:
+    for number, item in enumerate(items.value):
+        for key, value in item.value:
+            if key.value == "broker" and value.value == str(broker):
+                return number
+    return None
+
+
+def _flows(node: yaml.Node) -> bool:
+    """Whether it is written with brackets or braces."""
+    return isinstance(node, yaml.CollectionNode) and bool(node.flow_style)
+
+
+def _start(node: yaml.Node) -> int:
+    return int(node.start_mark.index)
+
+
+def _end(node: yaml.Node) -> int:
+    """Where a value ends: a block collection with its last value, since its own end is where the next token begins."""
+    if isinstance(node, yaml.ScalarNode) or _flows(node) or not node.value:
+        return int(node.end_mark.index)
+    last = node.value[-1]
+    return _end(last[1] if isinstance(last, tuple) else last)
+
+
+def _addition(source: Source, entry: str) -> Edit:
+    """Where and how an entry is written."""
+    text, line_end = source.text, "\r\n" if "\r\n" in source.text else "\n"
+    section, items = _value(source, SECTION), _value(source, SECTION, LIST)
+    if items is not None:
+        return _into_list(text, items, entry, line_end)
+    if section is None:
+        lead = "" if text.endswith("\n") else line_end
+        added = f"{lead}{SECTION}:{line_end}  {LIST}:{line_end}    - {entry}{line_end}"
+        return Edit(len(text), len(text), added)
+    if _flows(section):
+        start = _start(section) + 1
+        behind = ", " if section.value else ""
+        return Edit(start, start, f"{LIST}: [{entry}]{behind}")
+    first = _start(section)
+    indent = " " * (first - _line_start(text, first))
+    start = _line_start(text, first)
+    return Edit(start, start, f"{indent}{LIST}:{line_end}{indent}  - {entry}{line_end}")
+
+
+def _into_list(text: str, items: yaml.Node, entry: str, line_end: str) -> Edit:
+    """Behind the last entry."""
+    if _flows(items):
+        at = _end(items.value[-1]) if items.value else _start(items) + 1
+        return Edit(at, at, (", " if items.value else "") + entry)
+    last = items.value[-1]
+    dash = _dash(text, _start(last))
+    end = _line_end(text, _end(last))
+    lead = "" if text[:end].endswith("\n") else line_end
+    indent = " " * (dash - _line_start(text, dash))
+    return Edit(end, end, f"{lead}{indent}- {entry}{line_end}")
+
+
+def _removal(source: Source, items: yaml.Node, number: int) -> Edit:
+    """What is taken away: the lines of a block entry, or an element of a flow list with one comma."""
+    text, item = source.text, items.value[number]
+    if len(items.value) == 1:
+        start = _start(items)
+        if _flows(items):
+            return Edit(start, int(items.end_mark.index), "[]")
+        section = _value(source, SECTION)
+        keys = [] if section is None else [key for key, _ in section.value if key.value == LIST]
+        colon = text.index(":", int(keys[0].end_mark.index)) + 1
+        kept = text[colon : _line_start(text, _dash(text, _start(item)))]
+        return Edit(colon, _line_end(text, _end(item)), f" []{kept}")
+    if not _flows(items):
+        dash = _dash(text, _start(item))
+        return Edit(_line_start(text, dash), _line_end(text, _end(item)), "")
+    if number + 1 < len(items.value):
+        return Edit(_start(item), _start(items.value[number + 1]), "")
+    return Edit(_end(items.value[number - 1]), _end(item), "")
+
+
+def _dash(text: str, index: int) -> int:
+    """The dash of the block entry that begins here."""
+    return text.rindex("-", 0, index)
+
+
+def _line_start(text: str, index: int) -> int:
+    return text.rfind("\n", 0, index) + 1
+
+
+def _line_end(text: str, index: int) -> int:
+    """Behind the line break that ends the line; what stands behind an entry on its line is its own comment."""
+    found = text.find("\n", index)
+    return len(text) if found < 0 else found + 1
+
+
+def _written(entry: LeaderBlacklist) -> str:
+    """The entry as YAML, on one line."""
+    parts = {"broker": str(entry.broker)}
+    for key, value in (
+        ("reason", entry.reason),
+        ("owner", entry.owner),
+        ("reviewBy", entry.review_by),
+    ):
+        if value is not None:
+            parts[key] = _word(value)
+    if entry.topics:
+        parts["topics"] = "[" + ", ".join(json.dumps(topic) for topic in entry.topics) + "]"
+    if entry.move is LeaderMove.LATER:
+        parts["move"] = str(entry.move)
+    if entry.until_caught_up:
+        parts["until"] = "caught-up"
+    return "{" + ", ".join(f"{key}: {value}" for key, value in parts.items()) + "}"
+
+
+def _word(text: str) -> str:
+    """A text as YAML; quoted where some reader would not take it for text."""
+    dated = text[:4].isdecimal()
+    plain = _PLAIN.fullmatch(text) and (dated or means_itself(text))
+    return text if plain else json.dumps(text, ensure_ascii=False)

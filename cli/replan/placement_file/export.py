@@ -1,0 +1,158 @@
+"""Write the placement file that describes a cluster as it is: a plan of it copies nothing.
+
+Lists are written as they are, in their order, whoever leads now; while a reassignment runs, as it will
+end. What cannot be observed (reasons, throttles for moves, preferences by rule) is not made up.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from replan.errors import BadUsage
+from replan.model.declared.topic_patterns import is_pattern, matches
+from replan.model.names import Replicas, TopicPartition
+from replan.model.snapshot import Snapshot, topic_codes
+from replan.placement_file.schema.schemas import PLACEMENT
+from replan.placement_file.yaml_text.scalars import means_itself
+
+_SAFE = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
+
+
+def export_placement(
+    snapshot: Snapshot, topics: Sequence[str] = (), *, commented: bool = False
+) -> str:
+    """The YAML of these topics, names or patterns, or of all; internal topics only where `__` is written.
+
+    `commented`: with what each section is for, the brokers by rack, and sections that are often added, commented out.
+    Raises BadUsage where a name or pattern matches no topic.
+    """
+    chosen = _chosen(snapshot, topics)
+    lines = [
+        f"# yaml-language-server: $schema={PLACEMENT}",
+        "version: 1",
+        "cluster:",
+        f"  id: {_word(snapshot.cluster_id)}",
+        "assignments:" if chosen else "assignments: {}",
+    ]
+    first_rows = np.searchsorted(
+        topic_codes(snapshot.partitions), np.arange(snapshot.topics.num_rows + 1)
+    )
+    for code, topic in chosen:
+        rows = snapshot.partitions.slice(first_rows[code], first_rows[code + 1] - first_rows[code])
+        lines.extend(_topic_lines(topic, rows))
+    if commented:
+        lines[1:1] = _about(snapshot)
+        lines += MORE
+    return "\n".join(lines) + "\n"
+
+
+def placement_text(lists: Mapping[TopicPartition, Replicas]) -> str:
+    """The YAML of a placement that names these partitions and no others, in the order given."""
+    lines = [f"# yaml-language-server: $schema={PLACEMENT}", "version: 1", "assignments:"]
+    topic = None
+    for name, replicas in lists.items():
+        if name.topic != topic:
+            topic = name.topic
+            lines += [f"  {_word(topic)}:", "    partitions:"]
+        lines.append(f"      {name.partition}: {list(replicas)}")
+    return "\n".join(lines) + "\n"
+
+
+MORE = """
+# What else a placement may say; `replan schema placement` has every key, and editors complete them.
+#
+# preferredLeaders:            # who leads, where that is not the first of the list
+#   orders: {0: 2}
+# blacklists:
+#   leaders:                   # brokers that lead nothing
+#     - {broker: 7, reason: slow disk, owner: storage, reviewBy: 2027-01-31}
+#   replicas:                  # brokers that hold nothing: a drain
+#     - {broker: 9, reason: decommission, owner: storage, reviewBy: 2027-01-31}
+# throttles:
+#   moves: {rate: 50MB/s}      # of each broker, while copies run
+# limits: {partitions: 500, bytes: 2TB}      # the most that one plan may change
+""".rstrip().splitlines()
+
+
+def _about(snapshot: Snapshot) -> Iterator[str]:
+    """What the file is, and the brokers that it may name."""
+    yield f"# Where the replicas belong: the cluster as it was at {snapshot.observed_at}. A plan of it copies nothing."
+    yield "# Lists are in order of preference: the first replica leads."
+    yield "#"
+    racks: dict[str, list[str]] = {}
+    for broker in sorted(snapshot.brokers, key=lambda b: b.id):
+        racks.setdefault(broker.rack or "without a rack", []).append(str(broker.id))
+    for rack, brokers in sorted(racks.items()):
+        name = rack if rack == "without a rack" else f"in rack {_comment(rack)}"
+        yield f"# Brokers {name}: {', '.join(brokers)}"
+
+
+def _comment(text: str) -> str:
+    """A name that cannot end its comment."""
+    return text if text.isprintable() else ascii(text)
+
+
+def topics_named(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
+    """The topics of these names and patterns; raises BadUsage where one matches no topic."""
+    names: list[str] = snapshot.topics.column("name").to_pylist()
+    found = frozenset[str]()
+    for pattern in wanted:
+        matching = {name for name in names if matches(pattern, name)}
+        if not matching:
+            raise BadUsage(_nothing_matches(pattern, snapshot.cluster_id))
+        found |= matching
+    return found
+
+
+def exported_topics(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
+    """The topics that are meant: those named, or all that are not internal."""
+    names: list[str] = snapshot.topics.column("name").to_pylist()
+    return topics_named(snapshot, wanted or [n for n in names if matches("*", n)])
+
+
+def _chosen(snapshot: Snapshot, wanted: Sequence[str]) -> list[tuple[int, str]]:
+    """The codes and names of the topics that are meant and have partitions."""
+    names: list[str] = snapshot.topics.column("name").to_pylist()
+    meant = exported_topics(snapshot, wanted)
+    with_partitions = set(topic_codes(snapshot.partitions).tolist())
+    return [
+        (code, name) for code, name in enumerate(names) if code in with_partitions and name in meant
+    ]
+
+
+def _nothing_matches(pattern: str, cluster_id: str) -> str:
+    if is_pattern(pattern):
+        return (
+            f"no topic of cluster {cluster_id} matches {pattern}; "
+            "internal topics match only patterns that begin with __"
+        )
+    return f"cluster {cluster_id} has no topic {pattern}; check the name, or use a pattern such as 'pay*'"
+
+
+def _topic_lines(topic: str, partitions: pa.Table) -> Iterator[str]:
+    numbers: list[int] = partitions.column("partition").to_pylist()
+    yield f"  {_word(topic)}:"
+    yield "    partitions:"
+    as_list = numbers == list(range(len(numbers)))
+    for number, replicas in zip(numbers, _targets(partitions), strict=True):
+        yield f"      - {replicas}  # {number}" if as_list else f"      {number}: {replicas}"
+
+
+def _targets(partitions: pa.Table) -> Iterator[list[int]]:
+    """What each partition has, or will have when its reassignment ends."""
+    for replicas, removing in zip(
+        partitions.column("replicas").to_pylist(),
+        partitions.column("removing").to_pylist(),
+        strict=True,
+    ):
+        yield [b for b in replicas if b not in removing]
+
+
+def _word(text: str) -> str:
+    """A name of Kafka's as YAML; quoted where some reader would not take it for text."""
+    if _SAFE.fullmatch(text) and means_itself(text):
+        return text
+    inside = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
+    return f'"{"".join(inside)}"'

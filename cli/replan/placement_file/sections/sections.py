@@ -1,0 +1,304 @@
+"""The small sections of one file: everything but the entries of `assignments` and `preferredLeaders`.
+
+They were checked against the schema before. A section with a problem is left out, so that the rest of the
+file can still be compared with the other files.
+
+What a placement file can declare, each thing with its path of keys and its place.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, cast
+
+from replan.model.declared.placement import (
+    ALL_REPLICAS,
+    LeaderBlacklist,
+    LeaderMove,
+    PreferredLeader,
+    Side,
+    StandingRate,
+    ThrottledReplicas,
+)
+from replan.model.declared.policy import Acknowledgement, Limit, Measure, Prices, Requirement
+from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
+from replan.model.declared.rules import (
+    Balance,
+    LeaderRule,
+    LogDirBlacklist,
+    ReplicaBlacklist,
+    TopicRule,
+)
+from replan.model.declared.where import Where
+from replan.model.names import BrokerId
+from replan.placement_file.sections.assignments import ExplicitTopic
+from replan.placement_file.sections.units import (
+    parse_day,
+    parse_duration,
+    parse_percentage,
+    parse_rate,
+    parse_size,
+)
+from replan.placement_file.yaml_text.sources import KeyPath, Source
+from replan.placement_file.yaml_text.values import YamlList, YamlMapping, place_of
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredLeaders:
+    """The preferred leaders of one topic, by partition."""
+
+    by_partition: dict[int, PreferredLeader]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Bytes per second; None means unlimited."""
+
+    bytes_per_second: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Whether the throttles of moves stay at the end."""
+
+    keep: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRate:
+    """The rates of one broker by side, bytes per second; a side that is not written has the rate of all brokers."""
+
+    by_side: dict[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class NoLeaderListed:
+    """An empty leader blacklist, which lifts an earlier one."""
+
+
+Declared = (
+    str
+    | (ExplicitTopic | TopicRule | Balance)
+    | (PreferredLeaders | LeaderRule)
+    | (LeaderBlacklist | NoLeaderListed | ReplicaBlacklist | LogDirBlacklist)
+    | (Rate | Keep | BrokerRate | ThrottledReplicas | StandingRate)
+    | (Requirement | Limit | Acknowledgement | Prices | RecoveryRule)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One thing that may be said once; two with the same `path` and `item` are a conflict."""
+
+    path: KeyPath
+    where: Where
+    declared: Declared
+    item: tuple[str, KeyPath] | None = None
+    """Of a list, what tells an element from the others: in words, and as a key."""
+
+    @property
+    def key(self) -> KeyPath:
+        """What makes it one of its kind."""
+        return self.path if self.item is None else (*self.path, *self.item[1])
+
+
+def read_small_sections(
+    source: Source, root: YamlMapping, unsound: frozenset[str | int]
+) -> Iterator[Declaration]:
+    """Read them, less the unsound ones."""
+    for section, read in _READERS.items():
+        if section in root and section not in unsound:
+            yield from read(_File(source, root))
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One file whose sections have the shape that the schema wants."""
+
+    source: Source
+    root: YamlMapping
+
+    def where(self, path: KeyPath) -> Where:
+        return self.source.where(place_of(self.root, path))
+
+    def mapping(self, *path: str) -> dict[str, Any]:
+        """The mapping at a path; empty where the path ends before."""
+        found: Any = self.root
+        for key in path:
+            found = found.get(key, {})
+        return cast("dict[str, Any]", found)
+
+    def named(self, *path: str) -> Iterator[tuple[KeyPath, Where, Any]]:
+        """Each key of a mapping with its path, its place and its value."""
+        for key, value in self.mapping(*path).items():
+            here = (*path, key)
+            yield here, self.where(here), value
+
+    def listed(self, *path: str) -> Iterator[tuple[Where, dict[str, Any]]]:
+        """Each mapping of a list, with its place."""
+        items = cast("YamlList", self.mapping(*path[:-1]).get(path[-1], ()))
+        for i, item in enumerate(items):
+            yield self.where((*path, i)), cast("dict[str, Any]", item)
+
+
+def _cluster(file: _File) -> Iterator[Declaration]:
+    for path, where, value in file.named("cluster"):
+        yield Declaration(path, where, value)
+
+
+def _balance(file: _File) -> Iterator[Declaration]:
+    section, path = file.mapping("balance"), ("balance",)
+    yield Declaration(
+        path,
+        file.where(path),
+        Balance(
+            file.where(path),
+            replicas=_percentage(section.get("replicas")),
+            bytes=_percentage(section.get("bytes")),
+            required=section.get("required", False),
+            weights={
+                BrokerId(int(broker)): Fraction(round(Fraction(str(share)) * 1000), 1000)
+                for broker, share in sorted(section.get("weights", {}).items())
+            },
+            places={str(key[-1]): where for key, where, _ in file.named("balance")},
+        ),
+    )
+
+
+def _percentage(text: str | None) -> Fraction | None:
+    return None if text is None else parse_percentage(text)
+
+
+def _blacklists(file: _File) -> Iterator[Declaration]:
+    if file.mapping("blacklists").get("leaders") == []:
+        path: KeyPath = ("blacklists", "leaders")
+        item = ("an empty list", (file.source.name,))
+        yield Declaration(path, file.where(path), NoLeaderListed(), item)
+    for where, entry in file.listed("blacklists", "leaders"):
+        topics = entry.get("topics")
+        leader = LeaderBlacklist(
+            where=where,
+            topics=tuple(sorted(set(topics))) if topics else None,
+            move=LeaderMove(entry.get("move", LeaderMove.NOW)),
+            until_caught_up="until" in entry,
+            **_listed_broker(entry),
+        )
+        yield _item("leaders", (leader.broker,), f"broker {leader.broker}", leader)
+    for where, entry in file.listed("blacklists", "replicas"):
+        drained = ReplicaBlacklist(where=where, **_listed_broker(entry))
+        yield _item("replicas", (drained.broker,), f"broker {drained.broker}", drained)
+    for where, entry in file.listed("blacklists", "logDirs"):
+        log_dir = LogDirBlacklist(path=entry["path"], where=where, **_listed_broker(entry))
+        name = f"{log_dir.path} of broker {log_dir.broker}"
+        yield _item("logDirs", (log_dir.broker, log_dir.path), name, log_dir)
+
+
+def _listed_broker(entry: dict[str, Any]) -> dict[str, Any]:
+    """What the entries of all blacklists have in common."""
+    review = entry.get("reviewBy")
+    return {
+        "broker": BrokerId(entry["broker"]),
+        "reason": entry.get("reason"),
+        "owner": entry.get("owner"),
+        "review_by": None if review is None else parse_day(review),
+    }
+
+
+def _item(
+    blacklist: str,
+    key: tuple[str | int, ...],
+    name: str,
+    found: LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist,
+) -> Declaration:
+    return Declaration(("blacklists", blacklist), found.where, found, (name, key))
+
+
+def _throttles(file: _File) -> Iterator[Declaration]:
+    moves = file.mapping("throttles", "moves")
+    if "rate" in moves:
+        path: KeyPath = ("throttles", "moves", "rate")
+        yield Declaration(path, file.where(path), Rate(parse_rate(moves["rate"])))
+    if "keep" in moves:
+        kept: KeyPath = ("throttles", "moves", "keep")
+        yield Declaration(kept, file.where(kept), Keep(bool(moves["keep"])))
+    for path, where, rates in file.named("throttles", "moves", "brokers"):
+        by_side = rates if isinstance(rates, dict) else dict.fromkeys(Side, rates)
+        found = {str(side): parse_rate(text) for side, text in by_side.items()}
+        yield Declaration(path, where, BrokerRate(found))
+    for path, where, replicas in file.named("throttles", "standing", "topics"):
+        yield Declaration(path, where, _throttled(where, replicas))
+    for path, where, rates in file.named("throttles", "standing", "brokers"):
+        by_side = {side: parse_rate(text) for side, text in rates.items()}
+        yield Declaration(path, where, StandingRate(where, **by_side))
+
+
+def _throttled(where: Where, replicas: str | dict[str, list[str]]) -> ThrottledReplicas:
+    if isinstance(replicas, str):
+        return ThrottledReplicas(where, frozenset({ALL_REPLICAS}), frozenset({ALL_REPLICAS}))
+    return ThrottledReplicas(where, **{side: frozenset(names) for side, names in replicas.items()})
+
+
+def _require(file: _File) -> Iterator[Declaration]:
+    for path, where, entry in file.named("require"):
+        found = Requirement(where, entry.get("replicationFactor"), entry.get("racks"))
+        yield Declaration(path, where, found)
+
+
+def _recovery(file: _File) -> Iterator[Declaration]:
+    for path, where, entry in file.named("recovery"):
+        wait = parse_duration(entry["wait"]) if "wait" in entry else 0
+        found = RecoveryRule(where, RecoveryStrategy(entry["strategy"]), wait)
+        yield Declaration(path, where, found)
+
+
+def _limits(file: _File) -> Iterator[Declaration]:
+    for path, where, value in file.named("limits"):
+        most = parse_size(value) if isinstance(value, str) else int(value)
+        yield Declaration(path, where, Limit(Measure(str(path[-1])), where, most))
+
+
+def _acknowledged(file: _File) -> Iterator[Declaration]:
+    for where, entry in file.listed("acknowledged"):
+        numbers = entry.get("partitions")
+        found = Acknowledgement(
+            topic=entry["topic"],
+            partitions=None if numbers is None else tuple(sorted(numbers)),
+            where=where,
+            reason=entry["reason"],
+            expires=parse_day(entry["expires"]),
+            owner=entry.get("owner"),
+        )
+        for number in ("all",) if found.partitions is None else found.partitions:
+            name = found.topic if number == "all" else f"{found.topic}-{number}"
+            yield Declaration(("acknowledged",), where, found, (name, (found.topic, str(number))))
+
+
+def _prices(file: _File) -> Iterator[Declaration]:
+    section = file.mapping("prices")
+    yield Declaration(
+        ("prices",),
+        file.where(("prices",)),
+        Prices(
+            section["currency"],
+            cross_rack_per_gb=_decimal(section.get("crossRackPerGB")),
+            per_gb_month=_decimal(section.get("perGBMonth")),
+        ),
+    )
+
+
+def _decimal(number: float | None) -> Decimal | None:
+    return None if number is None else Decimal(str(number))
+
+
+_READERS: dict[str, Callable[[_File], Iterator[Declaration]]] = {
+    "cluster": _cluster,
+    "balance": _balance,
+    "blacklists": _blacklists,
+    "throttles": _throttles,
+    "recovery": _recovery,
+    "require": _require,
+    "limits": _limits,
+    "acknowledged": _acknowledged,
+    "prices": _prices,
+}

@@ -1,0 +1,223 @@
+"""The files of a placement file: which ones are meant, their text, and the place of a character in it.
+
+Here belongs everything that can be wrong with a file before its YAML is looked at. A place in a text is
+one number, the index of its character; line and column are worked out only for a message.
+
+What is wrong with a placement file, gathered, so that one run reports everything.
+
+A problem is a place, the path of keys that leads there, and a sentence: what is wrong; what would be right.
+Of several problems with one thing only the first is reported: the others follow from it.
+"""
+
+import codecs
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+from replan.documents.files import read_bytes
+from replan.errors import BadPlacement
+from replan.model.declared.where import Mistake, MistakenPlacement, Where
+from replan.wording import count
+
+SUFFIXES = frozenset({".yaml", ".yml"})
+MOST_BYTES = 2**28
+"""A hundred thousand explicit lists have some 10 MB."""
+_WIDE_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one placement file, under the name by which it was asked for."""
+
+    name: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def line_starts(self) -> "array[int]":
+        """The index of the first character of every line."""
+        return array("q", chain((0,), (end.end() for end in _LINE_END.finditer(self.text))))
+
+    def where(self, index: int) -> Where:
+        """The place of one character."""
+        line = bisect_right(self.line_starts, index)
+        return Where(self.name, line, index - self.line_starts[line - 1] + 1)
+
+
+def find_files(paths: Sequence[Path]) -> list[Path]:
+    """The files that are meant: a file as it is, a folder by its own *.yaml and *.yml, sorted.
+
+    Folders below a folder and names that begin with a dot are not read.
+    """
+    found: dict[Path, Path] = {}
+    for path in paths:
+        for file in _files_of(path):
+            identity = _resolved(file)
+            if identity in found:
+                raise BadPlacement(
+                    f"{file}: given twice (first as {found[identity]}); name each file once"
+                )
+            found[identity] = file
+    if not found:
+        raise BadPlacement("no placement given; name a file or a folder with -f")
+    return list(found.values())
+
+
+def read_source(path: Path) -> Source:
+    """Read one file; raises BadPlacement where it cannot be read or is not text in UTF-8."""
+    try:
+        raw = read_bytes(path, limit=MOST_BYTES)
+    except (OSError, ValueError) as problem:
+        raise BadPlacement(f"{path}: {_reason(problem)}") from problem
+    if raw.startswith(_WIDE_ENCODINGS):
+        raise BadPlacement(f"{path}: this is UTF-16; save it as UTF-8")
+    if b"\0" in raw:
+        line, column = _byte_place(raw, raw.index(b"\0"))
+        raise BadPlacement(
+            f"{path}:{line}:{column}: this is a binary file (it has a zero byte); "
+            "a placement file is YAML text in UTF-8"
+        )
+    try:
+        return Source(str(path), raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        line, column = _byte_place(raw, problem.start)
+        raise BadPlacement(
+            f"{path}:{line}:{column}: byte 0x{raw[problem.start]:02x} is not UTF-8; "
+            "save the file as UTF-8"
+        ) from problem
+
+
+def _files_of(path: Path) -> list[Path]:
+    try:
+        if not path.is_dir():
+            return [path]
+        inside = sorted(path.iterdir())
+    except (OSError, ValueError) as problem:
+        raise BadPlacement(f"{path}: {_reason(problem)}") from problem
+    chosen = [p for p in inside if p.suffix in SUFFIXES and not p.name.startswith(".")]
+    if not chosen:
+        raise BadPlacement(
+            f"{path}: this folder has no *.yaml and no *.yml; "
+            "name a folder that has some (folders below it are not searched), or a file"
+        )
+    return chosen
+
+
+def _resolved(file: Path) -> Path:
+    try:
+        return file.resolve()
+    except (OSError, RuntimeError, ValueError) as problem:
+        raise BadPlacement(f"{file}: {_reason(problem)}") from problem
+
+
+def _reason(problem: Exception) -> str:
+    match problem:
+        case FileNotFoundError():
+            return "there is no such file or folder; check the path"
+        case PermissionError():
+            return "no permission to read it; run as a user who may, or change its mode"
+        case IsADirectoryError():
+            return "this is a folder, where a file is expected; rename it"
+        case NotADirectoryError():
+            return "a part of this path is a file, not a folder; check the path"
+        case OSError():
+            return f"cannot be read: {problem.strerror or problem}"
+        case _:
+            return f"cannot be read: {problem}"
+
+
+def _byte_place(raw: bytes, index: int) -> tuple[int, int]:
+    before = raw[:index].removeprefix(codecs.BOM_UTF8)
+    line_start = before.rfind(b"\n") + 1
+    return before.count(b"\n") + 1, len(before[line_start:].decode("utf-8", "replace")) + 1
+
+
+KeyPath = tuple[str | int, ...]
+_BARE_KEY = re.compile(r"[A-Za-z0-9_*?-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong."""
+
+    where: Where
+    path: KeyPath
+    text: str
+
+    @property
+    def sentence(self) -> str:
+        """The keys that lead there, and what is wrong."""
+        return f"{show_path(self.path)}: {self.text}" if self.path else self.text
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.sentence}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """Everything that was found so far."""
+
+    found: dict[tuple[Where, KeyPath], Problem] = field(default_factory=dict)
+
+    def add(self, where: Where, path: KeyPath, text: str) -> None:
+        """Note a problem, unless one is already known of the same thing."""
+        self.found.setdefault((where, path), Problem(where, path, text))
+
+    def sections(self, file: str) -> frozenset[str | int]:
+        """The top-level keys of a file under which something is wrong."""
+        return frozenset(p.path[0] for p in self.found.values() if p.where.file == file and p.path)
+
+    def raise_if_any(self) -> None:
+        """Raise BadPlacement with all problems, sorted by place; beyond twenty only their number."""
+        if not self.found:
+            return
+        ordered = sorted(
+            self.found.values(), key=lambda p: (p.where.file, p.where.line, p.where.column)
+        )
+        mistakes = [Mistake(p.where, p.sentence) for p in ordered]
+        raise MistakenPlacement(mistakes, noun="problem", way_out="repair these first")
+
+
+def show_path(path: KeyPath) -> str:
+    """Write a path of keys as `assignments.orders.partitions.0`, `blacklists.leaders[0].broker`."""
+    shown = ""
+    for key in path:
+        if isinstance(key, int):
+            shown += f"[{key}]"
+        else:
+            name = key if _BARE_KEY.fullmatch(key) else _quoted(key)
+            shown += f".{name}" if shown else name
+    return shown
+
+
+def show(value: object) -> str:
+    """Write a value of the file as a message quotes it, on one line and not too long."""
+    match value:
+        case str():
+            return _quoted(value)
+        case bool():
+            return str(value).lower()
+        case None:
+            return "null"
+        case list():
+            return _cut(
+                f"[{', '.join(show(v) for v in value[:20])}{', ...' if len(value) > 20 else ''}]"
+            )
+        case dict():
+            return f"a mapping of {count(len(value), 'key')}"
+        case _:
+            return _cut(str(value))
+
+
+def _quoted(text: str) -> str:
+    escaped = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
+    return '"' + _cut(escaped) + '"'
+
+
+def _cut(text: str, limit: int = 80) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,58 @@
+"""Every placement in accepts/ loads; every one in rejects/ is refused with exactly the message beside it.
+
+`REPLAN_REWRITE=1 pytest tests/schema` writes the messages again; the diff is the review.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+import pytest
+
+from replan.errors import BadPlacement
+from replan.placement_file.load import load_placement, load_sources
+from replan.placement_file.yaml_text.events import fastest_parser, python_parser
+from replan.placement_file.yaml_text.sources import read_source
+
+HERE = Path(__file__).parent
+ACCEPTS, REJECTS = HERE / "accepts", HERE / "rejects"
+GOOD = sorted(p.name for p in ACCEPTS.glob("*.yaml"))
+BAD = sorted(p.name for p in REJECTS.iterdir() if p.suffix != ".expected")
+
+
+def refusal(name: str) -> str:
+    with contextlib.chdir(REJECTS), pytest.raises(BadPlacement) as refused:
+        load_placement([Path(name)])
+    return f"{refused.value}\n"
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_good_placement_loads(name: str) -> None:
+    assert load_placement([ACCEPTS / name]).digest
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_without_libyaml_the_same_is_read(name: str) -> None:
+    source = read_source(ACCEPTS / name)
+    assert load_sources([source], python_parser) == load_sources([source], fastest_parser())
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_placement_is_refused_with_its_message(name: str) -> None:
+    expected = REJECTS / f"{name.removesuffix('.yaml')}.expected"
+    told = refusal(name)
+    if "REPLAN_REWRITE" in os.environ:
+        expected.write_text(told, encoding="utf-8")
+    assert told == expected.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_every_line_of_a_refusal_says_where_and_what_to_do(name: str) -> None:
+    for line in refusal(name).splitlines():
+        assert line.startswith((name, "and "))
+        assert "; " in line or "? " in line
+
+
+def test_no_message_is_left_over_from_a_case_that_is_gone() -> None:
+    cases = {name.removesuffix(".yaml") for name in BAD}
+    assert cases == {p.stem for p in REJECTS.glob("*.expected")}

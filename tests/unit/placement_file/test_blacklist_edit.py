@@ -1,0 +1,157 @@
+"""Entries of the leader blacklist put into files and taken out: only the entry changes, and comments stay."""
+
+from pathlib import Path
+
+import pytest
+from tests.builders import listed_leader
+
+from replan.errors import BadUsage, ReplanError
+from replan.model.declared.placement import LeaderBlacklist
+from replan.model.names import BrokerId
+from replan.placement_file.blacklist_edit import add, remove
+from replan.placement_file.load import load_placement
+
+SEVEN = listed_leader(7, reason="disk at 92 %", review_by="2026-12-01")
+WRITTEN = "{broker: 7, reason: disk at 92 %, reviewBy: 2026-12-01}"
+HEAD = "version: 1  # ours\nassignments: {}\n"
+
+
+def placed(folder: Path, text: str, name: str = "placement.yaml") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+def brokers_of(*files: Path) -> set[int]:
+    return {e.broker for e in load_placement(files).leader_entries}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (HEAD, f"{HEAD}blacklists:\n  leaders:\n    - {WRITTEN}\n"),
+        (HEAD.rstrip(), f"{HEAD}blacklists:\n  leaders:\n    - {WRITTEN}\n"),
+        (
+            HEAD.replace("\n", "\r\n"),
+            f"{HEAD}blacklists:\n  leaders:\n    - {WRITTEN}\n".replace("\n", "\r\n"),
+        ),
+        (
+            f"{HEAD}blacklists:\n  # who\n  replicas:\n  - broker: 9\n",
+            f"{HEAD}blacklists:\n  # who\n  leaders:\n    - {WRITTEN}\n  replicas:\n  - broker: 9\n",
+        ),
+        (
+            f"blacklists:\n  leaders:\n  - broker: 1  # slow\n    reason: x\n\n# end\n{HEAD}",
+            f"blacklists:\n  leaders:\n  - broker: 1  # slow\n    reason: x\n  - {WRITTEN}\n\n# end\n{HEAD}",
+        ),
+        (
+            f"{HEAD}blacklists: {{leaders: [{{broker: 1}}]}}  # short\n",
+            f"{HEAD}blacklists: {{leaders: [{{broker: 1}}, {WRITTEN}]}}  # short\n",
+        ),
+        (
+            f"{HEAD}blacklists: {{leaders: []}}\n",
+            f"{HEAD}blacklists: {{leaders: [{WRITTEN}]}}\n",
+        ),
+        (
+            f"{HEAD}blacklists: {{replicas: [{{broker: 9}}]}}\n",
+            f"{HEAD}blacklists: {{leaders: [{WRITTEN}], replicas: [{{broker: 9}}]}}\n",
+        ),
+        (f"{HEAD}blacklists: {{}}\n", f"{HEAD}blacklists: {{leaders: [{WRITTEN}]}}\n"),
+        (
+            f"# grün\n{HEAD}blacklists:\n  leaders: [{{broker: 1}}]",
+            f"# grün\n{HEAD}blacklists:\n  leaders: [{{broker: 1}}, {WRITTEN}]",
+        ),
+    ],
+)
+def test_an_entry_is_added_and_nothing_else_changes(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    path = placed(tmp_path, before)
+    assert add([path], SEVEN) == path
+    assert path.read_bytes().decode() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "  leaders:\n  - {broker: 1} # a\n  # seven\n  - broker: 7\n    reason: x #\n  # b\n  - {broker: 9}\n",
+            "  leaders:\n  - {broker: 1} # a\n  # seven\n  # b\n  - {broker: 9}\n",
+        ),
+        (
+            "  leaders:  # nobody\n    # flaps\n    - broker: 7\n# end\n",
+            "  leaders: []  # nobody\n    # flaps\n# end\n",
+        ),
+        ("  leaders: [{broker: 7}]  # one\n", "  leaders: []  # one\n"),
+        ("  leaders: [{broker: 7}, {broker: 9}]\n", "  leaders: [{broker: 9}]\n"),
+        ("  leaders: [{broker: 1}, {broker: 7}]\n", "  leaders: [{broker: 1}]\n"),
+        ("  leaders:\n  - {broker: 1}\n  - {broker: 7}", "  leaders:\n  - {broker: 1}\n"),
+    ],
+)
+def test_an_entry_is_taken_out_and_nothing_else_changes(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    path = placed(tmp_path, f"{HEAD}blacklists:\n{before}")
+    remove([path], BrokerId(7))
+    assert path.read_text() == f"{HEAD}blacklists:\n{after}"
+
+
+def test_what_is_added_and_removed_leaves_the_meaning_as_it_was(tmp_path: Path) -> None:
+    path = placed(tmp_path, f"{HEAD}blacklists:\n  leaders:\n    - broker: 1\n")
+    digest = load_placement([path]).digest
+    add([path], SEVEN)
+    assert load_placement([path]).digest != digest
+    remove([path], BrokerId(7))
+    assert load_placement([path]).digest == digest
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        listed_leader(7, reason='a: "b", {c} # d'),
+        listed_leader(7, reason="true"),
+        listed_leader(7, reason="12"),
+        listed_leader(7, review_by="2026-12-01T18:00:00Z", topics=("*-eu", "orders")),
+        listed_leader(7, later=True, until_caught_up=True),
+    ],
+)
+def test_what_is_written_is_read_back(entry: LeaderBlacklist, tmp_path: Path) -> None:
+    path = placed(tmp_path, HEAD)
+    add([path], entry)
+    [found] = load_placement([path]).leader_entries
+    assert (found.broker, found.reason, found.review_by) == (7, entry.reason, entry.review_by)
+    assert (found.topics, found.move) == (entry.topics, entry.move)
+    assert found.until_caught_up == entry.until_caught_up
+
+
+def test_of_several_files_the_one_with_the_blacklist_is_edited(tmp_path: Path) -> None:
+    first = placed(tmp_path, HEAD, "a.yaml")
+    second = placed(tmp_path, "version: 1\nblacklists: {leaders: [{broker: 1}]}\n", "b.yaml")
+    assert add([tmp_path], SEVEN) == second
+    assert brokers_of(first, second) == {1, 7}
+    assert remove([tmp_path], BrokerId(1)) == second
+    assert brokers_of(first, second) == {7}
+    assert first.read_text() == HEAD
+
+
+def test_a_broker_is_listed_once(tmp_path: Path) -> None:
+    path = placed(tmp_path, f"{HEAD}blacklists: {{leaders: [{{broker: 7}}]}}\n")
+    before = path.read_text()
+    with pytest.raises(BadUsage, match=r"placement\.yaml:3:"):
+        add([path], SEVEN)
+    assert path.read_text() == before
+
+
+def test_a_broker_that_is_not_listed_cannot_be_taken_off(tmp_path: Path) -> None:
+    path = placed(tmp_path, f"{HEAD}blacklists: {{leaders: [{{broker: 1}}]}}\n")
+    with pytest.raises(BadUsage, match="listed: 1"):
+        remove([path], BrokerId(7))
+
+
+@pytest.mark.parametrize("text", ["{version: 1, assignments: {}}\n", f"{HEAD}...\n"])
+def test_a_file_that_cannot_be_edited_without_harm_stays_as_it_is(
+    text: str, tmp_path: Path
+) -> None:
+    path = placed(tmp_path, text)
+    with pytest.raises(ReplanError, match="by hand"):
+        add([path], SEVEN)
+    assert path.read_text() == text

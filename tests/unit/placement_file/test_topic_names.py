@@ -1,0 +1,28 @@
+import pytest
+
+from replan.placement_file.sections.topic_names import check_topic, check_topic_or_pattern
+
+
+@pytest.mark.parametrize(
+    "name", ["orders", "a", "A.b_c-9", "...", "-", "_", "__consumer_offsets", "a" * 249]
+)
+def test_kafka_takes_these_names(name: str) -> None:
+    check_topic(name)
+    check_topic_or_pattern(name)
+
+
+# Kafka's own TopicTest names the same: illegal characters, the two folders, the empty name, too long.
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a" * 250, "a b", "köln", "a/b", "a,b", "a:b", "a\n", "٣"]
+)
+def test_kafka_refuses_these_names(name: str) -> None:
+    with pytest.raises(ValueError, match="topic"):
+        check_topic(name)
+    with pytest.raises(ValueError, match="topic"):
+        check_topic_or_pattern(name)
+
+
+@pytest.mark.parametrize("pattern", ["pay *", "köln-*", "a/*"])
+def test_a_pattern_that_can_match_no_topic_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match="can match no topic"):
+        check_topic_or_pattern(pattern)
