@@ -49,7 +49,7 @@ blacklists:
   logDirs: [{broker: 4, path: /data/d2, reason: SMART errors}]
 throttles:
   standing:
-    topics: {"*": all, orders: {leader: ["0:1"]}}
+    topics: {"*": all, orders: {leader: {0: [1, 4]}}}
     brokers: {5: {leader: 30MB/s}}
 require:
   "*": {replicationFactor: 3, racks: 2}
@@ -143,7 +143,7 @@ def test_drains_and_standing_throttles_arrive_sorted() -> None:
     assert placement.standing == StandingThrottles(
         {
             "*": ThrottledReplicas(at(19, 19), every, every),
-            "orders": ThrottledReplicas(at(19, 32), frozenset({"0:1"}), frozenset()),
+            "orders": ThrottledReplicas(at(19, 32), frozenset({"0:1", "0:4"}), frozenset()),
         },
         {B(5): StandingRate(at(20, 18), leader=30_000_000)},
     )
@@ -178,7 +178,7 @@ def test_every_part_of_a_rule_and_of_a_policy_counts_for_the_digest() -> None:
         ("clicks: {balanced", "clacks: {balanced"),
         ("decommission", "sold"),
         ("/d2", "/d3"),
-        ('"0:1"', '"0:2"'),
+        ("[1, 4]", "[1, 2]"),
         ("30MB/s", "31MB/s"),
         ("racks: 2", "racks: 1"),
         ("2TB", "3TB"),

@@ -233,10 +233,16 @@ def _throttles(file: _File) -> Iterator[Declaration]:
         yield Declaration(path, where, StandingRate(where, **by_side))
 
 
-def _throttled(where: Where, replicas: str | dict[str, list[str]]) -> ThrottledReplicas:
+def _throttled(where: Where, replicas: str | dict[str, dict[str, list[int]]]) -> ThrottledReplicas:
     if isinstance(replicas, str):
         return ThrottledReplicas(where, frozenset({ALL_REPLICAS}), frozenset({ALL_REPLICAS}))
-    return ThrottledReplicas(where, **{side: frozenset(names) for side, names in replicas.items()})
+    by_side = {
+        side: frozenset(
+            f"{partition}:{int(b)}" for partition, brokers in of.items() for b in brokers
+        )
+        for side, of in replicas.items()
+    }
+    return ThrottledReplicas(where, **by_side)
 
 
 def _require(file: _File) -> Iterator[Declaration]:
