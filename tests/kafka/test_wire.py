@@ -24,6 +24,7 @@ from replan.model.names import BrokerId, TopicPartition, replicas
 
 SIX, T0 = BrokerId(6), TopicPartition("t00000", 0)
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, LIST_REASSIGNMENTS, ALTER_CONFIGS = 32, 35, 46, 44
+CREATE_TOPICS = 19
 
 
 @contextmanager
@@ -367,6 +368,31 @@ def test_before_4_1_a_broker_that_the_caller_knows_is_fenced_and_not_gone() -> N
             known = connected.look(Wanted(registered=[BrokerId(1), BrokerId(4)])).brokers
 
     assert [b for b, broker in known.items() if broker.fenced] == [4]
+
+
+def test_before_4_1_the_controller_says_who_is_not_registered_any_more() -> None:
+    with fake(Shape(brokers=4, partitions=4, version=(3, 9))) as (cluster, connected):
+        cluster.trouble.fenced.update({3, 4})
+        cluster.topics.unregistered.add(4)
+        wanted = Wanted(partitions=[T0], registered=[BrokerId(4)])
+
+        assert list(connected.look(wanted).brokers) == [1, 2, 3]
+        assert [b.id for b in connected.observe().brokers] == [1, 2, 3]
+        cluster.topics.unregistered.add(1)  # asked beside it, which only seems to be live
+        assert list(connected.look(wanted).brokers) == [1, 2, 3, 4]
+        assert not cluster.topics.topics
+
+
+def test_before_4_1_a_user_that_may_not_create_topics_is_not_asked_twice() -> None:
+    with fake(Shape(brokers=4, partitions=4, version=(3, 9))) as (cluster, connected):
+        cluster.trouble.fenced.add(4)
+        cluster.topics.unregistered.add(4)
+        cluster.topics.creatable = False
+        wanted = Wanted(registered=[BrokerId(4)])
+        looks = [connected.look(wanted) for _ in range(2)]
+
+        assert [look.brokers[BrokerId(4)].fenced for look in looks] == [True, True]
+        assert cluster.counts.keys[CREATE_TOPICS] == 1
 
 
 def test_a_thousand_brokers_are_observed_with_five_hundred_files() -> None:

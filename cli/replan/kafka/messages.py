@@ -9,6 +9,7 @@ that is asked of one of the two packages runs that `__init__` after all.
 import logging
 import sys
 import warnings
+from functools import cache
 from importlib.util import find_spec, module_from_spec
 from types import new_class
 from typing import Any
@@ -54,6 +55,7 @@ RESPONSES: dict[int, Any] = {}
 """The class of each response, by API key."""
 
 
+@cache
 def request_class(name: str) -> Any:
     """The class of a request; that of its response is in `RESPONSES`."""
     with _quiet_about_schemas():

@@ -62,7 +62,7 @@ def brokers_shown(cluster: ClusterState, named: Iterable[BrokerId]) -> dict[Brok
     if cluster.rules.lists_fenced:
         return registered
     live = {b: broker for b, broker in registered.items() if broker.live}
-    unlisted = {b: Broker(b, fenced=True) for b in named if b not in live}
+    unlisted = {b: Broker(b, fenced=True) for b in named if b in registered and b not in live}
     return dict(sorted({**live, **unlisted}.items()))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from kafka.protocol import admin, consumer, metadata, producer
 
 NOT_THERE, EXISTS, FENCED, UNKNOWN_ID, NO_LEADER = 3, 36, 90, 100, 6
+FORBIDDEN, INVALID_REPLICAS = 29, 39
 REQUESTS: dict[int, Any] = {
     request.API_KEY: request
     for request in (
@@ -57,6 +58,10 @@ class FakeTopics:
     def __init__(self) -> None:
         self._turn = threading.RLock()
         self.topics: dict[str, FakeTopic] = {}
+        self.creatable = True
+        """Whether this user may create topics."""
+        self.unregistered: set[int] = set()
+        """Brokers that no list of a new topic may name."""
         self._epochs: dict[str, tuple[int, int]] = {}
         """By transactional id, the producer's id and its epoch."""
         self._pending: dict[int, list[tuple[uuid.UUID, bytes]]] = {}
@@ -93,21 +98,22 @@ class FakeTopics:
         return None if found is None or found.leaderless else found
 
     def _created(self, asked: Any) -> Any:
-        of = admin.CreateTopicsResponse
+        response = admin.CreateTopicsResponse
         results = []
         for wanted in asked.topics:
-            exists = wanted.name in self.topics
-            if not exists and not asked.validate_only:
-                lists = [list(a.broker_ids) for a in wanted.assignments]
+            lists = [list(a.broker_ids) for a in wanted.assignments]
+            code = EXISTS if wanted.name in self.topics else 0
+            if not self.unregistered.isdisjoint(broker for of in lists for broker in of):
+                code = INVALID_REPLICAS
+            code = code if self.creatable else FORBIDDEN
+            if not code and not asked.validate_only:
                 replicas = lists[0] if lists else range(1, wanted.replication_factor + 1)
                 made = self.make(wanted.name, *replicas)
                 made.settings |= {c.name: c.value for c in wanted.configs}
             results.append(
-                of.CreatableTopicResult(
-                    name=wanted.name, error_code=EXISTS if exists else 0, error_message=None
-                )
+                response.CreatableTopicResult(name=wanted.name, error_code=code, error_message=None)
             )
-        return of(throttle_time_ms=0, topics=results)
+        return response(throttle_time_ms=0, topics=results)
 
     def _begun(self, asked: Any) -> Any:
         of = producer.InitProducerIdResponse

@@ -2,17 +2,21 @@
 
 From Kafka 4.1 on DescribeCluster (version 2, KIP-1073) lists fenced brokers. An older cluster tells only
 the live ones: there a member of some replica list that is not live counts as fenced, its rack is not
-known, and a fenced broker that holds nothing does not show at all.
+known, and a fenced broker that holds nothing does not show at all. Whether such a member is registered
+at all is known where this user may create topics: the controller refuses a list that names a broker
+that is not (39, ReplicationControlManager.validateManualPartitionAssignment), also when it only validates.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from replan.kafka.failures import DESCRIBE_CLUSTER
-from replan.kafka.messages import AlterPartitionReassignments
-from replan.kafka.reads.patience import Reading, Reads
+from replan.errors import ClusterRefused, ClusterUnreachable
+from replan.kafka.failures import DESCRIBE_CLUSTER, TOPIC_AUTHORIZATION_FAILED, Operation
+from replan.kafka.messages import AlterPartitionReassignments, request_class
+from replan.kafka.reads.patience import REQUEST_SECONDS, Reading, Reads
 from replan.kafka.wire.bootstrap import addresses_in, describe_cluster
+from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.broker import Broker
 from replan.model.names import BrokerId
@@ -21,6 +25,13 @@ from replan.model.snapshot import Features
 _TELLS_FENCED = 2
 _REPLICATION_FACTOR_GUARD = 1
 _ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
+VALIDATE_LISTS = Operation("CreateTopics, validating only", "Create on Cluster")
+_PROBE = "__replan_probe"
+"""What topics are called that are never created."""
+_PROBE_VERSION = 4
+"""The last whose answer does not have all settings of the topic."""
+_VALIDATE_MS = 5_000
+_INVALID_REPLICA_ASSIGNMENT = 39
 
 
 def features(wire: Wire) -> Features:
@@ -63,6 +74,21 @@ def listed(described: Any) -> dict[BrokerId, Broker]:
     }
 
 
+def registered(
+    reads: Reads,
+    known: Mapping[BrokerId, Broker],
+    members: Iterable[int],
+    formerly: Mapping[BrokerId, Broker] | None = None,
+) -> dict[BrokerId, Broker]:
+    """With the brokers that no list names (`with_members`), but for those that the controller does not know any more."""
+    found = with_members(known, members, formerly)
+    missing = sorted(found.keys() - known.keys())
+    if not missing or not known or VALIDATE_LISTS in reads.denied:
+        return found
+    gone = _unregistered(reads, min(known), missing)
+    return {b: broker for b, broker in found.items() if b not in gone}
+
+
 def with_members(
     known: Mapping[BrokerId, Broker],
     members: Iterable[int],
@@ -76,3 +102,38 @@ def with_members(
         for b in missing
     }
     return {broker: everybody[broker] for broker in sorted(everybody)}
+
+
+def _unregistered(reads: Reads, live: BrokerId, asked: Sequence[BrokerId]) -> frozenset[BrokerId]:
+    """Who of these is not registered, as far as the controller says.
+
+    A list is refused in the same way where all of it is fenced. So each has a live broker in front, and a list of that
+    one alone shows whether the controller takes it for live, too.
+    """
+    request = request_class("CreateTopics")
+    topic = request.CreatableTopic
+    lists = {_PROBE: [live], **{f"{_PROBE}_{broker}": [live, broker] for broker in asked}}
+    topics = [
+        topic(
+            name=name,
+            num_partitions=-1,
+            replication_factor=-1,
+            assignments=[topic.CreatableReplicaAssignment(partition_index=0, broker_ids=of)],
+            configs=[],
+        )
+        for name, of in lists.items()
+    ]
+    message = request(
+        topics=topics, timeout_ms=_VALIDATE_MS, validate_only=True, max_version=_PROBE_VERSION
+    )
+    reading = Reading(VALIDATE_LISTS, Question(message, forwarded=True))
+    try:
+        (answer,), _ = reads.round([reading], {}, min(REQUEST_SECONDS, reads.patience_seconds))
+    except (ClusterRefused, ClusterUnreachable):
+        return frozenset()
+    codes = {told.name: told.error_code for told in answer.topics}
+    if codes[_PROBE] == TOPIC_AUTHORIZATION_FAILED:
+        reads.denied.add(VALIDATE_LISTS)
+    if codes[_PROBE] in {TOPIC_AUTHORIZATION_FAILED, _INVALID_REPLICA_ASSIGNMENT}:
+        return frozenset()
+    return frozenset(b for b in asked if codes[f"{_PROBE}_{b}"] == _INVALID_REPLICA_ASSIGNMENT)

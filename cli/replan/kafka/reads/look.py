@@ -66,7 +66,7 @@ def look(reads: Reads, wanted: Wanted, known: Known) -> Look:
     partitions, unclear = agreeing(states(pages, wanted.partitions), listed)
     members = {m for state in partitions.values() for m in state.replicas} | set(wanted.registered)
     known.cordoned |= told["cordons"]
-    known.brokers = _brokers(brokers.noted(reads.wire, described), members, known)
+    known.brokers = _brokers(reads, brokers.noted(reads.wire, described), members, known)
     return Look(
         brokers=known.brokers,
         running=listed,
@@ -91,11 +91,13 @@ def _forbidden(
     return unread | hidden
 
 
-def _brokers(described: Any, members: Collection[BrokerId], known: Known) -> dict[BrokerId, Broker]:
+def _brokers(
+    reads: Reads, described: Any, members: Collection[BrokerId], known: Known
+) -> dict[BrokerId, Broker]:
     """The brokers as they are listed now; cordons are those that were read last."""
     found = brokers.listed(described)
     if not brokers.tells_fenced(described):
-        found = brokers.with_members(found, members, known.brokers)
+        found = brokers.registered(reads, found, members, known.brokers)
     return {
         b: replace(broker, cordoned=known.cordoned.get(b, False)) for b, broker in found.items()
     }

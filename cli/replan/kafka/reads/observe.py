@@ -44,7 +44,7 @@ def observe(reads: Reads, *, observed_at: str, lenient: bool = False) -> Snapsho
     columns = _partitions(reads)
     answers, sizes, others = directories_and_sizes(reads, live, columns.topics, columns.rows)
     if not brokers.tells_fenced(described):
-        registered = brokers.with_members(registered, columns.members())
+        registered = brokers.registered(reads, registered, columns.members())
     topics, partitions = tables(columns, configs.of_topics(reads, columns.names), sizes)
     return Snapshot(
         cluster_id=described.cluster_id,

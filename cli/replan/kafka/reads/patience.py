@@ -69,6 +69,8 @@ class Reads:
         self.wire = wire
         self.patience_seconds = patience_seconds
         self.clock = clock
+        self.denied: set[Operation] = set()
+        """What this user may not ask, and is not asked again."""
         self._made: dict[str, tuple[object, Any]] = {}
 
     def ask(self, operation: Operation, question: Question) -> Any:

@@ -17,6 +17,8 @@ from replan.reporting.sentences.plan_notes import refusal_text
 from replan.wording import capped, count
 
 RESUME_HINT = "Rerun to resume."
+END_HINT = "Or end it: `replan abandon --cancel-copies` ends its copies"
+CANCEL_HINT = f"{END_HINT}, `replan cancel` takes back all that is not finished."
 STILL_THROTTLED = f"throttles set by replan are still in place; {RESUME_HINT}"
 UNTIL_RESUMED = (
     "Until you resume, a kept replica that falls out of sync catches up under their throttle."
@@ -76,6 +78,7 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
         case Ending.GAVE_UP:
             why = f"gave up, as nothing has moved for {duration(outcome.seconds)}"
             lines = [f"{why}: {counts}", *(_held(outcome) if holds else ()), *_goes_on(outcome)]
+            lines += [f"{END_HINT}." if outcome.cancelled else CANCEL_HINT]
         case Ending.OTHERS_HANG:
             lines = [f"gave up: {counts}", *_hanging(outcome)]
         case Ending.WINDOW_OVER | Ending.LEFT_TO_ANOTHER:
