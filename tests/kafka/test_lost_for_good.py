@@ -1,8 +1,8 @@
 """A new broker is lost in the middle of its copy, and unregistered: nothing that replan has begun runs for ever.
 
 Kafka goes on with such a reassignment until somebody ends it; if a machine is registered with that id again, the copy
-would go on without a throttle. What Kafka's own tools list afterwards decides. Before 4.1 nobody lists who is registered,
-and the controller is asked (`kafka.reads.brokers`).
+would go on without a throttle. What Kafka's own tools list afterwards decides. Before 4.1 nobody lists who is
+registered, and the controller is asked (`kafka.reads.brokers`).
 """
 
 import subprocess

@@ -104,8 +104,8 @@ class Wanted:
     places_of: Mapping[BrokerId, Collection[TopicPartition]] = field(default_factory=dict)
     """The replicas whose log directories are read, by their broker: one request each."""
     registered: Collection[BrokerId] = ()
-    """Brokers that were registered when the caller last knew: before Kafka 4.1 nobody lists one that is fenced, so it is
-    asked of these whether they still are, and where nobody says, they are taken to be fenced."""
+    """Brokers that were registered when the caller last knew: before Kafka 4.1 nobody lists one that is fenced, so
+    it is asked whether these still are; where nobody says, they are taken to be fenced when they are not live."""
 
 
 class TopicPermission(StrEnum):

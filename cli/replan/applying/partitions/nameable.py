@@ -35,8 +35,9 @@ def as_nameable(
     """The move, without what no list may name now. `refused`: Kafka has just refused its list for that (39).
 
     Those that are not registered and out of the ISR; those that are cordoned, where the plan knew it or Kafka refused
-    the expand for it; where it did, those that are fenced too, as before 4.1 not every user is told an unregistered
-    broker from a fenced one. What an expand has left out stays so, unless it shows no effect and the broker is in sync again.
+    the expand for it; where it did, those that are fenced too, as before 4.1 not every user can tell an unregistered
+    broker from a fenced one. What an expand has left out stays so, unless it shows no effect and the broker is in sync
+    again.
     """
     isr = frozenset() if state is None else frozenset(state.isr)
     cordoned = {b for b in move.leaving if b in seen.brokers and seen.brokers[b].cordoned}

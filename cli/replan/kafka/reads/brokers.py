@@ -80,7 +80,7 @@ def registered(
     members: Iterable[int],
     formerly: Mapping[BrokerId, Broker] | None = None,
 ) -> dict[BrokerId, Broker]:
-    """With the brokers that no list names (`with_members`), but for those that the controller does not know any more."""
+    """With the brokers that no list names (`with_members`), but for those that the controller does not know."""
     found = with_members(known, members, formerly)
     missing = sorted(found.keys() - known.keys())
     if not missing or not known or VALIDATE_LISTS in reads.denied:

@@ -259,6 +259,11 @@ class Refusal:
             RefusalRule.RECOVERY_REASSIGNED,
         }
 
+    @property
+    def held_by_others(self) -> bool:
+        """Whether what is in the way is another party's, and not replan's own."""
+        return self.held and self.rule not in {RefusalRule.OWN_RUNNING, RefusalRule.LEFT_RUNNING}
+
 
 @dataclass(frozen=True, slots=True)
 class PlanWarning:

@@ -13,7 +13,7 @@ from replan.planning.findings.broker_shares import BrokerShare, broker_shares
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.creates import Create
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan, Refusal, RefusalRule
+from replan.planning.plans.plan import Plan, Refusal
 from replan.planning.plans.plan_file import digest
 from replan.planning.plans.preview import planned_requests
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row, weight
@@ -94,8 +94,7 @@ def _listed(title: str, lines: Sequence[str], room: int, noun: str) -> list[str]
 
 
 def _refusal(refused: Refusal) -> str:
-    others = refused.held and refused.rule is not RefusalRule.OWN_RUNNING
-    held = " (held by another party)" if others else ""
+    held = " (held by another party)" if refused.held_by_others else ""
     return f"- {code(refused.rule)}{held} {escape(refusal_text(refused))}"
 
 

@@ -26,6 +26,7 @@ from replan.reporting.table import columns
 from replan.wording import capped, left_out
 
 OWN = "Being moved by replan's own application"
+LEFT = "Left running by an ended application of replan"
 SHOWN = 500
 """Moves that are listed one by one; the rest is counted (all of them with `show --all`)."""
 
@@ -59,9 +60,9 @@ def before_moves(plan: Plan, limit: int) -> Iterator[str]:
 
 def held(plan: Plan, limit: int) -> Iterator[str]:
     """What an application of replan or another party moves."""
-    found = [r for r in plan.refusals if r.held]
-    yield from refused(OWN, [r for r in found if r.rule is RefusalRule.OWN_RUNNING], limit)
-    others = [r for r in found if r.rule is not RefusalRule.OWN_RUNNING]
+    for title, rule in ((OWN, RefusalRule.OWN_RUNNING), (LEFT, RefusalRule.LEFT_RUNNING)):
+        yield from refused(title, [r for r in plan.refusals if r.rule is rule], limit)
+    others = [r for r in plan.refusals if r.held_by_others]
     yield from refused("Held by another party", others, limit)
 
 
