@@ -29,7 +29,7 @@ from replan.planning.explanation import explain
 from replan.planning.findings.drift_classes import DriftClass, OtherKind, Rule
 from replan.planning.findings.drift_report import DriftReport, drift_report
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan import Plan, WarningKind
 from replan.reporting.drift.drift_json import render_drift_json
 from replan.reporting.drift.drift_markdown import render_drift_markdown
 from replan.reporting.drift.drift_prometheus import render_drift_prometheus
@@ -233,6 +233,11 @@ def explanations_agree(
 
 def plan_agrees(made: Plan, report: DriftReport) -> None:
     """What is planned or refused is drift, and what is drift is planned, refused, or cannot be planned."""
+    missed, reported = (
+        [w.facts for w in of if w.kind is WarningKind.BALANCE]
+        for of in (made.warnings, report.drift.warnings)
+    )
+    assert missed == [*(reason.facts for reason in report.drift.unbalanced), *reported]
     drifted = {d.partition for d in report.drift.partitions}
     on_the_way = set(report.drift.converging)
     grown = {c.topic: c.present for c in made.creates}

@@ -8,6 +8,10 @@ they lack (`growth`). Not here: what to do about a difference (`making`), and wh
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Mistake, MistakenPlacement
 from replan.model.garbage_collection import garbage_collection_paused
@@ -16,13 +20,20 @@ from replan.planning.comparison.acknowledged import Unacknowledged, without_ackn
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.blacklist import without_ended
 from replan.planning.comparison.cluster_check import check_cluster, mistakes_of
-from replan.planning.comparison.diff import compare
+from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import Wanted, wanted
 from replan.planning.comparison.remembered import goes_on
 from replan.planning.comparison.without_effect import without_effect
 from replan.planning.growth import Growth, grown
 from replan.planning.placing.problem import Impossible
-from replan.planning.plans.plan import PlanWarning
+from replan.planning.plans.move_reasons import MoveReason, ReasonKind
+from replan.planning.plans.moves import move_of
+from replan.planning.plans.plan import PlanWarning, Refusal
+from replan.planning.safety.placing_refusals import OutOfBalance, out_of_balance
+from replan.planning.safety.refusals import Judge
+
+ROUNDS = 4
+"""How often it is chosen again around partitions that cannot move; those of the last round are refused by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +51,8 @@ class Comparison:
     """What differs."""
     mistakes: tuple[Mistake, ...]
     """What the author has to correct before anything is planned."""
+    without: tuple[Refusal, ...]
+    """Why partitions could not move for the balance, which does without them."""
     warnings: tuple[PlanWarning, ...]
     """What is declared and does nothing, and what goes on without being declared."""
 
@@ -48,6 +61,12 @@ class Comparison:
         if self.mistakes:
             raise MistakenPlacement(self.mistakes)
         return self
+
+    @property
+    def off_balance(self) -> tuple[OutOfBalance, ...]:
+        """Each measure that comes no nearer its shares than this."""
+        placement, snapshot = self.aligned.placement, self.aligned.snapshot
+        return out_of_balance(self.wanted.chosen, placement, snapshot, self.without)
 
     def without_limits(self) -> "Comparison":
         """The same, for a plan of any size, however near its balance comes."""
@@ -64,17 +83,50 @@ def compared(placement: Placement, snapshot: Snapshot) -> Comparison:
     in_force = without_ended(placement, snapshot)
     growth = grown(in_force, snapshot)
     aligned = Alignment.of(in_force, growth.snapshot)
-    asked = wanted(aligned)
-    left = without_acknowledged(
-        compare(asked.table, growth.snapshot.partitions, asked.rows),
-        asked.rows,
-        in_force,
-        growth.snapshot,
-        unplaceable(asked.chosen.impossible),
-    )
+    asked, left = _asked(aligned)
+    without: dict[int, Refusal] = {}
+    for _ in range(ROUNDS):
+        found = _cannot_move(aligned, asked, left)
+        if not found:
+            break
+        without |= found
+        asked, left = _asked(aligned, sorted(without))
     mistakes = tuple(mistakes_of(aligned, asked.chosen))
     warnings = (*without_effect(in_force, growth.snapshot), *goes_on(aligned))
-    return Comparison(placement, snapshot, growth, aligned, asked, left, mistakes, warnings)
+    refused = tuple(without.values())
+    return Comparison(
+        placement, snapshot, growth, aligned, asked, left, mistakes, refused, warnings
+    )
+
+
+def _asked(aligned: Alignment, fixed: Sequence[int] = ()) -> tuple[Wanted, Unacknowledged]:
+    """What is wanted, and what differs from it."""
+    placement, snapshot = aligned.placement, aligned.snapshot
+    asked = wanted(aligned, fixed)
+    differs = compare(asked.table, snapshot.partitions, asked.rows)
+    stuck = unplaceable(asked.chosen.impossible)
+    return asked, without_acknowledged(differs, asked.rows, placement, snapshot, stuck)
+
+
+def _cannot_move(aligned: Alignment, asked: Wanted, left: Unacknowledged) -> dict[int, Refusal]:
+    """Why partitions that are to move for the balance cannot, by their rows: another one may do as well."""
+    chosen, snapshot = asked.chosen.for_balance, aligned.snapshot
+    table, rows = left.differences.table, asked.rows[left.differences.positions]
+    moved = (rows >= 0) & np.asarray(pc.equal(table.column("kind"), DifferenceKind.REPLICAS))
+    moved[moved] = chosen[rows[moved]]
+    if not moved.any():
+        return {}
+    settings, judge = snapshot.all_settings(), Judge.of(snapshot)
+    lists = table.column("declared").filter(pa.array(moved)).to_pylist()
+    found: dict[int, Refusal] = {}
+    for row, target, seen in zip(
+        rows[moved].tolist(), lists, snapshot.states(rows[moved].tolist()), strict=True
+    ):
+        of_topic, reason = settings[seen.partition.topic], MoveReason(ReasonKind.BALANCE)
+        move = move_of(seen, tuple(target), of_topic, reason, judge.nameable)
+        for refusal in judge.refusals(move, seen)[:1]:
+            found[row] = refusal
+    return found
 
 
 def unplaceable(reasons: Sequence[Impossible]) -> list[int]:

@@ -221,7 +221,79 @@ def test_a_balance_that_cannot_be_reached_is_said_and_everything_else_is_planned
         "proved": "no",
         "rules": (f"`orders` ({HERE})",),
         "closed": ("3 is drained",),
+        "held": (),
     }
+
+
+@given(
+    st.lists(
+        st.lists(st.integers(1, 5), min_size=2, max_size=2, unique=True), min_size=2, max_size=12
+    ),
+    st.sets(st.integers(0, 11)),
+    st.sets(st.integers(0, 11), max_size=3),
+    st.sampled_from([None, Spread.RACK]),
+)
+def test_a_balance_does_without_partitions_that_stay(
+    lists: list[list[int]], known: set[int], stuck: set[int], spread: Spread | None
+) -> None:
+    """Plan and drift agree; what is acknowledged stays, what cannot move is replaced by another, and once is enough."""
+    seen = snapshot(
+        [
+            state(x, x[:1] if n in stuck else x, partition=n, size=n + 1)
+            for n, x in enumerate(lists)
+        ],
+        registered=brokers(5, "ababa"),
+        min_insync_replicas=1,
+        unclean=["orders"],
+    )
+    asked = placement(
+        rules=ruled(replication_factor=2, spread=spread),
+        balance=Balance(HERE, replicas=Fraction(1, 10)),
+        acknowledged=[Acknowledgement("orders", tuple(sorted(known)), HERE, "known", "2027-01-01")],
+    )
+    plan, drift = make_plan(asked, seen), find_drift(asked, seen)
+    moved = {m.partition.partition for m in plan.moves}
+    assert moved.isdisjoint(known)
+    assert {d.partition for d in drift.partitions} == {
+        *(m.partition for m in plan.moves),
+        *(r.partition for r in plan.refusals),
+    }
+    by_rule = {m.partition for m in plan.moves if m.reason.kind is ReasonKind.RULE}
+    assert {r.partition.partition for r in plan.refusals} <= stuck
+    assert all(len({b % 2 for b in lists[r.partition.partition]}) == 1 for r in plan.refusals)
+    missed = [w.facts for w in plan.warnings if w.kind is WarningKind.BALANCE]
+    of_drift = [w.facts for w in drift.warnings if w.kind is WarningKind.BALANCE]
+    assert missed == [*of_drift, *(reason.facts for reason in drift.unbalanced)]
+    assert by_rule or plan.refusals or drift.none is (not moved)
+    again = make_plan(asked, after(plan, seen))
+    assert again.moves == ()
+
+
+def test_a_balance_that_is_missed_names_what_is_acknowledged_and_what_cannot_move() -> None:
+    """Of four partitions on one broker two are to move: one is acknowledged, two have only one replica in sync."""
+    states = [state([1, 2], [1] if n > 1 else [1, 2], partition=n) for n in range(4)]
+    seen = snapshot(
+        states, registered=brokers(4, "aaaa"), min_insync_replicas=1, unclean=["orders"]
+    )
+    asked = placement(
+        rules=ruled(replication_factor=2),
+        balance=Balance(HERE, replicas=Fraction(0)),
+        acknowledged=[Acknowledgement("orders", (0,), HERE, "known", "2027-01-01")],
+    )
+    plan, drift = make_plan(asked, seen), find_drift(asked, seen)
+    assert [m.partition.partition for m in plan.moves] == [1]
+    assert plan.refusals == ()
+    [warning] = [w for w in plan.warnings if w.kind is WarningKind.BALANCE]
+    assert warning.facts["held"] == (
+        f"1 partition acknowledged by `orders [0]` ({HERE})",
+        "2 partitions refused (unclean-guard)",
+    )
+    assert [reason.facts for reason in drift.unbalanced] == [warning.facts]
+    ended = after(plan, seen)
+    assert make_plan(asked, ended).empty
+    drift = find_drift(asked, ended)
+    assert drift.none
+    assert [w.kind for w in drift.warnings] == [WarningKind.BALANCE]
 
 
 def test_a_balance_that_is_required_and_cannot_be_reached_refuses_the_plan() -> None:

@@ -1,23 +1,26 @@
-"""Known drift: differences that the placement asks to leave alone until a date.
+"""Known drift: partitions that the placement asks to leave alone until a date.
 
 A drain overrides it, and so does a partition under its effective min ISR: both must be repaired whoever waits for what.
-Dates are judged by the time of the snapshot.
+Dates are judged by the time of the snapshot. The others are chosen as if these stayed as they are (`chosen`).
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from replan.model.columns import Ints, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement
 from replan.model.declared.topic_patterns import winners
 from replan.model.names import TopicPartition
-from replan.model.partition import PartitionState, effective_min_isr
-from replan.model.snapshot import Snapshot
+from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.diff import Differences
 
+Flags = npt.NDArray[np.bool_]
 Known = tuple[Acknowledgement, Sequence[TopicPartition]]
 """An entry with the differing partitions that it covers."""
 
@@ -54,13 +57,17 @@ class _Entries:
 
     def of(self, name: TopicPartition) -> Acknowledgement | None:
         """The one that counts for a partition."""
-        if name.topic not in self._of_topic:
-            self._of_topic[name.topic] = self._by_particularity(name.topic)
-        number, entries = name.partition, self._of_topic[name.topic]
+        number, entries = name.partition, self.of_topic(name.topic)
         return next((e for e in entries if e.partitions is None or number in e.partitions), None)
 
+    def of_topic(self, topic: str) -> Sequence[Acknowledgement]:
+        """Those that name a topic, the one that counts first."""
+        if topic not in self._of_topic:
+            self._of_topic[topic] = self._by_particularity(topic)
+        return self._of_topic[topic]
+
     def _by_particularity(self, topic: str) -> Sequence[Acknowledgement]:
-        """Those that name a topic; of one name or pattern, those of single partitions before that of all."""
+        """Of one name or pattern, those of single partitions before that of all."""
         left = {entry.topic for entry in self.entries}
         found: list[Acknowledgement] = []
         while best := winners(left, [topic]).get(topic):
@@ -70,9 +77,27 @@ class _Entries:
         return found
 
 
+def covered(placement: Placement, snapshot: Snapshot) -> tuple[Sequence[Acknowledgement], Ints]:
+    """The entries in force, and which of them covers each observed row: its position, -1 where none does."""
+    entries = _Entries(placement, snapshot)
+    found = np.full(snapshot.partitions.num_rows, -1, dtype=np.int64)
+    if not entries.entries:
+        return (), found
+    names = snapshot.topics.column("name").to_pylist()
+    ends = np.searchsorted(topic_codes(snapshot.partitions), np.arange(len(names) + 1))
+    numbers = np.asarray(snapshot.partitions.column("partition"))
+    for topic, start, end in zip(names, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        for entry in reversed(entries.of_topic(topic)):
+            meant = entry.partitions is None or np.isin(numbers[start:end], entry.partitions)
+            found[start:end][meant] = entries.entries.index(entry)
+    rows = np.flatnonzero(found >= 0)
+    found[rows[_must_be_repaired(rows, placement, snapshot)]] = -1
+    return entries.entries, found
+
+
 def without_acknowledged(
     differs: Differences,
-    rows: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+    rows: Ints,
     placement: Placement,
     snapshot: Snapshot,
     unplaceable: Sequence[int] = (),
@@ -81,8 +106,8 @@ def without_acknowledged(
 
     `rows`: the observed row of each declared list; `unplaceable`: of each partition that nothing can place.
     """
-    entries = _Entries(placement, snapshot)
-    if not entries.entries:
+    entries, by_row = covered(placement, snapshot)
+    if not entries:
         return Unacknowledged(differs, unplaceable=frozenset(unplaceable))
     names = [
         TopicPartition(topic, number)
@@ -92,20 +117,22 @@ def without_acknowledged(
             strict=True,
         )
     ]
-    covered = {at: e for at, name in enumerate(names) if (e := entries.of(name))}
-    for at in [at for at in covered if rows[differs.positions[at]] >= 0]:
-        seen = next(snapshot.states([int(rows[differs.positions[at]])]))
-        if _must_be_repaired(seen, placement, snapshot):
-            del covered[at]
-    stays = np.array([at not in covered for at in range(len(names))], dtype=bool)
+    of_absent = _Entries(placement, snapshot)
+    known: dict[int, Acknowledgement] = {}
+    for at, (name, row) in enumerate(zip(names, rows[differs.positions].tolist(), strict=True)):
+        entry = entries[by_row[row]] if row >= 0 and by_row[row] >= 0 else None
+        entry = of_absent.of(name) if row < 0 else entry
+        if entry is not None:
+            known[at] = entry
+    stays = np.array([at not in known for at in range(len(names))], dtype=bool)
     left = Differences(differs.table.filter(pa.array(stays)), differs.positions[stays])
-    stuck = {
-        at: (seen.partition, e)
-        for at, seen in zip(unplaceable, snapshot.states(unplaceable), strict=True)
-        if (e := entries.of(seen.partition)) and not _must_be_repaired(seen, placement, snapshot)
-    }
-    known = [*((names[at], e) for at, e in covered.items()), *stuck.values()]
-    by_entry = [(e, [name for name, of in known if of is e]) for e in entries.entries]
+    stuck = [at for at in unplaceable if by_row[at] >= 0]
+    every = [(names[at], entry) for at, entry in known.items()]
+    every += [
+        (seen.partition, entries[by_row[at]])
+        for at, seen in zip(stuck, snapshot.states(stuck), strict=True)
+    ]
+    by_entry = [(e, [name for name, of in every if of is e]) for e in entries]
     return Unacknowledged(
         left,
         tuple((e, found) for e, found in by_entry if found),
@@ -113,8 +140,14 @@ def without_acknowledged(
     )
 
 
-def _must_be_repaired(seen: PartitionState, placement: Placement, snapshot: Snapshot) -> bool:
-    settings = snapshot.settings(seen.partition.topic)
-    needed = effective_min_isr(settings.min_insync_replicas if settings else 1, len(seen.replicas))
-    drained = {entry.broker for entry in placement.replica_blacklist}
-    return len(seen.isr) < needed or not drained.isdisjoint(seen.replicas)
+def _must_be_repaired(rows: Ints, placement: Placement, snapshot: Snapshot) -> Flags:
+    """Which of some observed rows are under their effective min ISR, or on a drained broker."""
+    found = snapshot.partitions.take(pa.array(rows))
+    in_sync, assigned = (
+        np.asarray(pc.list_value_length(found.column(name))) for name in ("isr", "replicas")
+    )
+    configured = np.asarray(snapshot.topics.column("min_insync_replicas"))[topic_codes(found)]
+    drained = np.array(sorted(e.broker for e in placement.replica_blacklist), dtype=np.int32)
+    on_drained = np.isin(to_matrix(found.column("replicas")), drained).any(axis=1)
+    needed = np.minimum(configured, assigned)  # Partition.effectiveMinIsr since 3.7
+    return np.asarray((in_sync < needed) | on_drained)

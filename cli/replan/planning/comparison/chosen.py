@@ -21,6 +21,7 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerRange, Spread, TopicRule
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot, topic_codes
+from replan.planning.comparison.acknowledged import covered
 from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.placing.judge import Finding, judge
 from replan.planning.placing.problem import (
@@ -61,16 +62,24 @@ class Chosen:
     """Observed rows that may keep their rule: it counts racks, and that of a broker that is down is not known."""
     imbalances: tuple[Imbalance, ...] = ()
     """How near the balance comes, where it comes no nearer than asked for."""
+    staying: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Observed rows that are placed by rule and stay as they are: an acknowledgement covers them."""
     findings: tuple[Finding, ...] = ()
     """What the judge says of the lists that were changed: nothing, unless replan has a bug."""
 
 
 def chosen(
-    placement: Placement, snapshot: Snapshot, explicit_rows: Ints, lists: Matrix, held: Matrix
+    placement: Placement,
+    snapshot: Snapshot,
+    explicit_rows: Ints,
+    lists: Matrix,
+    held: Matrix,
+    fixed: Sequence[int] = (),
 ) -> Chosen:
     """Choose; `explicit_rows`: the observed row of each explicit list.
 
-    `lists`: what each observed row has, or is to have; `held`: the brokers that hold it already.
+    `lists`: what each observed row has, or is to have; `held`: the brokers that hold it already; `fixed`: rows that
+    cannot move now, so that the balance has to do without them.
     """
     declared = to_matrix(placement.explicit.column("replicas"))
     ruled = topic_rules(placement, snapshot)
@@ -78,7 +87,9 @@ def chosen(
     nothing = np.zeros(len(lists), dtype=bool)
     if not ruled and not drained:
         return Chosen(declared, lists, nothing, nothing)
-    question = _Question(placement, snapshot, explicit_rows, declared, lists, held, ruled, drained)
+    question = _Question(
+        placement, snapshot, explicit_rows, declared, lists, held, ruled, drained, fixed
+    )
     if not len(question.rows):
         return Chosen(declared, lists, nothing, nothing, unjudged=question.unjudged)
     from replan.planning.placing.choose import choose  # noqa: PLC0415 (most placements have no rule)
@@ -116,6 +127,7 @@ class _Question:
         held: Matrix,
         ruled: Mapping[str, TopicRule],
         drained: frozenset[int],
+        fixed: Sequence[int],
     ) -> None:
         declared, lists = same_width(declared, lists)
         declared, held = same_width(declared, held)
@@ -148,6 +160,9 @@ class _Question:
         counts_racks = np.array([rule.lie in {Lie.RACK, Lie.IN_RACK} for rule in rules])
         number[holds_unknown & counts_racks[number]] += 1  # the same with brokers of unknown rack
         self.rows = np.flatnonzero((by_rule | gone) & ~unjudged)
+        _, known = covered(placement, snapshot)
+        self._staying = np.flatnonzero(by_rule & (known >= 0))
+        stays = np.isin(self.rows, np.concatenate([self._staying, np.array(fixed, dtype=np.int64)]))
         rest = np.setdiff1d(np.arange(len(lists)), self.rows)
         partitions = snapshot.partitions
         every = np.asarray(partitions.column("bytes"), dtype=np.int64)
@@ -169,6 +184,7 @@ class _Question:
             Elsewhere(base[rest], codes[rest].astype(np.int64)),
             drained,
             Tolerance() if unjudged.any() else _tolerance(placement),
+            np.flatnonzero(stays),
         )
 
     def _may_keep(self, rule: Rule, held: Sequence[int]) -> bool:
@@ -241,6 +257,7 @@ class _Question:
             tuple(self._by_row(reason) for reason in choice.impossible),
             self.unjudged,
             choice.imbalances,
+            self._staying,
             tuple(
                 Finding(int(self.rows[found.row]), found.breach)
                 for found in judge(self.problem, choice, sorted({*differs.tolist(), *given_up}))

@@ -8,6 +8,7 @@ off the blacklist restores every order with nothing to remember in the file.
 Not here: comparing with the cluster (`diff`), whether it is safe or possible (`refusals`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,10 +67,13 @@ class Wanted:
     """What rules and drains made of the lists."""
 
 
-def wanted(aligned: Alignment) -> Wanted:
-    """Lay the overlays over what is declared; a partition that nothing can place keeps what it has."""
+def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> Wanted:
+    """Lay the overlays over what is declared; a partition that nothing can place keeps what it has.
+
+    `fixed`: observed rows that the balance has to do without.
+    """
     placement, snapshot, explicit = aligned.placement, aligned.snapshot, aligned.placement.explicit
-    reached = _undeclared(aligned)
+    reached = _undeclared(aligned, fixed)
     names = _names_of(explicit, snapshot.partitions.take(pa.array(reached.rows)))
     bases = np.concatenate(same_width(reached.chosen.explicit, reached.bases))
     found = np.concatenate([aligned.explicit_rows, reached.rows])
@@ -111,7 +115,7 @@ def wanted(aligned: Alignment) -> Wanted:
     )
 
 
-def _undeclared(aligned: Alignment) -> _Undeclared:
+def _undeclared(aligned: Alignment, fixed: Sequence[int]) -> _Undeclared:
     """Find them. What a reassignment runs on is left alone, unless its leader is declared.
 
     Then it is judged by where the reassignment leads.
@@ -128,7 +132,7 @@ def _undeclared(aligned: Alignment) -> _Undeclared:
     bases, heading = _on_the_way(bases, aligned)
     bases, lists = same_width(bases, lists)
     held = np.where((shorter & ~heading)[:, None], lists, bases) if shorter.any() else bases
-    made = chosen(aligned.placement, snapshot, aligned.explicit_rows, bases, held)
+    made = chosen(aligned.placement, snapshot, aligned.explicit_rows, bases, held, fixed)
     reached = (
         ((reached | orders.back | known) & ~running)
         | made.changed

@@ -22,9 +22,9 @@ from replan.planning.comparison.partition_counts import PartitionCount, partitio
 from replan.planning.comparison.preferred import absent_leaders
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
 from replan.planning.plans.log_dirs import log_drains
-from replan.planning.plans.plan import PlanWarning
+from replan.planning.plans.plan import PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
-from replan.planning.safety.placing_refusals import OutOfBalance, out_of_balance
+from replan.planning.safety.placing_refusals import OutOfBalance
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,12 @@ def drift_of(found: Comparison) -> Drift:
     differing += _absent_leaders(found)
     known = {d.partition for d in differing}
     differing += [d for name, d in lost.items() if name not in known]
+    unbalanced = _unbalanced(found)
+    missed = [
+        PlanWarning(WarningKind.BALANCE, reason.facts)
+        for reason in found.off_balance
+        if reason not in unbalanced
+    ]
     return Drift(
         snapshot.cluster_id,
         snapshot.observed_at,
@@ -127,24 +133,24 @@ def drift_of(found: Comparison) -> Drift:
         tuple(partition_counts(placement, snapshot)),
         tuple(on_the_way),
         tuple(sorted(name for _, names in found.left.known for name in names)),
-        _unbalanced(found),
+        unbalanced,
         _lying_there(placement, snapshot),
         tuple(standing_differences(placement, snapshot)),
         unclean_topics(snapshot),
         tuple(sorted(u.state.partition for u in judge(snapshot).unhealthy if u.elr_gone)),
         brokers_down(snapshot),
         len(found.wanted.chosen.unjudged),
-        found.warnings,
+        (*found.warnings, *missed),
         found.mistakes,
     )
 
 
 def _unbalanced(found: Comparison) -> tuple[OutOfBalance, ...]:
-    """What a plan would do about it, and could not do in full; what nothing can change is no drift."""
+    """What a plan would do about it, and could not do in full; what nothing can change is a warning."""
     chosen, balance = found.wanted.chosen, found.aligned.placement.balance
     if balance is None or not (balance.required or chosen.for_balance.any()):
         return ()
-    return out_of_balance(chosen.imbalances, found.aligned.placement, found.observed)
+    return found.off_balance
 
 
 def _different(found: Comparison, lacking: Collection[TopicPartition]) -> Iterator[Drifted]:

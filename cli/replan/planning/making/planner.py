@@ -16,7 +16,7 @@ from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
 from replan.model.garbage_collection import garbage_collection_paused
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
@@ -42,11 +42,7 @@ from replan.planning.plans.moves import Move, move_of
 from replan.planning.plans.plan import Facts as PlanFacts
 from replan.planning.plans.plan import Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import standing_differences
-from replan.planning.safety.placing_refusals import (
-    BalanceUnreachable,
-    out_of_balance,
-    placing_refusals,
-)
+from replan.planning.safety.placing_refusals import BalanceUnreachable, placing_refusals
 from replan.planning.safety.plan_invariants import require_invariants
 from replan.planning.safety.refusals import Judge
 
@@ -93,8 +89,8 @@ def plan_of(
     placement, snapshot = aligned.placement, aligned.snapshot
     within = chosen_part(only, snapshot)
     differs = part_of(left.differences, within) if only else left.differences
-    facts = _facts(placement, snapshot, differs.table)
     judge = Judge.of(snapshot)
+    facts = _facts(placement, snapshot, differs.table, judge.nameable)
     racks = RequiredRacks.of(placement, snapshot, facts.listed)
     judged: list[tuple[Move, PartitionState]] = []
     creates = tuple(c for c in growth.creates if within(c.first))
@@ -104,7 +100,7 @@ def plan_of(
         *placing_refusals(asked.chosen.impossible, left.unplaceable, facts.rules, snapshot),
     ]
     refused = [refusal for refusal in reasons if within(refusal.partition)]
-    off_balance = out_of_balance(asked.chosen.imbalances, placement, snapshot)
+    off_balance = found.off_balance
     if off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(off_balance)
     remember: set[TopicPartition] = set()
@@ -210,14 +206,15 @@ def _within(name: SettingName, within: Part) -> bool:
     return name.scope is ConfigScope.TOPIC and within(TopicPartition(name.name, -1))
 
 
-def _facts(placement: Placement, snapshot: Snapshot, differs: pa.Table) -> Facts:
+def _facts(
+    placement: Placement, snapshot: Snapshot, differs: pa.Table, nameable: frozenset[BrokerId]
+) -> Facts:
     topics = pc.unique(differs.column("topic")).to_pylist()
     entries = sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where)), reverse=True)
     return Facts(
         placement,
         snapshot.all_settings(),
-        # An unregistered broker is refused with 39, a fully cordoned one from 4.4 on (KAFKA-20832).
-        frozenset(b.id for b in snapshot.brokers if not b.cordoned),
+        nameable,
         {t: {e.broker: e for e in entries if blacklist_reaches(e, t)} for t in topics},
         topic_rules(placement, snapshot),
         leader_rules(placement, topics),

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from replan.model.columns import Ints, Matrix
+from replan.model.columns import Ints, Matrix, same_width
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.exchanges import ReplicaExchanges
 from replan.planning.placing.flow import Bounds, bring_within
@@ -216,7 +216,9 @@ def _room(problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints) -
     if not (room < NO_LIMIT).any():
         return room
     others = np.setdiff1d(np.arange(len(lists)), rows)
-    lying = at.find(lists[others])
+    held, lists = same_width(problem.partitions.current, lists)
+    stays = np.isin(others, problem.staying)
+    lying = at.find(np.where(stays[:, None], held[others], lists[others]))
     lying = np.where(lying < at.count, lying, -1).astype(np.int32)
     _, taken = _amounts(lying, problem.partitions.bytes[others], at.count)
     left: Ints = np.maximum(room - taken, 0)

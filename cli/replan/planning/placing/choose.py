@@ -20,7 +20,9 @@ def choose(problem: PlacementProblem) -> Choice:
     longest = min(int(problem.partitions.factor.max(initial=0)), len(problem.brokers.ids))
     lists = widened(base_lists(problem), longest)
     filler = Filler(problem, at, settled)
-    for row in by_size(np.flatnonzero(~settled), problem):
+    stays = np.isin(np.arange(len(settled)), problem.staying)
+    missing = [by_size(np.flatnonzero(~settled & of), problem) for of in (~stays, stays)]
+    for row in np.concatenate(missing):
         found = filler.fill(int(row))
         lists[row] = PAD
         if found is None:
@@ -30,6 +32,7 @@ def choose(problem: PlacementProblem) -> Choice:
     reasons = filler.impossible()
     placed = np.ones(len(lists), dtype=bool)
     placed[[row for reason in reasons for row in reason.partitions]] = False
+    placed &= settled | ~stays
     balanced = balance(problem, at, lists, placed)
     return Choice(lists, settled, (*reasons, *balanced.impossible), balanced.imbalances)
 

@@ -21,6 +21,7 @@ class LegalSteps:
         self.brokers = len(brokers.ids)
         self.lists = lists
         self.size = problem.partitions.bytes[rows]
+        self._stays = np.isin(rows, problem.staying)
         self._rule = problem.partitions.rule[rows]
         unknown = len(brokers.racks) + np.arange(self.brokers)
         self._rack = np.where(brokers.rack == NO_RACK, unknown, brokers.rack)
@@ -51,6 +52,7 @@ class LegalSteps:
         """To whom the replica on `source` may go; shape (rows, brokers)."""
         rule, lists = self._rule[rows], self.lists[rows]
         may = self._candidates[rule] & ~self._membership(lists) & (self._open | self._had[rows])
+        may &= ~self._stays[rows][:, None]
         racks = np.where(lists == PAD, -1, self._rack[lists])
         home = self._rack[source]
         counts = (racks[:, :, None] == self._rack).sum(axis=1)

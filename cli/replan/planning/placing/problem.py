@@ -112,6 +112,8 @@ class PlacementProblem:
     drained: frozenset[int] = frozenset()
     """Brokers that shall hold nothing, registered or not; those in the table are no candidates of any rule."""
     balance: Tolerance = field(default_factory=Tolerance)
+    staying: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Rows that keep what they have, whatever is chosen for them: the others are balanced around them."""
     budget: int = 20_000
     """Steps of the search over bytes, which is bin packing."""
 

@@ -212,6 +212,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
         "proved",
         "rules",
         "closed",
+        "held",
     ),
     WarningKind.RACKS_LEFT: ("racks", "partitions", "count"),
     WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),

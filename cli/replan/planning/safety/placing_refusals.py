@@ -4,9 +4,12 @@ A balance that cannot be reached concerns no single partition: it refuses the wh
 said otherwise. Whether there is a placement is decided by `placing`.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
 
 from replan.errors import UnsafePlan
 from replan.model.declared.placement import Placement
@@ -14,9 +17,11 @@ from replan.model.declared.rules import TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
+from replan.planning.comparison.acknowledged import covered
+from replan.planning.comparison.chosen import Chosen
 from replan.planning.placing.problem import Imbalance, Impossible, Obstacle
 from replan.planning.plans.plan import FACTS, Facts, Refusal, RefusalRule
-from replan.wording import capped
+from replan.wording import capped, count
 
 SHOWN = 8
 
@@ -40,6 +45,8 @@ class OutOfBalance:
     """Entries of `assignments` that place replicas on the brokers concerned, with their places."""
     closed: tuple[str, ...]
     """Brokers that get nothing new, and why."""
+    held: tuple[str, ...] = ()
+    """What keeps partitions where they are: entries of `acknowledged`, with their places, and refusals."""
 
     @property
     def facts(self) -> Facts:
@@ -54,6 +61,7 @@ class OutOfBalance:
             "proved": "yes" if found.steps is None else "no",
             "rules": self.rules,
             "closed": self.closed,
+            "held": self.held,
         }
 
 
@@ -67,12 +75,13 @@ class BalanceUnreachable(UnsafePlan):
 
 
 def out_of_balance(
-    imbalances: Sequence[Imbalance], placement: Placement, snapshot: Snapshot
+    chosen: Chosen, placement: Placement, snapshot: Snapshot, without: Sequence[Refusal]
 ) -> tuple[OutOfBalance, ...]:
-    """Each measure that is not as near its shares as `balance` asks for."""
+    """Each measure that is not as near its shares as `balance` asks for; `without`: whom it had to do without."""
     asked = placement.balance
-    if asked is None or not imbalances:
+    if asked is None or not chosen.imbalances:
         return ()
+    held = [*_acknowledged(chosen, placement, snapshot), *_refused(without)]
     drained = {entry.broker for entry in placement.replica_blacklist}
     closed = [
         f"{b.id} is {why}"
@@ -94,9 +103,24 @@ def out_of_balance(
             found,
             tuple(capped(_rules_of(found, placement), str, limit=SHOWN)),
             tuple(capped(closed, str, limit=SHOWN)),
+            tuple(capped(held, str, limit=SHOWN)),
         )
-        for found in imbalances
+        for found in chosen.imbalances
     )
+
+
+def _acknowledged(chosen: Chosen, placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+    """The entries that keep partitions where they are, and how many."""
+    entries, by_row = covered(placement, snapshot)
+    numbers, counts = np.unique(by_row[chosen.staying], return_counts=True)
+    for number, partitions in zip(numbers.tolist(), counts.tolist(), strict=True):
+        entry = entries[number]
+        yield f"{count(partitions, 'partition')} acknowledged by `{entry}` ({entry.where})"
+
+
+def _refused(without: Sequence[Refusal]) -> Iterator[str]:
+    for rule, partitions in sorted(Counter(refusal.rule for refusal in without).items()):
+        yield f"{count(partitions, 'partition')} refused ({rule})"
 
 
 def _rules_of(found: Imbalance, placement: Placement) -> list[str]:
@@ -152,7 +176,7 @@ def balance_text(facts: Facts) -> str:
     named = ", ".join(capped(brokers, str, limit=SHOWN))
     nearest = "moves come" if facts["proved"] == "yes" else "a search that proves nothing came"
     ways = []
-    for name, what in (("closed", "broker"), ("rules", "")):
+    for name, what in (("closed", "broker"), ("held", ""), ("rules", "")):
         found = facts.get(name, ())
         ways += [f"{what} {one}".strip() for one in (found if isinstance(found, tuple) else ())]
     in_the_way = f" In the way: {'; '.join(ways)}." if ways else ""

@@ -39,6 +39,11 @@ class Judge:
             snapshot.heading,
         )
 
+    @property
+    def nameable(self) -> frozenset[BrokerId]:
+        """Whom a list may name: an unregistered broker is refused with 39, from 4.4 on a cordoned one (KAFKA-20832)."""
+        return self.registered - self.cordoned
+
     def refusals(self, move: Move, seen: PartitionState) -> list[Refusal]:
         """All the reasons for which this move must not be planned; empty when it may."""
         return [Refusal(move.partition, rule, facts) for rule, facts in self._reasons(move, seen)]

@@ -72,6 +72,13 @@ class _Program:
         if used and least:
             self._model.addConstr(self._model.qsum(used) >= least)
 
+    def keep(self, row: int) -> None:
+        """One partition stays on the brokers that it is on."""
+        held = {int(b) for b in self._problem.partitions.current[row] if b >= 0}
+        for (of, broker), var in list(self._on.items()):
+            if of == row and int(self._problem.brokers.ids[broker]) in held:
+                self.require([var], 1, 1)
+
     def require(self, some: "list[highspy.highs.highs_var]", least: int, most: int) -> None:
         """Some of the variables are so many together."""
         if not some:
@@ -133,6 +140,8 @@ def optimum(
         program.place(
             row, racks_kept(problem, row) if placed is None else racks(problem, placed[row])
         )
+    for row in problem.staying.tolist():
+        program.keep(row)
     for broker, (least, most) in enumerate(bounds):
         program.bound(broker, least, most)
     for broker, room in enumerate(problem.brokers.room.tolist()):

@@ -48,16 +48,24 @@ def test_a_placement_is_found_exactly_where_there_is_one(asked: PlacementProblem
 
 
 @settings(max_examples=INSTANCES)
-@given(problems(balanced=True))
-def test_balance_costs_what_it_costs_an_exact_solver(asked: PlacementProblem) -> None:
-    """Bytes first, then copies; and where it is not reached, no placement is nearer."""
+@given(problems(balanced=True), st.sets(st.integers(0, 7)))
+def test_balance_costs_what_it_costs_an_exact_solver(
+    asked: PlacementProblem, staying: set[int]
+) -> None:
+    """Bytes first, then copies; and where it is not reached, no placement is nearer, around those that stay."""
     unbalanced = replace(asked, balance=Tolerance())
     lost = {row for reason in choose(unbalanced).impossible for row in reason.partitions}
     rows = [row for row in range(len(asked.partitions)) if row not in lost]
     assume(rows)
     asked = only(asked, rows)
+    kept = np.flatnonzero(choose(asked).in_place)
+    asked = replace(asked, staying=kept[np.isin(kept, sorted(staying))])
     found = choose(asked)
     assert judge(asked, found) == []
+    moved = np.flatnonzero(
+        (found.lists != choose(replace(asked, balance=Tolerance())).lists).any(axis=1)
+    )
+    assert not np.isin(moved, asked.staying).any()
     assert found.impossible == ()
     filled = choose(replace(asked, balance=Tolerance())).lists
     for imbalance in found.imbalances:
