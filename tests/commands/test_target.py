@@ -1,8 +1,10 @@
 """Which cluster the options name, or the environment; how a later command names it; where its journal is."""
 
+import shutil
 from pathlib import Path
 
 import pytest
+from tests.commands.shell import EXAMPLE, Shell
 from typer import BadParameter
 
 from replan.commands.inputs.journal_place import place
@@ -82,7 +84,7 @@ FLEET = """\
 version: 1
 clusters:
   eu: {bootstrapServers: "kafka-1:9092", commandConfig: eu.properties, placement: eu/, timeout: 5s}
-  sim: {simulated: sim.json}
+  sim: {simulated: sim.json, prices: {currency: EUR, crossRackPerGB: 0.02}}
   kept: {snapshot: kept.json}
   fed: {placement: fed/}
 """
@@ -125,6 +127,23 @@ def test_the_fleet_file_is_the_one_of_this_folder(
     target = LiveTarget(fleet_cluster="sim")
     assert target.words() == ["--cluster", "sim"]
     assert target.simulated == Path("sim.json")
+
+
+def test_a_plan_of_a_cluster_of_the_fleet_file_costs_what_prices_are_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shell = Shell(tmp_path, capsys)
+    shutil.copy(EXAMPLE / "placement.yaml", shell.placement)
+    entry = "{simulated: cluster.json, placement: placement.yaml}"
+    prices = "prices: {currency: EUR, crossRackPerGB: 0.02}"
+    file = tmp_path / "fleet.yaml"
+    file.write_text(f"version: 1\n{prices}\nclusters: {{demo: {entry}}}\n", encoding="utf-8")
+    priced, _ = shell.run("plan", "--cluster", "demo", "--format", "markdown", wanted=2)
+    assert "Copies between racks: " in priced
+    assert " EUR." in priced
+    file.write_text(f"version: 1\nclusters: {{demo: {entry}}}\n", encoding="utf-8")
+    assert " EUR" not in shell.run("plan", "--cluster", "demo", "--format", "markdown", wanted=2)[0]
 
 
 def test_a_cluster_of_the_fleet_file_is_the_only_one_and_can_be_asked(fleet: Path) -> None:

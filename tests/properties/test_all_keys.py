@@ -222,7 +222,6 @@ def worlds(draw: st.DrawFn) -> World:
                 "recovery": st.just({"*": {"strategy": "balanced", "wait": "5m"}}),
                 "require": st.just({"*": {"replicationFactor": 1}}),
                 "limits": st.just({"partitions": 500, "bytes": "2TB", "leaders": 200}),
-                "prices": st.just({"currency": "EUR", "crossRackPerGB": 0.01, "perGBMonth": 0.05}),
             },
         ),
     }

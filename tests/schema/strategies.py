@@ -126,10 +126,6 @@ def placements() -> st.SearchStrategy[Document]:
                 ),
                 max_size=2,
             ),
-            "prices": st.fixed_dictionaries(
-                {"currency": st.sampled_from(["EUR", "USD"])},
-                optional={"crossRackPerGB": st.sampled_from([0, 0.02, 3])},
-            ),
             "acknowledged": st.lists(
                 acknowledgement(), max_size=3, unique_by=lambda entry: str(entry["topic"])
             ),

@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -56,7 +55,7 @@ def _plain(value: Any) -> object:
             return [_plain(found) for found in sorted(value)]
         case tuple():
             return [_plain(found) for found in value]
-        case Fraction() | Decimal():
+        case Fraction():
             return str(value)
         case _ if is_dataclass(value):
             found = {f.name: getattr(value, f.name) for f in fields(value) if f.name != "places"}

@@ -25,7 +25,7 @@ from replan.model.declared.placement import (
     ThrottledReplicas,
     TopicEntry,
 )
-from replan.model.declared.policy import Acknowledgement, Limit, Prices, Requirement
+from replan.model.declared.policy import Acknowledgement, Limit, Requirement
 from replan.model.declared.recovery import RecoveryRule
 from replan.model.declared.rules import (
     Balance,
@@ -75,7 +75,6 @@ def placement_of(merged: Merged) -> Placement:
         requirements=_by_name(merged, Requirement),
         limits={found.measure: found for found in _sorted(merged, Limit)},
         acknowledged=tuple(dict.fromkeys(_sorted(merged, Acknowledgement))),
-        prices=_one(merged, Prices),
     )
 
 

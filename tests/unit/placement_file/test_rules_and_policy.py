@@ -1,7 +1,6 @@
 """What leaves the choice to the planner, and what is said about plans, arrive as typed values with their places."""
 
 from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 
 from replan.model.declared.placement import (
@@ -10,7 +9,7 @@ from replan.model.declared.placement import (
     StandingThrottles,
     ThrottledReplicas,
 )
-from replan.model.declared.policy import Acknowledgement, Limit, Measure, Prices, Requirement
+from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requirement
 from replan.model.declared.recovery import RecoveryStrategy
 from replan.model.declared.rules import (
     BrokerRange,
@@ -55,7 +54,6 @@ require:
   "*": {replicationFactor: 3, racks: 2}
 limits: {partitions: 500, bytes: 2TB, bytesPerBroker: 1.5GiB, replicationFactorDecreases: 0}
 acknowledged: [{topic: orders, partitions: [7], reason: waiting for a disk, expires: 2026-11-30}]
-prices: {currency: EUR, crossRackPerGB: 0.02}
 recovery:
   "payments-*": {strategy: balanced, wait: 5m}
   logs: {strategy: aggressive}
@@ -149,7 +147,7 @@ def test_drains_and_standing_throttles_arrive_sorted() -> None:
     )
 
 
-def test_policy_arrives_in_bytes_numbers_and_exact_prices() -> None:
+def test_policy_arrives_in_bytes_and_numbers() -> None:
     placement = read(WHOLE)
     assert placement.requirements == {"*": Requirement(at(22, 8), 3, 2)}
     assert {measure: limit.most for measure, limit in placement.limits.items()} == {
@@ -162,7 +160,6 @@ def test_policy_arrives_in_bytes_numbers_and_exact_prices() -> None:
     assert placement.acknowledged == (
         Acknowledgement("orders", (7,), at(24, 16), "waiting for a disk", "2026-11-30"),
     )
-    assert placement.prices == Prices("EUR", Decimal("0.02"))
 
 
 def test_every_part_of_a_rule_and_of_a_policy_counts_for_the_digest() -> None:
@@ -183,7 +180,6 @@ def test_every_part_of_a_rule_and_of_a_policy_counts_for_the_digest() -> None:
         ("racks: 2", "racks: 1"),
         ("2TB", "3TB"),
         ("partitions: [7]", "partitions: [8]"),
-        ("0.02", "0.03"),
     ]
     texts = [WHOLE, *(WHOLE.replace(old, new) for old, new in changes)]
     assert len({digest_of(read(text)) for text in texts}) == len(texts)

@@ -1,4 +1,4 @@
-"""Money is shown where the placement declares prices: copies between racks once, storage by the month."""
+"""Money is shown where the fleet file has prices: copies between racks once, storage by the month."""
 
 from decimal import Decimal
 

@@ -97,7 +97,6 @@ def verdict(made: Plan, *, exit_zero: bool) -> Exit:
 
 def context_of(
     made: Plan,
-    placement: Placement,
     seen: Observed,
     cluster: Target,
     form: PageForm,
@@ -115,7 +114,7 @@ def context_of(
         rehearsed=rehearsed,
         timeline=timeline,
         network=network,
-        prices=placement.prices,
+        prices=cluster.prices,
         next_command=next_command(made, saved, cluster),
     )
 

@@ -15,6 +15,7 @@ import typer
 
 from replan.commands.inputs.journal_place import Place, place
 from replan.errors import BadUsage
+from replan.model.declared.policy import Prices
 from replan.model.names import JOURNAL_TOPIC
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Target:
         typer.Option(
             "--cluster",
             metavar="NAME",
-            help="A cluster of the fleet file: its address, properties, placement and timeout come from there.",
+            help="A cluster of the fleet file: its address, properties, placement, timeout and prices come from there.",
         ),
     ] = None
     fleet: Annotated[
@@ -120,6 +121,8 @@ class Target:
     journal: Place | None = None
     placement: Path | None = None
     """Where the fleet file says that its placement is."""
+    prices: Prices | None = None
+    """What copies and storage cost there, by the fleet file."""
 
     note: ClassVar[str] = f"Name exactly one cluster: {_REAL}, {_EMBEDDED}, or {_LISTED}."
     """A paragraph of the help of each command that takes such a target."""
@@ -162,7 +165,7 @@ class Target:
         if found.snapshot is not None and not isinstance(self, ReadTarget):
             raise BadUsage(f"cluster {name} is a snapshot in {file}, which can only be read")
         self._set("bootstrap_server", found.bootstrap_servers)
-        for field in ("command_config", "simulated", "snapshot", "placement"):
+        for field in ("command_config", "simulated", "snapshot", "placement", "prices"):
             self._set(field, getattr(found, field))
         if self.timeout is None:
             self._set("timeout", found.timeout_seconds)

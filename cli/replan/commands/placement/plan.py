@@ -126,7 +126,7 @@ def plan(
 
             found.findings += plan_findings(made, placement)
     note_age(cluster, seen.snapshot)
-    context = context_of(made, placement, seen, cluster, form, written, saved=output)
+    context = context_of(made, seen, cluster, form, written, saved=output)
     shown = Shown(steps=steps, color=color)
     present(made, form, context, shown=shown, limit=limit_of(max_size, form))
     if output is not None:

@@ -112,9 +112,9 @@ class Work:
 
     @cached_property
     def prices(self) -> Prices | None:
-        """What copies and storage cost: the placement's own word counts before the fleet's."""
-        if self.placement.prices is not None or self.task.prices is None:
-            return self.placement.prices
+        """What copies and storage cost."""
+        if self.task.prices is None:
+            return None
         currency, rack, month = json.loads(self.task.prices)
         return Prices(currency, *(p if p is None else Decimal(p) for p in (rack, month)))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from replan.model.declared.policy import Acknowledgement, Limits, Prices, Requirement
+from replan.model.declared.policy import Acknowledgement, Limits, Requirement
 from replan.model.declared.recovery import RecoveryRule
 from replan.model.declared.rules import (
     Balance,
@@ -174,7 +174,6 @@ class Placement:
     """Entries of `require`: a topic's name or a pattern."""
     limits: Limits = field(default_factory=dict)
     acknowledged: tuple[Acknowledgement, ...] = ()
-    prices: Prices | None = None
     digest: str = ""
     """sha256 of what the placement means, whatever its layout and the order of its files."""
 

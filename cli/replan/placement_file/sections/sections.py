@@ -8,7 +8,6 @@ What a placement file can declare, each thing with its path of keys and its plac
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, cast
 
@@ -21,7 +20,7 @@ from replan.model.declared.placement import (
     StandingRate,
     ThrottledReplicas,
 )
-from replan.model.declared.policy import Acknowledgement, Limit, Measure, Prices, Requirement
+from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requirement
 from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
 from replan.model.declared.rules import (
     Balance,
@@ -83,7 +82,7 @@ Declared = (
     | (PreferredLeaders | LeaderRule)
     | (LeaderBlacklist | NoLeaderListed | ReplicaBlacklist | LogDirBlacklist)
     | (Rate | Keep | BrokerRate | ThrottledReplicas | StandingRate)
-    | (Requirement | Limit | Acknowledgement | Prices | RecoveryRule)
+    | (Requirement | Limit | Acknowledgement | RecoveryRule)
 )
 
 
@@ -280,23 +279,6 @@ def _acknowledged(file: _File) -> Iterator[Declaration]:
             yield Declaration(("acknowledged",), where, found, (name, (found.topic, str(number))))
 
 
-def _prices(file: _File) -> Iterator[Declaration]:
-    section = file.mapping("prices")
-    yield Declaration(
-        ("prices",),
-        file.where(("prices",)),
-        Prices(
-            section["currency"],
-            cross_rack_per_gb=_decimal(section.get("crossRackPerGB")),
-            per_gb_month=_decimal(section.get("perGBMonth")),
-        ),
-    )
-
-
-def _decimal(number: float | None) -> Decimal | None:
-    return None if number is None else Decimal(str(number))
-
-
 _READERS: dict[str, Callable[[_File], Iterator[Declaration]]] = {
     "cluster": _cluster,
     "balance": _balance,
@@ -306,5 +288,4 @@ _READERS: dict[str, Callable[[_File], Iterator[Declaration]]] = {
     "require": _require,
     "limits": _limits,
     "acknowledged": _acknowledged,
-    "prices": _prices,
 }

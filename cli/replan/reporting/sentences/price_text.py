@@ -1,4 +1,4 @@
-"""What a plan costs in money, where the placement says what copies and storage cost. For showing only."""
+"""What a plan costs in money, where the fleet file says what copies and storage cost. For showing only."""
 
 from collections.abc import Iterator
 from decimal import Decimal
