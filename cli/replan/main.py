@@ -28,7 +28,6 @@ class Replan(CommandGroup):
     table: ClassVar = {
         "doctor": "cluster.doctor:doctor",
         "status": "cluster.status:status",
-        "progress": "cluster.reassignments:progress",
         "drift": "placement.drift:drift",
         "explain": "placement.explain:explain",
         "journal show": "running.journal:journal_show",

@@ -132,8 +132,8 @@ def test_what_another_tool_reassigns_is_throttled_until_it_ends(folder: Path) ->
     assert [a["status"] for a in history["applications"]] == ["closed"]
 
 
-def test_progress_of_what_does_not_exist_is_not_settled(folder: Path) -> None:
-    named = ("progress", *SIMULATED, "--partition")
+def test_the_status_of_what_does_not_exist_is_not_settled(folder: Path) -> None:
+    named = ("status", *SIMULATED, "--partition")
     known = replan(*named, "orders-0", folder=folder)
     assert (known.returncode, known.stdout.count("In sync")) == (0, 3)
     for name, word in (("orders-99", "Unknown partition"), ("nope-0", "Unknown topic")):
@@ -141,7 +141,7 @@ def test_progress_of_what_does_not_exist_is_not_settled(folder: Path) -> None:
         assert found.returncode == 3
         assert word in found.stdout
     assert "2026-11-21T03:00:00Z" in known.stdout, "the time of the cluster"
-    assert replan("progress", "--topic", "nope", *SIMULATED, folder=folder).returncode == 1
+    assert replan("status", "--topic", "nope", *SIMULATED, folder=folder).returncode == 1
 
 
 def test_what_throttles_other_tools_goes_on_with_the_same_command(folder: Path) -> None:

@@ -153,7 +153,6 @@ def test_every_command_runs_with_what_its_row_lists(site: Site) -> None:
     for command, wanted in (
         ("drift", 2),
         ("status", 0),
-        ("progress", 0),
         (f"explain {site.topic}-0", 2),
         ("snapshot -o seen.json", 0),
         ("export", 0),

@@ -215,7 +215,7 @@ def test_it_is_steered_from_another_machine(site: Site, machine: Callable[[str],
     ann, bob = machine("ann"), machine("bob")
     with ann.started(*begin(ann, site)) as applying:
         until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
-        shown = bob.replan("progress", "--over", "3s", wanted=2)[0]
+        shown = bob.replan("status", "--over", "3s", wanted=2)[0]
         assert re.search(r"Behind: \d+ messages behind .* of .* %\) .*/s .* replan", shown), shown
         assert "paused, by ann@" in bob.replan("pause", wanted=0)[0]
         assert bob.replan("throttle", "40MB/s", wanted=0)[0].startswith(

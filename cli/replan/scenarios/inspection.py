@@ -5,15 +5,17 @@ from collections.abc import Iterator, Sequence
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Order, SavedRate, SavedReplicaList
 from replan.applying.journal.steps import MoveRecord
+from replan.applying.run.opening import open_plan
 from replan.applying.views.reading_progress import read_progress
-from replan.applying.views.standing import unknown_throttles
+from replan.applying.views.standing import NOT_LOOKED_UP, open_application, unknown_throttles
+from replan.applying.views.waiting import watched
 from replan.faults.token_reader import TokenReader
 from replan.model.names import TopicPartition
 from replan.planning.findings.health import judge
-from replan.planning.findings.replica_progress import Asked, rows_of
+from replan.planning.findings.replica_progress import Asked, rows_of, standing
 from replan.reporting.cluster.status_text import Status, render_status
 from replan.reporting.quantities import brokers, rate
-from replan.scenarios.session import Session, own_application
+from replan.scenarios.session import Session, at_work
 from replan.scenarios.throttles import SIDES, standing_in_words
 from replan.simulator.controller.state import Partition
 
@@ -47,15 +49,20 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     tokens.end()
     seen = session.plane.observe()
     health = judge(seen)
-    running = [s.partition for s in health.running]
-    rows = rows_of(map(Asked, running), read_progress(session.plane, running))
+    asked = [Asked(s.partition) for s in health.running]
+    now = read_progress(session.plane, [a.partition for a in asked])
     ledger = session.ledger()
+    plan = open_plan(ledger)
+    found = None if plan is None else watched(plan, ledger, session.plane, session.clock.now())
+    waits = NOT_LOOKED_UP if found is None else found.waits
     return render_status(
         Status(
             health=health,
-            rows=rows,
+            rows=rows_of(asked, now),
+            standings={a.partition: standing(a, now) for a in asked},
             observed_at=seen.observed_at,
-            application=own_application(session, session.plane),
+            application=open_application(ledger, plan, at_work(session), waits),
+            progress=None if found is None else found.progress,
             unknown_throttles=unknown_throttles(seen, ledger),
             own_throttles=ledger.throttles,
         )

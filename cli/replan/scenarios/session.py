@@ -14,11 +14,9 @@ from replan.applying.run.opening import open_plan
 from replan.applying.views.known_snapshot import as_planned_from
 from replan.applying.views.progress import Progress
 from replan.applying.views.standing import OpenApplication, open_application
-from replan.applying.views.waiting import holds_of
 from replan.errors import BadScenario
 from replan.faults.kinds import FaultContext
 from replan.faults.requests import refusals
-from replan.model.control_plane import ClusterReader
 from replan.model.declared.placement import Placement
 from replan.model.names import TopicId
 from replan.model.snapshot import Snapshot
@@ -150,16 +148,16 @@ class Session:
             self.process.kill()
 
 
-def own_application(
-    session: Session, reader: ClusterReader | None = None
-) -> OpenApplication | None:
-    """The open application, and whether its process runs; what its partitions wait for, given a cluster to look at."""
-    ledger, process = session.ledger(), session.process
-    runs = None if process is None or process.end is not None else PROCESS
-    plan = open_plan(ledger)
-    if plan is None or reader is None:
-        return open_application(ledger, plan, runs)
-    return open_application(ledger, plan, runs, holds_of(plan, ledger, reader))
+def own_application(session: Session) -> OpenApplication | None:
+    """The open application, and whether its process runs."""
+    ledger = session.ledger()
+    return open_application(ledger, open_plan(ledger), at_work(session))
+
+
+def at_work(session: Session) -> str | None:
+    """The process that is running, as a lock names it."""
+    process = session.process
+    return None if process is None or process.end is not None else PROCESS
 
 
 def identifier(raw: bytes) -> str:

@@ -1,15 +1,27 @@
 """Every throttle of a cluster is found, with whose it is."""
 
 import json
+from dataclasses import replace
 
 from tests.unit.applying.test_cancelling import COPYING
 from tests.unit.applying.test_kill_points import three_moves
+from tests.unit.applying.test_killed_log_moves import made as two_leave_a_directory
 from tests.unit.applying.test_steering import ledger_of
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.views.found_throttles import FoundThrottle, Owner, found_throttles
-from replan.model.configs import FOLLOWER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
+from replan.applying.views.standing import unknown_throttles
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    LEADER_REPLICAS,
+    LOG_DIRS_RATE,
+    ConfigOperation,
+    ConfigScope,
+    SettingName,
+    broker_change,
+)
 from replan.model.names import BrokerId
+from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reporting.cluster.throttle_text import render_throttles, render_throttles_json
 from replan.simulator.cluster.faults import KillBroker
 
@@ -42,6 +54,36 @@ def test_a_rate_on_a_broker_that_is_down_is_shown_as_it_was_set() -> None:
     rate = SettingName(ConfigScope.BROKER, "5", FOLLOWER_RATE)
     assert FoundThrottle(rate, "5000000", Owner.SILENT, "9000000") in found
     assert "the broker is down; before: 9 MB/s" in render_throttles(found, "now")
+
+
+def test_the_rate_of_copies_between_log_directories_is_listed_with_whose_it_is() -> None:
+    found = two_leave_a_directory()
+    found.apply(stop=found.stop_at(2.0))
+    (rate,) = [
+        f
+        for f in found_throttles(found.plane.observe(), ledger_of(found))
+        if f.setting.key == LOG_DIRS_RATE
+    ]
+    assert (rate.setting.name, rate.value, rate.owner) == ("4", "10000000", Owner.COPIES)
+    assert "broker 4  log directories  10 MB/s" in render_throttles([rate], "now")
+
+
+def test_what_is_declared_to_stay_is_replans_own_as_long_as_it_has_that_value() -> None:
+    made = three_moves()
+    rate = SettingName(ConfigScope.BROKER, "3", FOLLOWER_RATE)
+    stays = ThrottleSetting(rate, before=None, after="7000000")
+    made.plan = replace(made.plan, moves=(), standing=(stays,))
+    made.apply()
+    found = found_throttles(made.plane.observe(), ledger_of(made))
+    assert FoundThrottle(rate, "7000000", Owner.DECLARED) in found
+    assert rate.name not in {
+        t.name for t in unknown_throttles(made.plane.observe(), ledger_of(made))
+    }
+    made.plane.alter_configs(
+        [broker_change(BrokerId(3), FOLLOWER_RATE, ConfigOperation.SET, "8000000")]
+    )
+    found = found_throttles(made.plane.observe(), ledger_of(made))
+    assert FoundThrottle(rate, "8000000", Owner.OTHER) in found
 
 
 def test_without_a_journal_nothing_is_replans() -> None:

@@ -1,6 +1,8 @@
 """KIP-179's table of what runs: every status word for word, bytes, rates, time left, and what does not finish."""
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.builders import move, state
@@ -11,6 +13,7 @@ from replan.model.control_plane import Look
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.replica_logs import LogEnd
+from replan.planning.findings.health import Health
 from replan.planning.findings.replica_progress import (
     Asked,
     Reading,
@@ -20,11 +23,12 @@ from replan.planning.findings.replica_progress import (
     rows_of,
     standing,
 )
-from replan.reporting.cluster.replica_progress_text import (
-    ShownProgress,
-    render_replica_progress,
-    render_replica_progress_json,
-    status_text,
+from replan.reporting.cluster.replica_progress_text import status_text
+from replan.reporting.cluster.status_text import (
+    Status,
+    render_status,
+    render_status_json,
+    status_lines,
 )
 
 COPIED, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -114,6 +118,14 @@ def _ends(look: Look, number: int, follower: int, leader: int) -> Reading:
     return Reading(seconds=10.0 * number, look=look, ends=ends)
 
 
+def shown(row: ReplicaRow, **more: Any) -> Status:
+    standings = {COPIED: Standing.RUNNING, OTHER: Standing.STOPPED}
+    health = Health(partitions=2, unhealthy=(), running=(), down=())
+    return Status(
+        health=health, rows=[row], standings=standings, named=True, observed_at="now", **more
+    )
+
+
 def test_it_is_shown_as_a_table_and_as_json() -> None:
     row = ReplicaRow(
         partition=COPIED,
@@ -125,17 +137,27 @@ def test_it_is_shown_as_a_table_and_as_json() -> None:
         bytes_per_second=1e6,
         endless=True,
     )
-    shown = ShownProgress(
-        rows=[row],
-        standings={COPIED: Standing.RUNNING, OTHER: Standing.STOPPED},
-        observed_at="now",
-        ours=frozenset({COPIED}),
-    )
-    head, line, *rest = render_replica_progress(shown).splitlines()
+    first, stopped, _, head, line, _, *rest = render_status(shown(row)).splitlines()
+    assert first == "2 partitions: all in sync but for what is being copied."
+    assert stopped == "Not as wanted, and not running: 1 partition: orders-1."
     assert head.split() == [*("Topic", "Partition", "Broker", "Status"), *head.split()[4:]]
     assert "Behind: 7 messages behind  20 MB of 60 MB (33 %)  1 MB/s" in line
-    assert line.endswith("does not finish at this rate  replan")
-    assert rest == ["Not as wanted, and not running: 1 partition: orders-1.", "As of now."]
-    document = json.loads(render_replica_progress_json(shown))
-    assert document["replicas"][0]["status"] == "Behind: 7 messages behind"
-    assert [p["state"] for p in document["partitions"]] == ["running", "stopped"]
+    assert line.endswith("does not finish at this rate  another tool")
+    assert rest == ["As of now."]
+    document = json.loads(render_status_json(shown(row)))
+    assert document["running"][0]["status"] == "Behind: 7 messages behind"
+    assert [p["state"] for p in document["asked"]] == ["running", "stopped"]
+
+
+def test_what_was_not_measured_has_no_column() -> None:
+    row = ReplicaRow(partition=COPIED, broker=BrokerId(4), status=ReplicaStatus.BEHIND, behind=7)
+    head = next(line for line in render_status(shown(row)).splitlines() if "Topic" in line)
+    assert head.split() == ["Topic", "Partition", "Broker", "Status", "Whose"]
+
+
+def test_many_replicas_are_shortened_unless_all_are_asked_for() -> None:
+    row = ReplicaRow(partition=COPIED, broker=BrokerId(4), status=ReplicaStatus.BEHIND, behind=7)
+    many = replace(shown(row), rows=[row] * 300)
+    assert len(status_lines(many)) < 30
+    assert "and 280 more replicas; --all lists them" in render_status(many)
+    assert len(status_lines(many, everything=True)) > 300

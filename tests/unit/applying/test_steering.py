@@ -18,18 +18,20 @@ from replan.applying.journal.records import (
     Verb,
     changed,
 )
+from replan.applying.reasons.copies import Confirming
 from replan.applying.reasons.gates import NoSlot, Paused
 from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, kept_rates, steered, taken_over, throttle_of
 from replan.applying.views.outcome import Ending, Result
 from replan.applying.views.standing import open_application
-from replan.applying.views.waiting import holds_of
+from replan.applying.views.waiting import watched
 from replan.errors import BadFile, Exit
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope
 from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, TopicPartition
 from replan.reporting.cluster.application_text import application_lines
+from replan.reporting.lines import drawn
 from replan.simulator.cluster.faults import KillBroker
 
 pytestmark = pytest.mark.slow
@@ -213,23 +215,26 @@ def test_whoever_takes_over_forgets_what_was_sent_to_the_process_before() -> Non
 def test_status_waits_by_the_settings_of_the_process_at_work() -> None:
     made = two_copies(slots=1)
     made.apply(stop=made.stop_at(3))
-    kinds = {type(hold) for hold in holds_of(made.plan, ledger_of(made), made.plane).values()}
-    assert NoSlot in kinds
+    assert NoSlot in kinds_of_waits(made)
     made.settings = Settings(owner="cy@ops-3", slots_per_broker=4, settle_seconds=30)
     made.apply(stop=made.stop_at(4))
     opened = ledger_of(made).application
     assert opened is not None
     assert (opened.slots, opened.settle) == (4, 30)
-    assert NoSlot not in {
-        type(h) for h in holds_of(made.plan, ledger_of(made), made.plane).values()
-    }
+    assert NoSlot not in kinds_of_waits(made)
+
+
+def kinds_of_waits(made: Lab) -> set[type[object]]:
+    found = watched(made.plan, ledger_of(made), made.plane)
+    return {type(hold) for hold in found.waits.partitions.values()}
 
 
 def said_by_status(made: Lab, process: str | None) -> list[str]:
     ledger = ledger_of(made)
-    found = open_application(ledger, made.plan, process, holds_of(made.plan, ledger, made.plane))
+    waits = watched(made.plan, ledger, made.plane, made.clock.now()).waits
+    found = open_application(ledger, made.plan, process, waits)
     assert found is not None
-    return application_lines(found, "replan resume")
+    return drawn(application_lines(found, "replan resume")).splitlines()
 
 
 def opened_only(made: Lab, **steered_by: str) -> None:
@@ -270,6 +275,29 @@ def test_status_says_that_an_interrupted_application_starts_nothing_by_itself() 
     assert [line.partition(" (")[0] for line in lines] == [
         f"  orders-{p}  can start" for p in (0, 1)
     ]
+
+
+def test_status_does_not_say_that_something_is_confirmed_where_no_process_is_at_work() -> None:
+    made = two_copies(slots=4)
+    made.apply(stop=lambda: any(c.hold == Confirming(0) for r in made.reports for c in r.copies))
+    _, *lines = said_by_status(made, None)
+    assert (
+        "orders-0  interrupted: in sync; confirmed again once the application is resumed"
+        in lines[0]
+    )
+    _, *lines = said_by_status(made, "pid 1")
+    assert "orders-0  running: in sync; confirming for up to 15 s" in lines[0]
+
+
+def test_status_says_in_a_line_what_many_wait_for() -> None:
+    states = [state([1, 2, 3], partition=n, size=MB) for n in range(40)]
+    moves = [move([1, 2, 3], [1, 2, 4], partition=n, size=MB) for n in range(40)]
+    made = lab(states, moves)
+    opened_only(made, paused_by=BOB)
+    _, *lines = said_by_status(made, "pid 1")
+    (line,) = (line.partition(" (since")[0] for line in lines)
+    assert line.startswith("  40 not started: paused by bob@ops-2")
+    assert lines[0].endswith(": orders-0, orders-1, orders-2, and 37 more")
 
 
 def test_status_names_the_broker_that_does_not_answer_and_so_keeps_a_copy_from_starting() -> None:

@@ -46,6 +46,7 @@ from replan.applying.reasons.gates import (
     NewBrokerFenced,
     NoRoom,
     NoSlot,
+    OthersFirst,
     OthersUnderMinIsr,
     PartitionsFirst,
     Paused,
@@ -103,6 +104,7 @@ B4 = BrokerId(4)
 TARGET = replicas(4, 1, 5)
 
 HOLDS: list[tuple[HoldReason, str]] = [
+    (OthersFirst(), "others of the plan have their turn first"),
     (
         LeaderlessTooShort(300.0, 120.0),
         "no leader; recovered once that has lasted for 5 min, in 120 s",
@@ -356,7 +358,7 @@ HOLDS: list[tuple[HoldReason, str]] = [
         SettingFirst(SettingName(ConfigScope.BROKER, "4", FOLLOWER_RATE)),
         "waiting until follower.replication.throttled.rate of broker 4 is set",
     ),
-    (CopyingInBroker(5, 20), "its broker copies it: 5 of 20 bytes"),
+    (CopyingInBroker(5, 20), "its broker copies it: 5 B of 20 B"),
     (ReplicaUnread(B4), "broker 4 does not say where its replicas lie; waiting until it does"),
     (MoveFirst(), "the partition moves to other brokers first"),
     (SettingUnread(), "its value cannot be read now; waiting until it can"),

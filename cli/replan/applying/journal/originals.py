@@ -8,6 +8,7 @@ import base64
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import msgspec
 
@@ -22,6 +23,7 @@ from replan.planning.plans.origins import Grown, Origin
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
+Form = TypeVar("Form", bound=msgspec.Struct)
 CHUNK_CHARACTERS = 225_000
 """At most 900 kB in UTF-8, within Kafka's default max.message.bytes."""
 
@@ -91,6 +93,22 @@ def _is_done(setting: ThrottleSetting, ledger: Ledger) -> bool:
     return record is not None and record.status is Status.DONE
 
 
+class _Settings(msgspec.Struct, frozen=True):
+    """The throttles that were set to stay: the rest of what is kept is not made into values."""
+
+    settings: list[ThrottleSetting] = []
+
+
+def standing_settings(ledger: Ledger) -> dict[SettingName, str | None]:
+    """The throttle settings that ended applications have set to stay, as the last of them did, where that is kept."""
+    found = dict[SettingName, str | None]()
+    for application in ledger.records.values():
+        if isinstance(application, Application):
+            kept = _unpacked(ledger, application, _Settings)
+            found |= {} if kept is None else {s.setting: s.after for s in kept.settings}
+    return found
+
+
 def packed(application: str, kept: Originals) -> list[OriginalsChunk]:
     """The records that keep it."""
     text = base64.b64encode(zlib.compress(msgspec.json.encode(kept))).decode()
@@ -102,6 +120,10 @@ def packed(application: str, kept: Originals) -> list[OriginalsChunk]:
 
 def unpacked(ledger: Ledger, application: Application) -> Originals | None:
     """What is kept of an application; None where it is not kept any more. Raises BadFile where it cannot be read."""
+    return _unpacked(ledger, application, Originals)
+
+
+def _unpacked(ledger: Ledger, application: Application, form: type[Form]) -> Form | None:
     chunks = [
         r
         for r in ledger.records.values()
@@ -111,7 +133,7 @@ def unpacked(ledger: Ledger, application: Application) -> Originals | None:
         return None
     text = "".join(c.text for c in sorted(chunks, key=lambda c: c.index))
     try:
-        return msgspec.json.decode(zlib.decompress(base64.b64decode(text)), type=Originals)
+        return msgspec.json.decode(zlib.decompress(base64.b64decode(text)), type=form)
     except (ValueError, zlib.error, msgspec.DecodeError) as problem:
         raise BadFile(f"journal, originals of application {application.id}: {problem}") from problem
 

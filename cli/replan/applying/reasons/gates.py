@@ -7,6 +7,11 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
+class OthersFirst:
+    """It is not looked at yet: others of the plan have their turn before it."""
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionsFirst:
     """Its topic gets more partitions before anything of it moves."""
 

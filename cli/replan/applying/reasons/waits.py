@@ -19,6 +19,7 @@ from replan.applying.reasons.gates import (
     NewBrokerFenced,
     NoRoom,
     NoSlot,
+    OthersFirst,
     OthersUnderMinIsr,
     PartitionsFirst,
     Paused,
@@ -56,6 +57,7 @@ from replan.applying.reasons.requests import (
 HoldReason = (
     MetadataBehind
     | NotPermitted
+    | OthersFirst
     | PartitionsFirst
     | InternalTopicsLast
     | TopicUnsettled

@@ -1,16 +1,18 @@
 """Every throttle setting of a cluster, and whose it is, as far as the journal says: for those who only look."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.originals import standing_settings
 from replan.applying.other_tools import throttles_others
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOG_DIRS_RATE,
     ConfigScope,
     ConfigSource,
     SettingName,
@@ -18,6 +20,9 @@ from replan.model.configs import (
 )
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
+
+Stay = Mapping[SettingName, str | None]
+"""The settings that ended applications have set to stay."""
 
 
 class Owner(StrEnum):
@@ -31,8 +36,10 @@ class Owner(StrEnum):
     """replan's, as it was set: the broker is down, and does not say whether it still is."""
     KEPT = "kept"
     """replan's, left in place on purpose."""
+    DECLARED = "declared"
+    """replan's, declared to stay."""
     OTHER = "other"
-    """Not in the journal: declared to stay, or another tool's."""
+    """Not in the journal: another tool's, or declared to stay a long time ago."""
     DEFAULT = "cluster-default"
     """The dynamic default of all brokers."""
     UNUSED = "not-used"
@@ -52,10 +59,11 @@ class FoundThrottle:
 
 def found_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]:
     """All of them: rates by broker, then lists by topic."""
-    return [*_rates(snapshot, ledger), *_lists(snapshot, ledger)]
+    stay = standing_settings(ledger)
+    return [*_rates(snapshot, ledger, stay), *_lists(snapshot, ledger, stay)]
 
 
-def _rates(snapshot: Snapshot, ledger: Ledger) -> Iterator[FoundThrottle]:
+def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThrottle]:
     of_others = throttles_others(ledger.application)
     answering = {b.id for b in snapshot.brokers if b.live} | snapshot.broker_configs.keys()
     for (broker, key), known in sorted(ledger.rates.items()):
@@ -63,7 +71,7 @@ def _rates(snapshot: Snapshot, ledger: Ledger) -> Iterator[FoundThrottle]:
             setting = SettingName(ConfigScope.BROKER, str(broker), key)
             yield FoundThrottle(setting, known.ours[-1], Owner.SILENT, known.before)
     for broker, configs in sorted(snapshot.broker_configs.items()):
-        for key in (LEADER_RATE, FOLLOWER_RATE):
+        for key in (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE):
             found, saved = configs.get(key), ledger.rates.get((broker, key))
             if found is None:
                 continue
@@ -74,30 +82,36 @@ def _rates(snapshot: Snapshot, ledger: Ledger) -> Iterator[FoundThrottle]:
                     owner = Owner.KEPT if saved.kept else copies
                     yield FoundThrottle(setting, found.value, owner, saved.before)
                 case ConfigSource.BROKER:
-                    yield FoundThrottle(setting, found.value, Owner.OTHER)
+                    declared = setting in ledger.standing or found.value == stay.get(setting)
+                    yield FoundThrottle(setting, found.value, _not_of_moves(declared=declared))
                 case ConfigSource.CLUSTER_DEFAULT:
                     yield FoundThrottle(setting, found.value, Owner.DEFAULT)
                 case _:
                     yield FoundThrottle(setting, found.value, Owner.UNUSED)
 
 
-def _lists(snapshot: Snapshot, ledger: Ledger) -> Iterator[FoundThrottle]:
+def _not_of_moves(*, declared: bool) -> Owner:
+    return Owner.DECLARED if declared else Owner.OTHER
+
+
+def _lists(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThrottle]:
     columns = ((LEADER_REPLICAS, "leader_throttled"), (FOLLOWER_REPLICAS, "follower_throttled"))
     for topic in snapshot.topics.select(["name", *(c for _, c in columns)]).to_pylist():
         for key, column in columns:
             setting = SettingName(ConfigScope.TOPIC, topic["name"], key)
             parts: dict[Owner, list[str]] = {}
             for entry in elements(topic[column]):
-                parts.setdefault(_owner(setting, entry, ledger), []).append(entry)
+                parts.setdefault(_owner(setting, entry, ledger, stay), []).append(entry)
             for owner, part in sorted(parts.items(), key=lambda found: found[0] is Owner.OTHER):
                 yield FoundThrottle(setting, ",".join(part), owner)
 
 
-def _owner(setting: SettingName, entry: str, ledger: Ledger) -> Owner:
+def _owner(setting: SettingName, entry: str, ledger: Ledger, stay: Stay) -> Owner:
     """Whose an entry of a list is."""
     saved, number = ledger.entries.get((setting.name, setting.key)), entry.partition(":")[0]
     if saved is None or entry not in saved.ours:
-        return Owner.OTHER
+        declared = setting in ledger.standing or entry in elements(stay.get(setting))
+        return _not_of_moves(declared=declared)
     if saved.kept:
         return Owner.KEPT
     own = TopicPartition(setting.name, int(number)) in ledger.open

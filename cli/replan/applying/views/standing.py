@@ -5,12 +5,22 @@ Every command that plans or reports imports this, so it imports nothing of what 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.originals import standing_settings
 from replan.applying.journal.records import Application
 from replan.applying.reasons.waits import HoldReason
-from replan.applying.views.outcome import PartitionResult, Result, results_of
+from replan.applying.views.outcome import (
+    AnyResult,
+    PartitionResult,
+    Result,
+    create_results,
+    log_move_results,
+    recovery_results,
+    results_of,
+    setting_results,
+)
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -19,12 +29,26 @@ from replan.model.configs import (
     LOG_DIRS_RATE,
     ConfigScope,
     ConfigSource,
+    SettingName,
+    elements,
 )
+from replan.model.control_plane import ReplicaName
 from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 
-NO_HOLDS: Mapping[TopicPartition, HoldReason] = {}
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Why steps of an open application wait, as far as that was looked up."""
+
+    partitions: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
+    replicas: Mapping[ReplicaName, HoldReason] = field(default_factory=dict)
+    """Those that go to other log directories."""
+    settings: Mapping[SettingName, HoldReason] = field(default_factory=dict)
+
+
+NOT_LOOKED_UP = Waits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +59,8 @@ class OpenApplication:
     owner: str
     process: str | None
     """What performs it now: `pid 12 on host since …`; None where it is interrupted."""
-    unfinished: tuple[PartitionResult, ...]
-    """In plan order; what each waits for only where it was looked up."""
+    unfinished: tuple[AnyResult, ...]
+    """Of all that its plan asks for, in plan order; what each waits for only where it was looked up."""
     ended: int
     targets: Mapping[TopicPartition, Replicas]
     """Where the unfinished partitions go."""
@@ -52,21 +76,22 @@ def open_application(
     ledger: Ledger,
     plan: Plan | None,
     process: str | None,
-    holds: Mapping[TopicPartition, HoldReason] = NO_HOLDS,
+    waits: Waits = NOT_LOOKED_UP,
 ) -> OpenApplication | None:
-    """The open application of a journal; `holds`: what its partitions wait for, where that was looked up.
+    """The open application of a journal; `waits`: what its steps wait for, where that was looked up.
 
     `plan` is its plan; None where the journal does not hold one that can be read.
     """
     application = ledger.application
     if application is None:
         return None
-    order = list(ledger.owned) if plan is None else [m.partition for m in plan.moves]
     targets = {name: record.target for name, record in ledger.open.items()}
     targets |= {m.partition: m.target for m in (() if plan is None else plan.moves)}
-    results = results_of(order, ledger, holds)
+    results = _results(ledger, plan, waits)
     unfinished = tuple(
-        r if r.last_step_at else replace(r, last_step_at=application.opened_at)
+        replace(r, last_step_at=application.opened_at)
+        if isinstance(r, PartitionResult) and not r.last_step_at
+        else r
         for r in results
         if r.result in {Result.RUNNING, Result.WAITING}
     )
@@ -76,11 +101,24 @@ def open_application(
         process=process,
         unfinished=unfinished,
         ended=len(results) - len(unfinished),
-        targets={r.partition: targets[r.partition] for r in unfinished},
+        targets={n: targets[n] for r in unfinished if (n := r.subject) in targets},
         throttled=bool(ledger.throttles),
         paused_by=application.paused_by,
         cancelled_by=application.cancelled_by,
         takes_back=application.takes_back,
+    )
+
+
+def _results(ledger: Ledger, plan: Plan | None, waits: Waits) -> tuple[AnyResult, ...]:
+    """How each step of the plan stands; without a plan, each partition that the journal knows of."""
+    if plan is None:
+        return results_of(ledger.owned, ledger, waits.partitions)
+    return (
+        *setting_results(plan.standing, ledger, waits.settings),
+        *create_results(plan.creates, ledger, waits.partitions),
+        *recovery_results(plan.recoveries, ledger, waits.partitions),
+        *results_of((m.partition for m in plan.moves), ledger, waits.partitions),
+        *log_move_results(plan.log_moves, ledger, waits.replicas),
     )
 
 
@@ -102,20 +140,24 @@ def knows_nothing(ledger: Ledger) -> bool:
 
 def unknown_throttles(snapshot: Snapshot, ledger: Ledger) -> list[StandingThrottle]:
     """The dynamic throttle settings of a cluster that its journal does not know: nobody can say whose they are."""
-    found = list[StandingThrottle]()
+    found, stay = list[StandingThrottle](), standing_settings(ledger)
     for broker, configs in sorted(snapshot.broker_configs.items()):
         for key in (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE):
             rate, known = configs.get(key), ledger.rates.get((broker, key))
+            setting = SettingName(ConfigScope.BROKER, str(broker), key)
             ours = () if known is None else known.ours
-            if rate is not None and rate.source is ConfigSource.BROKER and rate.value not in ours:
+            if rate is None or rate.source is not ConfigSource.BROKER or rate.value in ours:
+                continue
+            if setting not in ledger.standing and rate.value != stay.get(setting):
                 found.append(StandingThrottle(ConfigScope.BROKER, str(broker), key, rate.value))
     for topic in snapshot.topics.to_pylist():
         for key, column in ((LEADER_REPLICAS, "leader"), (FOLLOWER_REPLICAS, "follower")):
-            listed = topic[f"{column}_throttled"] or ""
+            setting = SettingName(ConfigScope.TOPIC, topic["name"], key)
             known_list = ledger.entries.get((topic["name"], key))
-            entries = () if known_list is None else known_list.ours
-            others = [entry for entry in listed.split(",") if entry and entry not in entries]
-            if others:
+            ours = () if known_list is None else known_list.ours
+            ours = (*ours, *elements(stay.get(setting)))
+            others = [e for e in elements(topic[f"{column}_throttled"]) if e not in ours]
+            if others and setting not in ledger.standing:
                 joined = ",".join(others)
                 found.append(StandingThrottle(ConfigScope.TOPIC, topic["name"], key, joined))
     return found

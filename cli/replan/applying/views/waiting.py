@@ -1,40 +1,94 @@
-"""What the partitions of an open application wait for, for those who only look: nothing is asked or written.
+"""What an open application waits for and how far it is, for those who only look: nothing is asked or written.
 
-It is what `decide` would say of them in its first tick, so a process need not run for that.
+It is what `decide` would say in its first tick, so a process need not run for that.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TypeVar
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.observation.history import PartitionHistory
 from replan.applying.reasons.copies import AwaitingThrottle
-from replan.applying.reasons.gates import Cancelling, Paused
+from replan.applying.reasons.gates import Cancelling, OthersFirst, Paused
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.settings import Settings
+from replan.applying.steps.probing import probe
+from replan.applying.steps.recovering import to_probe
 from replan.applying.tick.decide import decide
-from replan.applying.tick.questions import wanted
+from replan.applying.tick.questions import copying, wanted
 from replan.applying.tick.run_state import first_state
 from replan.applying.tick_input import Job, TickInput
-from replan.model.control_plane import ClusterReader
+from replan.applying.views.progress import Progress, progress_of
+from replan.applying.views.standing import Waits
+from replan.model.control_plane import ClusterReader, by_broker
 from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
 
+Subject = TypeVar("Subject")
 
-def holds_of(
-    plan: Plan, ledger: Ledger, reader: ClusterReader
-) -> Mapping[TopicPartition, HoldReason]:
-    """What each unfinished partition waits for, as far as a process would look at it now.
 
-    By the settings of the process that is at work, or was last.
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """An open application as somebody sees it who looks on."""
+
+    waits: Waits
+    progress: Progress
+    history: PartitionHistory
+    """Of the sizes of its copies, for the next look."""
+
+
+NOTHING_SEEN = PartitionHistory()
+
+
+def watched(
+    plan: Plan,
+    ledger: Ledger,
+    reader: ClusterReader,
+    now: float = 0.0,
+    before: PartitionHistory = NOTHING_SEEN,
+) -> Watched:
+    """What each unfinished step waits for, as far as a process would look at it now, and how far the copies are.
+
+    By the settings of the process that is at work, or was last. `before`: of the look before, for the rates.
     """
     job = Job.of(plan, _settings(ledger), end_text=lambda _name, _reason: "")
-    state = first_state(job, ledger, 0.0).with_room(job, reader.log_dirs())
-    state, candidates = state.chosen(job, 0.0)
-    seen = reader.look(wanted(state, job, candidates))
-    tick = TickInput(job=job, seen=seen, now=0.0, ended=0.0, candidates=candidates)
-    decision, _ = decide(tick, state.observed(tick))
+    state = first_state(job, ledger, now).with_room(job, reader.log_dirs())
+    state, candidates = replace(state, history=before).chosen(job, now)
+    sizes = by_broker(copying(state, job))
+    seen = reader.look(replace(wanted(state, job, candidates), sizes_of=sizes))
+    live = [b for b, broker in seen.brokers.items() if broker.live]
+    logs = to_probe(job, ledger, seen.partitions, live)
+    tick = TickInput(
+        job=job,
+        seen=seen,
+        now=now,
+        ended=now,
+        candidates=candidates,
+        logs=probe(reader, logs) if logs else {},
+    )
+    state = replace(state, history=state.history.with_sizes(job.moves, seen.sizes, now))
+    decision, after = decide(tick, state.observed(tick))
     closed = _closed(ledger)
-    held = {} if closed is None else {n: closed for n in job.moves if n not in ledger.owned}
-    return held | {n: why for n, why in decision.holds.items() if not _is_next_to_set(why)}
+    waiting = job.moves.keys() - ledger.owned.keys()
+    held: dict[TopicPartition, HoldReason] = (
+        dict.fromkeys(waiting.difference(candidates), OthersFirst())
+        if closed is None
+        else dict.fromkeys(waiting, closed)
+    )
+    held |= decision.holds
+    progress = progress_of(tick, after, decision, now, len(after.notes), inf)
+    waits = Waits(
+        _told(held),
+        _told(decision.log_moves.holds),
+        _told(decision.standing.holds),
+    )
+    return Watched(waits, replace(progress, known_holds=waits.partitions), after.history)
+
+
+def _told(holds: Mapping[Subject, HoldReason]) -> dict[Subject, HoldReason]:
+    return {n: why for n, why in holds.items() if not _is_next_to_set(why)}
 
 
 def _is_next_to_set(why: HoldReason) -> bool:

@@ -1,54 +1,189 @@
-"""`status`: how the cluster is, what runs there, and how far replan's own application is."""
+"""`status`: how the cluster is, what runs there, and how far replan's own application is; once, or to its end."""
 
+import sys
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
 
-from replan.commands.frame.output import result
-from replan.commands.inputs.options import AS, ExitZero, Form, Topics
-from replan.commands.inputs.target import JournaledTarget
-from replan.errors import Exit
+import typer
+
+from replan.commands.frame.output import Color, coloured, is_live, note, result, result_lines
+from replan.commands.inputs.options import AS, COLOR, Everything, ExitZero, Form, Topics
+from replan.commands.inputs.target import JournaledTarget, seconds
+from replan.errors import BadUsage, ClusterUnreachable, Exit
 
 if TYPE_CHECKING:
+    from replan.applying.observation.history import PartitionHistory
+    from replan.commands.inputs.journals import Known
     from replan.commands.inputs.target import Connection
+    from replan.model.snapshot import Snapshot
+    from replan.planning.findings.replica_progress import Asked, Reading
     from replan.reporting.cluster.status_text import Status
+
+OVER_SECONDS = 12.0
+"""A throttled follower fetches in bursts, in windows of eleven seconds (replication.quota.window)."""
+WATCH_SECONDS = 4.0
+"""Between two readings of `--watch`."""
 
 
 def status(
     *,
     topics: Topics = None,
+    partitions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--partition",
+            metavar="PARTITION",
+            help="Show the replicas of this partition, e.g. orders-7, whether or not it moves; repeatable.",
+        ),
+    ] = None,
+    reassignment_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--reassignment-json-file",
+            metavar="FILE",
+            help="Show the partitions and targets of this file of kafka-reassign-partitions.sh.",
+        ),
+    ] = None,
+    over: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=seconds,
+            show_default="12s with --watch",
+            help="Measure rates and the time left between two readings so far apart.",
+        ),
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Go on until nothing runs and nothing is open.")
+    ] = False,
+    everything: Everything = False,
     form: Annotated[Form, AS] = "text",
+    color: Annotated[Color, COLOR] = "auto",
     exit_zero: ExitZero = False,
     cluster: JournaledTarget,
 ) -> Exit:
     """Show the health of the cluster, running reassignments, the open application, and throttles that nobody knows.
 
-    Of an open application each unfinished partition is named, with what it waits for.
+    What is wrong comes first. Of each replica that is being copied, whoever has begun that, there is a row of KIP-179's
+    table: its status, how many messages it is behind, and its bytes. Of an open application: how much of all is copied,
+    and what waits for what. `--watch` shows the same from any terminal, in place, with rates and the time left, less
+    what is produced meanwhile. With --partition or a file of Kafka's tool all replicas of these are shown.
 
     Exit codes:
       0  settled: all partitions have a leader and their min ISR, nothing is running, no application is open
       1  an error
       2  a partition has no leader or is under min ISR, something is running or open, or this user may not see whether
          it is: the journal, min.insync.replicas where a replica is out of sync, or any topic (0 with --exit-zero)
+      3  nothing runs, and some partitions are not where the file wants them
 
     Examples:
-      replan status --bootstrap-server kafka-1:9092
+      replan status --bootstrap-server kafka-1:9092 --watch
       replan status --simulated cluster.json --topic orders --format json
     """
+    asked = _Asked(topics or [], partitions or [], reassignment_file)
+    if cluster.snapshot is not None:
+        if watch or over is not None or partitions or reassignment_file is not None:
+            raise BadUsage("a snapshot does not move; name a cluster")
+        shown = _of_snapshot(cluster, asked.topics)
+        _write(shown, form, color, everything=everything)
+        return _code(shown, exit_zero=exit_zero)
+    between = over if over is not None else OVER_SECONDS if watch else 0.0
+    live = watch and form == "text"
+    with cluster.connect() as connection, _screen(color, live=live, everything=everything) as show:
+        watcher, clock = _Watcher(cluster, connection, asked, between), connection.clock
+        shown = watcher.look()
+        if between and not watch and shown.rows:
+            clock.sleep(between)
+            shown = watcher.look()
+        while True:
+            if live:
+                show(shown)
+            else:
+                _write(shown, form, color, everything=everything)
+            if not watch or not shown.works:
+                return _code(shown, exit_zero=exit_zero)
+            clock.sleep(min(WATCH_SECONDS, between))
+            try:
+                shown = watcher.look()
+            except ClusterUnreachable as problem:
+                note(f"note: {problem}; asked again")
+
+
+def _code(shown: "Status", *, exit_zero: bool) -> Exit:
+    if shown.settled or exit_zero:
+        return Exit.REFUSED if shown.settled and shown.stopped else Exit.OK
+    return Exit.CHANGES
+
+
+def _write(shown: "Status", form: Form, color: Color, *, everything: bool) -> None:
     from replan.reporting.cluster import status_text
 
     match form:
         case "text":
-            render = status_text.render_status
+            result_lines(status_text.status_lines(shown, everything=everything), color)
         case "markdown":
-            render = status_text.render_status_markdown
+            result(status_text.render_status_markdown(shown))
         case "json":
-            render = status_text.render_status_json
-    if cluster.snapshot is not None:
-        found = _of_snapshot(cluster, topics or [])
-    else:
-        with cluster.connect() as connection:
-            found = _of_cluster(cluster, connection, topics or [])
-    result(render(found))
-    return Exit.OK if found.settled or exit_zero else Exit.CHANGES
+            result(status_text.render_status_json(shown))
+
+
+@contextmanager
+def _screen(color: Color, *, live: bool, everything: bool) -> "Iterator[Callable[[Status], None]]":
+    """Show each status; on a terminal in the place of the one before."""
+    if not (live and is_live(sys.stdout)):
+        yield lambda shown: _write(shown, "text", color, everything=everything)
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from replan.reporting.cluster.status_text import status_lines
+    from replan.reporting.lines import drawn
+
+    colours = coloured(color, terminal=True)
+    console = Console(highlight=False, no_color=not colours)
+    with Live(console=console, auto_refresh=False) as screen:
+
+        def show(shown: "Status") -> None:
+            lines = status_lines(shown, everything=everything)
+            text = drawn(lines, width=get_terminal_size().columns, colours=colours)
+            screen.update(Text.from_ansi(text.rstrip("\n")), refresh=True)
+
+        yield show
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which partitions are shown. Raises BadUsage unless they are named in one way at most."""
+
+    topics: list[str]
+    partitions: list[str]
+    file: Path | None
+
+    def __post_init__(self) -> None:
+        if sum(map(bool, (self.topics, self.partitions, self.file))) > 1:
+            raise BadUsage("name --topic, --partition or --reassignment-json-file, one of them")
+
+    def named(self) -> "list[Asked] | None":
+        """Those that were named one by one; None where all count that run. Raises BadUsage and BadFile."""
+        from replan.model.names import parse_topic_partition
+        from replan.planning.findings.replica_progress import Asked
+
+        if self.file is not None:
+            from replan.placement_file.kafka_json import read_reassignment
+
+            return [Asked(name, target) for name, target in read_reassignment(self.file).items()]
+        try:
+            found = [Asked(parse_topic_partition(text)) for text in dict.fromkeys(self.partitions)]
+        except ValueError as problem:
+            raise BadUsage(f"--partition: {problem}; write e.g. orders-7") from problem
+        return found or None
 
 
 def _of_snapshot(cluster: JournaledTarget, patterns: list[str]) -> "Status":
@@ -62,36 +197,90 @@ def _of_snapshot(cluster: JournaledTarget, patterns: list[str]) -> "Status":
     return Status(health=health, rows=shown_rows(health.running), observed_at=seen.observed_at)
 
 
-def _of_cluster(
-    cluster: JournaledTarget, connection: "Connection", patterns: list[str]
-) -> "Status":
-    from replan.applying.views.reading_progress import read_progress
-    from replan.applying.views.standing import unknown_throttles
-    from replan.commands.inputs.journals import known_of
-    from replan.commands.inputs.unread import note_unread
-    from replan.commands.inputs.with_journal import application_of, resume_command
-    from replan.placement_file.export import topics_named
-    from replan.planning.findings.health import judge
-    from replan.planning.findings.replica_progress import Asked, rows_of
-    from replan.reporting.cluster.status_text import Status
+@dataclass(slots=True)
+class _Watcher:
+    """Looks at a cluster again and again, and keeps of earlier looks what rates are measured by."""
 
-    plane = connection.control_plane
-    seen = plane.observe()
-    note_unread(seen)
-    health = judge(seen, topics_named(seen, patterns))
-    running = [s.partition for s in health.running]
-    rows = rows_of(map(Asked, running), read_progress(plane, running)) if running else []
-    known = known_of(cluster, connection, seen.cluster_id)
-    ledger = known.ledger
-    return Status(
-        health=health,
-        rows=rows,
-        observed_at=seen.observed_at,
-        application=application_of(known, plane),
-        unknown_throttles=unknown_throttles(seen, ledger),
-        own_throttles=ledger.throttles,
-        resume=resume_command(cluster),
-        clear=resume_command(cluster, "throttle", "clear"),
-        journal_unread=known.unread,
-        open_elsewhere=known.elsewhere,
-    )
+    cluster: JournaledTarget
+    connection: "Connection"
+    asked: _Asked
+    over: float
+    readings: "deque[Reading]" = field(default_factory=deque)
+    history: "PartitionHistory | None" = None
+    noted: bool = False
+
+    def look(self) -> "Status":
+        """One look."""
+        from replan.applying.views.standing import unknown_throttles
+        from replan.commands.inputs.journals import known_of
+        from replan.commands.inputs.unread import note_unread
+        from replan.commands.inputs.with_journal import resume_command
+        from replan.placement_file.export import topics_named
+        from replan.planning.findings.health import judge
+        from replan.planning.findings.replica_progress import Asked, rows_of, standing
+        from replan.reporting.cluster.status_text import Status
+
+        plane = self.connection.control_plane
+        seen = plane.observe()
+        if not self.noted:
+            note_unread(seen)
+            self.noted = True
+        health = judge(seen, topics_named(seen, self.asked.topics))
+        named = self.asked.named()
+        asked = [Asked(s.partition) for s in health.running] if named is None else named
+        before, now = self._read(asked)
+        known = known_of(self.cluster, self.connection, seen.cluster_id)
+        shown = Status(
+            health=health,
+            rows=[] if now is None else rows_of(asked, now, before),
+            standings={} if now is None else {a.partition: standing(a, now) for a in asked},
+            named=named is not None,
+            observed_at=self._moment(seen),
+            unknown_throttles=unknown_throttles(seen, known.ledger),
+            own_throttles=known.ledger.throttles,
+            resume=resume_command(self.cluster),
+            clear=resume_command(self.cluster, "throttle", "clear"),
+            journal_unread=known.unread,
+            open_elsewhere=known.elsewhere,
+        )
+        return self._with_application(shown, known)
+
+    def _moment(self, seen: "Snapshot") -> str:
+        """When it was looked at; of a simulated cluster, on its own clock."""
+        if not self.cluster.is_real:
+            return seen.observed_at
+        return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+    def _read(self, asked: "Collection[Asked]") -> "tuple[Reading | None, Reading | None]":
+        """The reading to measure rates by, and the one of now."""
+        from replan.applying.views.reading_progress import read_progress
+
+        if not asked:
+            self.readings.clear()
+            return None, None
+        clock, names = self.connection.clock, [a.partition for a in asked]
+        now = read_progress(self.connection.control_plane, names, clock.now())
+        while len(self.readings) > 1 and now.seconds - self.readings[1].seconds >= self.over:
+            self.readings.popleft()
+        before = self.readings[0] if self.readings else None
+        self.readings.append(now)
+        return before, now
+
+    def _with_application(self, shown: "Status", known: "Known") -> "Status":
+        """With what the open application waits for, and how far it is."""
+        from replan.applying.views.standing import open_application
+        from replan.commands.inputs.with_journal import plan_of
+
+        ledger = known.ledger
+        if ledger.application is None:
+            return shown
+        plan = plan_of(ledger)
+        if plan is None:
+            return replace(shown, application=open_application(ledger, plan, known.holder))
+        from replan.applying.views.waiting import NOTHING_SEEN, watched
+
+        plane, now = self.connection.control_plane, self.connection.clock.now()
+        found = watched(plan, ledger, plane, now, self.history or NOTHING_SEEN)
+        self.history = found.history
+        application = open_application(ledger, plan, known.holder, found.waits)
+        return replace(shown, application=application, progress=found.progress)

@@ -25,20 +25,17 @@ from replan.planning.plans.plan import Plan
 from replan.wording import count
 
 
-def application_of(known: Known, reader: ClusterReader | None = None) -> OpenApplication | None:
-    """The open application; with what its partitions wait for where there is a cluster to look at."""
+def application_of(known: Known) -> OpenApplication | None:
+    """The open application; what its steps wait for is not looked up."""
     ledger = known.ledger
-    if ledger.application is None:
-        return None
-    plan = _plan_of(ledger)
-    if plan is None or reader is None:
-        return open_application(ledger, plan, known.holder)
-    from replan.applying.views.waiting import holds_of
-
-    return open_application(ledger, plan, known.holder, holds_of(plan, ledger, reader))
+    return (
+        None
+        if ledger.application is None
+        else open_application(ledger, plan_of(ledger), known.holder)
+    )
 
 
-def _plan_of(ledger: Ledger) -> Plan | None:
+def plan_of(ledger: Ledger) -> Plan | None:
     """The plan of the open application; None where this release cannot read it."""
     from replan.applying.run.opening import open_plan
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from replan.commands.frame.output import note, result
+from replan.commands.frame.output import Color, note, result, result_lines
 from replan.commands.inputs.options import (
     AS,
+    COLOR,
     Everything,
     ExitZero,
     Files,
@@ -36,6 +37,7 @@ def drift(
     ] = False,
     max_size: MaxSize = None,
     everything: Everything = False,
+    color: Annotated[Color, COLOR] = "auto",
     exit_zero: ExitZero = False,
     since: Annotated[
         str | None,
@@ -83,9 +85,10 @@ def drift(
         found = replace(found, spells=_spells(since, found.drift.cluster_id))
     match form:
         case "text":
-            from replan.reporting.drift.drift_text import render_drift
+            from replan.reporting.drift.drift_text import drift_lines
 
-            result(render_drift(found, everything=everything, unmanaged=unmanaged))
+            lines = drift_lines(found, everything=everything, unmanaged=unmanaged)
+            result_lines(lines, color)
         case "markdown":
             from replan.reporting.drift.drift_markdown import render_drift_markdown
 

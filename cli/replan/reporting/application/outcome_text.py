@@ -162,7 +162,7 @@ def _hanging(outcome: Outcome) -> list[str]:
     later = "they are not throttled any more, and if they move again, they go as fast as they can"
     return [
         f"These have not moved for too long: {named}.",
-        f"Throttles are restored; {later}. `replan progress` says what holds them.",
+        f"Throttles are restored; {later}. `replan status` says how far each is.",
     ]
 
 

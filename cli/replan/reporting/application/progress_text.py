@@ -58,7 +58,7 @@ def display(progress: Progress, *, height: int) -> list[Line]:
     waiting = [*_waiting(progress), *plain(_restoring(progress))]
     head = [line(counts(progress))]
     if not isinstance(progress.admission, Cancelling):
-        head.insert(0, _bar(progress))
+        head.insert(0, bar(progress))
     room = max(LEAST_COPIES, height - len(head) - len(waiting) - 2)
     shown = progress.copies[:room]
     copies = table([_cells(c) for c in shown], indent=2) if shown else []
@@ -71,7 +71,7 @@ def display(progress: Progress, *, height: int) -> list[Line]:
     ]
 
 
-def _bar(progress: Progress) -> Line:
+def bar(progress: Progress, *, indent: int = 0) -> Line:
     """Bytes of all bytes; where nothing is copied, what is done of everything."""
     volume = progress.volume()
     if volume.total_bytes:
@@ -81,7 +81,7 @@ def _bar(progress: Progress) -> Line:
     full = int(BAR * share)
     beside = _volume(volume) if volume.total_bytes else []
     percent = "  ".join([f"{int(100 * share):3} %", *beside])
-    return line(Span("━" * full, Tone.COMES), "─" * (BAR - full), f" {percent}")
+    return line(" " * indent, Span("━" * full, Tone.COMES), "─" * (BAR - full), f" {percent}")
 
 
 def _cells(copy: CopyProgress) -> tuple[Cell, Cell]:

@@ -1,17 +1,33 @@
 """The open application and the throttles of a cluster, for those who only look: lines and JSON fields."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
+from replan.applying.reasons.copies import Confirming
 from replan.applying.reasons.kinds import kind_of
-from replan.applying.views.outcome import PartitionResult, Result
+from replan.applying.reasons.waits import is_routine
+from replan.applying.views.outcome import (
+    AnyResult,
+    LogMoveResult,
+    PartitionResult,
+    Result,
+    SettingResult,
+)
 from replan.applying.views.standing import OpenApplication, StandingThrottle
+from replan.reporting.lines import Line, Span, Tone, heading, line, plain
 from replan.reporting.sentences.hold_text import hold_text
 from replan.wording import capped, count
 
 UNTHROTTLED = (
     "Until you resume, a kept replica that falls out of sync catches up under the copies' throttle."
 )
+
+CONFIRMED_LATER = "in sync; confirmed again once the application is resumed"
+ALIKE = 5
+"""Of what waits alike, so many are listed one by one; more are one line."""
+NAMED = 3
+SHOWN_THROTTLES = 10
+"""Of those so many are named."""
 
 REMOVE = (
     "  Where nobody needs them: `kafka-configs.sh --alter --entity-type brokers|topics --entity-name NAME "
@@ -31,36 +47,66 @@ def headline(application: OpenApplication, resume: str) -> str:
     goes_on = f"; `{resume}` goes on" if application.process is None else ""
     return (
         f"replan's application {application.id} is {state}{goes_on}; begun by {application.owner}; "
-        f"{count(application.ended, 'partition')} ended, {len(application.unfinished):,} unfinished"
+        f"{application.ended:,} of {application.ended + len(application.unfinished):,} ended"
     )
 
 
-def application_lines(application: OpenApplication, resume: str) -> list[str]:
-    """All of it: each unfinished partition with what it waits for."""
-    lines = [headline(application, resume)]
-    performed = application.process is not None
-    found = application.unfinished
-    lines += [f"  {line}" for line in capped(found, lambda f: waits(f, performed=performed))]
+def application_lines(
+    application: OpenApplication, resume: str, *, everything: bool = False
+) -> list[Line]:
+    """All of it: what is unfinished with what it waits for, in groups where many wait alike."""
+    lines = [heading(headline(application, resume))]
+    lines += _unfinished(application, alike=None if everything else ALIKE)
     if application.process is None and application.throttled and application.unfinished:
-        lines.append(UNTHROTTLED)
+        lines += plain([UNTHROTTLED])
     return lines
 
 
-def waits(found: PartitionResult, *, performed: bool) -> str:
-    """What an unfinished partition waits for, and since when: its last step, or the beginning of the application.
+def _unfinished(application: OpenApplication, alike: int | None) -> Iterator[Line]:
+    """What is worth a look first; `alike`: how many of one kind are listed one by one."""
+    performed = application.process is not None
+    groups = dict[tuple[bool, str, type[object] | None], list[AnyResult]]()
+    for found in application.unfinished:
+        hold = found.hold
+        news = hold is not None and not is_routine(hold)
+        kind = None if hold is None else type(hold)
+        groups.setdefault((news, _state(found, performed=performed), kind), []).append(found)
+    for (news, _, _), group in sorted(groups.items(), key=lambda of: (not of[0][0], -len(of[1]))):
+        tone = Tone.CHANGES if news else Tone.PLAIN
+        if alike is None or len(group) <= alike:
+            texts = [f"  {found.subject}  {waits(found, performed=performed)}" for found in group]
+        else:
+            named = ", ".join(capped(group, lambda f: str(f.subject), limit=NAMED))
+            text = waits(group[0], performed=performed)
+            others = len({found.hold for found in group}) - 1
+            more = f"; {others:,} more like that" if others else ""
+            texts = [f"  {len(group):,} {text}{more}: {named}"]
+        yield from (line(Span(text, tone), hang=6) for text in texts)
+
+
+def _state(found: AnyResult, *, performed: bool) -> str:
+    if found.result is Result.WAITING:
+        return "not started"
+    return "running" if performed else "interrupted"
+
+
+def waits(found: AnyResult, *, performed: bool) -> str:
+    """What is unfinished waits for, and since when: its last step, or the beginning of the application.
 
     `performed`: whether a process is at work; without one nothing begins or goes on.
     """
-    running = found.result is Result.RUNNING
-    since = ""
-    if found.last_step_at:
+    running, since = found.result is Result.RUNNING, ""
+    if isinstance(found, PartitionResult) and found.last_step_at:
         since = f" ({'last step' if running else 'since'} {found.last_step_at})"
     if found.hold is None:
         due = "its next request is due" if running else "can start"
         resumed = "" if performed else " once the application is resumed"
-        return f"{found.partition}  {due}{resumed}{since}"
-    began = "not started" if not running else "running" if performed else "interrupted"
-    return f"{found.partition}  {began}: {hold_text(found.hold)}{since}"
+        return f"{due}{resumed}{since}"
+    text = hold_text(found.hold)
+    if isinstance(found.hold, Confirming):
+        longest = f"in sync; confirming for up to {found.hold.seconds:.0f} s"
+        text = longest if performed else CONFIRMED_LATER
+    return f"{_state(found, performed=performed)}: {text}{since}"
 
 
 def application_json(application: OpenApplication, resume: str) -> Mapping[str, object]:
@@ -76,10 +122,9 @@ def application_json(application: OpenApplication, resume: str) -> Mapping[str, 
         "resume": resume,
         "unfinished": [
             {
-                "topic": found.partition.topic,
-                "partition": found.partition.partition,
+                **_subject_json(found),
                 "result": found.result,
-                "lastStepAt": found.last_step_at or None,
+                "lastStepAt": (isinstance(found, PartitionResult) and found.last_step_at) or None,
                 "hold": None
                 if found.hold is None
                 else {"kind": kind_of(found.hold), "text": hold_text(found.hold)},
@@ -89,12 +134,25 @@ def application_json(application: OpenApplication, resume: str) -> Mapping[str, 
     }
 
 
+def _subject_json(found: AnyResult) -> Mapping[str, object]:
+    """A partition, a replica that goes to another log directory, or a throttle setting."""
+    match found:
+        case PartitionResult(partition):
+            return {"topic": partition.topic, "partition": partition.partition}
+        case LogMoveResult(partition, broker):
+            return {"topic": partition.topic, "partition": partition.partition, "broker": broker}
+        case SettingResult(setting):
+            return {"scope": setting.scope, "name": setting.name, "setting": setting.key}
+
+
 def throttle_lines(unknown: Sequence[StandingThrottle]) -> list[str]:
     """The throttle settings that no journal here knows, and what can be done."""
     if not unknown:
         return []
     found = count(len(unknown), "throttle setting")
-    listed = capped(unknown, _throttle)
+    listed = capped(
+        unknown, _throttle, limit=SHOWN_THROTTLES, way_out="`replan throttle show` lists them"
+    )
     return [f"{found} in the cluster, not in this journal; whose is not known:", *listed, REMOVE]
 
 

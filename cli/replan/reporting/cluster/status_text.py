@@ -1,26 +1,45 @@
 """Health and running reassignments as text, markdown and json: the worst first, every replica that comes or goes."""
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from replan.applying.views.progress import Progress
 from replan.applying.views.standing import OpenApplication, StandingThrottle
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.findings.health import Health, HealthState, Unhealthy
-from replan.planning.findings.replica_progress import ReplicaRow
+from replan.planning.findings.replica_progress import ReplicaRow, ReplicaStatus, Standing
+from replan.reporting.application.progress_text import bar
 from replan.reporting.cluster.application_text import (
+    ALIKE,
+    NAMED,
     application_json,
     application_lines,
     throttle_lines,
     throttles_json,
 )
-from replan.reporting.cluster.replica_progress_text import copied_text, replica_json, status_text
+from replan.reporting.cluster.replica_progress_text import (
+    HEAD,
+    copied_text,
+    left_text,
+    replica_json,
+    status_text,
+)
+from replan.reporting.lines import EMPTY, Line, Span, Tone, drawn, line, plain, table
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
-from replan.reporting.quantities import brokers
-from replan.reporting.sentences.health_text import broker_down_json, broker_down_text
-from replan.reporting.table import columns
+from replan.reporting.quantities import brokers, rate
+from replan.reporting.sentences.health_text import (
+    broker_down_json,
+    broker_down_text,
+    elr_gone_text,
+    unclean_text,
+)
 from replan.wording import SHOWN, capped, count, left_out
+
+RUNNING = 20
+"""Replicas that are shown as being copied."""
+NONE_RUNS = "No reassignment is running."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +49,13 @@ class Status:
     health: Health
     rows: Sequence[ReplicaRow]
     observed_at: str
+    standings: Mapping[TopicPartition, Standing] = field(default_factory=dict)
+    """Of the partitions that were named, or else of all that run."""
+    named: bool = False
+    """Whether partitions were named: then all of these are shown, and what has stopped counts."""
     application: OpenApplication | None = None
+    progress: Progress | None = None
+    """How far the application is, as far as a look shows that."""
     unknown_throttles: Sequence[StandingThrottle] = ()
     own_throttles: int = 0
     """Settings of replan."""
@@ -50,9 +75,14 @@ class Status:
         """
         ill = (HealthState.OFFLINE, HealthState.UNDER_MIN_ISR)
         unseen = self.health.hidden and not self.health.partitions
-        running = self.health.running or self.application is not None
+        running = self.works
         unknown = self.journal_unread or bool(self.open_elsewhere) or bool(self.health.unread)
         return not (running or unseen or unknown or any(map(self.health.count, ill)))
+
+    @property
+    def works(self) -> bool:
+        """Whether anything runs, or an application is open."""
+        return bool(self.health.running) or self.application is not None
 
     @property
     def summary(self) -> str:
@@ -61,18 +91,29 @@ class Status:
         words = ", ".join(
             f"{health.count(state):,} {state}" for state in HealthState if health.count(state)
         )
-        fine = "all in sync" if health.partitions or not health.hidden else "none in sight"
+        copying = any(r.status is ReplicaStatus.BEHIND for r in self.rows)
+        fine = "all in sync but for what is being copied" if copying else "all in sync"
+        fine = fine if health.partitions or not health.hidden else "none in sight"
         hidden = f"; not seen: {count(len(health.hidden), 'topic')}" if health.hidden else ""
         return f"{count(health.partitions, 'partition')}: {words or fine}{hidden}."
 
     @property
-    def known(self) -> list[str]:
+    def stopped(self) -> list[TopicPartition]:
+        """The partitions of a file that are not as it wants them, and do not run."""
+        return sorted(n for n, found in self.standings.items() if found is Standing.STOPPED)
+
+    def known(self, *, everything: bool = False) -> list[Line]:
         """The lines of the journal, and of throttles that it does not know."""
-        found = self.application
-        lines = [] if found is None else application_lines(found, self.resume)
-        lines += self.open_elsewhere.splitlines()
+        found, progress = self.application, self.progress
+        lines = []
+        if found is not None:
+            head, *rest = application_lines(found, self.resume, everything=everything)
+            copies = progress is not None and progress.volume().total_bytes
+            lines = [head, *([bar(progress, indent=2)] if progress and copies else []), *rest]
+        lines += plain(self.open_elsewhere.splitlines())
         if self.journal_unread:
-            lines.append("The journal cannot be read: whether an application is open is not known.")
+            text = "The journal cannot be read: whether an application is open is not known."
+            lines.append(line(Span(text, Tone.CHANGES)))
         if self.own_throttles:
             settings = count(self.own_throttles, "throttle setting")
             ends = (
@@ -80,19 +121,50 @@ class Status:
                 if found is None
                 else "restored when the application ends"
             )
-            lines.append(f"{settings} of replan in the cluster; {ends}")
-        return [*lines, *throttle_lines(self.unknown_throttles)]
+            lines += plain([f"{settings} of replan in the cluster; {ends}"])
+        return [*lines, *plain(throttle_lines(self.unknown_throttles))]
 
 
 def render_status(status: Status) -> str:
     """Plain text; ends with a newline."""
+    return drawn(status_lines(status))
+
+
+def status_lines(status: Status, *, everything: bool = False) -> list[Line]:
+    """What is wrong first, then what runs; in groups where many are alike, unless everything is listed."""
     health, rows = status.health, status.rows
-    lines = [status.summary]
-    lines += [f"Warning: {broker_down_text(found)}" for found in health.down]
-    lines += [f"Warning: {line}" for line in health_warnings(health)]
-    lines += [f"  {line}" for line in capped(health.unhealthy, _unhealthy)]
-    lines += _running(rows) if rows else ["No reassignment is running."]
-    return "\n".join([*lines, *status.known, f"As of {status.observed_at}."]) + "\n"
+    lines = [line(Span(status.summary, Tone.GOES if _ill(health) else Tone.HEAD))]
+    warnings = [*map(broker_down_text, health.down), *health_warnings(health)]
+    lines += [line(Span(f"Warning: {text}", Tone.CHANGES), hang=4) for text in warnings]
+    lines += _unhealthy_lines(health.unhealthy, alike=None if everything else ALIKE)
+    if status.stopped:
+        where = ", ".join(capped(list(map(str, status.stopped)), limit=20))
+        partitions = count(len(status.stopped), "partition")
+        text = f"Not as wanted, and not running: {partitions}: {where}."
+        lines.append(line(Span(text, Tone.GOES), hang=4))
+    lines += _running(status, limit=None if everything else RUNNING) if rows else plain([NONE_RUNS])
+    known = status.known(everything=everything)
+    return [*lines, *known, *plain([f"As of {status.observed_at}."])]
+
+
+def _ill(health: Health) -> bool:
+    return any(map(health.count, (HealthState.OFFLINE, HealthState.UNDER_MIN_ISR)))
+
+
+def _unhealthy_lines(unhealthy: Sequence[Unhealthy], alike: int | None) -> Iterator[Line]:
+    """The worst first; `alike`: how many are listed one by one that lack the same brokers."""
+    groups = dict[tuple[HealthState, tuple[BrokerId, ...]], list[Unhealthy]]()
+    for found in unhealthy:
+        lacks = tuple(sorted(set(found.state.replicas) - set(found.state.isr)))
+        groups.setdefault((found.health, lacks), []).append(found)
+    for (health, lacks), group in groups.items():
+        tone = Tone.GOES if health is HealthState.OFFLINE else Tone.CHANGES
+        if alike is None or len(group) <= alike:
+            texts = [_unhealthy(found) for found in group]
+        else:
+            named = ", ".join(capped(group, lambda f: str(f.state.partition), limit=NAMED))
+            texts = [f"{len(group):,} {health}, out of sync {brokers(lacks)}: {named}"]
+        yield from (line(Span(f"  {text}", tone), hang=6) for text in texts)
 
 
 def _unhealthy(found: Unhealthy) -> str:
@@ -134,36 +206,30 @@ def health_warnings(health: Health) -> Iterator[str]:
         yield elr_gone_text(gone)
 
 
-def unclean_text(topics: Sequence[str]) -> str:
-    """Topics where unclean election is on, and what that means."""
+def _running(status: Status, limit: int | None) -> list[Line]:
+    """KIP-179's table, with bytes and whose each is; and rates and times where they were measured."""
+    shown = status.rows[:limit]
+    cells = [_cells(row, status) for row in shown]
+    titles = [title if any(of) else "" for title, *of in zip(HEAD, *cells, strict=True)]
+    more = left_out(len(status.rows) - len(shown), "replica", "--all lists them")
+    return [EMPTY, *table([titles, *cells]), *plain(more), EMPTY]
+
+
+def _cells(row: ReplicaRow, status: Status) -> tuple[str, ...]:
+    running = status.standings.get(row.partition) is Standing.RUNNING
+    ours = frozenset[TopicPartition]()
+    if status.application is not None:
+        ours = frozenset(status.application.targets)
     return (
-        f"unclean.leader.election.enable is true for {count(len(topics), 'topic')} "
-        f"({', '.join(capped(topics, limit=SHOWN))}): Kafka itself may elect a replica that lost records"
+        row.partition.topic,
+        str(row.partition.partition),
+        "-" if row.broker is None else str(row.broker),
+        status_text(row),
+        copied_text(row),
+        "" if row.bytes_per_second is None else rate(round(row.bytes_per_second)),
+        left_text(row),
+        ("replan" if row.partition in ours else "another tool") if running else "",
     )
-
-
-def elr_gone_text(partitions: Sequence[TopicPartition]) -> str:
-    """Partitions whose ELR has been cleared, and by what."""
-    named = ", ".join(capped(partitions, str, limit=SHOWN))
-    return (
-        f"no eligible replica although under min ISR: {count(len(partitions), 'partition')} ({named}): a change of "
-        "min.insync.replicas clears the ELR of a topic, as an unclean election or unclean restarts do"
-    )
-
-
-def _running(rows: Sequence[ReplicaRow]) -> list[str]:
-    table = [("Topic", "Partition", "Broker", "Status", "Copied")]
-    table += [
-        (
-            r.partition.topic,
-            str(r.partition.partition),
-            str(r.broker),
-            status_text(r),
-            copied_text(r),
-        )
-        for r in rows[:SHOWN]
-    ]
-    return ["", *columns(table), *left_out(len(rows) - SHOWN), ""]
 
 
 def render_status_markdown(status: Status) -> str:
@@ -172,8 +238,9 @@ def render_status_markdown(status: Status) -> str:
     text = f"## replan status\n\n{status.summary} As of {status.observed_at}.\n"
     text += "".join(f"\n**Warning:** {broker_down_text(found)}\n" for found in health.down)
     text += "".join(f"\n**Warning:** {escape(line)}\n" for line in health_warnings(health))
-    if status.known:
-        text += "\n" + "".join(f"> {escape(line.strip())}  \n" for line in status.known)
+    known = drawn(status.known()).splitlines()
+    if known:
+        text += "\n" + "".join(f"> {escape(found.strip())}  \n" for found in known)
     if health.unhealthy:
         rows_of_health = (_unhealthy_row(a) for a in health.unhealthy)
         text += f"\n{head('partition', 'health', 'in sync', 'replicas', 'min ISR', 'leader')}\n"
@@ -186,7 +253,7 @@ def render_status_markdown(status: Status) -> str:
         text += f"\n{head('partition', 'broker', 'status', 'copied')}\n"
         text += fitted(running, len(rows), LIMIT - len(text), "more replica")
     else:
-        text += "\nNo reassignment is running.\n"
+        text += f"\n{NONE_RUNS}\n"
     return text
 
 
@@ -230,6 +297,11 @@ def render_status_json(status: Status) -> str:
             for a in health.unhealthy
         ],
         "running": [replica_json(r) for r in status.rows],
+        "asked": [
+            {"topic": n.topic, "partition": n.partition, "state": standing}
+            for n, standing in sorted(status.standings.items())
+            if status.named
+        ],
         "application": None if found is None else application_json(found, status.resume),
         "ownThrottles": status.own_throttles,
         "unknownThrottles": throttles_json(status.unknown_throttles),

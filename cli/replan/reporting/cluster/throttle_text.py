@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from replan.applying.views.found_throttles import FoundThrottle, Owner
-from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigScope
+from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, LOG_DIRS_RATE, ConfigScope
 from replan.reporting.quantities import rate
 from replan.reporting.table import columns
 from replan.wording import capped
@@ -16,7 +16,8 @@ WHOSE: Mapping[Owner, str] = MappingProxyType(
         Owner.RUNNING: "replan's, for reassignments of other tools",
         Owner.SILENT: "replan's, when it was set; the broker is down",
         Owner.KEPT: "replan's, kept on purpose",
-        Owner.OTHER: "not in the journal: declared to stay, or another tool's",
+        Owner.DECLARED: "replan's, declared to stay",
+        Owner.OTHER: "not in the journal: another tool's, or declared to stay a long time ago",
         Owner.DEFAULT: "default of all brokers",
         Owner.UNUSED: "from the broker's file; Kafka does not use it",
     }
@@ -34,6 +35,8 @@ def render_throttles(found: Sequence[FoundThrottle], observed_at: str) -> str:
 
 
 def _side(found: FoundThrottle) -> str:
+    if found.setting.key == LOG_DIRS_RATE:
+        return "log directories"
     return "leader" if found.setting.key in {LEADER_RATE, LEADER_REPLICAS} else "follower"
 
 

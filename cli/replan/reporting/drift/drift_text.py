@@ -17,9 +17,19 @@ from replan.reporting.drift.drift_words import (
     summary,
     warnings,
 )
+from replan.reporting.lines import (
+    EMPTY,
+    Line,
+    Span,
+    Tone,
+    drawn,
+    heading,
+    line,
+    plain,
+    table,
+)
 from replan.reporting.plans.plan_words import throttle_value
 from replan.reporting.quantities import brokers
-from replan.reporting.table import columns
 from replan.wording import count, left_out
 
 SHOWN = 500
@@ -30,30 +40,45 @@ SETTINGS = (DriftClass.STALE_THROTTLE, DriftClass.REVIEW_DUE, DriftClass.MISTAKE
 
 def render_drift(report: DriftReport, *, everything: bool = False, unmanaged: bool = False) -> str:
     """Plain text; ends with a newline. The worst kind first, the summary last."""
+    return drawn(drift_lines(report, everything=everything, unmanaged=unmanaged))
+
+
+def drift_lines(
+    report: DriftReport, *, everything: bool = False, unmanaged: bool = False
+) -> list[Line]:
+    """The same as lines with tones: what is declared comes, what there is goes."""
     limit = None if everything else SHOWN
-    lines = [line for title, rows in _groups(report) for line in _group(title, rows, limit)]
-    lines += [f"{_capital(balance_text(reason.facts))}." for reason in report.drift.unbalanced]
+    lines = [of for title, rows in _groups(report) for of in _group(title, rows, limit)]
+    lines += plain(f"{_capital(balance_text(reason.facts))}." for reason in report.drift.unbalanced)
     if unmanaged:
         names = [(topic, count(n, "partition")) for topic, n in report.unmanaged.items()]
         lines += _group("Topics that no entry names", names, limit)
     if report.drift.converging:
         number = count(len(report.drift.converging), "partition")
-        lines.append(f"{number} on the way to the declared list.")
-    lines += [*acknowledged(report), *electable(report)]
-    lines += [f"Warning: {line}" for line in warnings(report)]
+        lines += plain([f"{number} on the way to the declared list."])
+    lines += plain([*acknowledged(report), *electable(report)])
+    lines += [line(Span(f"Warning: {text}", Tone.CHANGES), hang=4) for text in warnings(report)]
     tally = by_class(report)
     if "," in tally:
-        lines.append(f"By cause: {tally}.")
-    lines.append(summary(report))
-    return "\n".join(lines) + "\n"
+        lines += plain([f"By cause: {tally}."])
+    lines.append(line(Span(summary(report), Tone.HEAD if report.none else Tone.GOES), hang=4))
+    return lines
 
 
-def _group(title: str, rows: Sequence[Sequence[str]], limit: int | None) -> list[str]:
+def _group(title: str, rows: Sequence[Sequence[str]], limit: int | None) -> list[Line]:
     if not rows:
         return []
     shown = rows[:limit]
     more = left_out(len(rows) - len(shown), way_out="--all lists them")
-    return [f"{title} ({len(rows):,}):", *(f"  {line}" for line in (*columns(shown), *more)), ""]
+    cells = [[_toned(cell) for cell in row] for row in shown]
+    return [heading(f"{title} ({len(rows):,}):"), *table(cells, indent=2), *plain(more, 2), EMPTY]
+
+
+def _toned(cell: str) -> Span:
+    """What is declared in the tone of what comes, what there is in that of what goes."""
+    if cell.startswith("declared "):
+        return Span(cell, Tone.COMES)
+    return Span(cell, Tone.GOES if cell.startswith(("has ", "led by ")) else Tone.PLAIN)
 
 
 def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:

@@ -10,11 +10,11 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import DeclaredList, Explanation
 from replan.planning.plans.preview import planned_requests
 from replan.planning.safety.placing_refusals import balance_text
-from replan.reporting.cluster.status_text import elr_gone_text
 from replan.reporting.drift.drift_words import MEANINGS
 from replan.reporting.plans.plan_words import change, describe, log_move_text
 from replan.reporting.quantities import brokers
 from replan.reporting.sentences.conflict_text import conflict_lines
+from replan.reporting.sentences.health_text import elr_gone_text
 from replan.reporting.sentences.plan_notes import awaited_text, refusal_text
 from replan.reporting.table import columns
 from replan.wording import count

@@ -1,9 +1,10 @@
-"""Brokers that do not serve, as a sentence and as JSON: `plan`, `drift` and `status` say the same of them."""
+"""Brokers that do not serve, and elections that lose records: `plan`, `drift` and `status` say the same of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from replan.model.names import TopicPartition
 from replan.planning.findings.health import BrokerDown
-from replan.wording import count
+from replan.wording import SHOWN, capped, count
 
 
 def broker_down_text(found: BrokerDown) -> str:
@@ -31,3 +32,20 @@ def broker_down_json(found: BrokerDown) -> Mapping[str, object]:
         "withoutLeader": found.leaderless,
         "underMinIsr": found.under_min_isr,
     }
+
+
+def unclean_text(topics: Sequence[str]) -> str:
+    """Topics where unclean election is on, and what that means."""
+    return (
+        f"unclean.leader.election.enable is true for {count(len(topics), 'topic')} "
+        f"({', '.join(capped(topics, limit=SHOWN))}): Kafka itself may elect a replica that lost records"
+    )
+
+
+def elr_gone_text(partitions: Sequence[TopicPartition]) -> str:
+    """Partitions whose ELR has been cleared, and by what."""
+    named = ", ".join(capped(partitions, str, limit=SHOWN))
+    return (
+        f"no eligible replica although under min ISR: {count(len(partitions), 'partition')} ({named}): a change of "
+        "min.insync.replicas clears the ELR of a topic, as an unclean election or unclean restarts do"
+    )

@@ -23,6 +23,7 @@ from replan.applying.reasons.gates import (
     NewBrokerFenced,
     NoRoom,
     NoSlot,
+    OthersFirst,
     OthersUnderMinIsr,
     PartitionsFirst,
     Paused,
@@ -58,6 +59,7 @@ from replan.applying.reasons.requests import (
 )
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.views.outcome import AnyResult, Result
+from replan.reporting.quantities import size
 from replan.reporting.sentences import recovery_reasons
 from replan.reporting.sentences.pending_text import pending_text
 from replan.reporting.sentences.start_text import start_text
@@ -119,6 +121,7 @@ def hold_text(reason: HoldReason) -> str:
             MetadataBehind()
             | CopyGoesOn()
             | NoLeader()
+            | OthersFirst()
             | PartitionsFirst()
             | InternalTopicsLast()
             | SameListElsewhere()
@@ -135,6 +138,7 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
     {
         MetadataBehind: "brokers show older metadata than the controller; rechecking",
         CopyGoesOn: "its copy goes on, throttled; waiting for that to end",
+        OthersFirst: "others of the plan have their turn first",
         PartitionsFirst: "its topic gets more partitions first",
         InternalTopicsLast: "internal topics come after all others, one partition at a time",
         NoLeader: "no leader; bring back one of its in-sync replicas",
@@ -161,7 +165,7 @@ def _measured(
 ) -> str:
     match reason:
         case CopyingInBroker(copied, total):
-            return f"its broker copies it: {copied} of {total} bytes"
+            return f"its broker copies it: {size(copied)} of {size(total)}"
         case AwaitingThrottle():
             return _awaiting_throttle(reason)
         case AwaitingSync() | NeverEnding() | CopyNeverEnds() | CopyStopsWrites():
