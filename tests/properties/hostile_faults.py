@@ -128,14 +128,17 @@ def _slow(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
 
 
 def _outrun(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
-    """More is produced than a broker's network carries: its replicas fall behind, and leave the ISR one by one."""
+    """More is produced than a broker's network carries: its replicas fall behind, and leave the ISR one by one.
+
+    While nobody is at work they catch up under the throttle of the copies; until then nothing else dies.
+    """
     name, broker, until = place.name(draw), place.broker(draw), at + draw(st.sampled_from([45, 90]))
     return [
         At(at, Produce(name, 4.0 * MB)),
         At(at, SlowBroker(broker, 1.0 * MB)),
         At(until, Produce(name, 0.0)),
         At(until, SlowBroker(broker, None)),
-    ], until + 30
+    ], until + 300
 
 
 def _lost(draw: st.DrawFn, _place: Place, at: float) -> tuple[list[At], float]:

@@ -67,6 +67,7 @@ from replan.simulator.cluster.faults import (
     LagMetadata,
     LoseRequests,
     Permission,
+    Produce,
     SlowLooks,
 )
 from replan.simulator.controller.commands import AlterConfigs, CordonDirs
@@ -172,13 +173,19 @@ def broken_by(case: Case) -> Iterator[Broken]:
 
 
 def left_running(case: Case, run: Run) -> Iterator[Broken]:
-    """What runs at the end although no application is open; where no other tool touched a list, it is replan's own."""
+    """What runs at the end although no application is open; where no other tool touched a list, it is replan's own.
+
+    A target whose new replicas are in sync may run on: Kafka waits for a replica that was there before and is away.
+    """
     ledger = fold(run.lab.journal.read())
     if ledger.application is not None:
         return
     known = {r.partition: r.left for r in ledger.records.values() if isinstance(r, Order)}
+    targets = {m.partition: m.target for m in case.plan.moves}
     for name, found in run.cluster.cluster.reassigning():
         running = tuple(b for b in found.replicas if b not in found.removing)
+        if running == targets.get(name) and set(found.adding) <= set(found.isr):
+            continue
         if case.list_changed_at(name) == float("inf") and known.get(name) != running:
             yield Broken("leaves-nothing", str(name), f"{name}: {found} runs on after the end")
 
@@ -250,7 +257,7 @@ def unnameable(case: Case, move: Move) -> frozenset[BrokerId]:
 def allowed(case: Case, run: Run, move: Move) -> Slack:
     """How long a partition may be worse off, and what may be lost of it."""
     found = slack(case, run)
-    more = felt_here_alone(case, move) + taken_back_late(case, move)
+    more = felt_here_alone(case, move) + beside_copies(case, move) + taken_back_late(case, move)
     return replace(
         found,
         in_sync_seconds=found.in_sync_seconds + more,
@@ -272,6 +279,20 @@ def felt_here_alone(case: Case, move: Move) -> float:
         ),
         default=0.0,
     )
+
+
+def beside_copies(case: Case, move: Move) -> float:
+    """How much longer a follower that fell behind what is produced catches up while its leader serves the copies."""
+    produced, rate, since = 0.0, 0.0, 0.0
+    for at in case.schedule:
+        match at.fault:
+            case Produce(partition, bytes_per_second) if partition == move.partition:
+                produced += rate * (at.seconds - since)
+                rate, since = bytes_per_second, at.seconds
+    if not produced:
+        return 0.0
+    speed = case.stage.world.speeds.network_bytes_per_second
+    return (move.bytes + produced) * len(move.new) / speed
 
 
 def taken_back_late(case: Case, move: Move) -> float:
