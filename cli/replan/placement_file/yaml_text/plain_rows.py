@@ -22,8 +22,8 @@ LARGEST_ID = 2**31 - 1
 """Broker ids and partition numbers are INT32 in Kafka's protocol."""
 
 _END = r"(?: +#[ -~]*)? *\n"
-_BETWEEN = r"(?: *+(?:#[ -~]*+)?\n)*+"
-"""Empty lines and comments."""
+_BETWEEN = r"(?: *(?:#[ -~]*)?\n)*"
+"""Empty lines and comments. A possessive repeat within another one matches nothing in Python 3.11.0 to 3.11.2."""
 _LIST = r"\[[0-9, ]+\]" + _END
 _NUMBER = r"(?:0|[1-9][0-9]{0,9})"
 _LISTED = rf"(\1 +)- {_LIST}(?:{_BETWEEN}\4- {_LIST})*+"
