@@ -1,4 +1,7 @@
-"""Two brokers with listeners for every way of proving who one is, certificates of every kind, and users with ACLs."""
+"""Two brokers with listeners for every way of proving who one is, certificates of every kind, and users with ACLs.
+
+Where the second says that it listens for ASTRAY, nobody does.
+"""
 
 import shutil
 import subprocess
@@ -72,7 +75,7 @@ class Secured:
         return self.listener("CLIENT")
 
     def listener(self, name: str) -> str:
-        """Addresses of a listener: CLIENT, MUTUAL (clients with a certificate), EXPIRED (its own has expired)."""
+        """Addresses of a listener: CLIENT, MUTUAL (with a certificate), EXPIRED (its own has expired), ASTRAY."""
         return ",".join(f"127.0.0.1:{port}" for port in self.ports[name])
 
     @property
@@ -153,7 +156,7 @@ def secured_cluster(version: str, config: pytest.Config, folder: Path) -> Iterat
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificates of these tests, and is not installed")
     make_certificates(folder)
-    names = ("CLIENT", "MUTUAL", "EXPIRED")
+    names = ("CLIENT", "MUTUAL", "EXPIRED", "ASTRAY", "NOBODY")
     free = free_ports(len(names) * len(BROKERS))
     ports = {name: free[i * len(BROKERS) :][: len(BROKERS)] for i, name in enumerate(names)}
     with one_jvm_cluster(_layout(version, ports, folder), config) as cluster:
@@ -169,8 +172,13 @@ def secured_cluster(version: str, config: pytest.Config, folder: Path) -> Iterat
 def _layout(version: str, ports: dict[str, list[int]], folder: Path) -> Layout:
     def listeners(broker: int, address: str) -> dict[str, str]:
         own = {name: of[BROKERS.index(broker)] for name, of in ports.items()}
-        at = "".join(f",{name}://127.0.0.1:{port}" for name, port in own.items())
-        return {"listeners": f"PLAINTEXT://{address}{at}"}
+        nobody = own.pop("NOBODY")
+        said = own if broker == 1 else {**own, "ASTRAY": nobody}
+        return {
+            key: f"PLAINTEXT://{address}"
+            + "".join(f",{name}://127.0.0.1:{port}" for name, port in of.items())
+            for key, of in (("listeners", own), ("advertised.listeners", said))
+        }
 
     guarded = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -187,7 +195,7 @@ def _layout(version: str, ports: dict[str, list[int]], folder: Path) -> Layout:
         broker_properties={
             **guarded,
             "listener.security.protocol.map": (
-                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:SASL_SSL,MUTUAL:SSL,EXPIRED:SSL"
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:SASL_SSL,MUTUAL:SSL,EXPIRED:SSL,ASTRAY:PLAINTEXT"
             ),
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
             "listener.name.client.plain.sasl.jaas.config": (

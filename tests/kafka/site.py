@@ -21,7 +21,7 @@ JOURNAL = ("--journal", "file:journal", "--unlocked")
 
 
 def steady_layout(version: str) -> Layout:
-    """Four brokers with short sessions, whose controller moves no leader by itself."""
+    """Four brokers with short sessions, whose controller moves no leader by itself and has a policy (NoThrottles)."""
     return Layout(
         version=version,
         racks={1: "a", 2: "b", 3: "c", 4: "a"},
@@ -30,7 +30,10 @@ def steady_layout(version: str) -> Layout:
             "transaction.state.log.replication.factor": "4",
             "transaction.state.log.min.isr": "1",
         },
-        controller_properties={"auto.leader.rebalance.enable": "false"},
+        controller_properties={
+            "auto.leader.rebalance.enable": "false",
+            "alter.config.policy.class.name": "NoThrottles",
+        },
     )
 
 

@@ -4,8 +4,10 @@ import gc
 import logging
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
+import confluent_kafka
 import pytest
 from tests.kafka.harness import clients
 from tests.kafka.harness.layout import free_ports
@@ -24,6 +26,7 @@ from replan.kafka.wire.interrupt import Interrupt
 from replan.model.configs import ConfigOperation, ConfigScope, broker_change, topic_change
 from replan.model.control_plane import Accepted, Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.replica_logs import LogEnd
 
 
 @pytest.fixture
@@ -236,3 +239,21 @@ def test_a_broker_says_how_far_it_has_read_what_the_controllers_wrote(
         wire.close()
 
     assert before.metadata_offset > 0
+
+
+def test_where_a_log_begins_is_where_records_were_deleted(
+    one_jvm: OneJvmCluster, control_plane: KafkaControlPlane
+) -> None:
+    name = TopicPartition("deleted-below", 0)
+    clients.create_topic(one_jvm.bootstrap, name.topic, [[2, 1]])
+    clients.fill(one_jvm.bootstrap, name.topic, 10 * clients.RECORD_BYTES)
+    wanted = {BrokerId(2): [name]}
+    (whole,) = control_plane.log_ends(wanted)[BrokerId(2)].values()
+    admin = clients.admin(one_jvm.bootstrap)
+    below = confluent_kafka.TopicPartition(name.topic, 0, 7)
+    admin.delete_records([below])[below].result(30)
+    (rest,) = control_plane.log_ends(wanted)[BrokerId(2)].values()
+
+    assert isinstance(whole, LogEnd)
+    assert (whole.start, whole.end) == (0, 10)
+    assert rest == replace(whole, start=7)

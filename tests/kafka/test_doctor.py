@@ -7,6 +7,7 @@ import pytest
 from tests.commandline import replan
 from tests.kafka.harness.clients import create_topic
 from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.kafka.secured import Secured
 
 pytestmark = pytest.mark.kafka
 
@@ -31,3 +32,16 @@ def test_where_nobody_answers_it_says_so(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "127.0.0.1:1" in done.stderr
+
+
+def test_an_advertised_listener_that_nobody_listens_at_is_named_with_its_address(
+    secured: Secured, tmp_path: Path
+) -> None:
+    """All rights are there, and no ACL helps."""
+    reach = ("--bootstrap-server", secured.listener("ASTRAY"))
+    address = f"127.0.0.1:{secured.ports['NOBODY'][1]}"
+    done = replan("doctor", *reach, folder=tmp_path)
+    assert done.returncode == 2, done.stderr
+    (said,) = [line for line in done.stdout.splitlines() if line.startswith("look")]
+    assert f"broker 2 at {address}: 111 ECONNREFUSED" in said
+    assert "advertised.listeners" in said

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 from tests.kafka.clusters import one_jvm_cluster
-from tests.kafka.harness.clients import admin, create_topic, until
+from tests.kafka.harness.clients import admin, create_topic, partition_metadata, until
 from tests.kafka.harness.layout import Layout
 from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
 from tests.kafka.test_two_machines import SLOW, Machine, begin, moving, release
@@ -201,6 +201,25 @@ def test_a_rolling_restart_of_the_journals_brokers_is_waited_for(
     site.stands_as_declared()
 
 
+def test_a_rolling_restart_of_all_brokers_ends_as_declared(
+    site: Site, machine: Callable[[str], Machine]
+) -> None:
+    """One after the other, as an upgrade does it: those that send, those that receive, and those of the journal."""
+    ann, bob = machine("ann"), machine("bob")
+    (site.folder / "placement.yaml").write_text(placement(site.topic, rate="400kB/s"))
+    with ann.started(*begin(ann, site)) as applying:
+        copying(site)
+        for broker in site.cluster.ground.layout.racks:
+            site.cluster.stop(broker)
+            site.cluster.start(broker)
+            until(lambda: journal_in_sync(site), "the journal in sync", limit_seconds=60)
+        assert moving(site)
+        bob.replan("throttle", "40MB/s", wanted=0)
+        _, said = applying.communicate(timeout=300)
+    assert applying.returncode == 0, said
+    site.stands_as_declared()
+
+
 def test_the_topic_is_made_where_the_placement_would_have_it(
     site: Site, machine: Callable[[str], Machine]
 ) -> None:
@@ -234,6 +253,9 @@ def test_the_topic_is_made_where_the_placement_would_have_it(
 
 
 def journal_replicas(site: Site) -> list[int]:
-    client = admin(site.cluster.bootstrap)
-    found = client.list_topics(JOURNAL_TOPIC, timeout=10)
-    return list(found.topics[JOURNAL_TOPIC].partitions[0].replicas)
+    return list(partition_metadata(admin(site.cluster.bootstrap), JOURNAL_TOPIC)[0].replicas)
+
+
+def journal_in_sync(site: Site) -> bool:
+    found = partition_metadata(admin(site.cluster.bootstrap), JOURNAL_TOPIC).values()
+    return bool(found) and all(set(p.isrs) == set(p.replicas) for p in found)

@@ -19,7 +19,7 @@ VERSIONS = ("3.9.2", "4.3.1", "4.4.0")
 
 _HERE = Path(__file__).parent
 _POM = _HERE / "pom.xml"
-_NODES, _TOOLS = _HERE / "Nodes.java", _HERE / "Tools.java"
+_NODES, _POLICY, _TOOLS = (_HERE / f"{name}.java" for name in ("Nodes", "NoThrottles", "Tools"))
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 _COPY = f"{_PLUGIN}:copy-dependencies"
 
@@ -65,7 +65,7 @@ def distribution(version: str) -> Distribution:
     jars = made_once(
         home / f"jars-{fingerprint(_POM.read_bytes())}", lambda draft: _fetch(version, draft)
     )
-    mains = [_NODES, _TOOLS] if _has_tools(jars) else [_NODES]
+    mains = [_NODES, _POLICY, *([_TOOLS] if _has_tools(jars) else [])]
     ingredients = fingerprint(_POM.read_bytes(), *(main.read_bytes() for main in mains))
     main = made_once(home / f"mains-{ingredients}.jar", lambda draft: _compile(mains, jars, draft))
     return Distribution(version, home, jars, main)
