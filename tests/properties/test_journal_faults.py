@@ -5,6 +5,7 @@ history: whoever took the journal last is the only one who writes; what it knows
 application is open on the cluster; and what is not replan's is never written.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -147,6 +148,28 @@ def test_status_is_not_settled_where_a_journal_of_another_name_has_an_open_appli
     )
 
     assert f"With --journal topic:{OTHER}, `replan resume` goes on with it" in status.stdout
+
+
+@pytest.mark.parametrize("journal", [(), ("--journal", "file:absent")])
+def test_drift_blames_nobody_while_an_application_is_open_in_a_journal_of_another_name(
+    site: Site, tmp_path: Path, journal: tuple[str, ...]
+) -> None:
+    (tmp_path / "placement.yaml").write_text(
+        "version: 1\nassignments: {t00000: {partitions: {0: [1, 3, 2]}}}\n"
+    )
+    asked = ("drift", "--format", "json", "--bootstrap-server", site.cluster.bootstrap, *journal)
+    before = checked(*asked, folder=tmp_path, wanted=2)
+    with site.take("ann", OTHER) as taken:
+        taken.append([application("a-1")])
+    drift = checked(*asked, folder=tmp_path, wanted=2)
+
+    assert classes(before.stdout) == {"operator"}
+    assert classes(drift.stdout) == {"unknown"}
+    assert f"application a-1 of ann@ops is open in the journal topic {OTHER}" in drift.stderr
+
+
+def classes(drift: str) -> set[str]:
+    return {found["class"] for found in json.loads(drift)["differences"]}
 
 
 def test_status_is_not_settled_while_the_journal_cannot_be_read(site: Site, tmp_path: Path) -> None:

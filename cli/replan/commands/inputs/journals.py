@@ -67,7 +67,11 @@ def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Kn
     """The same; raises ClusterRefused, ClusterUnreachable or BadFile where it cannot be read."""
     where = cluster.journal_place
     if where.path is not None:
-        return Known(fold(peek(where.path, cluster_id)), holder(where.path))
+        in_topic = _open_in_a_topic(connection) if cluster.is_real else ""
+        if in_topic:
+            note(f"note: {in_topic}")
+        ledger = fold(peek(where.path, cluster_id))
+        return Known(ledger, holder(where.path), elsewhere=in_topic)
     topic = topic_of(connection, where)
     exist = [reader.topic for reader in topic.readers if reader.refresh(LEADERLESS_SECONDS)]
     if not exist:
@@ -147,18 +151,26 @@ def _check_unlocked(cluster: LiveTarget, connection: Connection) -> None:
             "or pass --unlocked in an emergency"
         )
     note(NOT_LOCKED)
+    in_topic = _open_in_a_topic(connection)
+    if in_topic:
+        raise Held(in_topic)
+
+
+def _open_in_a_topic(connection: Connection) -> str:
+    """Which application is open in a topic of the cluster, and how to go on with it; empty where none is known."""
     topic = topic_of(connection, Place())
     try:
         if not topic.locks.refresh(LEADERLESS_SECONDS):
-            return
+            return ""
         found = topic.open_elsewhere(None)
     except (BadFile, ClusterRefused, ClusterUnreachable) as problem:
         note(f"note: the journal topic {JOURNAL_TOPIC} is not read: {problem}")
-        return
-    if found is not None:
-        from replan.kafka.journal.read import elsewhere_text
+        return ""
+    if found is None:
+        return ""
+    from replan.kafka.journal.read import elsewhere_text
 
-        raise Held(elsewhere_text(*found))
+    return elsewhere_text(*found)
 
 
 def _older_journal(cluster_id: str) -> Path | None:

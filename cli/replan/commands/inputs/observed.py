@@ -29,7 +29,7 @@ class Observed:
     ledger: "Ledger | None" = None
     """What its journal says; a snapshot has none."""
     journal_unread: bool = False
-    """It could not be read, so that nobody knows what is open."""
+    """It could not be read, or an application is open in another one: nobody knows what is open, or what that moves."""
     log_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Where the leaders' logs end, where that was asked for."""
 

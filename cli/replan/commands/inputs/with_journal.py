@@ -87,6 +87,5 @@ def observed_with_journal(
             f"note: {count(len(unknown), 'throttle setting')} in the cluster, and no journal that knows whose; "
             f"`{resume_command(cluster, 'status')}` lists them"
         )
-    return Observed(
-        as_planned_from(seen, ledger, application), application, ledger, known.unread, ends
-    )
+    unread = known.unread or bool(known.elsewhere)
+    return Observed(as_planned_from(seen, ledger, application), application, ledger, unread, ends)

@@ -66,7 +66,7 @@ CLASSES: Mapping[DriftClass, tuple[str, str]] = {
     ),
     DriftClass.UNKNOWN: (
         "Not explained by the state of the cluster",
-        "`replan explain` says more; where the journal cannot be read, it may be replan's own open application",
+        "`replan explain` says more; where the journal of an open application is not read, it may be that application",
     ),
     DriftClass.IN_FLIGHT: ("On the way to what is declared", "nothing: it is no drift"),
 }
