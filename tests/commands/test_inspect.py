@@ -458,3 +458,16 @@ def test_what_a_snapshot_may_not_show_is_said_of_every_plan_from_it(shell: Shell
 
     assert code == 2
     assert "warning: Describe is not allowed on payouts" in said
+
+
+def test_status_calls_nothing_well_that_it_may_not_see(shell: Shell) -> None:
+    taken = shell.folder / "seen.json"
+    shell.run("snapshot", "-o", taken)
+    seen = ("--snapshot", taken)
+    assert shell.of(seen, "status")[0] == 0
+    taken.write_text(json.dumps({**json.loads(taken.read_text()), "hidden": ["payouts"]}))
+
+    code, out, _ = shell.of(seen, "status")
+    assert (code, "all in sync; not seen: 1 topic." in out) == (2, True)
+    assert shell.of(seen, "status", "--topic", "orders")[0] == 0
+    assert shell.of(seen, "status", "--topic", "orders", "--topic", "pay*")[0] == 1

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from replan.errors import BadUsage
+from replan.errors import BadUsage, ClusterRefused
 from replan.model.declared.topic_patterns import is_pattern, matches
 from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.placement_file.schema.schemas import PLACEMENT
 from replan.placement_file.yaml_text.scalars import means_itself
+from replan.wording import capped, listed
 
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 
@@ -95,11 +96,20 @@ def _comment(text: str) -> str:
 
 
 def topics_named(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
-    """The topics of these names and patterns; raises BadUsage where one matches no topic."""
+    """The topics of these names and patterns.
+
+    Raises BadUsage where one matches no topic, and ClusterRefused where all that it matches may not be described.
+    """
     names: list[str] = snapshot.topics.column("name").to_pylist()
     found = frozenset[str]()
     for pattern in wanted:
         matching = {name for name in names if matches(pattern, name)}
+        hidden = [name for name in snapshot.hidden if matches(pattern, name)]
+        if hidden and not matching:
+            named = listed(capped(hidden, limit=20))
+            raise ClusterRefused(
+                f"Describe is not allowed on {named}; this user needs the ACL Describe on Topic"
+            )
         if not matching:
             raise BadUsage(_nothing_matches(pattern, snapshot.cluster_id))
         found |= matching

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from replan.commands.inputs.journals import Known
     from replan.commands.inputs.target import Connection
     from replan.model.snapshot import Snapshot
+    from replan.planning.findings.health import Health
     from replan.planning.findings.replica_progress import Asked, Reading
     from replan.reporting.cluster.status_text import Status
 
@@ -79,7 +80,8 @@ def status(
       0  settled: all partitions have a leader and their min ISR, nothing is running, no application is open
       1  an error
       2  a partition has no leader or is under min ISR, something is running or open, or this user may not see whether
-         it is: the journal, min.insync.replicas where a replica is out of sync, or any topic (0 with --exit-zero)
+         it is: the journal, min.insync.replicas where a replica is out of sync, or one of the topics that are meant
+         (0 with --exit-zero)
       3  nothing runs, and some partitions are not where the file wants them
 
     Examples:
@@ -187,14 +189,22 @@ class _Asked:
 
 
 def _of_snapshot(cluster: JournaledTarget, patterns: list[str]) -> "Status":
-    from replan.placement_file.export import topics_named
-    from replan.planning.findings.health import judge
     from replan.planning.findings.replica_progress import shown_rows
     from replan.reporting.cluster.status_text import Status
 
     seen = cluster.observe()
-    health = judge(seen, topics_named(seen, patterns))
+    health = _health(seen, patterns)
     return Status(health=health, rows=shown_rows(health.running), observed_at=seen.observed_at)
+
+
+def _health(seen: "Snapshot", patterns: list[str]) -> "Health":
+    """That of the topics that are meant, those among them that this user may not describe; raises as `topics_named`."""
+    from replan.model.declared.topic_patterns import matches
+    from replan.placement_file.export import topics_named
+    from replan.planning.findings.health import judge
+
+    meant = (t for t in seen.hidden if not patterns or any(matches(p, t) for p in patterns))
+    return replace(judge(seen, topics_named(seen, patterns)), hidden=tuple(meant))
 
 
 @dataclass(slots=True)
@@ -215,8 +225,6 @@ class _Watcher:
         from replan.commands.inputs.journals import known_of
         from replan.commands.inputs.unread import note_unread
         from replan.commands.inputs.with_journal import resume_command
-        from replan.placement_file.export import topics_named
-        from replan.planning.findings.health import judge
         from replan.planning.findings.replica_progress import Asked, rows_of, standing
         from replan.reporting.cluster.status_text import Status
 
@@ -225,7 +233,7 @@ class _Watcher:
         if not self.noted:
             note_unread(seen)
             self.noted = True
-        health = judge(seen, topics_named(seen, self.asked.topics))
+        health = _health(seen, self.asked.topics)
         named = self.asked.named()
         asked = [Asked(s.partition) for s in health.running] if named is None else named
         before, now = self._read(asked)

@@ -74,10 +74,9 @@ class Status:
         What cannot be known of that is not settled.
         """
         ill = (HealthState.OFFLINE, HealthState.UNDER_MIN_ISR)
-        unseen = self.health.hidden and not self.health.partitions
-        running = self.works
-        unknown = self.journal_unread or bool(self.open_elsewhere) or bool(self.health.unread)
-        return not (running or unseen or unknown or any(map(self.health.count, ill)))
+        unseen = bool(self.health.hidden or self.health.unread)
+        unknown = self.journal_unread or bool(self.open_elsewhere)
+        return not (self.works or unseen or unknown or any(map(self.health.count, ill)))
 
     @property
     def works(self) -> bool:
