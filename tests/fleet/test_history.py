@@ -90,7 +90,7 @@ def application(name: str, opened: int, ended: int) -> Application:
         id=name,
         status=ApplicationStatus.CLOSED,
         plan_digest="d" * 64,
-        manifest_digest="m" * 64,
+        placement_digest="m" * 64,
         cluster_id="id-eu",
         owner="alice@ops-1",
         opened_at=moment(opened),

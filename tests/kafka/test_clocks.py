@@ -79,7 +79,7 @@ def test_of_two_appliers_whose_clocks_differ_one_works_and_the_end_is_the_same(
 def test_with_the_writers_time_a_clock_that_is_ahead_is_refused_with_what_to_do(
     site: Site, machine: Callable[[str, int], Machine]
 ) -> None:
-    """A journal of an earlier release, or made by hand."""
+    """A journal whose topic was made by hand."""
     ann, bob = machine("ann", 0), machine("bob", HOUR)
     one, other = (f"version: 1\npreferredLeaders: {{{site.topic}: {{0: {b}}}}}\n" for b in (2, 3))
     applied(ann, one, wanted=0)

@@ -249,7 +249,7 @@ def test_the_order_of_files_and_snapshots_is_nothing(world: World, chance: Any) 
         cluster[key] = chance.sample(cluster[key], len(cluster[key]))
     assert dumps(planned(World(cluster, world.file))[1]) == text
     _, other = planned(World(cluster, shuffled(world.file, chance)))
-    for part in ("manifest_digest", "moves", "creates", "log_moves", "standing", "throttle"):
+    for part in ("placement_digest", "moves", "creates", "log_moves", "standing", "throttle"):
         assert getattr(other, part) == getattr(made, part)
 
 

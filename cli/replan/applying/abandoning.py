@@ -152,7 +152,7 @@ def _left_running(
         id=next_id(LEFT_RUNNING, ledger.applications("")),
         status=ApplicationStatus.OPEN,
         plan_digest="",
-        manifest_digest="",
+        placement_digest="",
         cluster_id=reader.cluster_id(),
         owner=settings.owner,
         opened_at=settings.moment(),

@@ -17,11 +17,7 @@ from replan.model.columns import as_list_array
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Where
 
-FORMAT = "replan.placement.2"
-LATER = frozenset({"recovery"})
-"""Sections that the format got later: without them a placement file has the digest that it had before."""
-LATER_FIELDS: Mapping[str, object] = {"keep": False, "move": "now", "until_caught_up": False}
-"""Keys of entries that the format got later, each with the value that means that it is not written."""
+FORMAT = "replan.placement.1"
 
 
 def with_digest(placement: Placement) -> Placement:
@@ -40,8 +36,7 @@ def digest_of(placement: Placement) -> str:
 
 
 def _head(placement: Placement) -> dict[str, object]:
-    values = {f.name: getattr(placement, f.name) for f in fields(placement)}
-    parts = {name: _plain(of) for name, of in values.items() if of or name not in LATER}
+    parts = {f.name: _plain(getattr(placement, f.name)) for f in fields(placement)}
     rows = placement.explicit.num_rows
     return parts | {"format": FORMAT, "explicit": rows, "digest": "", "throttle_places": []}
 
@@ -59,9 +54,6 @@ def _plain(value: Any) -> object:
             return str(value)
         case _ if is_dataclass(value):
             found = {f.name: getattr(value, f.name) for f in fields(value) if f.name != "places"}
-            unwritten = (k for k, v in LATER_FIELDS.items() if found.get(k, ...) == v)
-            for key in tuple(unwritten):
-                del found[key]
             return {k: _plain(v) for k, v in found.items() if not isinstance(v, Where)}
         case _:
             return value

@@ -272,7 +272,7 @@ def plan_of(
     known = brokers() if registered is None else registered
     return Plan(
         cluster_id=CLUSTER_ID,
-        manifest_digest="0" * 64,
+        placement_digest="0" * 64,
         racks={b.id: b.rack for b in known},
         moves=tuple(moves),
         throttle=throttle,

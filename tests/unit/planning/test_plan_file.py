@@ -21,7 +21,7 @@ from replan.planning.plans.moves import Election, Move
 from replan.planning.plans.plan import FACTS, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.plan_file import digest, dumps, loads
 
-SCHEMA = read_schema("plan.v3.json")
+SCHEMA = read_schema("plan.v1.json")
 VALIDATOR = Draft202012Validator(SCHEMA)
 TEXT = st.text(min_size=1, max_size=8)
 FACT = st.integers(0, 2**31 - 1) | TEXT | replica_lists() | st.lists(TEXT, min_size=1).map(tuple)
@@ -90,7 +90,7 @@ def plans(draw: st.DrawFn) -> Plan:
     return Plan(
         cluster_name=draw(st.none() | TEXT),
         cluster_id=draw(TEXT),
-        manifest_digest=draw(TEXT),
+        placement_digest=draw(TEXT),
         racks=draw(st.dictionaries(st.sampled_from(BROKERS), st.none() | TEXT)),
         moves=moves,
         throttle=draw(st.none() | throttles),
@@ -120,7 +120,7 @@ def test_the_plan_of_any_cluster_survives_its_file_and_fits_the_schema(fleetlet:
 
 def test_the_schema_is_a_schema_that_names_itself_and_ships_its_descriptions() -> None:
     Draft202012Validator.check_schema(SCHEMA)
-    assert SCHEMA["$id"] == "plan.v3.json"
+    assert SCHEMA["$id"] == "plan.v1.json"
     assert all(
         "description" in found or "const" in found for found in SCHEMA["properties"].values()
     )
@@ -240,11 +240,11 @@ SAID = [
         "plan.json: not a plan (no `kind: replan.plan`); make one with `replan plan -o`",
     ),
     (
-        '{"kind": "replan.plan", "formatVersion": 1}',
-        "plan.json: plan format 1, this replan reads 3; plan again with this version",
+        '{"kind": "replan.plan", "formatVersion": 2}',
+        "plan.json: plan format 2, this replan reads 1; plan again with this version",
     ),
     (
-        '{"kind": "replan.plan", "formatVersion": 3}',
+        '{"kind": "replan.plan", "formatVersion": 1}',
         'plan.json: $: "clusterId" is missing; make a new plan with `replan plan -o`',
     ),
 ]
@@ -294,7 +294,7 @@ WRONG: list[tuple[tuple[str | int, ...], object, str]] = [
     (("throttle",), "fast", '$.throttle: expected an object or null, found "fast"'),
     (("warnings",), None, "$.warnings: expected a list, found null"),
     (("reasons",), None, "$.reasons: expected a list, found null"),
-    (("manifestDigest",), None, "$.manifestDigest: expected a string, found null"),
+    (("placementDigest",), None, "$.placementDigest: expected a string, found null"),
     (("brokers", "1"), 7, "$.brokers.1: expected a string or null, found 7"),
     (("brokers",), {"01": None}, "$.brokers.01: the key is no broker id"),
     (("brokers",), {str(2**31): None}, f"$.brokers.{2**31}: expected at most {2**31 - 1:,}"),

@@ -55,7 +55,7 @@ def test_a_plan_carries_cluster_racks_throttle_and_the_digest_of_the_placement()
     throttle = MoveThrottle(10**6, {BrokerId(1): None})
     made = make_plan(placement({"orders": [[1, 2, 3]]}, throttle=throttle), THREE)
     assert made.cluster_id == THREE.cluster_id
-    assert made.manifest_digest == "d" * 64
+    assert made.placement_digest == "d" * 64
     assert dict(made.racks) == {1: "a", 2: "b", 3: "c", 4: "a", 5: "b"}
     assert made.throttle == throttle
 

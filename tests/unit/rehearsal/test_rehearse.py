@@ -208,7 +208,7 @@ def test_the_same_rehearsal_gives_the_same_result() -> None:
 def test_a_plan_alone_stands_for_the_cluster_that_it_was_made_from() -> None:
     plan = Plan(
         cluster_id="c",
-        manifest_digest="0" * 64,
+        placement_digest="0" * 64,
         racks={BrokerId(b): None for b in range(1, 5)},
         moves=(move([1, 2], [1, 3], partition=4, size=MB, leader=2, min_insync_replicas=1),),
     )

@@ -46,11 +46,7 @@ class FileJournal:
         content = _checked(text, self._path, cluster_id)
         self._latest = latest({}, content.records)
         self._lines, self._size, self._torn = content.lines, content.size, False
-        if (
-            content.head is None
-            or content.size < len(text)
-            or content.lines > 2 * len(self._latest) + 20
-        ):
+        if content.size < len(text) or content.lines > 2 * len(self._latest) + 20:
             self._compact(text, cluster_id)
         self._write([(lines.BEAT, msgspec.json.encode(f"{_process()} since {moment()}"))])
         for command in file_inbox.waiting(self._path):
@@ -151,9 +147,7 @@ def _checked(text: bytes, path: Path, cluster_id: str) -> lines.Content:
     """What a journal says, which belongs to this cluster. Raises BadFile, WrongCluster."""
     content = lines.parse(text, str(path), _previous(path).name)
     whose = {r.cluster_id for r in content.records if isinstance(r, Application)}
-    if content.head is not None:
-        whose.add(content.head.cluster_id)
-    for other in sorted(whose - {cluster_id}):
+    for other in sorted((whose | {content.head.cluster_id}) - {cluster_id}):
         raise WrongCluster(
             f"{path}: this is the journal of cluster {other}, not of cluster {cluster_id}\n"
             "Check --bootstrap-server, or name the journal of this cluster with --journal."

@@ -1,4 +1,4 @@
-"""The text of a file journal, format 2: one record a line, each with a checksum over every byte that follows it.
+"""The text of a file journal: one record a line, each with a checksum over every byte that follows it.
 
     {"crc":"1b2c3d4e","line":7,"left":0,"at":"2026-11-22T06:00:00Z","key":"order/…","value":{…}}
 
@@ -15,13 +15,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from replan.applying.journal import format1
 from replan.applying.journal.record_json import NewerRecord, decode, encode
 from replan.applying.journal.records import Record
 from replan.documents.forms import Form, Int32, Positive
 from replan.errors import BadFile
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 1
 HEAD, BEAT = "journal", "beat"
 """Keys that belong to the file and not to an application."""
 BEGINNING = b'{"crc":"'
@@ -52,8 +51,7 @@ class Content:
     """What a journal says."""
 
     records: Sequence[Record]
-    head: Head | None
-    """None in format 1."""
+    head: Head
     beat: str
     """Who opened it last, and when; empty where nobody says."""
     lines: int
@@ -102,16 +100,14 @@ def parse(text: bytes, source: str, previous: str) -> Content:
     if not text:
         raise _damaged(source, 1, "the file is empty, which no journal ever is", previous)
     another = ANOTHER.search(text[:FIRST_BYTES])
-    if another is not None and not text.startswith((BEGINNING, format1.BEGINNING)):
+    if another is not None and not text.startswith(BEGINNING):
         raise BadFile(
             f"{source}: this is no journal but a document of replan, {another[1].decode()}; it is left as it is\n"
             "--journal names the file in which `apply` keeps what it does: leave it out, or name another file."
         )
-    if BEGINNING not in text and format1.BEGINNING not in text:
+    if BEGINNING not in text:
         raise _damaged(source, 1, "not one line is a journal's: is it another file?", previous)
-    if text.startswith(format1.BEGINNING):
-        return _Reader(text, source, previous).format1()
-    return _Reader(text, source, previous).format2()
+    return _Reader(text, source, previous).content()
 
 
 class _Reader:
@@ -119,21 +115,7 @@ class _Reader:
         self._source, self._previous = source, previous
         *self._lines, self._rest = text.split(b"\n")
 
-    def format1(self) -> Content:
-        found: list[Record] = []
-        size = 0
-        for number, text in enumerate(self._lines, 1):
-            try:
-                found += format1.records_of(text)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                self._check_torn(number, text, error, first_append=number == 1)
-                return Content(found, None, "", number - 1, size)
-            size += len(text) + 1
-        if not self._lines:
-            raise self._damaged(1, "it is cut off")
-        return Content(found, None, "", len(self._lines), size)
-
-    def format2(self) -> Content:
+    def content(self) -> Content:
         """Read append by append: what is kept ends with the last that is whole."""
         records: list[Record] = []
         head, beat, kept, size = None, "", 0, 0
@@ -172,9 +154,9 @@ class _Reader:
     def _head(self, number: int, value: msgspec.Raw) -> Head:
         found = msgspec.json.decode(value)
         version = found.get("formatVersion") if isinstance(found, dict) else None
-        if isinstance(version, int) and version > FORMAT_VERSION:
+        if isinstance(version, int) and version != FORMAT_VERSION:
             raise BadFile(
-                f"{self._source}:{number}: journal format {version}, this replan knows {FORMAT_VERSION}; "
+                f"{self._source}:{number}: journal format {version}, this replan reads {FORMAT_VERSION}; "
                 "go on with the version of replan that wrote it"
             )
         try:

@@ -1,4 +1,4 @@
-"""Records as JSON, and back; the form is schema/journal.v2.json.
+"""Records as JSON, and back; the form is schema/journal.v1.json.
 
 Both journals write the same values: lines of a file, or records of a compacted topic. A value is None for a tombstone.
 """

@@ -66,7 +66,7 @@ class Application(Form, frozen=True):
     id: Text
     status: ApplicationStatus
     plan_digest: str
-    manifest_digest: str
+    placement_digest: str
     cluster_id: str
     owner: str
     """Who opened it and where, for people: `alice@ops-1 (pid 4711)`."""

@@ -109,7 +109,7 @@ def opening(
         id=next_id(plan_digest, ledger.applications(plan_digest)),
         status=ApplicationStatus.OPEN,
         plan_digest=plan_digest,
-        manifest_digest=plan.manifest_digest,
+        placement_digest=plan.placement_digest,
         cluster_id=plan.cluster_id,
         owner=settings.owner,
         opened_at=settings.moment(),

@@ -94,7 +94,7 @@ def elect_preferred(
             result(render(None))
             return verdict(found.plan, exit_zero=False)
         ledger = known_of(cluster, connection, seen.cluster_id).ledger
-        plan = resumed(ledger, found.plan.manifest_digest) or found.plan
+        plan = resumed(ledger, found.plan.placement_digest) or found.plan
         check_free(ledger, plan)
         if not plan.changes:
             result(render(None))

@@ -6,12 +6,10 @@ On a real cluster it is a topic there, so that any machine may go on; beside the
 
 import getpass
 import os
-import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replan.applying.journal.file import FileJournal, holder, peek
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 NOT_LOCKED = "note: the journal is a file on this machine: nothing is locked, and no other machine can resume"
 LEADERLESS_SECONDS = 5.0
 """For a leader of the journal topic, by commands that go on without what it says. Another one is elected in less."""
-_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 """Cluster ids: Kafka makes 22 characters of URL-safe Base64; some vendors make their own."""
 
 
@@ -75,7 +72,6 @@ def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Kn
     topic = topic_of(connection, where)
     exist = [reader.topic for reader in topic.readers if reader.refresh(LEADERLESS_SECONDS)]
     if not exist:
-        _note_older(cluster_id)
         return Known()
     elsewhere = topic.open_elsewhere(where.topic)
     text = ""
@@ -129,8 +125,6 @@ def owned_journal(
     if topic.reader not in exists and not create:
         yield MemoryJournal()
         return
-    if topic.reader not in exists:
-        _refuse_older(cluster_id)
     timeout = cluster.lock_timeout or 0
     with topic.take(owner(), lock_timeout=timeout, note=note, placed=placed) as journal:
         yield journal
@@ -171,32 +165,3 @@ def _open_in_a_topic(connection: Connection) -> str:
     from replan.kafka.journal.read import elsewhere_text
 
     return elsewhere_text(*found)
-
-
-def _older_journal(cluster_id: str) -> Path | None:
-    """The file in which a release before the topic left an application open, if there is one."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    path = Path(state) / "replan" / f"{cluster_id}.journal"
-    if _PLAIN.fullmatch(cluster_id) is None or not path.is_file():
-        return None
-    return path if fold(peek(path, cluster_id)).application is not None else None
-
-
-def _older_text(path: Path) -> str:
-    return (
-        f"an earlier release left an application open in {path}\n"
-        f"`replan resume --journal file:{path} --unlocked` goes on with it; `replan abandon` with the same options "
-        "gives it up."
-    )
-
-
-def _note_older(cluster_id: str) -> None:
-    path = _older_journal(cluster_id)
-    if path is not None:
-        note(f"note: {_older_text(path)}")
-
-
-def _refuse_older(cluster_id: str) -> None:
-    path = _older_journal(cluster_id)
-    if path is not None:
-        raise Held(_older_text(path))

@@ -181,11 +181,11 @@ def check_reviewed(made: Plan, digest: str | None, files: Sequence[Path]) -> Non
         from replan.placement_file.load import load_placement
 
         placement = load_placement(files)
-        if placement.digest != made.manifest_digest:
+        if placement.digest != made.placement_digest:
             named = ", ".join(map(str, files))
             raise UnsafePlan(
                 f"the plan was made from another placement than {named} says now: placement digest "
-                f"{made.manifest_digest} in the plan, {placement.digest} there; nothing was changed. Plan again, and "
+                f"{made.placement_digest} in the plan, {placement.digest} there; nothing was changed. Plan again, and "
                 "review that"
             )
 

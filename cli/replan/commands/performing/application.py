@@ -88,10 +88,10 @@ def plan_of_files(asked: Asked, cluster: LiveTarget, connection: Connection) -> 
     return FilesPlan(plan)
 
 
-def resumed(ledger: Ledger, manifest_digest: str) -> Plan | None:
+def resumed(ledger: Ledger, placement_digest: str) -> Plan | None:
     """The plan of the open application, where it is of what is asked for now; a note says that it goes on."""
     begun = ledger.application
-    if begun is None or begun.manifest_digest != manifest_digest:
+    if begun is None or begun.placement_digest != placement_digest:
         return None
     note(f"resuming application {begun.id}, begun by {begun.owner}")
     return open_plan(ledger)
@@ -113,8 +113,8 @@ def _with_other_rates(placement: Placement, known: Known) -> FilesPlan | None:
     if begun is None or plan is None or _keeps(wanted) != _keeps(plan.throttle):
         return None
     as_then = digest_of(replace(placement, move_throttle=plan.throttle))
-    same, in_force = begun.manifest_digest == placement.digest, throttle_of(plan.throttle, begun)
-    if as_then != begun.manifest_digest or (same and known.holder is None):
+    same, in_force = begun.placement_digest == placement.digest, throttle_of(plan.throttle, begun)
+    if as_then != begun.placement_digest or (same and known.holder is None):
         return None
     if same and MoveRates.of(wanted) == MoveRates.of(in_force):
         return None

@@ -84,7 +84,7 @@ def preferred_elections(
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=None if placement is None else placement.cluster_name,
-        manifest_digest=request_digest(selection, placement),
+        placement_digest=request_digest(selection, placement),
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         moves=tuple(moves),
         refusals=tuple(refusals),

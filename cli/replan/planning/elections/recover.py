@@ -103,7 +103,7 @@ def recovery_elections(
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=None if placement is None else placement.cluster_name,
-        manifest_digest=asked.digest(placement),
+        placement_digest=asked.digest(placement),
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         moves=tuple(moves),
         recoveries=found.chosen,

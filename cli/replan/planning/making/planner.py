@@ -143,7 +143,7 @@ def plan_of(
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=placement.cluster_name,
-        manifest_digest=placement.digest,
+        placement_digest=placement.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         moves=tuple(ordered),
         creates=creates,

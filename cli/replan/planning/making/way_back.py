@@ -84,7 +84,7 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
     return Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=wanted.cluster_name,
-        manifest_digest=wanted.digest,
+        placement_digest=wanted.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         moves=tuple(admission_order(judged)),
         throttle=wanted.throttle,

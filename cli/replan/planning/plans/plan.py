@@ -279,7 +279,7 @@ class Plan:
     """Moves in the order in which they are admitted, and all that is needed to perform them safely."""
 
     cluster_id: str
-    manifest_digest: str
+    placement_digest: str
     racks: Mapping[BrokerId, str | None]
     """Registered brokers when planned; a target that is gone or has moved racks makes its moves stale."""
     moves: tuple[Move, ...]

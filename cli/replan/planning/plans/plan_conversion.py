@@ -45,11 +45,11 @@ def form_of(plan: Plan) -> PlanForm:
     numbers = {reason: i for i, reason in enumerate(reasons)}
     topics = {m.partition.topic: m for m in plan.moves}
     return PlanForm(
-        format_version=3,
+        format_version=1,
         kind="replan.plan",
         cluster_id=plan.cluster_id,
         cluster_name=plan.cluster_name,
-        manifest_digest=plan.manifest_digest,
+        placement_digest=plan.placement_digest,
         brokers={str(b): rack for b, rack in sorted(plan.racks.items())},
         throttle=_throttle(plan.throttle),
         convergence=None
@@ -101,7 +101,7 @@ def plan_of(form: PlanForm) -> Plan:
     return Plan(
         cluster_id=form.cluster_id,
         cluster_name=form.cluster_name,
-        manifest_digest=form.manifest_digest,
+        placement_digest=form.placement_digest,
         racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
         standing=tuple(
             ThrottleSetting(SettingName(s.scope, s.name, s.key), s.before, s.after)

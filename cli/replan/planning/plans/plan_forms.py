@@ -33,7 +33,7 @@ from replan.planning.plans.standing_throttles import RATES
 from replan.planning.recovery.log_forms import CandidateForm
 from replan.planning.recovery.recovery import Method
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 1
 """2: refusals and warnings have facts instead of sentences; 3: so have the reasons of moves."""
 KIND = "replan.plan"
 
@@ -266,11 +266,11 @@ class WarningForm(Form, frozen=True):
 class PlanForm(Form, frozen=True, kw_only=True):
     """The document; its keys are written in this order."""
 
-    format_version: Literal[3]
+    format_version: Literal[1]
     kind: Literal["replan.plan"]
     cluster_id: Text
     cluster_name: Text | None = None
-    manifest_digest: str
+    placement_digest: str
     brokers: dict[str, str | None]
     throttle: ThrottleForm | None
     convergence: ConvergenceForm | None = None

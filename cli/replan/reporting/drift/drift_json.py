@@ -1,4 +1,4 @@
-"""Drift as one JSON document, format version 2: 2 has the class of each difference, 1 called its kind the class."""
+"""Drift as one JSON document."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
     """The document, in a stable order; ends with a newline."""
     drift = report.drift
     document: dict[str, object] = {
-        "formatVersion": 2,
+        "formatVersion": 1,
         "kind": "replan.drift",
         "clusterId": drift.cluster_id,
         "clusterName": report.cluster_name,

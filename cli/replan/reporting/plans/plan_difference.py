@@ -99,7 +99,7 @@ def _shown(found: PlanDifference) -> list[tuple[str, tuple[str | None, str | Non
 
 
 def _settings(plan: Plan) -> dict[str, str]:
-    found = {"cluster": plan.cluster_id, "placement": plan.manifest_digest}
+    found = {"cluster": plan.cluster_id, "placement": plan.placement_digest}
     found |= {f"rack of broker {b}": rack for b, rack in plan.racks.items() if rack is not None}
     if plan.throttle is not None:
         found["throttle.rate"] = rate(plan.throttle.rate)

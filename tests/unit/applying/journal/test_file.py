@@ -163,7 +163,7 @@ def test_a_sound_line_that_means_nothing_here_is_refused(
     ("text", "says"),
     [
         (
-            '{\n"formatVersion": 3,\n"kind": "replan.plan",\n"moves": []\n}\n',
+            '{\n"formatVersion": 1,\n"kind": "replan.plan",\n"moves": []\n}\n',
             "a document of replan, plan",
         ),
         ('{"formatVersion": 1, "kind": "replan.snapshot"}', "a document of replan, snapshot"),

@@ -11,7 +11,7 @@ from tests.unit.applying.journal.records import RECORDS
 from replan.applying.journal.record_json import NewerRecord, decode, encode
 from replan.applying.journal.records import Forget, Record
 
-SCHEMA = json.loads((Path(__file__).parents[4] / "schema" / "journal.v2.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[4] / "schema" / "journal.v1.json").read_text())
 
 
 @pytest.mark.parametrize("record", [*RECORDS, Forget("own/a-1/x-0")], ids=lambda r: r.key)
