@@ -32,7 +32,7 @@ from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots
 from replan.fleet.lake.tables import DECLARED, SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, Stage
-from replan.fleet.run import run_stages, write
+from replan.fleet.run import judge
 from replan.fleet.spark.session import Length, spark_session
 from replan.fleet.tasks.todo import from_lake
 from replan.planning.comparison.diff import differing
@@ -102,12 +102,11 @@ def run_engine(home: Path, where: Where) -> str:
     fleet, lake = fleet_of(home), Lake(str(home / "lake"))
     began = time.perf_counter()
     todo = from_lake(fleet, lake, datetime.now(UTC))
-    found = run_stages(todo, STAGES, where, NOW)
-    judged = time.perf_counter()
+    found = judge(lake, todo, STAGES, where, NOW)
+    seconds = time.perf_counter() - began
     assert not found.errors.num_rows, found.errors.slice(0, 3).to_pylist()
-    write(lake, todo, found, STAGES, NOW)
-    written = time.perf_counter() - judged
-    return f"{found.drifted.num_rows:,} drifted; {judged - began:.1f} s to judge, {written:.1f} s to commit"
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    return f"{found.drifted.num_rows:,} drifted in {seconds:.1f} s; peak of this process alone {own:,.0f} MB"
 
 
 def run_local(home: Path) -> str:

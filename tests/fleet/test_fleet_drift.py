@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -22,10 +22,11 @@ from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.in_process import perform_here
 from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.files import run_in
 from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import TABLES
-from replan.fleet.perform import DRIFT_STAGES, Rows, Stage, together, written_by
-from replan.fleet.run import FleetRun, run_history, run_stages, write
+from replan.fleet.perform import DRIFT_STAGES, Stage, together, written_by
+from replan.fleet.run import FleetRun, commit_done, judge, run_stages
 from replan.fleet.spark.java import SUBMITTED
 from replan.fleet.tasks.todo import Todo, from_folders, from_lake
 from replan.placement_file.load import load_placement
@@ -131,62 +132,69 @@ def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
     assert one == several
 
 
+@pytest.fixture
+def in_a_lake(tmp_path: Path) -> Callable[[str], tuple[Lake, Todo]]:
+    """Makes a lake of twelve clusters that drifted, one of which cannot be judged, and what is to be done of it."""
+
+    def made(name: str) -> tuple[Lake, Todo]:
+        lake, fleet = Lake(str(tmp_path / name)), {}
+        for seed in range(40, 52):
+            path = tmp_path / f"c{seed}.yaml"
+            seen = drawn_snapshot(seed)
+            path.write_text(drawn_placement(seed, seen, "x"), encoding="utf-8")
+            fleet[f"c{seed}"] = FleetCluster(f"c{seed}", placement=path)
+            keep_snapshot(lake, seen, f"c{seed}")
+        (tmp_path / "c51.yaml").write_text("version: 1\nassignment: 3\n", encoding="utf-8")
+        return lake, from_lake(Fleet(fleet, lake.address), lake, CLOCK)
+
+    return made
+
+
+def judged_in(spark: Any, lake: Lake, todo: Todo) -> FleetRun:
+    from replan.fleet.spark.on_spark import performed_in
+
+    with run_in(lake) as name:
+        done = performed_in(spark, todo.tasks, list(Stage), lake, name)
+        return commit_done(lake, todo, list(Stage), done, name, NOW)
+
+
 @pytest.mark.spark
-def test_spark_gives_the_same_tables(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    from replan.fleet.spark.on_spark import perform_in, put_tasks, rows_in
-
-    write_fleet(tmp_path, range(24, 40))
-    tasks = todo_of(tmp_path).tasks
-    here = together(perform_here(tasks, STAGES, 0), STAGES)
-    put_tasks(tmp_path, tasks)
-    perform_in(request.getfixturevalue("spark"), STAGES, tmp_path)
-    there: Rows = rows_in(STAGES, tmp_path)
-    assert there == here
-    assert all(rows.num_rows for rows in here.values())
-
-
-@pytest.mark.spark
-def test_each_stage_is_a_function_of_dataframes(
-    tmp_path: Path, request: pytest.FixtureRequest
+def test_spark_gives_the_same_tables_in_one_commit_each(
+    in_a_lake: Callable[[str], tuple[Lake, Todo]], request: pytest.FixtureRequest
 ) -> None:
-    """Each alone gives the rows that the local engine finds, in the columns that the lake declares."""
-    from replan.fleet.spark.on_spark import tasks_frame
-    from replan.fleet.stages.classify import classify_frame
-    from replan.fleet.stages.cost import cost_frame
-    from replan.fleet.stages.diff import diff_frame
-    from replan.fleet.stages.history import history_frame
-    from replan.fleet.stages.plan import plan_frame
-    from replan.fleet.stages.rates import rates_frame
-
-    lake, fleet = Lake(str(tmp_path / "lake")), {}
-    for seed in (41, 43, 44):
-        path = tmp_path / f"c{seed}.yaml"
-        path.write_text(drawn_placement(seed, drawn_snapshot(seed), "x"), encoding="utf-8")
-        fleet[f"c{seed}"] = FleetCluster(f"c{seed}", placement=path)
-        keep_snapshot(lake, drawn_snapshot(seed), f"c{seed}")
-    todo = from_lake(Fleet(fleet, lake.address), lake, CLOCK)
-    here = run_stages(todo, list(Stage), Where(Engine.LOCAL), NOW)
-    write(lake, todo, here, list(Stage), NOW)
-    run_history(lake, fleet)
-    frames = {
-        "rates": rates_frame,
-        "differences": diff_frame,
-        "drift": classify_frame,
-        "costs": cost_frame,
-        "history": history_frame,
-    }
+    """Also where it is done again; what the run says is what the local engine says."""
     spark = request.getfixturevalue("spark")
-    for name, stage in frames.items():
-        found = written_rows(stage(tasks_frame(spark, todo.tasks)), tmp_path / name)
-        assert found.schema.names == TABLES[name].schema.names
-        expected = lake.read(TABLES[name]).to_pylist()
-        assert sorted(found.to_pylist(), key=str) == sorted(expected, key=str)
-        assert expected, name
-    planned = {r["cluster"] for r in here.rows["plans"].to_pylist()}
-    able = [task for task in todo.tasks if task.cluster in planned]
-    plans = written_rows(plan_frame(tasks_frame(spark, able)), tmp_path / "plans")
-    documents = here.rows["plans"].column("document").to_pylist()
-    assert sorted(plans.column("document").to_pylist()) == sorted(documents)
+    (lake, todo), (other, others) = in_a_lake("here"), in_a_lake("there")
+    here = judge(lake, todo, list(Stage), Where(Engine.LOCAL), NOW)
+    for times in (1, 2):
+        there = judged_in(spark, other, others)
+        assert dict(there.rows) == here.rows
+        for name in written_by(list(Stage)):
+            rows = [one.read(TABLES[name]).to_pylist() for one in (lake, other)]
+            assert sorted(rows[1], key=str) == sorted(rows[0], key=str)
+            assert rows[0], name
+            table = other.opened(TABLES[name])
+            assert table is not None
+            assert table.version() == times, "one commit a run, after that of the empty table"
+    assert not list(Path(other.address).glob(".replan-fleet-*"))
+
+
+@pytest.mark.spark
+def test_the_rows_of_a_table_are_a_dataframe(
+    tmp_path: Path,
+    in_a_lake: Callable[[str], tuple[Lake, Todo]],
+    request: pytest.FixtureRequest,
+) -> None:
+    from replan.fleet.spark.on_spark import rows_frame, tasks_frame
+
+    lake, todo = in_a_lake("here")
+    here = judge(lake, todo, list(Stage), Where(Engine.LOCAL), NOW)
+    able = [task for task in todo.tasks if task.cluster != "c51"]
+    tasks = tasks_frame(request.getfixturevalue("spark"), able)
+    assert tasks.rdd.getNumPartitions() == len(able)
+    found = written_rows(rows_frame(tasks, "drift"), tmp_path / "drift")
+    assert found.schema.names == TABLES["drift"].schema.names
+    assert sorted(found.to_pylist(), key=str) == sorted(here.rows["drift"].to_pylist(), key=str)
 
 
 def written_rows(frame: "DataFrame", place: Path) -> pa.Table:

@@ -9,8 +9,10 @@ import pytest
 from tests.builders import OBSERVED_AT
 
 from replan.errors import BadFile, BadUsage, ReplanError
-from replan.fleet.engine import Where, done_by
+from replan.fleet.engine import Where
+from replan.fleet.lake.delta import Hour
 from replan.fleet.perform import DRIFT_STAGES
+from replan.fleet.run import run_stages
 from replan.fleet.spark.on_spark import require_spark
 from replan.fleet.tasks.sources import find_placements, find_snapshots
 from replan.fleet.tasks.todo import Todo, from_folders
@@ -85,7 +87,7 @@ def test_a_fleet_without_snapshots_or_placements_is_refused(tmp_path: Path) -> N
 def test_executors_elsewhere_need_an_output_that_they_see() -> None:
     todo = Todo((Task("eu", "id", OBSERVED_AT, "p", snapshot="s"),))
     with pytest.raises(BadUsage) as refused:
-        done_by(Where(master="spark://host:7077"), todo, DRIFT_STAGES)
+        run_stages(todo, DRIFT_STAGES, Where(master="spark://host:7077"), Hour.of("", OBSERVED_AT))
     assert str(refused.value) == (
         "with --master spark://host:7077 the executors need a folder that all of them see: "
         "a lake there, or with two folders an --output there"

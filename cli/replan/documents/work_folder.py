@@ -6,7 +6,7 @@ system knows no locks nothing is ever taken for left behind.
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
@@ -16,13 +16,15 @@ LOCK = "lock"
 
 
 @contextmanager
-def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
+def work_folder(
+    parent: Path, prefix: str, remove: Callable[[Path], None] = lambda _: None
+) -> Iterator[Path]:
     """A new folder in `parent`, removed at the end; those of its name that killed processes left are removed first.
 
-    Raises OSError.
+    `remove`: what else is removed with each of these. Raises OSError.
     """
     for left in parent.glob(f"{prefix}*"):
-        _remove_if_left(left)
+        _remove_if_left(left, remove)
     folder, lock = _locked_folder(parent, prefix)
     try:
         yield folder
@@ -40,13 +42,14 @@ def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int]:
         os.close(lock)  # another process has just taken it for left behind
 
 
-def _remove_if_left(folder: Path) -> None:
+def _remove_if_left(folder: Path, remove: Callable[[Path], None]) -> None:
     try:
         lock = os.open(folder / LOCK, os.O_RDWR)
     except OSError:  # it has none yet, is gone meanwhile, or is not ours
         return
     try:
         if _taken(lock) is False:
+            remove(folder)
             shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(lock)

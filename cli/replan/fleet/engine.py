@@ -6,19 +6,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from tempfile import gettempdir
+from typing import TYPE_CHECKING
 
-from replan.documents.work_folder import work_folder
 from replan.errors import BadUsage
-from replan.fleet.in_process import perform_here
-from replan.fleet.perform import Rows, Stage, together
+from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.files import sweep
+from replan.fleet.perform import Stage
 from replan.fleet.spark.java import SUBMITTED
 from replan.fleet.tasks.todo import Todo
+
+if TYPE_CHECKING:
+    from replan.fleet.spark.on_spark import Done
 
 LONG_PARTITIONS = 15_000_000
 """Beyond so many a quick start of Java is not worth its slower code."""
 LOCAL_MASTER = "local[*]"
-FOLDER = ".replan-fleet-"
-"""How the folder begins in which executors write what they find."""
 
 
 class Engine(StrEnum):
@@ -38,7 +40,7 @@ class Where:
     master: str | None = None
     remote: str | None = None
     between: Path | None = None
-    """A folder that all executors see, where they run elsewhere."""
+    """A folder that all executors see: without a lake the tables are there as long as the run lasts."""
 
     def __post_init__(self) -> None:
         for option, value in (("--master", self.master), ("--remote", self.remote)):
@@ -46,6 +48,10 @@ class Where:
                 raise BadUsage(f"{option} {value} goes with --engine spark")
         if self.master is not None and self.remote is not None:
             raise BadUsage("--master and --remote are two ways to Spark; name one of them")
+
+    def in_spark(self, todo: Todo) -> bool:
+        """Whether Spark does this: for no task it is not started."""
+        return bool(todo.tasks) and self.chosen(os.environ) is Engine.SPARK
 
     def chosen(self, environment: Mapping[str, str]) -> Engine:
         """The engine: by itself Spark where it is given; on one machine it is never the faster one (docs/fleet.md)."""
@@ -55,37 +61,38 @@ class Where:
         return Engine.SPARK if given else Engine.LOCAL
 
 
-def done_by(where: Where, todo: Todo, stages: Sequence[Stage]) -> Rows:
-    """The rows of all tasks; raises ReplanError where the engine itself fails."""
-    if not todo.tasks or where.chosen(os.environ) is Engine.LOCAL:
-        return together(perform_here(todo.tasks, stages, todo.partitions), stages)
-    from replan.fleet.spark.on_spark import (
-        TRIES,
-        give_up,
-        perform_in,
-        put_tasks,
-        require_spark,
-        rows_in,
-    )
+def folder_between(where: Where) -> Path:
+    """Where the tables of a run in Spark are that has no lake; raises BadUsage where executors elsewhere see none."""
+    from replan.fleet.spark.on_spark import require_spark
 
     require_spark()
-    from replan.fleet.spark.session import JavaEnded, Length, alone, spark_session
+    from replan.fleet.spark.session import alone
 
-    master = where.master or LOCAL_MASTER
-    if where.between is None and (where.remote is not None or not alone(master)):
+    elsewhere = where.remote is not None or not alone(where.master or LOCAL_MASTER)
+    if where.between is None and elsewhere:
         raise BadUsage(
-            f"with {'--remote' if where.remote else '--master'} {where.remote or master} the executors need a folder "
-            "that all of them see: a lake there, or with two folders an --output there"
+            f"with {'--remote' if where.remote else '--master'} {where.remote or where.master} the executors need a "
+            "folder that all of them see: a lake there, or with two folders an --output there"
         )
+    return where.between or Path(gettempdir())
+
+
+def done_in_spark(
+    where: Where, todo: Todo, stages: Sequence[Stage], lake: Lake, run: str
+) -> "Sequence[Done]":
+    """Let executors do all tasks, and write what they find into the stores of a lake's tables; raises ReplanError."""
+    from replan.fleet.spark.on_spark import TRIES, all_undone, performed_in, require_spark
+
+    require_spark()
+    from replan.fleet.spark.session import JavaEnded, Length, spark_session
+
     length = Length.LONG if todo.partitions > LONG_PARTITIONS else Length.SHORT
-    with work_folder(where.between or Path(gettempdir()), FOLDER) as place:
-        put_tasks(place, todo.tasks)
-        for attempt in range(TRIES):
-            try:
-                with spark_session(master, length, where.remote) as spark:
-                    perform_in(spark, stages, place)
-                break
-            except JavaEnded as problem:
-                if attempt == TRIES - 1:
-                    give_up(stages, place, f"{problem}, {TRIES} times")
-        return rows_in(stages, place)
+    ended = None
+    for _ in range(TRIES):
+        try:
+            with spark_session(where.master or LOCAL_MASTER, length, where.remote) as spark:
+                return performed_in(spark, todo.tasks, stages, lake, run)
+        except JavaEnded as problem:
+            ended = problem
+            sweep(lake, run)
+    return all_undone(todo.tasks, stages, f"{ended}, {TRIES} times")

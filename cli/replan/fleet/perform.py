@@ -55,6 +55,11 @@ def written_by(stages: Iterable[Stage]) -> list[str]:
     return [*(name for stage in stages for name in WRITES[stage]), ERRORS.name]
 
 
+def stage_of(table: str) -> Stage:
+    """The stage that finds the rows of a table."""
+    return next(stage for stage, names in WRITES.items() if table in names)
+
+
 def perform(task: Task, stages: Sequence[Stage]) -> Rows:
     """The rows of all stages; one that fails leaves its own rows out, and says why in `errors`."""
     work = Work(task)

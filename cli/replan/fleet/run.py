@@ -5,28 +5,41 @@ leaves the same tables.
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from replan.documents.work_folder import work_folder
 from replan.errors import Exit
 from replan.fleet.collect import Observe, collect
-from replan.fleet.engine import Engine, Where, done_by
+from replan.fleet.engine import Engine, Where, done_in_spark, folder_between
 from replan.fleet.fleet_file import Fleet
-from replan.fleet.lake.delta import Hour, Lake, quoted
+from replan.fleet.in_process import perform_here
+from replan.fleet.lake.delta import Hour, Lake, places, quoted
+from replan.fleet.lake.files import RUN, commit_files, run_in, sweep
 from replan.fleet.lake.snapshots import Kept
-from replan.fleet.lake.tables import DIFFERENCES, ERRORS, HISTORY, JUDGED, TABLES
-from replan.fleet.perform import DRIFT_STAGES, WRITES, Rows, Stage, in_order
+from replan.fleet.lake.tables import DIFFERENCES, ERRORS, HISTORY, JUDGED, TABLES, LakeTable
+from replan.fleet.perform import (
+    DRIFT_STAGES,
+    WRITES,
+    Rows,
+    Stage,
+    in_order,
+    together,
+)
 from replan.fleet.seen import Seen, keep_seen
 from replan.fleet.stages.classify import ACKNOWLEDGED
 from replan.fleet.tasks.pairs import FleetError
 from replan.fleet.tasks.todo import Todo, task_of
 from replan.fleet.tasks.work import Task
 from replan.planning.comparison.diff import DifferenceKind
+
+if TYPE_CHECKING:
+    from replan.fleet.spark.on_spark import Done
 
 COLLECT = "collect"
 KEPT_TOGETHER = 500_000
@@ -35,6 +48,28 @@ KEPT_SECONDS = 10
 """What was collected is written with the first answer after so long, so that a run that is killed keeps it."""
 JUDGING = (*DRIFT_STAGES, Stage.COST)
 """What is done for a snapshot that is not the newest: what its place in the history needs."""
+
+
+class RowsInLake(Mapping[str, pa.Table]):
+    """What the stages found, as it is in a lake: a table is read when somebody asks for it."""
+
+    def __init__(self, lake: Lake, hours: Mapping[str, Sequence[Hour]], errors: pa.Table) -> None:
+        self.lake, self.hours = lake, hours
+        self.known = {ERRORS.name: errors}
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self.known:
+            table = TABLES[name]
+            hours = self.hours[name]
+            found = self.lake.read(table, places(table, hours) if hours else "false")
+            self.known[name] = in_order(name, [found.cast(table.schema)])
+        return self.known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self.hours, ERRORS.name])
+
+    def __len__(self) -> int:
+        return len(self.hours) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +118,57 @@ class FleetRun:
 
 
 def run_stages(todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:
-    """The rows of these stages for all tasks; raises ReplanError where the engine fails."""
-    rows = done_by(where, todo, stages)
-    said = rows[ERRORS.name].to_pylist()
-    failed = frozenset((hour_of(row), row["stage"]) for row in said)
+    """The rows of these stages for all tasks, without a lake; raises ReplanError where the engine fails."""
+    if not where.in_spark(todo):
+        rows = together(perform_here(todo.tasks, stages, todo.partitions), stages)
+        run = _run_of(todo, stages, rows[ERRORS.name], now)
+        return replace(run, rows={**rows, ERRORS.name: run.errors})
+    with work_folder(folder_between(where), RUN) as place:
+        run = judge(Lake(str(place / "lake")), todo, stages, where, now)
+        return replace(run, rows=dict(run.rows))
+
+
+def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:
+    """Do these stages for all tasks, and put what they find into the lake; raises ReplanError, and BadFile."""
+    if not where.in_spark(todo):
+        run = run_stages(todo, stages, where, now)
+        write(lake, todo, run, stages, now)
+        return run
+    with run_in(lake) as name:
+        done = done_in_spark(where, todo, stages, lake, name)
+        return commit_done(lake, todo, stages, done, name, now)
+
+
+def commit_done(
+    lake: Lake, todo: Todo, stages: Sequence[Stage], done: "Sequence[Done]", name: str, now: Hour
+) -> FleetRun:
+    """Give the files that executors have written in a run of this name their place; raises BadFile."""
+    errors = pa.concat_tables([ERRORS.schema.empty_table(), *(one.errors for one in done)])
+    run = _run_of(todo, stages, errors, now)
+    hours = {
+        table: [task.hour for task in todo.tasks if (task.hour, stage.value) not in run.failed]
+        for stage in stages
+        for table in WRITES[stage]
+    }
+    files = {(file.table, one.task.hour): file for one in done for file in one.files}
+
+    def place(table: LakeTable, tasks: Sequence[Task]) -> None:
+        found = {task.hour: files.get((table.name, task.hour)) for task in tasks}
+        commit_files(lake, table, found, name)
+
+    write(lake, todo, run, stages, now, place)
+    if any(one.attempt for one in done):
+        sweep(lake, name)
+    return replace(run, rows=RowsInLake(lake, hours, run.errors))
+
+
+def _run_of(todo: Todo, stages: Sequence[Stage], said: pa.Table, now: Hour) -> FleetRun:
+    """A run by its errors."""
+    rows = said.to_pylist()
+    failed = frozenset((hour_of(row), row["stage"]) for row in rows)
     unpaired = error_rows(todo.errors, stages[0].value, now)
-    errors = in_order(ERRORS.name, [_once(said, stages), unpaired])
-    return FleetRun({**rows, ERRORS.name: errors}, todo.undeclared, todo.older, failed=failed)
+    errors = in_order(ERRORS.name, [_once(rows, stages), unpaired])
+    return FleetRun({ERRORS.name: errors}, todo.undeclared, todo.older, failed=failed)
 
 
 def _once(errors: Iterable[dict[str, Any]], stages: Sequence[Stage]) -> pa.Table:
@@ -122,8 +201,17 @@ def error_rows(errors: Iterable[FleetError], stage: str, now: Hour) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=ERRORS.schema)
 
 
-def write(lake: Lake, todo: Todo, run: FleetRun, stages: Sequence[Stage], now: Hour) -> None:
+def write(
+    lake: Lake,
+    todo: Todo,
+    run: FleetRun,
+    stages: Sequence[Stage],
+    now: Hour,
+    place: Callable[[LakeTable, Sequence[Task]], None] | None = None,
+) -> None:
     """Put the rows of a run into the lake, a commit for each table; raises BadFile.
+
+    `place` gives what was found for these tasks its place in a table; without it that is what the run has.
 
     A cluster that cannot be judged keeps what its hour has. `judged` and `errors` come last: an hour that is in one of
     them has all that was found of it.
@@ -131,10 +219,14 @@ def write(lake: Lake, todo: Todo, run: FleetRun, stages: Sequence[Stage], now: H
     writes = {name: stage for stage in stages for name in WRITES[stage]}
     for name in sorted(writes, key=lambda name: (name == JUDGED.name, name)):
         done = [task for task in todo.tasks if not _keeps(run, task.hour, writes[name])]
-        rows = run.rows[name]
         if not TABLES[name].keeps_days:
             done = _newest(lake, done)
-            rows = _of_tasks(rows, done) if len(done) < len(todo.tasks) else rows
+        if place is not None:
+            place(TABLES[name], done)
+            continue
+        rows = run.rows[name]
+        if not TABLES[name].keeps_days and len(done) < len(todo.tasks):
+            rows = _of_tasks(rows, done)
         lake.replace(TABLES[name], rows, [task.hour for task in done])
     hours = [task.hour for task in todo.tasks]
     failed = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]
@@ -163,9 +255,7 @@ def judge_kept(fleet: Fleet, lake: Lake, kept: Sequence[Kept], now: Hour) -> Fle
     """Judge these snapshots, whatever came after them, and write what was found in their hours; raises BadFile."""
     tasks = tuple(task_of(fleet, lake, one) for one in kept)
     todo = Todo(tasks, partitions=sum(one.partitions for one in kept))
-    run = run_stages(todo, JUDGING, Where(Engine.LOCAL), now)
-    write(lake, todo, run, JUDGING, now)
-    return run
+    return judge(lake, todo, JUDGING, Where(Engine.LOCAL), now)
 
 
 def _keeps(run: FleetRun, hour: Hour, stage: Stage) -> bool:

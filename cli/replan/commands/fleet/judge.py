@@ -253,15 +253,13 @@ def perform_and_write(
     from dataclasses import replace
 
     from replan.fleet.lake.tables import JUDGED
-    from replan.fleet.run import judge_kept, run_stages, write
+    from replan.fleet.run import judge, judge_kept
     from replan.fleet.tasks.todo import from_lake
 
     now = now or clock()
     hour = hour_of_run(now)
     todo: Todo = from_lake(fleet, lake, now, unanswered)
-    between = None if "://" in lake.address else Path(lake.address)
-    found = run_stages(todo, stages, choice.where(between), hour)
-    write(lake, todo, found, stages, hour)
+    found = judge(lake, todo, stages, choice.where(), hour)
     if todo.late and JUDGED.name in found.rows:
         late = judge_kept(fleet, lake, todo.late, hour)
         found = replace(found.with_errors(late.errors), late=late.rows[JUDGED.name].num_rows)

@@ -55,8 +55,8 @@ class EngineChoice:
         typer.Option(metavar="sc://HOST", help="A Spark Connect server instead of a master."),
     ] = None
 
-    def where(self, between: Path | None) -> "Where":
-        """The engine; `between` is a folder that all executors see."""
+    def where(self, between: Path | None = None) -> "Where":
+        """The engine; `between` is a folder that all executors see, where there is no lake."""
         from replan.fleet.engine import Engine, Where
 
         return Where(Engine(self.engine), self.master, self.remote, between)

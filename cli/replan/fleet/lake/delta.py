@@ -108,14 +108,13 @@ class Lake:
             return
         from deltalake import WriterProperties, write_deltalake
 
-        with _explained(self.place(table)):
-            known = self._open(table)
+        with explained(self.place(table)):
             write_deltalake(
-                self._created(table) if known is None else known,
-                _loose(rows.select(table.schema.names).cast(table.schema)),
+                self.begun(table),
+                loose(rows.select(table.schema.names).cast(table.schema)),
                 mode="overwrite",
                 schema_mode="merge",
-                predicate=f"({_places(table, hours)}) AND {only}",
+                predicate=f"({places(table, hours)}) AND {only}",
                 writer_properties=WriterProperties(compression=COMPRESSION),
             )
 
@@ -126,8 +125,8 @@ class Lake:
         """
         names = list(columns) or table.schema.names
         schema = pa.schema([table.schema.field(name) for name in names])
-        with _explained(self.place(table)):
-            known = self._open(table)
+        with explained(self.place(table)):
+            known = self.opened(table)
             if known is None:
                 return schema.empty_table()
             from deltalake import QueryBuilder
@@ -140,11 +139,11 @@ class Lake:
             _as(found.column(f.name), f.type) if f.name in there else pa.nulls(len(found), f.type)
             for f in schema
         ]
-        return _loose(pa.table(columns_there, schema=schema))
+        return loose(pa.table(columns_there, schema=schema))
 
     def require(self) -> None:
         """Raise BadUsage where there is no lake: what only reads one does not begin another."""
-        if all(self._open(table) is None for table in TABLES.values()):
+        if all(self.opened(table) is None for table in TABLES.values()):
             raise BadUsage(
                 f"{self.address}: there is no table of replan's here; check `lake:`, "
                 "or begin it with `replan fleet collect` or `replan snapshot --lake`"
@@ -163,8 +162,8 @@ class Lake:
         if future:
             gone += f" OR day > '{today + timedelta(days=1)}'"
         for table in sorted(TABLES.values(), key=lambda table: table is not JUDGED):
-            with _explained(self.place(table)):
-                known = self._open(table)
+            with explained(self.place(table)):
+                known = self.opened(table)
                 if known is None:
                     continue
                 removed = 0
@@ -176,7 +175,8 @@ class Lake:
                 deleted = known.vacuum(retention_hours=RETAINED_HOURS, dry_run=False, full=True)
             yield Maintained(table.name, removed, merged, len(deleted))
 
-    def _open(self, table: LakeTable) -> "DeltaTable | None":
+    def opened(self, table: LakeTable) -> "DeltaTable | None":
+        """A table as it is now, None where there is none; raises BadFile where it is of a newer version."""
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
 
@@ -197,6 +197,11 @@ class Lake:
         self._opened[get_ident(), table.name] = known
         return known
 
+    def begun(self, table: LakeTable) -> "DeltaTable":
+        """A table, made where it is not there; raises BadFile."""
+        with explained(self.place(table)):
+            return self.opened(table) or self._created(table)
+
     def _created(self, table: LakeTable) -> "DeltaTable":
         from deltalake import CommitProperties, DeltaTable
         from deltalake.exceptions import CommitFailedError
@@ -204,7 +209,7 @@ class Lake:
         try:
             return DeltaTable.create(
                 self.place(table),
-                _loose(table.schema.empty_table()).schema,
+                loose(table.schema.empty_table()).schema,
                 mode="ignore",
                 partition_by=table.divided_by,
                 name=f"replan.{table.name}",
@@ -213,13 +218,13 @@ class Lake:
                 commit_properties=CommitProperties(max_commit_retries=0),
             )
         except CommitFailedError:
-            known = self._open(table)
+            known = self.opened(table)
             if known is None:
                 raise
             return known
 
 
-def _loose(rows: pa.Table) -> pa.Table:
+def loose(rows: pa.Table) -> pa.Table:
     """The rows with columns that may all be null: to Delta a required column can never be added."""
     loose = pa.schema([field.with_nullable(True) for field in rows.schema])
     return pa.table(rows.columns, schema=loose)
@@ -263,7 +268,8 @@ def at(hour: Hour) -> str:
     return f"cluster = {quoted(hour.cluster)} AND day = '{hour.day}' AND hour = {hour.hour}"
 
 
-def _places(table: LakeTable, hours: Sequence[Hour]) -> str:
+def places(table: LakeTable, hours: Iterable[Hour]) -> str:
+    """The condition that holds for what the table has of these hours, or of their clusters where it has no days."""
     if not table.keeps_days:
         names = dict.fromkeys(quoted(hour.cluster) for hour in hours)
         return f"cluster IN ({', '.join(names)})"
@@ -277,7 +283,7 @@ def _places(table: LakeTable, hours: Sequence[Hour]) -> str:
 
 
 @contextmanager
-def _explained(place: str) -> Iterator[None]:
+def explained(place: str) -> Iterator[None]:
     """What the library raises as an error of the table, with its causes."""
     from deltalake.exceptions import CommitFailedError, DeltaError
 

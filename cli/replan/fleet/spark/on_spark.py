@@ -1,28 +1,36 @@
-"""The work of all clusters in Spark: each number of a DataFrame is a task, whose rows go to files in a shared folder.
+"""The work of all clusters in Spark: DataFrames of tasks, of what was done for each, and of the rows of one table.
 
-Spark says who does which task, and does it again where an executor or its Python dies; the third time the task is left
-undone, and says so. It does not carry the rows: Java would turn
-each from Arrow to its own form and to Parquet, which takes longer than finding them. A file has its name by task and
-table, and appears whole by a rename; a task that is done twice finds the same. PySpark is imported when it is called
-and not before: a user of one cluster needs none of it.
+An executor reads the snapshot and the placement of its task, and writes what it finds into the stores of the lake's
+tables. What comes back is a row for each task, with the names of its files and its errors; who has started the run
+commits them. Spark says who does which task, and does it again where an executor or its Python dies; the third time the
+task is left undone, and says so. PySpark is imported when it is called and not before: a user of one cluster needs none
+of it.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
+from warnings import catch_warnings, simplefilter
 
 import pyarrow as pa
 
-from replan.documents.atomic import replace_file
 from replan.errors import ReplanError
-from replan.fleet.frames import columns_of
-from replan.fleet.lake.tables import ERRORS
-from replan.fleet.perform import Rows, Stage, in_order, not_done, perform, written_by
-from replan.fleet.tasks.work import TASKS, Task, tasks_table
+from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.files import RowFile, is_seen, put_rows
+from replan.fleet.lake.tables import ERRORS, TABLES
+from replan.fleet.perform import (
+    Rows,
+    Stage,
+    not_done,
+    perform,
+    stage_function,
+    stage_of,
+    written_by,
+)
+from replan.fleet.spark.types import columns_of
+from replan.fleet.tasks.work import TASKS, Task, Work, lake_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +41,31 @@ LOST = (
     f"the Python worker or executor that judged it was lost {TRIES} times; the kernel ends one where memory is short "
     "(its log says so)"
 )
+NUMBERED = TASKS.insert(0, pa.field("number", pa.int64(), nullable=False))
+FILE = pa.struct(
+    {"table": pa.string(), "path": pa.string(), "rows": pa.int64(), "bytes": pa.int64()}
+)
+ERROR = pa.struct([(field.name, field.type) for field in ERRORS.columns])
+DONE = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("attempt", pa.int32()),
+        ("files", pa.list_(FILE)),
+        ("errors", pa.list_(ERROR)),
+    ]
+)
+ROWS_PER_BATCH = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done for a task."""
+
+    task: Task
+    attempt: int
+    """How often it was begun before, which may have left files."""
+    files: tuple[RowFile, ...]
+    errors: pa.Table
 
 
 def require_spark(find: Callable[[str], object | None] = find_spec) -> None:
@@ -46,77 +79,87 @@ def require_spark(find: Callable[[str], object | None] = find_spec) -> None:
 
 
 def tasks_frame(spark: "SparkSession", tasks: Sequence[Task]) -> "DataFrame":
-    """Tasks as the rows of a DataFrame, which the stages take."""
-    return spark.createDataFrame(tasks_table(list(tasks)), schema=columns_of(TASKS))
+    """Tasks as rows, each in a partition of its own: so executors begin them in this order, one on each core."""
+    from pyspark.sql.functions import broadcast
+
+    rows = [{"number": number, **asdict(task)} for number, task in enumerate(tasks)]
+    named = spark.createDataFrame(pa.Table.from_pylist(rows, NUMBERED), schema=columns_of(NUMBERED))
+    numbers = spark.range(0, len(tasks), 1, max(len(tasks), 1)).withColumnRenamed("id", "number")
+    return numbers.join(broadcast(named), "number")
 
 
-def put_tasks(place: Path, tasks: Sequence[Task]) -> None:
-    """Write each task where the executor that does it reads it."""
-    for number, task in enumerate(tasks):
-        (place / f"task-{number:06}.json").write_text(json.dumps(asdict(task)), encoding="utf-8")
+def rows_frame(tasks: "DataFrame", table: str) -> "DataFrame":
+    """The rows of a table of all tasks, for a job of one's own; what its stage raises fails the job."""
+    return tasks.mapInArrow(partial(_rows, table=table), columns_of(TABLES[table].schema))
 
 
-def perform_in(spark: "SparkSession", stages: Sequence[Stage], place: Path) -> None:
-    """Do the tasks of a folder that all executors see, as far as they are not done yet.
-
-    Each is a task of Spark's, of which it begins the first ones first: as many at a time as executors have cores.
-    """
-    left = _left(place)
-    job = partial(_performed, left=left, stages=tuple(stages), place=place)
-    numbers = spark.range(0, len(left), 1, max(len(left), 1))
-    numbers.mapInArrow(job, "id bigint").write.format("noop").mode("overwrite").save()
+def done_frame(tasks: "DataFrame", stages: Sequence[Stage], lake: Lake, run: str) -> "DataFrame":
+    """What was done for each task, its rows being in files of the lake's tables that nobody has committed yet."""
+    job = partial(_done, stages=tuple(stages), address=lake.address, run=run)
+    return tasks.mapInArrow(job, columns_of(DONE))
 
 
-def give_up(stages: Sequence[Stage], place: Path, why: str) -> None:
-    """Leave the tasks undone that nobody has done yet; each says why."""
-    for number in _left(place):
-        _put(place, number, not_done(_task(place, number), stages, why))
+def performed_in(
+    spark: "SparkSession", tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
+) -> list[Done]:
+    """Do the tasks in a session, and write what they find into the stores of the lake's tables."""
+    for name in written_by(stages):
+        lake.begun(TABLES[name])
+    with catch_warnings():  # PySpark lets the garbage collector close its socket
+        simplefilter("ignore", ResourceWarning)
+        found = done_frame(tasks_frame(spark, tasks), stages, lake, run).collect()
+    return [
+        Done(
+            tasks[row["number"]],
+            row["attempt"],
+            tuple(RowFile(**file.asDict()) for file in row["files"]),
+            pa.Table.from_pylist(
+                [
+                    {**asdict(tasks[row["number"]].hour), **error.asDict()}
+                    for error in row["errors"]
+                ],
+                schema=ERRORS.schema,
+            ),
+        )
+        for row in found
+    ]
 
 
-def rows_in(stages: Sequence[Stage], place: Path) -> Rows:
-    """The rows of all tasks of a folder."""
-    return {name: in_order(name, _kept(place, name)) for name in written_by(stages)}
+def all_undone(tasks: Iterable[Task], stages: Sequence[Stage], why: str) -> list[Done]:
+    """Tasks that nobody could do; each says why."""
+    return [Done(task, TRIES, (), not_done(task, stages, why)[ERRORS.name]) for task in tasks]
 
 
-def _left(place: Path) -> list[int]:
-    """The tasks without errors: those are written last, as a table without rows where there are none."""
-    done = {file.stem.rpartition("-")[2] for file in place.glob(f"{ERRORS.name}-*.arrow")}
-    tasks = (file.stem.rpartition("-")[2] for file in place.glob("task-*.json"))
-    return sorted(int(number) for number in tasks if number not in done)
-
-
-def _task(place: Path, number: int) -> Task:
-    return Task(**json.loads((place / f"task-{number:06}.json").read_text(encoding="utf-8")))
-
-
-def _performed(
-    batches: Iterable[pa.RecordBatch], left: Sequence[int], stages: Sequence[Stage], place: Path
+def _done(
+    batches: Iterable[pa.RecordBatch], stages: Sequence[Stage], address: str, run: str
 ) -> Iterator[pa.RecordBatch]:
-    """What an executor does: the tasks of these numbers, into files."""
+    """What an executor does: each task, and what it finds into files."""
     from pyspark import TaskContext
 
-    if not place.is_dir():
-        raise ReplanError(f"{place.parent}: executors do not see this folder; it must be shared")
+    lake = lake_at(address)
+    if not is_seen(lake, run):
+        raise ReplanError(f"{address}: executors do not see this folder; it must be shared")
     context = TaskContext.get()
-    tried = 0 if context is None else context.attemptNumber()
+    attempt = 0 if context is None else context.attemptNumber()
+    for number, task in _tasks(batches):
+        found = not_done(task, stages, LOST) if attempt >= TRIES else perform(task, stages)
+        files = [
+            asdict(put_rows(lake, TABLES[name], rows, task.hour, run))
+            for name, rows in found.items()
+            if name != ERRORS.name and rows.num_rows
+        ]
+        errors = found[ERRORS.name].select(ERRORS.columns.names).to_pylist()
+        done = {"number": number, "attempt": attempt, "files": files, "errors": errors}
+        yield pa.RecordBatch.from_pylist([done], schema=DONE)
+
+
+def _rows(batches: Iterable[pa.RecordBatch], table: str) -> Iterator[pa.RecordBatch]:
+    for _, task in _tasks(batches):
+        found: Rows = stage_function(stage_of(table))(Work(task))
+        yield from found[table].to_batches(ROWS_PER_BATCH)
+
+
+def _tasks(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Task]]:
     for batch in batches:
-        for row in batch.column(0).to_pylist():
-            task = _task(place, left[row])
-            lost = tried >= TRIES
-            _put(place, left[row], not_done(task, stages, LOST) if lost else perform(task, stages))
-        yield batch
-
-
-def _put(place: Path, number: int, found: Rows) -> None:
-    for name, rows in sorted(found.items(), key=lambda item: item[0] == ERRORS.name):
-        replace_file(place / f"{name}-{number:06}.arrow", partial(_keep, rows))
-
-
-def _keep(rows: pa.Table, file: Path) -> None:
-    compressed = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.ipc.new_file(file, rows.schema, options=compressed) as target:
-        target.write_table(rows)
-
-
-def _kept(place: Path, name: str) -> list[pa.Table]:
-    return [pa.ipc.open_file(file).read_all() for file in sorted(place.glob(f"{name}-*.arrow"))]
+        for row in batch.to_pylist():
+            yield row.pop("number"), Task(**row)

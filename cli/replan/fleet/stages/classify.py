@@ -5,20 +5,15 @@ counted.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import DRIFT, JUDGED
 from replan.fleet.tasks.work import Work
 from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.comparison.alignment import rows_of
 from replan.planning.findings.drift_classes import Classified, DriftClass
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 ACKNOWLEDGED = "acknowledged"
 
@@ -38,11 +33,6 @@ def classified(work: Work) -> Mapping[str, pa.Table]:
         DRIFT.name: pa.concat_tables([_drift(work, drifted), _acknowledged(work)]),
         JUDGED.name: work.rows(JUDGED, numbers, 1),
     }
-
-
-def classify_frame(tasks: "DataFrame") -> "DataFrame":
-    """The rows of `drift` of all tasks, in Spark."""
-    return rows_frame(tasks, classified, DRIFT)
 
 
 def _drift(work: Work, found: Sequence[Classified]) -> pa.Table:

@@ -6,11 +6,10 @@ there are none. Money is for bytes between racks.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
-from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import COSTS
 from replan.fleet.stages.classify import classified
 from replan.fleet.tasks.work import Work
@@ -18,9 +17,6 @@ from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId
 from replan.planning.comparison.diff import MOVABLE
 from replan.planning.plans.moves import source_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 GB = 10**9
 
@@ -37,11 +33,6 @@ def cost(work: Work) -> Mapping[str, pa.Table]:
     return {
         COSTS.name: work.rows(COSTS, {name: [r[name] for r in rows] for name in names}, len(rows))
     }
-
-
-def cost_frame(tasks: "DataFrame") -> "DataFrame":
-    """The rows of `costs` of all tasks, in Spark."""
-    return rows_frame(tasks, cost, COSTS)
 
 
 def _row(

@@ -4,27 +4,17 @@ What is acknowledged is no difference. Why something differs says `classify`.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import DECLARED, DIFFERENCES
 from replan.fleet.tasks.work import Work
 from replan.planning.comparison.diff import DifferenceKind
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 def diff(work: Work) -> Mapping[str, pa.Table]:
     """What is declared, and the partitions that differ; those on the way to it have the kind `running`."""
     return {DECLARED.name: _declared(work), DIFFERENCES.name: _differences(work)}
-
-
-def diff_frame(tasks: "DataFrame") -> "DataFrame":
-    """The rows of `differences` of all tasks, in Spark."""
-    return rows_frame(tasks, diff, DIFFERENCES)
 
 
 def _differences(work: Work) -> pa.Table:

@@ -9,19 +9,14 @@ carried over from the history that there is: the beginning of what still drifts,
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.fleet.frames import rows_frame
 from replan.fleet.lake.delta import Lake, quoted
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, HISTORY, JUDGED, LakeTable
-from replan.fleet.tasks.work import Work
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 KEYS = ("topic", "partition", "broker", "kind")
 FLAPPING_SPELLS = 3
@@ -84,16 +79,6 @@ def _history(
             pc.fill_null(pc.equal(before["cluster_id"], newest), fill_value=True)
         )
     return resolved(spells(cluster, moments, drifted, before), applications, before)
-
-
-def history_frame(tasks: "DataFrame") -> "DataFrame":
-    """The rows of `history` of the clusters of all tasks, which are in a lake, in Spark."""
-    return rows_frame(tasks, _of_task, HISTORY)
-
-
-def _of_task(work: Work) -> Mapping[str, pa.Table]:
-    (found,) = histories(work.lake or Lake(""), [work.task.cluster])
-    return {HISTORY.name: found}
 
 
 def spells(

@@ -3,11 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from replan.fleet.frames import rows_frame
 from replan.fleet.lake.tables import PLANS
 from replan.fleet.tasks.work import Work
 from replan.model.declared.placement import MoveThrottle, Side
@@ -15,9 +13,6 @@ from replan.model.names import BrokerId
 from replan.planning.making.planner import plan_of
 from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 def plan(work: Work) -> Mapping[str, pa.Table]:
@@ -33,11 +28,6 @@ def plan(work: Work) -> Mapping[str, pa.Table]:
         "document": [document],
     }
     return {PLANS.name: work.rows(PLANS, columns, 1)}
-
-
-def plan_frame(tasks: "DataFrame") -> "DataFrame":
-    """The rows of `plans` of all tasks, in Spark."""
-    return rows_frame(tasks, plan, PLANS)
 
 
 def throttled_seconds(made: Plan, throttle: MoveThrottle | None) -> float | None:

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.fleet.frames import rows_frame
 from replan.fleet.lake.delta import Hour, Lake, quoted
 from replan.fleet.lake.delta import at as rows_at
 from replan.fleet.lake.snapshots import kept_snapshots, read_kept
@@ -30,9 +29,6 @@ from replan.fleet.tasks.work import Work
 from replan.model.columns import to_matrix
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.alignment import rows_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 WINDOW_DAYS = 1
 """Snapshots of this day and so many before it are looked at."""
@@ -83,11 +79,6 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
         sizes.insert(0, _sizes(seen, newest, _log_ends(lake, at)))
     columns = measured(sizes, newest)
     return {RATES.name: work.rows(RATES, columns, newest.partitions.num_rows)}
-
-
-def rates_frame(tasks: "DataFrame") -> "DataFrame":
-    """The rows of `rates` of all tasks, in Spark."""
-    return rows_frame(tasks, rates, RATES)
 
 
 def earlier(work: Work) -> Iterator[tuple[Hour, Snapshot]]:

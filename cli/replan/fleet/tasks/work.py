@@ -6,7 +6,7 @@ A task is a row, so that it travels to where it is done: a process of this machi
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -57,11 +57,6 @@ TASKS = pa.schema(
 )
 
 
-def tasks_table(tasks: list[Task]) -> pa.Table:
-    """Tasks as rows."""
-    return pa.Table.from_pylist([asdict(task) for task in tasks], schema=TASKS)
-
-
 def prices_text(cluster: FleetCluster) -> str | None:
     """What copies and storage cost in a cluster, as a task has it."""
     prices = cluster.prices
@@ -81,7 +76,7 @@ class Work:
     @property
     def lake(self) -> Lake | None:
         """Where it is from, if it is from a lake."""
-        return None if self.task.lake is None else _lake_at(self.task.lake)
+        return None if self.task.lake is None else lake_at(self.task.lake)
 
     @cached_property
     def snapshot(self) -> Snapshot:
@@ -140,7 +135,7 @@ class Work:
 
 
 @lru_cache(maxsize=1)
-def _lake_at(address: str) -> Lake:
+def lake_at(address: str) -> Lake:
     """The lake of all tasks of a run: its tables are opened once in each process."""
     return Lake(address)
 

@@ -1,4 +1,4 @@
-"""Arrow's types in Spark's words."""
+"""Arrow's types and columns in Spark's words."""
 
 import pyarrow as pa
 
@@ -11,6 +11,11 @@ _PLAIN = {
     pa.float64(): "double",
     pa.date32(): "date",
 }
+
+
+def columns_of(schema: pa.Schema) -> str:
+    """The columns as Spark's DDL has them."""
+    return ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in schema)
 
 
 def spark_type(kind: pa.DataType) -> str:
