@@ -32,7 +32,7 @@ RUN = ".replan-fleet-"
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 """What is written otherwise in the log of a table than in its store; the log has the values beside the paths."""
 COMMIT_TRIES = 5
-"""So often a commit is made anew where another process was faster; it replaces what that has committed."""
+"""So often a commit is tried where another process was faster; it replaces what that has committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def commit_files(
 def _replaced(
     lake: Lake, table: LakeTable, known: "DeltaTable", hours: Iterable[Hour], run: str
 ) -> "Iterator[AddAction | RemoveAction]":
-    """What takes away the rows of hours: their files are removed; what these have of other hours is written anew."""
+    """What takes away the rows of hours: their files are removed; what these have of other hours is written again."""
     from deltalake.transaction import RemoveAction
 
     places: dict[tuple[str | None, ...], set[int]] = {}
