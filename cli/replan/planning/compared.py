@@ -5,7 +5,7 @@ rows: so all of them say the same of one placement. Topics are compared as they 
 they lack (`growth`). Not here: what to do about a difference (`making`), and who must act (`findings`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +28,7 @@ from replan.planning.growth import Growth, grown
 from replan.planning.placing.problem import Impossible
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind
 from replan.planning.plans.moves import move_of
-from replan.planning.plans.plan import PlanWarning, Refusal
+from replan.planning.plans.plan import NAMED, Facts, PlanWarning, Refusal, WarningKind
 from replan.planning.safety.placing_refusals import OutOfBalance, out_of_balance
 from replan.planning.safety.refusals import Judge
 
@@ -92,11 +92,21 @@ def compared(placement: Placement, snapshot: Snapshot) -> Comparison:
         without |= found
         asked, left = _asked(aligned, sorted(without))
     mistakes = tuple(mistakes_of(aligned, asked.chosen))
-    warnings = (*without_effect(in_force, growth.snapshot), *goes_on(aligned))
+    warnings = (
+        *_hidden(snapshot),
+        *without_effect(in_force, growth.snapshot),
+        *goes_on(aligned),
+    )
     refused = tuple(without.values())
     return Comparison(
         placement, snapshot, growth, aligned, asked, left, mistakes, refused, warnings
     )
+
+
+def _hidden(snapshot: Snapshot) -> Iterator[PlanWarning]:
+    if snapshot.hidden:
+        named: Facts = {"topics": snapshot.hidden[:NAMED], "count": len(snapshot.hidden)}
+        yield PlanWarning(WarningKind.HIDDEN, named)
 
 
 def _asked(aligned: Alignment, fixed: Sequence[int] = ()) -> tuple[Wanted, Unacknowledged]:

@@ -108,19 +108,20 @@ def grown(placement: Placement, snapshot: Snapshot) -> Growth:
 
 
 def fewer_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[Refusal]:
-    """A refusal of each topic with more partitions than its `partitionCount`."""
+    """A refusal of each topic with more partitions than its `partitionCount`, or than its list form declares."""
     live = snapshot.partition_counts()
     for topic, name in sorted(placement.entries_of(live).items()):
-        rule = placement.rules.get(name)
-        if rule is not None and rule.partition_count is not None:
-            count, where = rule.partition_count, rule.place("partitionCount")
-            if count < live[topic]:
-                facts: Facts = {
-                    "rule": f"{where}: {name}",
-                    "declared": count,
-                    "observed": live[topic],
-                }
-                yield Refusal(TopicPartition(topic, count), RefusalRule.FEWER_PARTITIONS, facts)
+        count = counted(placement, name)
+        if count is not None and count < live[topic]:
+            facts = _counts(name, count, live[topic], placement)
+            yield Refusal(TopicPartition(topic, count), RefusalRule.FEWER_PARTITIONS, facts)
+
+
+def _counts(name: str, declared: int, observed: int, placement: Placement) -> Facts:
+    """The number of partitions, and the line of the entry of this name that declares another."""
+    rule = placement.rules.get(name)
+    where = placement.topics[name].where if rule is None else rule.place("partitionCount")
+    return {"rule": f"{where}: {name}", "declared": declared, "observed": observed}
 
 
 def _declared(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, str, int]]:
@@ -134,9 +135,8 @@ def _declared(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, s
 
 def _fixed(topic: str, name: str, count: int, placement: Placement, snapshot: Snapshot) -> Refusal:
     """Why a topic keeps the number of partitions that it has, whatever is declared by the entry of this name."""
-    observed, rule = snapshot.partition_counts()[topic], placement.rules.get(name)
-    where = placement.topics[name].where if rule is None else rule.place("partitionCount")
-    facts: Facts = {"rule": f"{where}: {name}", "declared": count, "observed": observed}
+    observed = snapshot.partition_counts()[topic]
+    facts = _counts(name, count, observed, placement)
     return Refusal(TopicPartition(topic, observed), RefusalRule.COUNT_IS_FIXED, facts)
 
 

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from replan.documents.nodes import Node, optional, shown
 from replan.model.broker import Broker, LogDir
@@ -20,6 +22,8 @@ from replan.model.snapshot import Features, OwnApplication, RememberedOrder, Sna
 
 KIND = "replan.snapshot"
 FORMAT_VERSION = 1
+MOST_BYTES = 1 << 60
+"""All replicas together; 1.15 EB."""
 
 FEATURE_KEYS = ("replicationFactorGuard", "eligibleLeaderReplicas")
 _UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
@@ -65,6 +69,7 @@ def snapshot_of(root: Node, tables: Tables) -> Snapshot:
     """Put a snapshot together; raises BadFile where the head is not one of a snapshot."""
     identity = identity_of(root)
     silent = root.get("silent")
+    _check_sizes(root, tables.partitions)
     return Snapshot(
         cluster_id=identity.cluster_id,
         observed_at=identity.observed_at,
@@ -81,6 +86,19 @@ def snapshot_of(root: Node, tables: Tables) -> Snapshot:
         logs=_read_logs(root),
         application=_read_application(root),
     )
+
+
+def _check_sizes(root: Node, partitions: pa.Table) -> None:
+    """Sums of bytes stay numbers of 64 bits: the largest clusters have a thousandth of what would not."""
+    sizes = np.asarray(partitions.column("bytes"), dtype=np.float64)
+    replicas = np.asarray(pc.list_value_length(partitions.column("replicas")))
+    total = float(sizes @ replicas)
+    if total > MOST_BYTES:
+        largest = partitions.slice(int(sizes.argmax()), 1).to_pylist()[0]
+        raise root.wrong(
+            f"all replicas together have {total:,.0f} bytes, and replan counts up to {MOST_BYTES:,}; the largest is "
+            f"{largest['topic']}-{largest['partition']} with {largest['bytes']:,}: correct its `bytes`"
+        )
 
 
 def _write_offline(snapshot: Snapshot) -> list[object]:

@@ -76,6 +76,18 @@ def test_a_token_of_javas_spelling_is_asked_for_with_the_same_words(tmp_path: Pa
     }
 
 
+def test_of_an_option_that_is_written_twice_the_last_counts_as_in_java(tmp_path: Path) -> None:
+    """Kafka's JaasConfig puts each option of a login module into a HashMap."""
+    found = read(
+        tmp_path,
+        "security.protocol=SASL_PLAINTEXT",
+        "sasl.mechanism=PLAIN",
+        f'sasl.jaas.config={PLAIN} username="ann" password="{SECRET}" username="bob";',
+    )
+
+    assert found.librdkafka["sasl.username"] == "bob"
+
+
 @pytest.mark.parametrize(
     ("config", "said"),
     [

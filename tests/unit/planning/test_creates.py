@@ -160,8 +160,11 @@ def test_drains_and_the_leader_blacklist_hold_of_new_partitions_at_once() -> Non
     assert plan.moves == ()
 
 
-def test_fewer_than_there_are_is_refused_and_nothing_else_is() -> None:
-    plan = make_plan(placement(rules=ruled(partition_count=1)), seen())
+@pytest.mark.parametrize(
+    "asked", [placement(rules=ruled(partition_count=1)), placement({"orders": [[1, 2, 3]]})]
+)
+def test_fewer_than_there_are_is_refused_and_nothing_else_is(asked: Placement) -> None:
+    plan = make_plan(asked, seen())
 
     assert [(r.rule, r.partition.partition) for r in plan.refusals] == [
         (RefusalRule.FEWER_PARTITIONS, 1)

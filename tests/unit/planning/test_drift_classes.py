@@ -37,7 +37,6 @@ ORDERS = placement({"orders": [[1, 2, 3]]})
             "running",
             Rule.CONVERGES,
         ),
-        (state([1, 2, 4], [], leader=None), (1, 2, 4), "replicas", Rule.NO_LEADER),
         (state([1, 2, 4]), (3,), "replicas", Rule.BROKER_DOWN),
         (state([1, 2, 4], [1, 2]), (4,), "replicas", Rule.BROKER_DOWN),
         (state([1, 2, 4], [1, 2]), (), "replicas", Rule.BROKER_DOWN),
@@ -69,6 +68,14 @@ def test_while_the_journal_cannot_be_read_nobody_is_blamed_for_a_move_in_the_mid
         found = {c.drift_class for c in report.classified}
         assert (found == {wanted}) is unread
         assert report.none is False
+
+
+def test_a_partition_that_differs_and_has_no_leader_is_two_differences() -> None:
+    seen = snapshot([state([1, 2, 4], [], leader=None)], registered=brokers(fenced=(1, 2, 4)))
+    assert [(c.kind, c.rule) for c in classes(ORDERS, seen)] == [
+        ("no-leader", Rule.NO_LEADER),
+        ("replicas", Rule.BROKER_DOWN),
+    ]
 
 
 def test_partitions_and_topics_that_are_not_there() -> None:

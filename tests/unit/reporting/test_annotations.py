@@ -10,7 +10,7 @@ from tests.builders import FILE, brokers, placement, snapshot, state
 
 from replan.errors import BadUsage, Exit, ReplanError
 from replan.model.declared.placement import Placement
-from replan.model.declared.policy import Limit, Measure
+from replan.model.declared.policy import Acknowledgement, Limit, Measure
 from replan.model.declared.rules import Spread, TopicRule
 from replan.model.declared.where import MistakenPlacement, Where
 from replan.model.names import TopicPartition, replicas
@@ -94,11 +94,22 @@ def test_a_conflict_is_shown_at_the_first_of_its_places_and_names_all() -> None:
     )
 
 
-def test_a_warning_is_shown_at_its_entry() -> None:
+def test_a_list_that_declares_fewer_partitions_is_shown_at_its_entry() -> None:
     asked = placement({"orders": [[1, 2]]}, limits={})
     made = make_plan(asked, snapshot([state([1, 2]), state([1, 2], partition=1)]))
     assert [(f.level, f.rule, f.where) for f in plan_findings(made, asked)] == [
-        (Level.WARNING, "fewer-declared", Where(FILE, 2, 3))
+        (Level.ERROR, "fewer-partitions", Where(FILE, 2, 3))
+    ]
+
+
+def test_a_warning_is_shown_at_its_entry() -> None:
+    asked = placement(
+        {"orders": [[1, 2]]},
+        acknowledged=[Acknowledgement("none", None, Where(FILE, 8, 3), "x", "2027-01-01")],
+    )
+    made = make_plan(asked, snapshot([state([1, 2])]))
+    assert [(f.level, f.rule, f.where) for f in plan_findings(made, asked)] == [
+        (Level.WARNING, "matches-nothing", Where(FILE, 8, 3))
     ]
 
 

@@ -81,13 +81,15 @@ def large(count: int = 10_000) -> Plan:
             for p in range(count)
         ),
         refusals=tuple(
-            Refusal(TopicPartition(topic, p), RefusalRule.NO_LEADER, {"inSync": replicas(1)})
+            Refusal(
+                TopicPartition(topic, p),
+                RefusalRule.NO_LEADER,
+                {"inSync": replicas(1), "target": (1, 2)},
+            )
             for p in range(1000)
         ),
         warnings=tuple(
-            PlanWarning(
-                WarningKind.FEWER_DECLARED, {"topic": topic, "declared": i, "observed": 1000}
-            )
+            PlanWarning(WarningKind.UNKNOWN_RACK, {"where": f"{topic}:{i}:1", "rack": "a"})
             for i in range(1000)
         ),
     )

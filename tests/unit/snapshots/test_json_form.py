@@ -107,6 +107,13 @@ def test_a_broker_that_is_not_registered_is_in_sync_only_where_it_is_written(
     assert (state.isr, state.leader) == (isr, leader)
 
 
+def test_sizes_of_which_no_sum_can_be_made_are_refused_with_the_largest() -> None:
+    message = refusal(one_partition(bytes=2**59))
+    assert message is not None
+    assert "the largest is orders-0 with 576,460,752,303,423,488: correct its `bytes`" in message
+    assert refusal(one_partition(bytes=2**58)) is None
+
+
 def test_a_partition_whose_isr_is_empty_has_no_leader() -> None:
     state = from_document(one_partition(isr=[]), "f").partition(TopicPartition("orders", 0))
     assert state is not None

@@ -77,7 +77,8 @@ def plan(
     the brokers before and after, the timeline of a rehearsal, and every move to filter.
 
     Exit codes:
-      0  the cluster matches the placement
+      0  there is nothing to apply: no list differs. Partitions without a leader are named, as no plan of lists leads
+         them again; `replan drift` ends with 2 for those that are declared
       1  an error
       2  there are changes to apply (0 with --exit-zero)
       3  a safety rule refuses some partitions, and the plan has the others, or Kafka would refuse new partitions of

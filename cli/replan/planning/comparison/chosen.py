@@ -329,7 +329,7 @@ def _room(table: BrokerTable, log_dirs: Iterable[LogDir], held: Matrix, sizes: I
         takes = [u - int(t * HEADROOM) for t, u in known if t is not None and u is not None]
         if len(takes) == len(known):
             lies = int(sizes[(held == broker).any(axis=1)].sum())
-            room[at] = lies + sum(max(0, take) for take in takes)
+            room[at] = min(lies + sum(max(0, take) for take in takes), NO_LIMIT)
     return room
 
 

@@ -61,7 +61,7 @@ class DifferenceKind(StrEnum):
     UNPLACEABLE = "unplaceable"
     """No list keeps its rule, or its drain: never found by comparing, but by choosing (`chosen`)."""
     NO_LEADER = "no-leader"
-    """As declared, or on the way to it, and it has no leader: never found by comparing lists (`findings.drift`)."""
+    """It has no leader, whatever its list: never found by comparing lists (`findings.drift`)."""
     PREFERRED_ABSENT = "preferred-absent"
     """Its declared leader is no replica of the list that it has, or is to have (`preferred`)."""
 

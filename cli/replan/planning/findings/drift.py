@@ -22,7 +22,7 @@ from replan.planning.comparison.partition_counts import PartitionCount, partitio
 from replan.planning.comparison.preferred import absent_leaders
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
 from replan.planning.plans.log_dirs import log_drains
-from replan.planning.plans.plan import PlanWarning, WarningKind
+from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
 from replan.planning.safety.placing_refusals import OutOfBalance
 
@@ -97,14 +97,10 @@ def drift_of(found: Comparison) -> Drift:
     at_work = snapshot.application is not None and snapshot.application.at_work
     lacking = {name for create in found.growth.creates for name in create.partitions}
     differing = [*_different(found, lacking), *_to_be_created(found)]
-    lost = _leaderless(found)
     converging = {
         d.partition
         for d in differing
-        if d.partition not in lost
-        and (
-            d.kind is DifferenceKind.RUNNING or (at_work and heading.get(d.partition) == d.declared)
-        )
+        if d.kind is DifferenceKind.RUNNING or (at_work and heading.get(d.partition) == d.declared)
     }
     on_the_way = [d.partition for d in differing if d.partition in converging]
     differing = [
@@ -118,8 +114,8 @@ def drift_of(found: Comparison) -> Drift:
         if p.partition not in lacking
     ]
     differing += _absent_leaders(found)
-    known = {d.partition for d in differing}
-    differing += [d for name, d in lost.items() if name not in known]
+    lost, undeclared = _leaderless(found, {d.partition for d in differing})
+    differing += lost
     unbalanced = _unbalanced(found)
     missed = [
         PlanWarning(WarningKind.BALANCE, reason.facts)
@@ -140,7 +136,7 @@ def drift_of(found: Comparison) -> Drift:
         tuple(sorted(u.state.partition for u in judge(snapshot).unhealthy if u.elr_gone)),
         brokers_down(snapshot),
         len(found.wanted.chosen.unjudged),
-        (*found.warnings, *missed),
+        (*undeclared, *found.warnings, *missed),
         found.mistakes,
     )
 
@@ -173,15 +169,22 @@ def _to_be_created(found: Comparison) -> Iterator[Drifted]:
         yield Drifted(name, DifferenceKind.MISSING, tuple(declared.as_py()), (), None)
 
 
-def _leaderless(found: Comparison) -> dict[TopicPartition, Drifted]:
-    """Declared partitions that have no leader."""
-    snapshot = found.aligned.snapshot
-    without = np.asarray(snapshot.partitions.column("leader")) < 0
-    kind = DifferenceKind.NO_LEADER
-    return {
-        p.partition: Drifted(p.partition, kind, p.replicas, p.replicas, None)
-        for p in snapshot.states(np.flatnonzero(without & managed(found.aligned)).tolist())
-    }
+def _leaderless(
+    found: Comparison, differing: Collection[TopicPartition]
+) -> tuple[list[Drifted], list[PlanWarning]]:
+    """Partitions without a leader, of those that are declared or differ; and a warning of the others."""
+    snapshot, kind = found.aligned.snapshot, DifferenceKind.NO_LEADER
+    without, declared = np.asarray(snapshot.partitions.column("leader")) < 0, managed(found.aligned)
+    rows = found.aligned.observed.rows(named_partitions(differing))
+    declared[rows[rows >= 0]] = True
+    lost = [
+        Drifted(p.partition, kind, p.replicas, p.replicas, None)
+        for p in snapshot.states(np.flatnonzero(without & declared).tolist())
+    ]
+    others = np.flatnonzero(without & ~declared).tolist()
+    names = tuple(str(p.partition) for p in snapshot.states(others[:NAMED]))
+    facts: Facts = {"partitions": names, "count": len(others)}
+    return lost, [PlanWarning(WarningKind.LEADERLESS, facts)] if others else []
 
 
 def _absent_leaders(found: Comparison) -> Iterator[Drifted]:

@@ -219,7 +219,7 @@ def _rule(
     if seen is None:
         there = snapshot.topic_row(drifted.partition.topic) is not None
         return Rule.TOO_FEW_PARTITIONS if there else Rule.TOPIC_ABSENT
-    if seen.leader is None:
+    if drifted.kind is DifferenceKind.NO_LEADER:
         return Rule.NO_LEADER
     if seen.adding or seen.removing:
         return Rule.RUNS_ELSEWHERE

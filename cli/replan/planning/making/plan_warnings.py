@@ -18,19 +18,17 @@ from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import Unacknowledged, passed
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
-from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
+from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted
-from replan.planning.comparison.partition_counts import PartitionCount, partition_counts
 from replan.planning.findings.health import brokers_down, unclean_topics
 from replan.planning.findings.returning import Awaited, awaited
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.plans.log_dirs import LogDrains
 from replan.planning.plans.move_reasons import ReasonKind
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
+from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import unread_brokers, without_replicas
 
-NAMED = 20
 CHOSEN = (ReasonKind.RULE, ReasonKind.DRAIN, ReasonKind.BALANCE)
 """What leaves it to replan where the replicas lie."""
 
@@ -39,17 +37,17 @@ def plan_warnings(
     found: Comparison,
     differs: Differences,
     moves: Sequence[Move],
-    recovered: Collection[TopicPartition] = (),
+    without_leader: Collection[TopicPartition] = (),
     refused: Collection[TopicPartition] = (),
 ) -> Iterator[PlanWarning]:
     """All warnings, the most pressing first.
 
-    `differs`: what differs of the part that is planned. `recovered` partitions are led again, or refused, by name;
+    `differs`: what differs of the part that is planned. `without_leader`: partitions of which the plan says so already;
     `refused` ones keep the list that they have.
     """
     aligned, asked = found.aligned, found.wanted
     placement, snapshot = aligned.placement, aligned.snapshot
-    yield from _leaderless(snapshot, asked, differs, recovered)
+    yield from _leaderless(snapshot, without_leader)
     for down in brokers_down(snapshot):
         lost: Facts = {"withoutLeader": down.leaderless, "underMinIsr": down.under_min_isr}
         about: Facts = {"registered": "yes" if down.registered else "no"}
@@ -72,11 +70,6 @@ def plan_warnings(
     if converging.num_rows:
         yield PlanWarning(WarningKind.CONVERGING, _named(converging))
     yield from _blacklist(placement, snapshot)
-    for fewer in (c for c in partition_counts(placement, snapshot) if _listed_fewer(placement, c)):
-        yield PlanWarning(
-            WarningKind.FEWER_DECLARED,
-            {"topic": fewer.topic, "declared": fewer.declared, "observed": fewer.observed},
-        )
     yield from _min_isr_above_replicas(aligned, asked, refused)
     unread = {} if placement.standing is None else unread_brokers(placement.standing, snapshot)
     for broker, rate in unread.items():
@@ -86,11 +79,6 @@ def plan_warnings(
             at: Facts = {"where": str(idle.where), "broker": broker, "side": side}
             yield PlanWarning(WarningKind.STANDING_WITHOUT_REPLICAS, at)
     yield from _acknowledged(placement, snapshot, found.left)
-
-
-def _listed_fewer(placement: Placement, found: PartitionCount) -> bool:
-    """Whether a list form declares fewer; a `partitionCount` below is refused."""
-    return found.declared < found.observed and found.topic in placement.topics
 
 
 def _min_isr_above_replicas(
@@ -136,14 +124,11 @@ def _acknowledged(
             )
 
 
-def _leaderless(
-    snapshot: Snapshot, asked: Wanted, differs: Differences, recovered: Collection[TopicPartition]
-) -> Iterator[PlanWarning]:
-    """Partitions without a leader, declared or not; where a move would be needed they are refused by name."""
-    refused = np.asarray(pc.is_in(differs.table.column("kind"), pa.array(MOVABLE)))
-    lost = np.setdiff1d(_without_leader(snapshot), asked.rows[differs.positions[refused]])
-    if len(lost) and recovered:
-        lost = np.setdiff1d(lost, rows_of(named_partitions(recovered), snapshot.partitions))
+def _leaderless(snapshot: Snapshot, known: Collection[TopicPartition]) -> Iterator[PlanWarning]:
+    """Partitions without a leader, declared or not."""
+    lost = _without_leader(snapshot)
+    if len(lost) and known:
+        lost = np.setdiff1d(lost, rows_of(named_partitions(known), snapshot.partitions))
     if len(lost):
         yield PlanWarning(WarningKind.LEADERLESS, _named(_names_of(snapshot, lost)))
 

@@ -160,7 +160,7 @@ def plan_of(
                 found,
                 differs,
                 [m for m, _ in judged],
-                recovered.about,
+                recovered.about | {r.partition for r in refused if r.rule is RefusalRule.NO_LEADER},
                 {r.partition for r in refused if r.of_the_list},
             ),
             *ended_entries(found.declared, snapshot),

@@ -87,6 +87,8 @@ class WarningKind(StrEnum):
     """What stops nothing, and should be known."""
 
     LEADERLESS = "leaderless"
+    HIDDEN = "hidden"
+    """Topics that this user may not describe: nothing is known of them."""
     BROKER_DOWN = "broker-down"
     """A broker does not serve: fenced, or named by lists and not registered."""
     AWAITED = "awaited"
@@ -117,7 +119,6 @@ class WarningKind(StrEnum):
     """How near the balance comes, where that is not as near as is asked for."""
     RACKS_LEFT = "racks-left"
     """Replicas that a rule or a drain places end in fewer racks than they are in, as there is no other way."""
-    FEWER_DECLARED = "fewer-declared"
     MIN_ISR_ABOVE_REPLICAS = "min-isr-above-replicas"
     STANDING_UNREAD = "standing-unread"
     STANDING_WITHOUT_REPLICAS = "standing-without-replicas"
@@ -153,7 +154,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.RUNNING: ("target", "adding", "removing"),
     RefusalRule.OWN_RUNNING: ("target", "adding", "removing"),
     RefusalRule.LEFT_RUNNING: ("target", "adding", "removing"),
-    RefusalRule.NO_LEADER: ("inSync",),
+    RefusalRule.NO_LEADER: ("inSync", "target"),
     RefusalRule.TARGET_BELOW_MIN_ISR: ("target", "minInsyncReplicas"),
     RefusalRule.UNREGISTERED: ("original", "brokers"),
     RefusalRule.CORDONED: ("target", "brokers"),
@@ -185,6 +186,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.CHOSEN_NOT_LIVE: ("brokers",),
     RefusalRule.CHOSEN_UNKNOWN: ("brokers",),
     WarningKind.LEADERLESS: ("partitions", "count"),
+    WarningKind.HIDDEN: ("topics", "count"),
     WarningKind.BROKER_DOWN: ("broker", "registered", "replicas", "withoutLeader", "underMinIsr"),
     WarningKind.AWAITED: ("why", "brokers", "partitions", "count"),
     WarningKind.FENCED_TARGET: ("broker",),
@@ -215,7 +217,6 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
         "held",
     ),
     WarningKind.RACKS_LEFT: ("racks", "partitions", "count"),
-    WarningKind.FEWER_DECLARED: ("topic", "declared", "observed"),
     WarningKind.MIN_ISR_ABOVE_REPLICAS: ("minInsyncReplicas", "replicas", "topics", "count"),
     WarningKind.STANDING_UNREAD: ("where", "broker"),
     WarningKind.STANDING_WITHOUT_REPLICAS: ("where", "broker", "side"),
@@ -233,7 +234,10 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.RECOVERIES_STAY: ("partitions", "count"),
     WarningKind.JOURNAL_MADE: ("topic", "replicas"),
 }
-"""`partitions` and `topics` name the first twenty of `count`."""
+"""`partitions` and `topics` name the first of `count`."""
+
+NAMED = 20
+"""How many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,9 +67,10 @@ class Judge:
                 yield RefusalRule.LEFT_RUNNING if left else RefusalRule.RUNNING, lists
             return
         if seen.leader is None:
-            yield RefusalRule.NO_LEADER, {"inSync": seen.isr}
+            yield RefusalRule.NO_LEADER, {"inSync": seen.isr, "target": move.target}
         yield from _target_below_min_isr(move)
-        yield from _unregistered(move, self.registered)
+        if move.election is None:  # `elections` says of each whether its leader is available
+            yield from _unregistered(move, self.registered)
         if not move.is_leader_only:
             yield from _cordoned(move, self.cordoned)
         if move.new:

@@ -25,7 +25,8 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "replan has begun and left; `replan abandon --cancel-copies` cancels it, then plan again"
     ),
     RefusalRule.NO_LEADER: (
-        "no leader, in sync: {inSync}; needs recovery first: bring back one of its in-sync or eligible replicas"
+        "no leader, in sync: {inSync}; needs recovery first: bring back one of its in-sync or eligible replicas; "
+        "then its list can become {target}"
     ),
     RefusalRule.TARGET_BELOW_MIN_ISR: (
         "target {target} is shorter than min.insync.replicas {minInsyncReplicas}; declare at least {minInsyncReplicas} "
@@ -129,8 +130,8 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "with a tenth kept free; make room, uncordon one, or drain the broker"
     ),
     RefusalRule.FEWER_PARTITIONS: (
-        "`partitionCount` {declared} is below the {observed} partitions that the topic has ({rule}): Kafka cannot "
-        "remove partitions, their records would be lost; declare {observed}, or take the key out"
+        "the topic has more partitions ({observed}) than are declared ({declared}; {rule}): Kafka cannot remove any, "
+        "as their records would be lost; declare {observed}, or no number: lists by partition, no `partitionCount`"
     ),
     RefusalRule.PREFERRED_UNAVAILABLE: (
         "its preferred replica {broker} is not available: {reason} (in sync: {inSync}); ask again once it is in sync"
@@ -158,6 +159,10 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.LEADERLESS: (
         "no leader: {named}; no move helps there: bring back a broker that was in sync, or see what "
         "`replan elect best-log` could do"
+    ),
+    WarningKind.HIDDEN: (
+        "Describe is not allowed on {named}: nothing here says anything of these topics; this user needs the ACL "
+        "Describe on Topic"
     ),
     WarningKind.BROKER_DOWN: "{down}",
     WarningKind.AWAITED: "{comeback}: {named}",
@@ -216,10 +221,6 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.RACKS_LEFT: (
         "{named}: the replicas end in fewer racks than now ({racks}), and the brokers that may hold them leave no "
         "other way; name `brokers` in other racks, or keep a drained one"
-    ),
-    WarningKind.FEWER_DECLARED: (
-        "{topic}: partitions declared: {declared}, existing: {observed}; Kafka cannot remove partitions, nothing is "
-        "planned for those beyond"
     ),
     WarningKind.MIN_ISR_ABOVE_REPLICAS: (
         "min.insync.replicas {minInsyncReplicas} is above the number of replicas of {named}: with {replicas} in sync, "

@@ -91,7 +91,12 @@ def check(cluster: ClusterState) -> None:
     if cluster.elr_enabled and not cluster.rules.knows_elr:
         raise ValueError(f"eligible leader replicas are not available in Kafka {cluster.version}")
     for name, topic in cluster.topics.items():
-        if sorted(topic.partitions) != list(range(len(topic.partitions))) or not topic.partitions:
+        if not topic.partitions:
+            raise ValueError(
+                f"{name}: it has no partitions, as a topic is shown for a moment while it is created or deleted; take "
+                "the snapshot again, or take the topic out of it"
+            )
+        if sorted(topic.partitions) != list(range(len(topic.partitions))):
             raise ValueError(f"{name}: its partitions must be numbered 0, 1, 2 ... without a gap")
     for partition_name, partition in cluster.partitions():
         problem = _problem(partition)

@@ -89,4 +89,5 @@ def test_an_entry_for_a_topic_that_this_user_may_not_see_is_not_said_to_mean_not
     named = placement(rules={"pay*": TopicRule(HERE, "pay*", replication_factor=2)})
 
     assert find_drift(named, SEEN).warnings
-    assert not find_drift(named, replace(SEEN, hidden=("payouts",))).warnings
+    [warning] = find_drift(named, replace(SEEN, hidden=("payouts",))).warnings
+    assert (warning.kind, warning.facts["topics"]) == (WarningKind.HIDDEN, ("payouts",))

@@ -38,7 +38,7 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         snapshot([state([1, 2], [2], leader=None)]),
         (
             "orders-0: no leader, in sync: [2]; needs recovery first: "
-            "bring back one of its in-sync or eligible replicas"
+            "bring back one of its in-sync or eligible replicas; then its list can become [1, 2, 3]"
         ),
     ),
     (
