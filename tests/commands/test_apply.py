@@ -307,5 +307,7 @@ def test_where_nothing_but_the_rate_of_moves_has_changed_it_goes_on_at_that_rate
     assert refused.returncode == 4
     patience = ("--give-up-after", "5s")
     replan("apply", "-f", "placement.yaml", "--auto-approve", *SIMULATED, *patience, folder=folder)
-    shown = json.loads(replan("journal", "show", "--json", *SIMULATED, folder=folder).stdout)
+    shown = json.loads(
+        replan("journal", "show", "--format", "json", *SIMULATED, folder=folder).stdout
+    )
     assert [a["rate"] for a in shown["applications"]] == ["77000000"]

@@ -48,7 +48,13 @@ def test_an_entry_is_added_applied_shown_and_taken_out(shell: Listed) -> None:
     assert "# nobody is declared" in shell.placement.read_text()
     shell.said("apply", "-f", "placement.yaml", "--auto-approve")
     assert shell.said("export") == before
-    assert shell.shown() == {"declared": True, "entries": [], "remembered": []}
+    assert shell.shown() == {
+        "formatVersion": 1,
+        "kind": "replan.blacklist",
+        "declared": True,
+        "entries": [],
+        "remembered": [],
+    }
 
 
 def test_a_new_topic_is_caught_by_the_next_drift(shell: Listed) -> None:

@@ -55,7 +55,7 @@ def test_the_best_log_leads_after_the_candidates_were_shown(shell: Leaderless) -
     said, _ = shell.on_cluster(*GIVEN_UP, "--unclean", "--auto-approve")
     assert "best log" in said
     assert "led again by 2" in said
-    (kept,) = json.loads(shell.on_cluster("journal", "show", "--json")[0])["recoveries"]
+    (kept,) = json.loads(shell.on_cluster("journal", "show", "--format", "json")[0])["recoveries"]
     assert kept["value"]["evidence"] == "1: not live; 3: epoch 0, end 1000; 2: epoch 0, end 2000"
     assert "epoch 0, end 2000" in shell.on_cluster("journal", "show")[0]
     assert shell.leader() == BrokerId(2)

@@ -85,7 +85,7 @@ def test_apply_again_with_other_rates_changes_those_of_the_process_at_work(folde
             assert (kept in done.stdout) is own
             slower = replan("throttle", "4KB/s", *SIMULATED, folder=folder)
             assert (kept in slower.stdout) is own
-        journal = replan("journal", "show", "--json", *SIMULATED, folder=folder)
+        journal = replan("journal", "show", "--format", "json", *SIMULATED, folder=folder)
     (opened,) = json.loads(journal.stdout)["applications"]
     assert (opened["rate"], opened["brokers"]) == ("4000", [])
 
@@ -128,7 +128,9 @@ def test_what_another_tool_reassigns_is_throttled_until_it_ends(folder: Path) ->
     after = (folder / "cluster.json").read_text()
     assert "throttled" not in after
     assert "adding" not in after
-    history = json.loads(replan("journal", "show", "--json", *SIMULATED, folder=folder).stdout)
+    history = json.loads(
+        replan("journal", "show", "--format", "json", *SIMULATED, folder=folder).stdout
+    )
     assert [a["status"] for a in history["applications"]] == ["closed"]
 
 

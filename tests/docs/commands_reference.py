@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import click
 from tests.commandline import built
+from tests.commands.json_documents import KINDS
 
 from replan.main import EPILOG, Replan
 from replan.reporting.markdown import code, escape, head, row
@@ -14,6 +15,12 @@ HEADING = """# The commands
 <!-- Made from the commands by tests/docs/test_commands_reference.py; REPLAN_REWRITE=1 makes it again. -->
 
 Results go to stdout, everything else to stderr. `--help` of a command says the same as this page.
+"""
+
+DOCUMENTS = """\
+`--format json` prints one document. Its `kind` says what it is. Its `formatVersion` is 1; it rises where a key is taken
+away or means something else, so let a script check it. Keys are added without that. Files that replan saves have
+both, too; `report.json` of `fleet report` is `replan.fleetReport`.
 """
 
 
@@ -26,8 +33,18 @@ def reference() -> str:
     pages = [_section(words, built(words)) for words in Replan.table]
     codes = EPILOG.partition("Exit codes:\n")[2].partition("\n\n")[0]
     return "\n".join(
-        [HEADING, *overview, "", "Exit codes of all commands:", "", *_codes(codes), *pages]
+        [
+            *(HEADING, *overview, "", "Exit codes of all commands:", "", *_codes(codes)),
+            *("", DOCUMENTS, *_documents(), *pages),
+        ]
     )
+
+
+def _documents() -> Iterator[str]:
+    """One row for each kind of JSON document."""
+    yield head("kind", "printed by")
+    for kind in sorted({kind for kinds in KINDS.values() for kind in kinds}):
+        yield row([code(kind), ", ".join(code(words) for words, of in KINDS.items() if kind in of)])
 
 
 def _first(command: click.Command) -> str:

@@ -71,7 +71,7 @@ def test_of_two_appliers_whose_clocks_differ_one_works_and_the_end_is_the_same(
     assert "taken over by bob@" in said
     assert account.errors == ()
     site.stands_as_declared()
-    shown = json.loads(ann.replan("journal", "show", "--json", wanted=0)[0])
+    shown = json.loads(ann.replan("journal", "show", "--format", "json", wanted=0)[0])
     assert [each["status"] for each in shown["applications"]] == ["closed"]
 
 

@@ -49,7 +49,7 @@ class Relay:
 
     def command(self, user: Machine) -> tuple[str, ...] | None:
         """What goes on with the open application, or begins one; None where all is as wanted."""
-        shown = json.loads(user.replan("journal", "show", "--json", wanted=0)[0])
+        shown = json.loads(user.replan("journal", "show", "--format", "json", wanted=0)[0])
         if any(each["status"] == "open" for each in shown["applications"]):
             return ("resume", *SETTLE)
         (user.folder / "placement.yaml").write_text(self._placement)

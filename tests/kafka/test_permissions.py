@@ -116,7 +116,7 @@ def test_who_may_plan_is_warned_and_refused_and_who_may_apply_applies(site: Site
     assert "may not apply this plan" not in site.run("applier", "plan", wanted=2)
     site.run("applier", "apply", "plan.json", "--settle", "1", wanted=0)
     assert site.replicas() == [2]
-    kept = site.run("planner", "journal", "show", "--json", wanted=0)
+    kept = site.run("planner", "journal", "show", "--format", "json", wanted=0)
     assert word_of("applier") not in kept + (site.folder / "plan.json").read_text()
 
 

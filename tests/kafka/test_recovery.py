@@ -86,7 +86,7 @@ def test_the_best_surviving_log_leads_and_its_loss_is_stated_and_measured(
         site.killed(*wanted, *agreed, at=killed_at)
         site.replan(*wanted, *agreed)
         assert site.leaders() == [2]
-        (kept,) = json.loads(site.replan("journal", "show", "--json"))["recoveries"]
+        (kept,) = json.loads(site.replan("journal", "show", "--format", "json"))["recoveries"]
         assert (kept["value"]["lost"], kept["value"]["measured"]) == (1000, 1000)
     finally:
         site.start(1)
@@ -270,7 +270,7 @@ def test_the_journals_own_topic_without_a_leader_is_led_again(
         assert site.leaders() == [2]
         site.start(1)
         site.in_sync(1, 2)
-        shown = checked("journal", "show", "--json", *to_topic, folder=tmp_path).stdout
+        shown = checked("journal", "show", "--format", "json", *to_topic, folder=tmp_path).stdout
         assert len(json.loads(shown)["applications"]) == 1
         checked("elect", "preferred", "--all", *to_topic, folder=tmp_path)
     finally:

@@ -93,7 +93,7 @@ def test_killed_on_one_machine_it_is_resumed_on_another_with_the_address_alone(
         account = load.close()
     assert account.errors == ()
     site.stands_as_declared()
-    shown = json.loads(bob.replan("journal", "show", "--json", wanted=0)[0])
+    shown = json.loads(bob.replan("journal", "show", "--format", "json", wanted=0)[0])
     assert [a["status"] for a in shown["applications"]] == ["closed"]
     assert shown["applications"][0]["owner"].startswith("ann@")
     assert shown["open"] == []
@@ -115,13 +115,13 @@ def test_a_stopped_process_that_was_taken_over_sends_nothing_when_it_continues(
         assert "taking over" in taken
         site.by_another_tool(1, [1, 2])
         before = site.described(), site.leftovers()
-        journal = cy.replan("journal", "show", "--json", wanted=0)
+        journal = cy.replan("journal", "show", "--format", "json", wanted=0)
         stopped.send_signal(signal.SIGCONT)
         _, said = stopped.communicate(timeout=60)
     assert stopped.returncode == 4
     assert "taken over by bob@" in said
     assert (site.described(), site.leftovers()) == before
-    assert cy.replan("journal", "show", "--json", wanted=0) == journal
+    assert cy.replan("journal", "show", "--format", "json", wanted=0) == journal
 
 
 @pytest.mark.nightly

@@ -40,6 +40,8 @@ def test_an_ended_application_is_shown_with_what_it_took() -> None:
 
 def test_an_empty_journal() -> None:
     assert json.loads(render_journal_json(Ledger(), None, "topic:x")) == {
+        "formatVersion": 1,
+        "kind": "replan.journal",
         "journal": "topic:x",
         "lockedBy": None,
         "applications": [],

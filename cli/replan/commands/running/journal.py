@@ -1,17 +1,18 @@
 """Commands about the journal and its lock: `journal show`, `lock show`, `lock release`."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from replan.commands.frame.output import result
+from replan.commands.inputs.options import AS
 from replan.commands.inputs.target import JournaledTarget
 from replan.errors import BadUsage, Exit
 
 
 def journal_show(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    form: Annotated[Literal["text", "json"], AS] = "text",
     cluster: JournaledTarget,
 ) -> Exit:
     """List the applications in the journal, and the records of the open one.
@@ -25,7 +26,7 @@ def journal_show(
 
     Examples:
       replan journal show --bootstrap-server kafka-1:9092
-      replan journal show --simulated cluster.json --json
+      replan journal show --simulated cluster.json --format json
     """
     from replan.commands.inputs.journals import read_journal
     from replan.reporting.application.journal_text import render_journal, render_journal_json
@@ -34,7 +35,7 @@ def journal_show(
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()
         known = read_journal(cluster, connection, cluster_id)
-    render = render_journal_json if as_json else render_journal
+    render = render_journal_json if form == "json" else render_journal
     result(render(known.ledger, known.holder, str(cluster.journal_place)))
     return Exit.OK
 

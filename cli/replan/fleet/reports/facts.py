@@ -68,6 +68,8 @@ class FleetFacts:
     def document(self) -> dict[str, Any]:
         """As one JSON document."""
         return {
+            "formatVersion": 1,
+            "kind": "replan.fleetReport",
             "clusters": [asdict(cluster) for cluster in self.clusters],
             "drift": [dict(row) for row in self.drift],
             "resolved": [dict(row) for row in self.resolved],

@@ -138,6 +138,8 @@ def render_elections_json(
     """The same as json; ends with a newline."""
     counts = _counts(results, at_rest)
     document = {
+        "formatVersion": 1,
+        "kind": "replan.election",
         "electionType": "preferred",
         "clusterId": cluster_id,
         "ending": None if outcome is None else str(outcome.ending),

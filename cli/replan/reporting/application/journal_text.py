@@ -67,6 +67,8 @@ def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
 def render_journal_json(ledger: Ledger, holder: str | None, place: str) -> str:
     """The same as JSON; records as `replan schema journal` describes them, applications with their `seconds`."""
     document = {
+        "formatVersion": 1,
+        "kind": "replan.journal",
         "journal": place,
         "lockedBy": holder,
         "applications": [{**_value(a), "seconds": seconds_of(a)} for a in _applications(ledger)],

@@ -41,6 +41,8 @@ def render_recoveries_json(
     rows = sorted(_rows(plan, outcome, not_needed, found), key=lambda named: named[0])
     counts = Counter(row["result"] for _, row in rows)
     document = {
+        "formatVersion": 1,
+        "kind": "replan.election",
         "electionType": TYPES[method],
         "clusterId": plan.cluster_id,
         "ending": None if outcome is None else str(outcome.ending),

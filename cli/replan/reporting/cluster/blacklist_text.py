@@ -55,6 +55,8 @@ def _entry(of: EntryReport) -> str:
 def render_blacklist_json(found: BlacklistReport) -> str:
     """The same as json; ends with a newline."""
     document = {
+        "formatVersion": 1,
+        "kind": "replan.blacklist",
         "declared": found.declared,
         "entries": [_json(e) for e in found.entries],
         "remembered": [
