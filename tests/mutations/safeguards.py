@@ -347,11 +347,14 @@ SAFEGUARDS = (
         ),
     ),
     Safeguard(
-        "an internal topic under min ISR waits for no other move",
-        "applying/run/looking.py",
-        "        candidates += tuple(n for n in perhaps if _suffers(job.moves[n], seen))\n",
-        "",
-        (f"{STORY}[an-internal-topic-under-min-isr-waits-for-no-other-move]",),
+        "a broker begins to lead one partition of an internal topic after the other",
+        "applying/admission/coordinators.py",
+        "        if broker in self.loads:\n",
+        "        if False:\n",
+        (
+            f"{UNIT}/admission/test_coordinators.py",
+            f"{STORY}[leaders-of-internal-topics-move-one-by-one-to-each-broker]",
+        ),
     ),
     Safeguard(
         "no copy is begun while partitions of others fall under min ISR on its brokers",

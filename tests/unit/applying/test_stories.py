@@ -1,11 +1,11 @@
 """What happens to an application where no story of tests/scenarios shows it: what it keeps, counts, never sends."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from tests.builders import move, state
-from tests.unit.applying.lab import MB, Boundary, Killed, lab, plan_of
+from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab, plan_of
 
 from replan.applying.clear import throttle_clear
 from replan.applying.journal.ledger import fold
@@ -45,7 +45,7 @@ from replan.model.configs import (
     topic_change,
 )
 from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
+from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.planning.plans import requests
 from replan.planning.plans.origins import Origin
 from replan.planning.plans.plan import Plan
@@ -285,22 +285,35 @@ def test_a_broker_is_loaded_by_no_more_copies_than_it_has_slots() -> None:
     assert max(copying) == 2
 
 
-def test_internal_topics_come_last_and_one_at_a_time() -> None:
-    ours = TopicId("b2Zmc2V0cy1vZmZzZXRzMA")
-    inner = [
-        replace(
-            move([1, 2, 3], [1, 2, 4], partition=p, topic="__offsets", size=5 * MB), topic_id=ours
-        )
-        for p in range(2)
+def drained(number: int, size: int = 0) -> Lab:
+    """So many partitions of the topic of groups leave broker 1, which leads a third of them."""
+    lists = [([1, 2, 3], [4, 2, 3]), ([2, 3, 1], [2, 3, 5]), ([3, 1, 2], [3, 4, 2])]
+    chosen = [lists[n % 3] for n in range(number)]
+    moves = [
+        move(o, t, partition=n, topic="__consumer_offsets", size=size)
+        for n, (o, t) in enumerate(chosen)
     ]
     states = [
-        state([1, 2, 3], partition=p, topic="__offsets", size=5 * MB, topic_id=ours)
-        for p in range(2)
+        state(o, partition=n, topic="__consumer_offsets", size=size)
+        for n, (o, _) in enumerate(chosen)
     ]
-    made = lab([*states, state([1, 2, 3], size=5 * MB)], [GROW, *inner], throttle=FAST)
-    assert outcome_text(made.apply()) == "3 done"
-    together = [sum(1 for c in p.copies if c.partition.topic == "__offsets") for p in made.reports]
-    assert max(together) == 1
+    return lab(states, moves, throttle=FAST)
+
+
+def test_the_topic_of_groups_leaves_a_broker_within_a_minute_and_a_half() -> None:
+    made = drained(29)
+    assert outcome_text(made.apply()) == "29 done"
+    assert made.clock.now() < 90
+
+
+def test_a_hundred_orders_of_the_topic_of_groups_change_within_a_minute() -> None:
+    lists = [([1, 2, 3], [2, 3, 1]), ([1, 3, 2], [3, 2, 1])]
+    chosen = [lists[n % 2] for n in range(100)]
+    topic = "__consumer_offsets"
+    moves = [move(o, t, partition=n, topic=topic) for n, (o, t) in enumerate(chosen)]
+    made = lab([state(o, partition=n, topic=topic) for n, (o, _) in enumerate(chosen)], moves)
+    assert outcome_text(made.apply()) == "100 done"
+    assert made.clock.now() < 60
 
 
 def test_the_order_before_a_blacklist_is_remembered_and_forgotten_when_it_stands_again() -> None:

@@ -40,7 +40,7 @@ from replan.applying.reasons.ends import (
 )
 from replan.applying.reasons.gates import (
     Cancelling,
-    InternalTopicsLast,
+    CoordinatorLoads,
     MoveFirst,
     NewBrokerCordoned,
     NewBrokerFenced,
@@ -142,7 +142,13 @@ HOLDS: list[tuple[HoldReason, str]] = [
     ),
     (MetadataBehind(), "brokers show older metadata than the controller; rechecking"),
     (PartitionsFirst(), "its topic gets more partitions first"),
-    (InternalTopicsLast(), "internal topics come after all others, one partition at a time"),
+    (
+        CoordinatorLoads(B4),
+        (
+            "broker 4 is to lead it, and has just begun to lead another partition of an internal topic: "
+            "its groups and transactions come first"
+        ),
+    ),
     (
         TopicUnsettled((NAME,)),
         "its topic gets partitions only while nothing runs on it; waiting for the reassignment of orders-0",

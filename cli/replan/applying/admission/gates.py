@@ -16,7 +16,7 @@ from replan.applying.reasons.gates import (
     WritesWouldStop,
 )
 from replan.applying.reasons.waits import HoldReason
-from replan.model.names import Replicas, TopicPartition, is_internal
+from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.planning.plans.moves import Move
 
@@ -103,11 +103,3 @@ def _reorder_guard(move: Move, seen: Observation, others: Others) -> HoldReason 
 def under_min_isr(move: Move, state: PartitionState) -> bool:
     """Whether a partition is under its own min ISR: its copy is what ends that, so it waits for no other move."""
     return len(state.isr) < effective_min_isr(move.min_insync_replicas, len(state.replicas))
-
-
-def internal(move: Move) -> bool:
-    """Whether a move is one of those that come last and alone, unless its partition is under min ISR.
-
-    An election alone is none of them: no replica moves, and no list changes.
-    """
-    return is_internal(move.partition.topic) and not move.is_leader_only

@@ -4,14 +4,10 @@ Here are the phases Waiting, Deferred and Parked of `partitions.phase`, by place
 full is parked in that broker's queue, in plan order; a broker with room releases as many as it has room for. A move
 whose gate is closed is deferred for some seconds. So a tick costs what can change in it, not what waits: O(moves ×
 brokers touched) over the whole application.
-
-Moves of internal topics come last, one at a time: when nothing runs, and what else waits has been looked at and cannot
-begin now. So neither a broker that is down nor a topic that may not be read keeps them for ever. Those whose partition
-is under min ISR do not wait for that.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from replan.applying.partitions.phase import Deferred, Parked, Phase
@@ -32,24 +28,15 @@ class AdmissionQueue:
     """Places in the plan that wait; every place is in exactly one of the queues."""
 
     ready: Places = ()
-    internal: Places = ()
-    last: frozenset[int] = frozenset()
-    """All places of internal topics, whatever their phase."""
     parked: Mapping[BrokerId, Places] = field(default_factory=dict)
     deferred: tuple[tuple[float, int], ...] = ()
     """By the time until when."""
     passed_over: Layered[int, int] = field(default_factory=Layered)
     """How often each found a broker full."""
 
-    @classmethod
-    def of(cls, ordinary: Iterable[int], internal: Iterable[int] = ()) -> "AdmissionQueue":
-        """A queue in which these places wait; both ascend."""
-        last = tuple(internal)
-        return cls(tuple(ordinary), last, frozenset(last))
-
     def __len__(self) -> int:
         parked = sum(len(places) for places in self.parked.values())
-        return len(self.ready) + len(self.internal) + len(self.deferred) + parked
+        return len(self.ready) + len(self.deferred) + parked
 
     def starving(self, place: int) -> bool:
         """Whether a move was passed over so often that it reserves slots, and not for ever.
@@ -58,11 +45,9 @@ class AdmissionQueue:
         """
         return _reserves(self.passed_over.get(place, 0))
 
-    def next(self, limit: int, *, alone: bool) -> Places:
-        """Up to `limit` places to look at now, in plan order; `alone`: nothing is in flight."""
-        if self.ready:
-            return self.ready[:limit]
-        return self.internal[:1] if alone else ()
+    def next(self, limit: int) -> Places:
+        """Up to `limit` places to look at now, in plan order."""
+        return self.ready[:limit]
 
     def released(self, now: float, free: Callable[[BrokerId], int]) -> "AdmissionQueue":
         """The queue after everything whose time has come, or whose broker has room, waits again."""
@@ -77,10 +62,8 @@ class AdmissionQueue:
                 parked[broker] = places[some:]
         if not back:
             return self
-        ready = tuple(sorted((*self.ready, *(p for p in back if p not in self.last))))
-        internal = tuple(sorted((*self.internal, *(p for p in back if p in self.last))))
-        deferred = self.deferred[due:]
-        return replace(self, ready=ready, internal=internal, parked=parked, deferred=deferred)
+        ready = tuple(sorted((*self.ready, *back)))
+        return replace(self, ready=ready, parked=parked, deferred=self.deferred[due:])
 
     def after(self, changes: Mapping[int, Phase]) -> "AdmissionQueue":
         """The queue after these places came into other phases; one that was admitted may come back."""
@@ -90,12 +73,10 @@ class AdmissionQueue:
         waits = {p for p, phase in changes.items() if isinstance(phase, Deferred | Parked)}
         stays = waits - aside.keys()
         end = bisect_right(self.ready, max(changes))
-        head = {p for p in self.ready[:end] if p not in changes} | (stays - self.last)
-        internal = {p for p in self.internal if p not in changes} | (stays & self.last)
+        head = {p for p in self.ready[:end] if p not in changes} | stays
         return replace(
             self,
             ready=(*sorted(head), *self.ready[end:]),
-            internal=tuple(sorted(internal)),
             parked=self._parked_after(aside),
             deferred=self._deferred_after(aside),
             passed_over=self._passed_over_after(changes),

@@ -17,8 +17,10 @@ class PartitionsFirst:
 
 
 @dataclass(frozen=True, slots=True)
-class InternalTopicsLast:
-    """What moves of internal topics comes after all others, one at a time."""
+class CoordinatorLoads:
+    """It would lead a partition of an internal topic, and is about to load another one."""
+
+    broker: BrokerId
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from replan.applying.reasons.copies import (
 )
 from replan.applying.reasons.gates import (
     Cancelling,
-    InternalTopicsLast,
+    CoordinatorLoads,
     MoveFirst,
     NewBrokerCordoned,
     NewBrokerFenced,
@@ -59,7 +59,7 @@ HoldReason = (
     | NotPermitted
     | OthersFirst
     | PartitionsFirst
-    | InternalTopicsLast
+    | CoordinatorLoads
     | TopicUnsettled
     | PartitionsUnseen
     | CreateArrivalPossible
@@ -116,7 +116,7 @@ def is_routine(reason: HoldReason) -> bool:
             return not unread and not catching_up and not unanswered
         case Confirming() | MetadataBehind() | NextBatch() | Stopping():
             return True
-        case SettingFirst() | RecoveryUnseen():
+        case SettingFirst() | RecoveryUnseen() | CoordinatorLoads():
             return True
         case _:
             return False

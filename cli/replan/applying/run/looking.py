@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from replan.applying.admission.gates import under_min_isr
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Command
 from replan.applying.observation.look import Readings
@@ -12,7 +11,7 @@ from replan.applying.run.cancelling import plan_back, unfinished
 from replan.applying.run.ports import Ports
 from replan.applying.steps.probing import probe
 from replan.applying.steps.recovering import to_probe
-from replan.applying.tick.questions import copying, urgent, wanted, watched
+from replan.applying.tick.questions import copying, urgent, wanted
 from replan.applying.tick.run_state import Configured, RunState
 from replan.applying.tick_input import Job, TickInput
 from replan.errors import ClusterRefused, ClusterUnreachable
@@ -21,7 +20,6 @@ from replan.model.control_plane import ClusterReader, Look, Wanted
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound
-from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 
 
@@ -68,8 +66,7 @@ class TickReader:
         candidates: tuple[TopicPartition, ...] = ()
         if admitting:
             state, candidates = state.chosen(job, now)
-        perhaps = [n for n in watched(state, job) if n not in candidates] if admitting else []
-        every_tick = wanted(state, job, (*candidates, *perhaps))
+        every_tick = wanted(state, job, candidates)
         asked = looked.readings.wanted(
             every_tick,
             now,
@@ -80,7 +77,6 @@ class TickReader:
         look = self.ports.reader.look(asked)
         ended = clock.now()
         readings, seen = looked.readings.after(every_tick, asked, look, now)
-        candidates += tuple(n for n in perhaps if _suffers(job.moves[n], seen))
         history = state.history.with_sizes(job.moves, seen.sizes, now)
         state, looked = replace(state, history=history), replace(looked, readings=readings)
         tick = TickInput(
@@ -118,11 +114,6 @@ class TickReader:
                 after = known.after(snapshot, self.job.moves.keys(), began, ended, period)
                 state = replace(state, neighbours=after)
         return state, looked
-
-
-def _suffers(move: Move, seen: Look) -> bool:
-    found = seen.partitions.get(move.partition)
-    return found is not None and under_min_isr(move, found)
 
 
 def way_back(

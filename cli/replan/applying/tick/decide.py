@@ -7,6 +7,7 @@ need, how many requests travel together, and what is written down. Nothing here 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
+from replan.applying.admission.coordinators import Coordinators
 from replan.applying.admission.gates import closed_gate, others_by_topic, under_min_isr
 from replan.applying.admission.slots import Slots
 from replan.applying.journal.records import changed
@@ -20,7 +21,6 @@ from replan.applying.partitions.phase import Admitted, Ended, InFlight, Parked
 from replan.applying.reasons.copies import AwaitingThrottle, CopyGoesOn
 from replan.applying.reasons.gates import (
     Cancelling,
-    InternalTopicsLast,
     OthersUnderMinIsr,
     PartitionsFirst,
     Paused,
@@ -50,7 +50,6 @@ from replan.applying.tick.copies import (
 )
 from replan.applying.tick.draft import Draft
 from replan.applying.tick.next_state import Decision, next_state
-from replan.applying.tick.questions import watched
 from replan.applying.tick.run_state import RunState
 from replan.applying.tick.throttling import (
     Throttled,
@@ -108,6 +107,7 @@ class TickBuilder:
             if application.cancelled_by:
                 self._admission = Cancelling(application.cancelled_by)
         self._slots = Slots({}, tick.settings.slots_per_broker)
+        self._coordinators = Coordinators.at(tick.now, state.loads)
         self._room = state.room
         self._view = throttle_input(tick, state)
         self._throttles = ThrottleTick()
@@ -207,6 +207,8 @@ class TickBuilder:
             self._to_start[name] = ask
         elif (closed := self._closed(name, ask)) is not None:
             self._draft.defer(name, closed)
+        elif (busy := self._coordinators.busy(self._tick.job.moves[name], ask, found)) is not None:
+            self._draft.hold(name, busy, soon=True)
         else:
             self._to_ask[name] = ask
 
@@ -219,11 +221,7 @@ class TickBuilder:
         return closed_gate(move, ask.replicas, found, tick.seen, self._room, self._others)
 
     def watch(self) -> None:
-        """Say what an ended partition keeps the application for, and what is not looked at waits for."""
-        if not isinstance(self._admission, Paused | Cancelling):
-            for name in watched(self._state, self._tick.job):
-                if name not in self._tick.candidates:
-                    self._draft.holds.setdefault(name, InternalTopicsLast())
+        """Say what an ended partition keeps the application for."""
         for name in lingering(self._tick, self._state):
             self._draft.holds[name] = CopyGoesOn()
         for name in may_arrive(self._state):
@@ -366,6 +364,7 @@ class TickBuilder:
             waits=self._unchanged.waits(),
             admission=self._admission,
             suspected=tuple(self._draft.suspected),
+            loads=self._coordinators.loads,
             room=self._room,
             slots=self._slots,
         )

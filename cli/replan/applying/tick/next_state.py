@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from replan.applying.admission.coordinators import Loads
 from replan.applying.admission.disk_space import Room
 from replan.applying.admission.slots import Slots, grown
 from replan.applying.journal.records import Record
@@ -63,6 +64,8 @@ class Decision:
     """Why nothing new may be admitted at all, if so."""
     suspected: tuple[tuple[TopicPartition, Request | End], ...] = ()
     """What this look suggests, and another one has to agree with."""
+    loads: Loads = field(default_factory=dict)
+    """Of leaders of internal topics that have moved."""
     room: Room = field(default_factory=Room)
     slots: Slots | None = None
     """Room and slots that are left."""
@@ -106,6 +109,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         | {n for n, p in phases.items() if isinstance(p, Ended) and p.record.given_up},
         copies_waiting=state.copies_waiting + _copies_back(tick, state, phases),
         throttle_history=history_after(decision.throttles, read, state.ledger),
+        loads=decision.loads,
         room=decision.room,
         slots=decision.slots,
         limits=_grown(

@@ -9,17 +9,12 @@ from replan.applying.steps.creating import looked_at, pending, perhaps_cordoned
 from replan.applying.steps.log_moves import looked_at as looked_at_logs
 from replan.applying.steps.recovering import pending as pending_recoveries
 from replan.applying.steps.standing_throttles import pending as still_to_set
-from replan.applying.tick.run_state import LEAST_WINDOW, Configured, RunState
+from replan.applying.tick.run_state import Configured, RunState
 from replan.applying.tick_input import Job
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import Rejected, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.plans.log_dirs import LogMove
-
-
-def watched(state: RunState, job: Job) -> tuple[TopicPartition, ...]:
-    """The moves of internal topics that wait for all others, unless their partition falls under its min ISR."""
-    return tuple(job.plan.moves[p].partition for p in state.queue.internal[:LEAST_WINDOW])
 
 
 def wanted(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> Wanted:

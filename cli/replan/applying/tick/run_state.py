@@ -6,8 +6,8 @@ All but the ledger is this process's alone and may be lost. What is to be done i
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from replan.applying.admission.coordinators import Loads
 from replan.applying.admission.disk_space import Room
-from replan.applying.admission.gates import internal
 from replan.applying.admission.queue import AdmissionQueue
 from replan.applying.admission.slots import Slots, halved
 from replan.applying.journal.ledger import Ledger
@@ -19,7 +19,6 @@ from replan.applying.other_tools import OtherCopies
 from replan.applying.partitions.judge import End
 from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
 from replan.applying.reasons.notes import Note, ReadingsApart
-from replan.applying.reasons.requests import NotPermitted
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.steering import throttle_of
 from replan.applying.steps.creating import Creating
@@ -104,6 +103,8 @@ class RunState:
     room: Room = field(default_factory=Room)
     slots: Slots | None = None
     """As the tick before left them."""
+    loads: Loads = field(default_factory=dict)
+    """Of leaders of internal topics that have moved."""
     neighbours: Neighbours = field(default_factory=Neighbours)
     limits: Mapping[BrokerId, int] = field(default_factory=dict)
     """Of the brokers whose number of slots has shrunk."""
@@ -169,15 +170,10 @@ class RunState:
 
     def chosen(self, job: Job, now: float) -> tuple["RunState", tuple[TopicPartition, ...]]:
         """The waiting moves to look at now."""
-        alone = all(self._unreadable(name) for name in (*self.ledger.open, *self.admitted))
         limit = max(job.settings.window - len(self.ledger.open), LEAST_WINDOW)
         queue = self.queue.released(now, _none if self.slots is None else self.slots.free)
-        places = queue.next(limit, alone=alone)
+        places = queue.next(limit)
         return replace(self, queue=queue), tuple(job.plan.moves[p].partition for p in places)
-
-    def _unreadable(self, name: TopicPartition) -> bool:
-        """Whether nobody can see how far a partition is, so that nothing waits for its end."""
-        return isinstance(self.holds.get(name), NotPermitted)
 
     def observed(self, tick: TickInput) -> "RunState":
         """Take in what a look shows only beside earlier ones."""
@@ -312,10 +308,7 @@ def first_state(job: Job, ledger: Ledger, now: float) -> RunState:
     ]
     return RunState(
         ledger=ledger,
-        queue=AdmissionQueue.of(
-            (job.places[m.partition] for m in waiting if not internal(m)),
-            (job.places[m.partition] for m in waiting if internal(m)),
-        ),
+        queue=AdmissionQueue(tuple(job.places[m.partition] for m in waiting)),
         given_up=frozenset(n for n, r in ledger.owned.items() if r.given_up),
         copies_waiting=sum(1 for m in waiting if m.new),
         moved_at=now,

@@ -17,7 +17,7 @@ from replan.applying.reasons.copies import (
 )
 from replan.applying.reasons.gates import (
     Cancelling,
-    InternalTopicsLast,
+    CoordinatorLoads,
     MoveFirst,
     NewBrokerCordoned,
     NewBrokerFenced,
@@ -82,6 +82,7 @@ def hold_text(reason: HoldReason) -> str:
             | ThrottleContested()
             | SettingFirst()
             | ReplicaUnread()
+            | CoordinatorLoads()
         ):
             return start_text(reason)
         case (
@@ -123,7 +124,6 @@ def hold_text(reason: HoldReason) -> str:
             | NoLeader()
             | OthersFirst()
             | PartitionsFirst()
-            | InternalTopicsLast()
             | SameListElsewhere()
             | MoveFirst()
             | SettingInUse()
@@ -140,7 +140,6 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
         CopyGoesOn: "its copy goes on, throttled; waiting for that to end",
         OthersFirst: "others of the plan have their turn first",
         PartitionsFirst: "its topic gets more partitions first",
-        InternalTopicsLast: "internal topics come after all others, one partition at a time",
         NoLeader: "no leader; bring back one of its in-sync replicas",
         SameListElsewhere: "another tool already reassigns it to the same list; waiting for that to end",
         MoveFirst: "the partition moves to other brokers first",

@@ -1,6 +1,7 @@
 """Sentences of why a partition has not begun: what it lacks, the limit, and the way out."""
 
 from replan.applying.reasons.gates import (
+    CoordinatorLoads,
     NewBrokerCordoned,
     NewBrokerFenced,
     NoRoom,
@@ -26,12 +27,17 @@ def start_text(
     | TopicReassigned
     | ThrottleContested
     | SettingFirst
-    | ReplicaUnread,
+    | ReplicaUnread
+    | CoordinatorLoads,
 ) -> str:
     """What it waits for before it begins."""
     match reason:
         case (
-            NewBrokerFenced() | NewBrokerCordoned() | WritesWouldStop() | UncleanElectionPossible()
+            NewBrokerFenced()
+            | NewBrokerCordoned()
+            | WritesWouldStop()
+            | UncleanElectionPossible()
+            | CoordinatorLoads()
         ):
             return _gate(reason)
         case _:
@@ -39,9 +45,18 @@ def start_text(
 
 
 def _gate(
-    reason: NewBrokerFenced | NewBrokerCordoned | WritesWouldStop | UncleanElectionPossible,
+    reason: NewBrokerFenced
+    | NewBrokerCordoned
+    | WritesWouldStop
+    | UncleanElectionPossible
+    | CoordinatorLoads,
 ) -> str:
     match reason:
+        case CoordinatorLoads(broker):
+            return (
+                f"broker {broker} is to lead it, and has just begun to lead another partition of an internal topic: "
+                "its groups and transactions come first"
+            )
         case NewBrokerFenced(broker):
             return f"broker {broker} is to receive a replica and is fenced; start it"
         case NewBrokerCordoned(broker):

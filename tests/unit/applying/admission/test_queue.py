@@ -20,47 +20,32 @@ def full(_: BrokerId) -> int:
 
 
 def test_a_parked_move_comes_back_when_its_broker_has_room() -> None:
-    queue = AdmissionQueue.of([0, 1, 2]).after({0: Parked(B1), 2: Parked(B2)})
+    queue = AdmissionQueue((0, 1, 2)).after({0: Parked(B1), 2: Parked(B2)})
     free = {B1: 0, B2: 1}
     queue = queue.released(0, lambda b: free[b])
-    assert queue.next(9, alone=False) == (1, 2)
-    assert queue.released(0, plenty).next(9, alone=False) == (0, 1, 2)
+    assert queue.next(9) == (1, 2)
+    assert queue.released(0, plenty).next(9) == (0, 1, 2)
     assert len(queue) == 3
 
 
 def test_a_broker_releases_no_more_than_it_may_have_room_for() -> None:
-    queue = AdmissionQueue.of(range(20)).after({place: Parked(B1) for place in range(20)})
-    assert queue.released(0, lambda _: 2).next(99, alone=False) == (0, 1, 2, 3, 4, 5)
+    queue = AdmissionQueue(tuple(range(20))).after({place: Parked(B1) for place in range(20)})
+    assert queue.released(0, lambda _: 2).next(99) == (0, 1, 2, 3, 4, 5)
 
 
 def test_a_move_that_is_deferred_comes_back_in_time() -> None:
-    queue = AdmissionQueue.of([0, 1]).after({0: Deferred(until=10)})
-    assert queue.released(9.9, plenty).next(9, alone=False) == (1,)
-    assert queue.released(10, plenty).next(9, alone=False) == (0, 1)
-
-
-def test_internal_ones_come_alone_and_when_nothing_else_can_begin() -> None:
-    queue = AdmissionQueue.of([0], [1, 2])
-    assert queue.next(9, alone=True) == (0,)
-    assert queue.after({0: Deferred(until=10)}).next(9, alone=True) == (1,)
-    queue = queue.after({0: Admitted()})
-    assert queue.next(9, alone=False) == ()
-    assert queue.next(9, alone=True) == (1,)
-    queue = queue.after({1: Deferred(until=99)})
-    assert queue.next(9, alone=True) == (2,)
-    assert queue.released(99, plenty).next(9, alone=True) == (1,)
-    queue = queue.after({2: Admitted()})
-    assert queue.next(9, alone=True) == ()
-    assert len(queue) == 1
+    queue = AdmissionQueue((0, 1)).after({0: Deferred(until=10)})
+    assert queue.released(9.9, plenty).next(9) == (1,)
+    assert queue.released(10, plenty).next(9) == (0, 1)
 
 
 def test_a_move_that_was_passed_over_too_often_stays_in_view_and_reserves() -> None:
-    queue = AdmissionQueue.of([0])
+    queue = AdmissionQueue((0,))
     for _ in range(PATIENT_TIMES):
         assert not queue.starving(0)
         queue = queue.released(0, plenty).after({0: Parked(B1)})
     assert queue.starving(0)
-    assert queue.released(0, full).next(9, alone=False) == (0,)
+    assert queue.released(0, full).next(9) == (0,)
     assert not queue.after({0: Admitted()}).starving(0)
     for _ in range(PATIENT_TIMES):
         assert queue.starving(0)
@@ -68,13 +53,13 @@ def test_a_move_that_was_passed_over_too_often_stays_in_view_and_reserves() -> N
     assert not queue.starving(0)
 
 
-def test_what_was_admitted_comes_back_among_its_own_kind() -> None:
-    queue = AdmissionQueue.of([0, 2], [1]).after({0: Admitted()})
+def test_what_was_admitted_comes_back_in_its_place() -> None:
+    queue = AdmissionQueue((0, 1, 2)).after({0: Admitted()})
     queue = queue.after({0: Deferred(until=5)}).released(5, plenty)
-    assert queue.next(9, alone=False) == (0, 2)
-    queue = queue.after({0: Admitted(), 2: Admitted()}).after({1: Admitted()})
+    assert queue.next(9) == (0, 1, 2)
+    queue = queue.after({place: Admitted() for place in range(3)})
     assert len(queue) == 0
-    assert queue.after({1: Parked(B1)}).released(5, plenty).next(9, alone=True) == (1,)
+    assert queue.after({1: Parked(B1)}).released(5, plenty).next(9) == (1,)
 
 
 needs = st.lists(
@@ -87,14 +72,14 @@ def test_the_queue_admits_what_a_scan_of_everything_would(
     wanted: list[list[BrokerId]], limit: int, ends: list[int]
 ) -> None:
     """After some ticks no move waits that a look at all of them would admit."""
-    queue, running = AdmissionQueue.of(range(len(wanted))), dict[int, list[BrokerId]]()
+    queue, running = AdmissionQueue(tuple(range(len(wanted)))), dict[int, list[BrokerId]]()
     for end in [*ends, -1, -1]:
         running.pop(end, None)
         for _ in range(PATIENT_TIMES // 2):
             slots = Slots({}, limit, running.values())
             queue = queue.released(0, slots.free)
             changes: dict[int, Parked | Admitted] = {}
-            for place in queue.next(99, alone=not running):
+            for place in queue.next(99):
                 broker = slots.first_full(wanted[place])
                 if broker is not None:
                     changes[place] = Parked(broker)
