@@ -59,7 +59,7 @@ SAFEGUARDS = (
     Safeguard(
         "a process that takes over asks nothing different for the quarantine",
         "applying/tick/run_state.py",
-        "        unknown_since=dict.fromkeys(unconfirmed, now),\n",
+        "        unknown_since=dict.fromkeys(unconfirmed, since),\n",
         "",
         (f"{SMALL_WORLD}[requests and brokers fail, 4.3]", STORIES),
     ),
@@ -345,6 +345,13 @@ SAFEGUARDS = (
             f"{UNIT}/admission",
             f"{UNIT}/test_decide.py",
         ),
+    ),
+    Safeguard(
+        "a process that wrote after the last look at its lock was not silent",
+        "kafka/journal/owner.py",
+        " and reader.lock_before == watch.lock",
+        "",
+        ("tests/properties/test_journal_faults.py",),
     ),
     Safeguard(
         "a broker begins to lead one partition of an internal topic after the other",

@@ -136,6 +136,47 @@ def test_a_journal_of_another_name_has_the_lock_of_the_cluster(site: Site) -> No
     assert site.held() == [rate(1, "6")]
 
 
+def test_a_lock_that_was_watched_says_since_when_its_process_has_requested_nothing(
+    site: Site,
+) -> None:
+    """What the process before sent was sent right after a commit: the minute for which it is watched counts."""
+    first = site.take("ann")
+    first.append([rate(1, "5")])
+    assert first.silent_since is None, "nobody was there before"
+    clock = Hand(time=100.0)
+    assert site.take("bob", clock=clock).silent_since == 100.0
+    assert clock.time >= 160.0
+
+
+def test_a_process_that_writes_while_it_is_watched_is_silent_since_then(site: Site) -> None:
+    first, clock = site.take("ann", clock=Hand()), Hand(time=100.0)
+
+    def one_more() -> None:
+        if clock.time == 130.0:
+            first.append([rate(1, "5")])
+
+    clock.meanwhile = one_more
+    second = take(site.topic(), "bob", clock, lock_timeout=600, note=site.notes.append)
+    assert second.silent_since == 130.0
+    assert clock.time >= 190.0
+    told = [n for n in site.notes if "it is taken over in" in n]
+    assert told[0].endswith("for 15 s: it is taken over in 45 s")
+    with pytest.raises(Held):
+        first.append([rate(1, "6")])
+
+
+def test_a_write_that_arrives_after_the_last_look_is_not_taken_for_silence(site: Site) -> None:
+    first = site.take("ann", clock=Hand())
+
+    def between_look_and_fence(text: str) -> None:
+        if "taking over" in text:
+            first.append([rate(1, "5")])
+
+    second = take(site.topic(), "bob", Hand(), lock_timeout=0, note=between_look_and_fence)
+    assert rate(1, "5") in second.read()
+    assert second.silent_since is None
+
+
 def test_status_is_not_settled_where_a_journal_of_another_name_has_an_open_application(
     site: Site, tmp_path: Path
 ) -> None:

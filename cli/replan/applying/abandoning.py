@@ -82,6 +82,7 @@ def abandon(
     settings: Settings,
     report: Callable[[str], None] | None = None,
     copies: RunningCopies = RunningCopies.REFUSED,
+    silent_since: float | None = None,
 ) -> Outcome:
     """Give the open application up: its moves stay as they are, its throttles are put back; BadUsage without one.
 
@@ -104,12 +105,12 @@ def abandon(
     plan = None
     with suppress(BadFile, UnsafePlan):  # whatever version wrote it, it can be given up
         plan = open_plan(ledger)
-    begun, since = ledger, clock.now()
+    begun, since = ledger, clock.now() if silent_since is None else silent_since
     ports = Ports(reader, writer, journal, clock)
     if copies is RunningCopies.CANCELLED:
-        ledger, since = _without_copies(ports, ledger, settings, report)
+        ledger, since = _without_copies(ports, ledger, settings, report, since)
     elif copies is RunningCopies.REFUSED and alone:
-        _await_arrivals(ports, ledger, settings, report)
+        _await_arrivals(ports, ledger, settings, report, since)
     outcome, ledger = restored(ports, ledger, settings, report, abandoned=True, since=since)
     ledger = ledger if plan is None else ledger.after(_settled(plan, ledger, reader))
     lists = _lists_left(begun, ledger, reader)
@@ -274,12 +275,16 @@ def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies
 
 
 def _await_arrivals(
-    ports: Ports, ledger: Ledger, settings: Settings, report: Callable[[str], None] | None
+    ports: Ports,
+    ledger: Ledger,
+    settings: Settings,
+    report: Callable[[str], None] | None,
+    since: float,
 ) -> None:
     """Stay until no request of the application may arrive any more; raises Held where one begins a copy."""
-    until = ports.clock.now() + settings.quarantine_seconds
+    until = since + settings.quarantine_seconds
     if ledger.may_arrive and report is not None:
-        report(_WATCHING.format(settings.quarantine_seconds))
+        report(_WATCHING.format(until - ports.clock.now()))
     while ledger.may_arrive and ports.clock.now() < until:
         ports.clock.sleep(settings.poll_seconds)
         check_no_copies(ledger, ports.reader, RunningCopies.REFUSED)
@@ -293,6 +298,7 @@ def _without_copies(
     ledger: Ledger,
     settings: Settings,
     report: Callable[[str], None] | None,
+    since: float,
 ) -> tuple[Ledger, float]:
     """Cancel what runs to a list of the application, until nothing of it runs; raises Held where that has no effect.
 
@@ -300,8 +306,7 @@ def _without_copies(
     still arrive for the quarantine, so nothing different is asked before. Returns since when no request was sent whose
     outcome is not known.
     """
-    began, reported = ports.clock.now(), False
-    since, repeats = began, Repeats()
+    began, reported, repeats, started = since, False, Repeats(), ports.clock.now()
     while True:
         late, until = ports.clock.now() - began, ports.clock.now() + settings.look_seconds
         seen = ports.reader.look(
@@ -318,12 +323,13 @@ def _without_copies(
         waits = late < settings.quarantine_seconds and ledger.may_arrive
         if not ours and not within and not waits:
             return ledger, since
-        if late > 2 * settings.quarantine_seconds + settings.patience_seconds:
+        longest = 2 * settings.quarantine_seconds + settings.patience_seconds
+        if ports.clock.now() - started > longest:
             stuck = sorted({*ours, *(name for name, _ in within)})
             named = ", ".join(capped(list(map(str, stuck)), limit=20))
             raise Held(f"cancelling has no effect on {named}; the application stays open")
         if waits and not reported and report is not None:
-            report(_WATCHING.format(settings.quarantine_seconds))
+            report(_WATCHING.format(settings.quarantine_seconds - late))
             reported = True
         due = {n: own for n, own in ours.items() if not (own.list_pending and waits)}
         decision = Decision(resizing=dict.fromkeys(due), log_moves=LogMoveTick(asks=dict(within)))

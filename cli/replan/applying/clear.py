@@ -6,6 +6,7 @@ values in the journal is needed for it: no plan is read, whatever version wrote 
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
@@ -59,13 +60,15 @@ def throttle_clear(
     *,
     settings: Settings,
     report: Callable[[str], None] | None = None,
+    silent_since: float | None = None,
 ) -> Outcome:
     """Restore what replan set and no running copy needs, and stay until no late change can undo that.
 
-    Raises ClusterUnreachable, Held.
+    `silent_since`: when the process before was last seen to write; None is now. Raises ClusterUnreachable, Held.
     """
     ledger = fold(journal.read())
-    outcome, _ = restored(Ports(reader, writer, journal, clock), ledger, settings, report)
+    ports = Ports(reader, writer, journal, clock)
+    outcome, _ = restored(ports, ledger, settings, report, since=silent_since)
     return outcome
 
 
@@ -92,7 +95,7 @@ def restored(
 
     `since`: when the last request may have been sent whose outcome is not known; None is now.
     """
-    began, reported = ports.clock.now() if since is None else since, False
+    began, reported = ports.clock.now() if since is None else since, inf
     started, longest = ports.clock.now(), settings.quarantine_seconds + settings.patience_seconds
     touched = frozenset(throttled(ledger))
     pending = abandoned and ledger.may_arrive
@@ -116,8 +119,13 @@ def restored(
         tick = throttle_tick(
             _kept(copying, ledger, seen, abandoned=abandoned), ledger, view, keep_rates=False
         )
-        if tick.quiet and waits and not reported:
-            reported = _report(report, settings.quarantine_seconds - late)
+        left = settings.quarantine_seconds - late
+        if tick.quiet and waits and report is not None and reported - left >= COUNTED_SECONDS:
+            reported = left
+            report(
+                f"restored; for {max(left, 0):.0f} s more a change that was sent before may arrive, "
+                "and is put back then"
+            )
         last = min(max(began, started), started + settings.quarantine_seconds)
         over = ports.clock.now() - last >= longest
         if (tick.quiet and not waits) or over:
@@ -138,6 +146,8 @@ def restored(
         ports.clock.sleep(settings.poll_seconds)
 
 
+COUNTED_SECONDS = 30.0
+"""How often it is said for how much longer late changes are watched for."""
 Subject = str | BrokerId
 """A topic or a broker."""
 
@@ -146,12 +156,6 @@ def _missing(ledger: Ledger, seen: Look) -> set[Subject]:
     """What has throttles of replan's and is not there; brokers and topics may only be unknown to whom was asked."""
     topics: set[Subject] = {t for t, _ in ledger.entries if not seen.may_exist(t)}
     return topics | {broker for broker, _ in ledger.rates if broker not in seen.brokers}
-
-
-def _report(report: Callable[[str], None] | None, left: float) -> bool:
-    if report is not None:
-        report(f"restored; watching {left:.0f} s for late changes")
-    return True
 
 
 def _wanted(ledger: Ledger) -> Wanted:

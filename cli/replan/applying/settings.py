@@ -57,6 +57,7 @@ class Settings:
     elections: int = 1_000
     """Per tick: exactly 10,000 in one request make the active controller resign."""
     elections_per_leader: int = 250
+    """In flight: asked for, and not seen yet."""
     give_up_seconds: float | None = None
     """Leave, resumable, when nothing has moved for so long: no byte, no ISR, no request but a repeated one; None waits
     for ever."""
@@ -77,8 +78,13 @@ class Settings:
         is enough for a thousand copies."""
         return replace(self, soon_seconds=0.25, rest_times=20.0)
 
-    def pause_seconds(self, took: float, *, asked: bool) -> float:
-        """Until the next tick, after one that took so long; `asked`: its effect is to be looked for."""
+    def pause_seconds(self, took: float, *, asked: bool, more: bool = False) -> float:
+        """Until the next tick, after one that took so long; `asked`: its effect is to be looked for.
+
+        `more`: elections wait for nothing but their turn, which ends soon, so there is no need to rest in between.
+        """
+        if more:
+            return min(self.poll_seconds, self.soon_seconds)
         if asked:
             return min(self.poll_seconds, max(self.soon_seconds, self.rest_times * took))
         return max(self.poll_seconds, min(2 * self.poll_seconds, self.rest_times * took))

@@ -166,6 +166,7 @@ class Lab:
         arrived: Callable[[], Sequence[Command]] = none_arrived,
         verb: Verb | None = None,
         others: bool = False,
+        silent_since: float | None = None,
     ) -> Outcome:
         """One process: apply until it ends, is stopped, or is killed."""
         wanted = self.plan if plan is None else plan
@@ -195,6 +196,7 @@ class Lab:
             arrived=arrived,
             verb=verb,
             others=others,
+            silent_since=silent_since,
         )
 
     def abandon(self, copies: RunningCopies = RunningCopies.UNTHROTTLED) -> Outcome:

@@ -152,6 +152,21 @@ def test_elections_are_limited_in_all_and_for_each_new_leader(
     assert held == {p: NextBatch(elections=True) for p in range(3) if p not in elected}
 
 
+def test_an_election_that_has_not_been_seen_counts_for_its_leader() -> None:
+    """Batches follow each other quickly: what is in flight for a leader stays within its limit."""
+    moves = [move([2, 1, 3], [2, 1, 3], partition=0), move([2, 1, 3], [2, 1, 3], partition=1)]
+    states = [state(m.target, leader=1, partition=m.partition.partition) for m in moves]
+    asked = own(moves[0], RequestKind.ELECT, 2)
+    limit = Settings(elections_per_leader=1)
+    assert numbers(decided(case(moves, states, settings=limit)).elections) == [0]
+    waiting = decided(
+        case(moves, states, settings=limit, owned=(asked,), unknown_since={asked.partition: 99.0})
+    )
+    assert waiting.elections == ()
+    led = [state([2, 1, 3], leader=2), states[1]]
+    assert numbers(decided(case(moves, led, settings=limit, owned=(asked,))).elections) == [1]
+
+
 def test_copies_are_admitted_by_slots_in_plan_order() -> None:
     decision = decided(case(COPIES, settings=Settings(slots_per_broker=2)))
     assert numbers(decision.resizing) == [0, 1]

@@ -174,6 +174,60 @@ def test_after_a_takeover_a_different_request_waits_for_those_of_the_one_before(
     assert made.partition(GROW).replicas == GROW.target
 
 
+@pytest.mark.parametrize("late", [0, 70, 87])
+def test_the_minute_for_which_a_dead_process_was_watched_counts_for_its_requests(
+    late: float,
+) -> None:
+    """The last of them was sent before it was watched, so it arrives within the same ninety seconds."""
+    made = lab(
+        [state([1, 2, 3], size=MB)],
+        [GROW],
+        throttle=FAST,
+        schedule=(At(0, LoseRequests(RequestKind.REASSIGN, 1, late)),),
+    )
+    before = made.configs()
+    with pytest.raises(Killed):
+        made.apply(boundary=Boundary(kill_after=5))
+    killed = made.clock.now()
+    made.clock.sleep(60)
+    assert outcome_text(made.apply(silent_since=killed)) == "1 done"
+    assert killed + 90 <= made.clock.now() < killed + 90 + 30
+    made.clock.sleep(100)
+    assert made.partition(GROW).replicas == GROW.target
+    assert made.configs() == before
+
+
+@pytest.mark.parametrize("late", [None, 0, 70, 87])
+def test_throttle_clear_after_a_kill_takes_ninety_seconds_with_the_minute_of_watching(
+    late: float | None,
+) -> None:
+    made = lab(
+        [state([1, 2, 3], size=500 * MB)],
+        [move([1, 2, 3], [1, 2, 4], size=500 * MB)],
+        throttle=SLOW,
+        schedule=(At(0, LoseRequests(RequestKind.CONFIGURE, 1, late)),),
+    )
+    before = made.configs()
+    with pytest.raises(Killed):
+        made.apply(boundary=Boundary(kill_after=3))
+    killed, told = made.clock.now(), list[str]()
+    made.clock.sleep(60)
+    cleared = throttle_clear(
+        made.plane,
+        made.plane,
+        made.journal,
+        made.clock,
+        settings=made.settings,
+        report=told.append,
+        silent_since=killed,
+    )
+    assert cleared.exit_code is Exit.OK
+    assert killed + 90 <= made.clock.now() <= killed + 95
+    assert told[0].startswith("restored; for ")
+    made.clock.sleep(100)
+    assert made.configs() == before
+
+
 def test_after_an_unknown_outcome_a_different_request_waits_for_ninety_seconds() -> None:
     made = lab(
         [state([1, 2, 3], size=MB)],
@@ -206,7 +260,9 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
         Exit.OK,
         "throttles set by replan: restored, except for running copies: orders-0",
     )
-    assert told == ["restored; watching 90 s for late changes"]
+    assert [text.partition(" more")[0] for text in told] == [
+        f"restored; for {left} s" for left in (90, 60, 30)
+    ]
     assert made.configs()[ConfigScope.TOPIC, "orders"][FOLLOWER_REPLICAS] == "0:4"
     made.clock.sleep(600)
     cleared = throttle_clear(
@@ -618,6 +674,7 @@ def test_pauses_are_long_beside_what_ticks_take() -> None:
     assert settings.pause_seconds(3.0, asked=True) == 1
     assert settings.pause_seconds(0.01, asked=False) == 1
     assert settings.pause_seconds(0.07, asked=False) == pytest.approx(1.4)
+    assert settings.pause_seconds(0.5, asked=True, more=True) == 0.25
     assert settings.pause_seconds(3.0, asked=False) == 2
     assert (
         Settings().pause_seconds(3.0, asked=False) == Settings().pause_seconds(0, asked=True) == 1

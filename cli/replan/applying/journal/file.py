@@ -68,6 +68,11 @@ class FileJournal:
         for record in records:
             file_inbox.remove(self._path, record.key)
 
+    @property
+    def silent_since(self) -> float | None:
+        """Not known: the lock of a file goes with its process, and nobody watched that."""
+        return None
+
     def arrived(self) -> Sequence[Command]:
         """The commands that no append has answered."""
         return [c for c in file_inbox.waiting(self._path) if c.key not in self._latest]

@@ -32,7 +32,15 @@ class Journal(Protocol):
 
 
 class SteeredJournal(Journal, Protocol):
-    """A journal with an inbox."""
+    """A journal with an inbox, which one process owns."""
+
+    @property
+    def silent_since(self) -> float | None:
+        """Since when, on the clock, the process before has been seen to write nothing; None where nobody watched it.
+
+        What it requested was requested within `Settings.look_seconds` after a write: so nothing new since then.
+        """
+        ...
 
     def arrived(self) -> Sequence[Command]:
         """The commands that no append of this process has answered, in the order in which they were sent; never fails.
@@ -74,6 +82,7 @@ class MemoryJournal:
         self._latest: dict[str, Kept] = {}
         self.inbox: list[Command] = []
         """Commands; whoever shares the process puts them here."""
+        self.silent_since: float | None = None
 
     def arrived(self) -> Sequence[Command]:
         """The commands that no append has answered."""

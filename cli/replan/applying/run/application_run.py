@@ -19,7 +19,12 @@ from replan.applying.journal.records import (
     changed,
 )
 from replan.applying.other_tools import throttles_others
-from replan.applying.reasons.requests import ClusterSilent, JournalSilent, LookTooOld
+from replan.applying.reasons.requests import (
+    ClusterSilent,
+    JournalSilent,
+    LookTooOld,
+    NextBatch,
+)
 from replan.applying.run.cancelling import is_cancelled, turned
 from replan.applying.run.ending import Leaving, left, left_behind, stopped, stopped_code
 from replan.applying.run.looking import Looked, TickReader, way_back
@@ -53,14 +58,23 @@ from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
 
+NEXT_ELECTIONS = NextBatch(elections=True)
+
 
 class ApplicationRun:
     """One process's part of an application."""
 
-    def __init__(self, job: Job, ledger: Ledger, ports: Ports, log_dirs: Sequence[LogDir]) -> None:
+    def __init__(
+        self,
+        job: Job,
+        ledger: Ledger,
+        ports: Ports,
+        log_dirs: Sequence[LogDir],
+        silent_since: float | None = None,
+    ) -> None:
         now = ports.clock.now()
         self._job, self._ports = job, ports
-        self._state = first_state(self._job, ledger, now).with_room(self._job, log_dirs)
+        self._state = first_state(job, ledger, now, silent_since).with_room(job, log_dirs)
         self._changed: Collection[Configured] = ()
         self._looked = Looked(disks_at=now)
         self._began = self._seen_at = self._written_at = now
@@ -75,7 +89,7 @@ class ApplicationRun:
         self._way_back: Plan | None = None
         """Of a cancelled application: why nothing of it is to go back."""
         self._progress: Progress | None = None
-        self._asked = False
+        self._asked = self._more = False
         self._repeats = Repeats()
         self._refusal: tuple[float, str] | None = None
         self._perhaps_obeyed: tuple[Command, ...] = ()
@@ -96,12 +110,14 @@ class ApplicationRun:
             if self._next is not None:
                 return self._next.to_end()
             before = clock.now()
-            pause = self._job.settings.pause_seconds(before - began, asked=self._asked)
+            pause = self._job.settings.pause_seconds(
+                before - began, asked=self._asked, more=self._more
+            )
             clock.sleep(pause)
             overslept = clock.now() - before - pause
 
     def _tick(self, overslept: float) -> Outcome | None:
-        now, self._asked = self._ports.clock.now(), False
+        now, self._asked, self._more = self._ports.clock.now(), False, False
         self._note_stop(now)
         try:
             if self._hanging:
@@ -135,6 +151,7 @@ class ApplicationRun:
         self._note_refusal(answers, now)
         self._repeats = self._repeats.after(decision, sent, answers, answered)
         self._asked = sent.asks and not self._state.refused_configs
+        self._more = bool(sent.elections) and NEXT_ELECTIONS in decision.holds.values()
         self._changed = answers.configs.keys() | answers.standing.keys()
         self._progress = progress_of(
             tick, self._state, decision, self._began, reported, self._gives_up_at()

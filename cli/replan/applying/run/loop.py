@@ -53,6 +53,7 @@ def apply_plan(
     verb: Verb | None = None,
     rates: MoveRates | None = None,
     others: bool = False,
+    silent_since: float | None = None,
 ) -> Outcome:
     """Perform a plan, or go on with it, until nothing is left or `stop` says so.
 
@@ -61,7 +62,7 @@ def apply_plan(
 
     `arrived` gives the commands in the inbox, and never fails. `verb`: what to do to an application that is open, as if
     somebody had sent it there: go on although it was paused, cancel it, or go on at other `rates`. `others`: throttle
-    reassignments of other tools, too, until none runs.
+    reassignments of other tools, too, until none runs. `silent_since`: when the process before was last seen to write.
 
     Raises WrongCluster, Held (another application is open, or another process took over), ClusterRefused, and
     ClusterUnreachable or BadFile where cluster or journal cannot be read at the beginning, within the patience.
@@ -100,7 +101,7 @@ def apply_plan(
     journal.append(opened)
     ports = Ports(reader, writer, journal, clock, report, stop, idle, arrived)
     job = Job.of(plan, settings, end_text)
-    end = ApplicationRun(job, ledger.after(opened), ports, log_dirs).to_end()
+    end = ApplicationRun(job, ledger.after(opened), ports, log_dirs, silent_since).to_end()
     before = ledger.application
     if before is not None and end.performed is not None:
         end = replace(end, performed=replace(end.performed, resumed=True))

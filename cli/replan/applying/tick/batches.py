@@ -19,7 +19,8 @@ class Batches:
     same_size: dict[TopicPartition, Replicas | None] = field(default_factory=dict)
     """Lists that must not (KIP-860)."""
     elections: list[TopicPartition] = field(default_factory=list)
-    _new_per_leader: Counter[BrokerId] = field(default_factory=Counter)
+    per_leader: Counter[BrokerId] = field(default_factory=Counter)
+    """Elections in flight, and those of this tick, by who shall lead."""
 
     def add(
         self, name: TopicPartition, ask: Request, seen: Look, settings: Settings
@@ -38,9 +39,9 @@ class Batches:
         self, name: TopicPartition, leader: BrokerId, settings: Settings
     ) -> NextBatch | None:
         full = len(self.elections) >= settings.elections
-        if full or self._new_per_leader[leader] >= settings.elections_per_leader:
+        if full or self.per_leader[leader] >= settings.elections_per_leader:
             return NextBatch(elections=True)
-        self._new_per_leader[leader] += 1
+        self.per_leader[leader] += 1
         self.elections.append(name)
         return None
 

@@ -1,6 +1,6 @@
 """Which moves copy now: for whom throttle entries are needed, and who takes slots. Pure."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 
 from replan.applying.admission.slots import Slots, foreign_load
 from replan.applying.journal.records import changed
@@ -15,6 +15,7 @@ from replan.applying.tick_input import TickInput
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.moves import Move
+from replan.planning.plans.requests import RequestKind
 
 
 def lingering(tick: TickInput, state: RunState) -> list[TopicPartition]:
@@ -132,12 +133,14 @@ def source_of(tick: TickInput, move: Move) -> BrokerId:
 
 
 def _loads_now(tick: TickInput, state: RunState, move: Move) -> bool:
-    """Until its new replicas are in sync, and unless it stands still."""
-    found = tick.seen.partitions.get(move.partition)
+    """Until its new replicas are in sync, unless it stands still, or this user may not see whether it goes on."""
+    found, admitted = tick.seen.partitions.get(move.partition), move.partition in state.admitted
+    if (found is None or admitted) and move.partition.topic in tick.seen.forbidden:
+        return False
     if found is not None and set(found.isr).issuperset(move.new):
         return False
     stalled = state.history.stalled(move, tick.seen, tick.now, tick.settings.stalled_seconds)
-    return move.partition in state.admitted or stalled is None
+    return admitted or stalled is None
 
 
 def others_suffer(tick: TickInput, state: RunState) -> OthersUnderMinIsr | None:
@@ -165,3 +168,15 @@ def refused_setting(
         if rejection is not None:
             return ThrottleRefused(scope, name, rejection.code, rejection.name, rejection.message)
     return None
+
+
+def elections_in_flight(
+    tick: TickInput, state: RunState, asking: Container[TopicPartition]
+) -> Iterator[BrokerId]:
+    """Who shall lead by the elections that were asked for and have not been seen; not by those that go again now."""
+    for name, record in state.ledger.open.items():
+        asked, found = record.asked, tick.seen.partitions.get(name)
+        if asked is None or asked.kind is not RequestKind.ELECT or name in asking:
+            continue
+        if found is None or found.leader != asked.replicas[0]:
+            yield asked.replicas[0]

@@ -40,6 +40,7 @@ from replan.applying.throttles.tick import ThrottleTick, admission_closed
 from replan.applying.tick.batches import Batches
 from replan.applying.tick.copies import (
     copies_under_throttle,
+    elections_in_flight,
     lingering,
     may_arrive,
     others_suffer,
@@ -306,6 +307,7 @@ class TickBuilder:
 
     def ask(self) -> None:
         """Fill the requests of this tick up to their limits, and write down what they ask."""
+        self._batches.per_leader.update(elections_in_flight(self._tick, self._state, self._to_ask))
         for name, ask in self._to_ask.items():
             self._add(name, ask)
         for name, ask in self._to_start.items():

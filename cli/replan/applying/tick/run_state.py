@@ -298,8 +298,14 @@ def _none(_: BrokerId) -> int:
     return 0
 
 
-def first_state(job: Job, ledger: Ledger, now: float) -> RunState:
-    """The state of a process that begins; every request whose outcome is not definite may still be on its way."""
+def first_state(
+    job: Job, ledger: Ledger, now: float, silent_since: float | None = None
+) -> RunState:
+    """The state of a process that begins; every request whose outcome is not definite may still be on its way.
+
+    None was sent later than the process before wrote something: `silent_since`, where that was watched.
+    """
+    since = now if silent_since is None else silent_since
     waiting = [m for m in job.plan.moves if m.partition not in ledger.owned]
     unconfirmed = [
         n
@@ -312,18 +318,18 @@ def first_state(job: Job, ledger: Ledger, now: float) -> RunState:
         given_up=frozenset(n for n, r in ledger.owned.items() if r.given_up),
         copies_waiting=sum(1 for m in waiting if m.new),
         moved_at=now,
-        unknown_since=dict.fromkeys(unconfirmed, now),
+        unknown_since=dict.fromkeys(unconfirmed, since),
         configs_unknown_since=dict.fromkeys(
             throttled(ledger)
             | {(r.scope, r.name) for r in ledger.standing.values() if r.status is Status.OPEN},
-            now,
+            since,
         ),
         creating=Creating(
-            unknown_since={t: now for t, r in ledger.creates.items() if r.status is Status.OPEN}
+            unknown_since={t: since for t, r in ledger.creates.items() if r.status is Status.OPEN}
         ),
-        recovering=first_known(ledger, now),
+        recovering=first_known(ledger, since),
         log_moving=LogMoving(
-            unknown_since={n: now for n, r in ledger.log_moves.items() if r.status is Status.OPEN}
+            unknown_since={n: since for n, r in ledger.log_moves.items() if r.status is Status.OPEN}
         ),
     )
 

@@ -244,6 +244,7 @@ def perform(
             verb=verb,
             rates=rates,
             others=others,
+            silent_since=journal.silent_since,
         )
     metrics.ended(outcome)
     if detail.junit is not None:
@@ -267,6 +268,7 @@ def with_journal(do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bo
                 connection.clock,
                 settings=Settings(owner=owner(), moment=moment),
                 report=note,
+                silent_since=journal.silent_since,
             )
             ledger = fold(journal.read())
         others = unknown_throttles(connection.control_plane.observe(), ledger) if unknown else []

@@ -37,6 +37,8 @@ BARRIER_SECONDS = 60.0
 """To read one's own first record: another program's open transaction may hide it until that one times out."""
 WATCH_SECONDS = 1.0
 """Between two looks at the lock of another process."""
+COUNTED_SECONDS = 15.0
+"""How often it is said for how much longer that is."""
 _PAUSE_SECONDS = 0.05
 Note = Callable[[str], None]
 
@@ -61,7 +63,7 @@ def take(
     """
     exist = [reader for reader in topic.readers if reader.refresh()]
     weak = [text for reader in exist for text in topic.check(reader)]
-    _await_lock(topic.locks, clock, lock_timeout, note)
+    watch = _await_lock(topic.locks, clock, lock_timeout, note)
     _check_alone(topic)
     for text in weak:
         note(f"warning: {text}")
@@ -70,7 +72,17 @@ def take(
             note(str(topic.create(reader, placed)))
     writer = topic.writer()
     writer.begin(BEGIN_SECONDS)
-    return TopicJournal(topic, writer, _barrier(topic, writer, owner), clock, note)
+    lock = _barrier(topic, writer, owner)
+    return TopicJournal(topic, writer, lock, clock, note, silent_since=_silent(topic.locks, watch))
+
+
+def _silent(reader: TopicReader, watch: Watch) -> float | None:
+    """Since when the process before has committed nothing, and so has requested nothing that it had not by then.
+
+    It was watched, and the lock that it wrote last, as everything up to the barrier shows, is the one that was watched.
+    """
+    watched = watch.lock is not None and watch.lock.held and reader.lock_before == watch.lock
+    return watch.since if watched else None
 
 
 def _check_alone(topic: "JournalTopic") -> None:
@@ -108,10 +120,10 @@ def release(
     return held
 
 
-def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: Note) -> None:
+def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: Note) -> Watch:
     began = clock.now()
     watch = Watch(reader.lock, began)
-    announced = False
+    announced, counted = False, 0.0
     while not watch.free(clock.now()):
         clock.sleep(WATCH_SECONDS)
         reader.refresh()
@@ -124,8 +136,17 @@ def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: No
         if not announced:
             note(_waiting_for(watch.lock))
             announced = True
+        silent = now - watch.since
+        counted = min(counted, silent)
+        if silent - counted >= COUNTED_SECONDS:
+            counted = silent
+            note(
+                f"no sign of life of {watch.lock.owner} for {silent:.0f} s: "
+                f"it is taken over in {DEAD_SECONDS - silent:.0f} s"
+            )
     if watch.lock is not None and watch.lock.held:
         note(f"no sign of life of {watch.lock.owner} for {DEAD_SECONDS:.0f} s: taking over")
+    return watch
 
 
 def _barrier(topic: "JournalTopic", writer: Transactions, owner: str) -> Lock:
@@ -187,8 +208,16 @@ class TopicJournal:
     """A journal in a topic, owned by this process; made by `take`, closed by `close` or `with`."""
 
     def __init__(
-        self, topic: "JournalTopic", writer: Transactions, lock: Lock, clock: Clock, note: Note
+        self,
+        topic: "JournalTopic",
+        writer: Transactions,
+        lock: Lock,
+        clock: Clock,
+        note: Note,
+        *,
+        silent_since: float | None = None,
     ) -> None:
+        self.silent_since = silent_since
         self._topic, self._writer, self._clock, self._note = topic, writer, clock, note
         self._latest = latest({}, topic.reader.records())
         self._lock = lock

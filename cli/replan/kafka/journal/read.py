@@ -101,6 +101,7 @@ class TopicReader:
         self.replicas: Replicas = ()
         self._leader: BrokerId | None = None
         self._latest: dict[bytes, tuple[int, bytes]] = {}
+        self._lock_before: bytes | None = None
         self.doubtful = False
         """Whether the last glance failed: the topic may not be there any more."""
 
@@ -109,6 +110,11 @@ class TopicReader:
         """The lock as it was written last."""
         found = self._latest.get(KEY)
         return None if found is None else decode_lock(found[1])
+
+    @property
+    def lock_before(self) -> Lock | None:
+        """The lock as it was written before that; None where that is not known."""
+        return None if self._lock_before is None else decode_lock(self._lock_before)
 
     def records(self) -> Sequence[Record]:
         """The latest record of every key; raises BadFile where one cannot be understood."""
@@ -249,6 +255,8 @@ class TopicReader:
         return self._offset >= partition.last_stable_offset or entries.next_offset < 0
 
     def _take(self, key: bytes, offset: int, value: bytes | None) -> None:
+        if key == KEY and KEY in self._latest:
+            self._lock_before = self._latest[KEY][1]
         if value is None:
             self._latest.pop(key, None)
         else:
