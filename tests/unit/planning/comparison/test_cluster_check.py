@@ -118,7 +118,7 @@ recovery: {clicks: {strategy: none}, "c*": {strategy: none}}
 throttles:
   standing:
     topics:
-      clicks: {leader: ["0:1"]}
+      clicks: {leader: {0: [1]}}
 """
 
 
