@@ -83,7 +83,7 @@ def test_validate_says_where_a_standing_rate_slows_nothing_down_as_far_as_the_fi
 ) -> None:
     path = tmp_path / "placement.yaml"
     path.write_text(
-        'version: 1\nthrottles:\n  standing:\n    topics: {orders: {leader: {0: [5]}}}\n'
+        "version: 1\nthrottles:\n  standing:\n    topics: {orders: {leader: {0: [5]}}}\n"
         "    brokers: {5: {leader: 30MB/s, follower: 30MB/s}}\n",
         encoding="utf-8",
     )

@@ -26,7 +26,7 @@ from replan.applying.journal.records import (
     changed,
 )
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, StandingRecord, Status
-from replan.applying.observation.unshown import unshown
+from replan.applying.observation.look import unshown
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions.intents import intent, left_behind, no_more_left
 from replan.applying.reasons.notes import ListsLeft

@@ -28,12 +28,11 @@ from replan.model.names import (
 )
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
-from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.alignment import Alignment, counted
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.chosen import LIES, among, broker_table
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import wanted
-from replan.planning.comparison.partition_counts import counted
 from replan.planning.placing.problem import (
     Elsewhere,
     Impossible,

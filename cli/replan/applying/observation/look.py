@@ -8,6 +8,7 @@ read last stands in for what is not read.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from replan.applying.reasons.requests import MetadataBehind, NotPermitted
 from replan.applying.settings import Settings
 from replan.model.configs import Configs
 from replan.model.control_plane import Look, Wanted, by_broker
@@ -57,3 +58,14 @@ class Readings:
             rates, now if read else self.rates_at, now if asked.sizes_of else self.sizes_at
         )
         return readings, replace(look, rates=rates)
+
+
+def unshown(seen: Look, name: TopicPartition) -> MetadataBehind | NotPermitted | None:
+    """Why nothing can be concluded of a partition now; None where what a look shows of it is all there is.
+
+    What is not shown is not gone.
+    """
+    missing = seen.forbidden.get(name.topic)
+    if missing is not None:
+        return NotPermitted(name.topic, missing)
+    return MetadataBehind() if name in seen.unclear else None

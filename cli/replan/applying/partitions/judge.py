@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 from replan.applying.journal.records import changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
-from replan.applying.observation.look import Observation
-from replan.applying.observation.unshown import unshown
+from replan.applying.observation.look import Observation, unshown
 from replan.applying.partitions.nameable import as_nameable
 from replan.applying.partitions.preconditions import broken_precondition
 from replan.applying.reasons.copies import AwaitingSync, Confirming, NeverEnding, NoLeader

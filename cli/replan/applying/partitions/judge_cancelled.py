@@ -1,7 +1,7 @@
 """What to do about a partition whose application is cancelled, until it rests. Pure; the states are in `cancelling`."""
 
 from replan.applying.journal.steps import Asked, MoveRecord, Status
-from replan.applying.observation.unshown import unshown
+from replan.applying.observation.look import unshown
 from replan.applying.partitions.judge import (
     End,
     Hold,

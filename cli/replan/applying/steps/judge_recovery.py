@@ -45,7 +45,7 @@ Of the others a look shows (`judge_cancelled`):
 from dataclasses import dataclass
 
 from replan.applying.journal.steps import RecoveryRecord, RecoveryStep, Status
-from replan.applying.observation.unshown import unshown
+from replan.applying.observation.look import unshown
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import (
     Fact,

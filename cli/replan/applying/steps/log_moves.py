@@ -28,8 +28,8 @@ from replan.applying.admission.slots import Slots
 from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import LogMoveRecord, Status
 from replan.applying.observation.history import held_since
+from replan.applying.observation.look import unshown
 from replan.applying.observation.refusals import Refused, believed, refusals
-from replan.applying.observation.unshown import unshown
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.copies import AwaitingThrottle, CopyingInBroker
 from replan.applying.reasons.ends import (

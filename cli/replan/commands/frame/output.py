@@ -8,11 +8,12 @@ JSON stays JSON.
 import codecs
 import os
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from io import BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
 from shutil import get_terminal_size
+from threading import Event, Thread
 from typing import Literal, TextIO
 
 from replan.errors import BadFile, BadUsage
@@ -21,6 +22,9 @@ from replan.wording import visible
 
 Color = Literal["auto", "always", "never"]
 _PASSING = "\r\x1b[K"
+FIRST_SECONDS = 10.0
+EVERY_SECONDS = 60.0
+"""When it is said for the first time that something takes long, and how often afterwards."""
 
 
 class _Forgiving(TextIOWrapper):
@@ -166,3 +170,24 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     pairs = zip(units[::2], units[1::2], strict=True)
     return "".join(f"\\u{high:02x}{low:02x}" for high, low in pairs), error.end
+
+
+@contextmanager
+def said_while_long(
+    what: str, say: Callable[[str], None] = note, first_seconds: float = FIRST_SECONDS
+) -> Iterator[None]:
+    """Say after some seconds, and then each minute, that something goes on which changes nothing."""
+    ended = Event()
+    speaker = Thread(target=_speak, args=(what, say, first_seconds, ended), daemon=True)
+    speaker.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        speaker.join()
+
+
+def _speak(what: str, say: Callable[[str], None], seconds: float, ended: Event) -> None:
+    while not ended.wait(seconds):
+        say(f"{what} goes on; ^C ends it, and nothing has changed")
+        seconds = EVERY_SECONDS

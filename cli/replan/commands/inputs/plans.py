@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from replan.commands.frame.output import Color, note, result, result_lines
-from replan.commands.frame.patience import said_while_long
+from replan.commands.frame.output import Color, note, result, result_lines, said_while_long
 from replan.commands.inputs.observed import Observed
 from replan.commands.inputs.options import Form, PageForm
 from replan.commands.inputs.target import Target
@@ -22,7 +21,7 @@ from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.placement_file.sections.units import parse_size
-from replan.planning.comparison.partition_counts import partition_counts
+from replan.planning.comparison.alignment import partition_counts
 from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Facts, Plan
 from replan.planning.safety.plan_laws import require_lawful

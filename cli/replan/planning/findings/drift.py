@@ -15,10 +15,14 @@ from replan.model.declared.where import Mistake
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison, compared
-from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.comparison.alignment import (
+    PartitionCount,
+    named_partitions,
+    partition_counts,
+    rows_of,
+)
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.overlays import managed
-from replan.planning.comparison.partition_counts import PartitionCount, partition_counts
 from replan.planning.comparison.preferred import absent_leaders
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
 from replan.planning.plans.log_dirs import log_drains
