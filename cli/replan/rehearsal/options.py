@@ -26,6 +26,8 @@ class Options:
     faults: tuple[FaultSpec, ...] = ()
     version: str | None = None
     """Of Kafka; None: as the features of the snapshot suggest."""
+    version_is_inferred: bool = False
+    """Nobody named it: it is the oldest with the features of the snapshot."""
     settings: Settings = field(default_factory=Settings)
     journal: Sequence[Record] = ()
     """What the application finds in its journal: the same plan goes on, another one is held."""

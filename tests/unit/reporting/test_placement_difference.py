@@ -77,10 +77,28 @@ def test_everything_else_is_compared_key_by_key_as_the_file_spells_it() -> None:
         "blacklists.leaders.7.broker": ("7", None),
         "throttles.moves.rate": ("50 MB/s", "60 MB/s"),
         "throttles.moves.brokers.3.leader": ("20 MB/s", "30 MB/s"),
-        "limits.bytes": ("2000000000000", "3000000000000"),
+        "limits.bytes": ("2 TB", "3 TB"),
         "assignments.metrics-*.replicationFactor": ("2", "3"),
         "assignments.metrics-*.spread": (None, "rack"),
     }.items() <= found.settings.items()
+
+
+def test_it_is_said_in_the_words_of_the_file_and_nothing_that_nobody_wrote() -> None:
+    before = placed(
+        "assignments: {orders: {partitions: {0: [1, 2]}}}\nthrottles: {moves: {rate: 5MB/s}}\n"
+    )
+    after = placed(
+        "assignments: {'*': {replicationFactor: 3, spread: rack}}\n"
+        "balance: {replicas: 5%, weights: {3: 1.5}}\n"
+        "throttles: {moves: {rate: 5MB/s, keep: true}}\n"
+    )
+    assert between(before, after).settings == {
+        "assignments.*.replicationFactor": (None, "3"),
+        "assignments.*.spread": (None, "rack"),
+        "balance.replicas": (None, "5%"),
+        "balance.weights.3": (None, "1.5"),
+        "throttles.moves.keep": (None, "true"),
+    }
 
 
 ROWS = st.lists(st.permutations([1, 2, 3, 4]).map(lambda p: p[:3]), min_size=1, max_size=4)

@@ -41,9 +41,10 @@ def validate(*, files: Files = None, annotations: Annotations = None) -> Exit:
     for sentence in (*fixed_counts(merged), *idle_rates(merged)):
         note(f"warning: {sentence}")
     declared = count(sum(len(topic.rows) for topic in topics), "partition")
-    listed = f"lists of {declared} of {count(len(topics), 'topic')}"
-    ruled = count(rule_count(merged), "entry")
-    note(f"valid: {listed}, {ruled} by rule")
+    listed = f"lists of {declared} of {count(len(topics), 'topic')}" if topics else ""
+    rules = rule_count(merged)
+    ruled = f"{count(rules, 'entry')} by rule" if rules else ""
+    note(f"valid: {', '.join(filter(None, [listed, ruled])) or 'nothing is declared'}")
     return Exit.OK
 
 

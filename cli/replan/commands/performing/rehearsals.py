@@ -51,7 +51,9 @@ def rehearsal_of(
 ) -> Report:
     """Rehearse a plan, on the partitions of the plan alone where no cluster is named."""
     stage = _stage(plan, cluster, options.version)
-    options = replace(options, version=stage.cluster.version)
+    inferred = options.version is None and cluster.simulated is None
+    version = stage.cluster.version
+    options = replace(options, version=version, version_is_inferred=inferred)
     around = fault_context(stage)
     options = replace(options, faults=tuple(read_fault(text, around) for text in faults))
     if not cluster.is_named:

@@ -43,10 +43,12 @@ def run(
         differing += 1
         if rewrite:
             save(rewritten(found), path)
-            note(f"{path}: output differs for {count(len(found.differing), 'command')}; written")
+            note(f"{path}: the new output of {count(len(found.differing), 'command')} is written")
         else:
             result(found.difference())
-    note(f"{len(files) - differing - wrong} of {len(files)} passed")
+    same = len(files) - differing - wrong
+    changed = f", {differing} rewritten: review the diff" if rewrite and differing else ""
+    note(f"{same} of {len(files)} {'as they were' if changed else 'passed'}{changed}")
     return Exit.ERROR if wrong or (differing and not rewrite) else Exit.OK
 
 

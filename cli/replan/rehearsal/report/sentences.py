@@ -138,6 +138,11 @@ def waiter(found: Waited) -> str:
 def assumptions(options: Options) -> str:
     """What the numbers rest on."""
     kafka = "" if options.version is None else f"Kafka {options.version}; "
+    if options.version_is_inferred:
+        kafka = (
+            f"the rules of Kafka {options.version}, the oldest with the features of this cluster "
+            "(--kafka-version names another); "
+        )
     disk = "disks unlimited"
     if math.isfinite(options.disk):
         disk = f"disks {rate(round(options.disk))} per broker"

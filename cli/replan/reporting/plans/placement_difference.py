@@ -7,18 +7,21 @@ the place of 3. DeepDiff compares everything else; entries of blacklists are kno
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
-from replan.reporting.quantities import brokers, rate
+from replan.reporting.quantities import brokers, rate, size
 from replan.reporting.table import columns
 from replan.wording import SHOWN, capped, count, listed
 
+DIGITS = 3
+"""Of a size, as it is shown in units."""
 NAMES = {
     "leader_blacklist": "blacklists.leaders",
     "replica_blacklist": "blacklists.replicas",
@@ -129,12 +132,20 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _flat_record(path: str, record: Any) -> Iterator[tuple[str, str]]:
+    """Those of its values that are not what they are anyway: what nobody wrote is no setting."""
     names = [f.name for f in fields(record) if f.name not in LEFT_OUT]
-    for name in names:
+    written = [name for name in names if getattr(record, name) != _usual(record, name)]
+    for name in written:
         inside = path if len(names) == 1 else f"{path}.{_camel(name)}"
         yield from _flat(inside, getattr(record, name))
-    if not names:
+    if not written:
         yield path, "declared"
+
+
+def _usual(record: Any, name: str) -> Any:
+    """The value of a field that is not written."""
+    (field,) = (f for f in fields(record) if f.name == name)
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _shown(path: str, value: Any) -> str:
@@ -143,6 +154,11 @@ def _shown(path: str, value: Any) -> str:
             return ", ".join(map(str, sorted(value, key=str)))
         case bool():
             return str(value).lower()
+        case Fraction():
+            share = path in {"balance.replicas", "balance.bytes"}
+            return f"{float(100 * value):g}%" if share else f"{float(value):g}"
+        case int() if path.startswith("limits.bytes") and len(str(value).rstrip("0")) <= DIGITS:
+            return size(value)
         case int() if path.startswith("throttles.") and path.rpartition(".")[2] in RATES:
             return rate(value)
         case _:
