@@ -3,7 +3,7 @@
 Nothing but the saved values in the journal is needed for it: no plan has to be readable, whatever version wrote it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
@@ -26,7 +26,7 @@ from replan.applying.journal.records import (
     changed,
 )
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, StandingRecord, Status
-from replan.applying.observation.look import unshown
+from replan.applying.observation.look import made_again, unshown
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions.intents import intent, left_behind, no_more_left
 from replan.applying.reasons.notes import ListsLeft
@@ -130,25 +130,11 @@ def _left_running(
 
     Raises BadUsage where nothing is left, and where it is not to be cancelled.
     """
-    left = {r.partition: r for r in ledger.records.values() if isinstance(r, Order) and r.left}
-    seen = reader.look(Wanted(partitions=sorted(left))) if left else None
-    found = [
-        order
-        for name, order in sorted(left.items())
-        if seen is not None
-        and name in seen.running
-        and seen.running[name].target == order.left
-        and not _is_of_another_topic(order, seen)
-    ]
-    nothing = "no application is open on this cluster"
+    found, nothing = left_running(ledger, reader), "no application is open on this cluster"
     if not found:
         raise BadUsage(f"{nothing}; there is nothing to abandon")
     if copies is not RunningCopies.CANCELLED:
-        named = ", ".join(capped([str(order.partition) for order in found], limit=20))
-        raise BadUsage(
-            f"{nothing}; reassignments that ended ones have begun still run: {named}\n"
-            "`replan abandon --cancel-copies` cancels them."
-        )
+        raise BadUsage(f"{nothing}; {left_running_text(found)}")
     application = Application(
         id=next_id(LEFT_RUNNING, ledger.applications("")),
         status=ApplicationStatus.OPEN,
@@ -162,10 +148,28 @@ def _left_running(
     return application, *(_as_left(order, application.id) for order in found)
 
 
-def _is_of_another_topic(own: Order | MoveRecord, seen: Look) -> bool:
-    """Whether what runs there is another tool's: the topic was deleted since, and another one has its name."""
-    state = seen.partitions.get(own.partition)
-    return state is not None and state.topic_id != own.topic_id
+def left_running(ledger: Ledger, reader: ClusterReader) -> list[Order]:
+    """What ended applications have begun and left, and what still runs."""
+    left = {r.partition: r for r in ledger.records.values() if isinstance(r, Order) and r.left}
+    if not left:
+        return []
+    seen = reader.look(Wanted(partitions=sorted(left)))
+    return [
+        order
+        for name, order in sorted(left.items())
+        if name in seen.running
+        and seen.running[name].target == order.left
+        and not made_again(seen, name, order.topic_id)
+    ]
+
+
+def left_running_text(found: Sequence[Order]) -> str:
+    """That these run, and how they end."""
+    named = ", ".join(capped([str(order.partition) for order in found], limit=20))
+    return (
+        f"reassignments that ended ones have begun still run: {named}\n"
+        "`replan abandon --cancel-copies` cancels them."
+    )
 
 
 LEFT_RUNNING = "left-running"
@@ -249,7 +253,7 @@ def _is_over(own: MoveRecord, seen: Look) -> bool:
     name, state = own.partition, seen.partitions.get(own.partition)
     if unshown(seen, name) is not None:
         return False
-    if _is_of_another_topic(own, seen):
+    if made_again(seen, name, own.topic_id):
         return True
     return name not in seen.running and (state is None or state.replicas == own.original)
 
@@ -318,7 +322,7 @@ def _without_copies(
             for n, own in ledger.owned.items()
             if n in seen.running
             and seen.running[n].target in own.past
-            and not _is_of_another_topic(own, seen)
+            and not made_again(seen, n, own.topic_id)
         }
         waits = late < settings.quarantine_seconds and ledger.may_arrive
         if not ours and not within and not waits:

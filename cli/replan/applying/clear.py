@@ -12,7 +12,7 @@ from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.steps import Status
 from replan.applying.observation.history import held_since
-from replan.applying.observation.look import Observation
+from replan.applying.observation.look import Observation, made_again
 from replan.applying.other_tools import not_ours, throttles_others
 from replan.applying.reasons.notes import Leftover, Note
 from replan.applying.run.sending import Sender, intents
@@ -105,6 +105,7 @@ def restored(
     while True:
         late = ports.clock.now() - began
         waits = late < settings.quarantine_seconds and bool(touched or pending)
+        until = ports.clock.now() + settings.look_seconds
         seen = ports.reader.look(_wanted(ledger))
         copying = [] if abandoned else copying_now(ledger, seen)
         missing = held_since(missing, _missing(ledger, seen), ports.clock.now())
@@ -131,7 +132,6 @@ def restored(
         if (tick.quiet and not waits) or over:
             outcome = _outcome(ledger, copying, seen, history.unregistered)
             return replace(outcome, notes=tuple(notes)), ledger
-        until = ports.clock.now() + settings.look_seconds
         decision = Decision(records=tick.records, throttles=tick)
         sent = repeats.due(decision, ports.clock.now())
         ports.journal.append(intents(sent, ledger))
@@ -200,6 +200,8 @@ def copying_now(ledger: Ledger, seen: Observation) -> list[TopicPartition]:
     found = []
     for name in expanded(ledger):
         running, own, state = seen.running.get(name), ledger.owned[name], seen.partitions.get(name)
+        if made_again(seen, name, own.topic_id):
+            continue
         in_sync = () if state is None else state.isr
         new = set(own.target).difference(own.original, in_sync)
         if running is not None and new.intersection(running.replicas).difference(running.removing):

@@ -272,6 +272,24 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
     assert made.configs() == before
 
 
+def test_throttle_clear_restores_nothing_by_a_look_that_is_too_old() -> None:
+    """What it takes to read and to append counts together, as for `apply`: the look is 14 s old then."""
+    slow = (At(500, SlowLooks(8)),)
+    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW, schedule=slow)
+    made.apply(stop=made.stop_at(5))
+    made.clock.sleep(600)
+    told = list[str]()
+    cleared = throttle_clear(
+        made.plane,
+        made.plane,
+        SlowJournal(made.journal, made.clock, 6),
+        made.clock,
+        settings=made.settings,
+        report=told.append,
+    )
+    assert (cleared.ending, told) == (Ending.NOT_RESTORED, [])
+
+
 @dataclass
 class SlowJournal:
     """A journal on a disk that takes so long for each append."""

@@ -94,7 +94,10 @@ NOTES: list[tuple[Note, str]] = [
     ),
     (
         ArrivedLate(TopicPartition("orders", 0), replicas(1, 2, 3, 4)),
-        "orders-0: an earlier request for [1, 2, 3, 4] arrived after it was done; it is taken back",
+        (
+            "orders-0: [1, 2, 3, 4] runs there after it was done, as an earlier request wanted; it is taken back, "
+            "unless its topic was made again"
+        ),
     ),
     (
         SlowerAlready(B4, FOLLOWER_RATE, 1_000_000, 20_000_000),

@@ -12,7 +12,7 @@ from replan.applying.reasons.requests import MetadataBehind, NotPermitted
 from replan.applying.settings import Settings
 from replan.model.configs import Configs
 from replan.model.control_plane import Look, Wanted, by_broker
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, TopicId, TopicPartition
 
 Observation = Look
 """One look at everything that a tick needs."""
@@ -69,3 +69,9 @@ def unshown(seen: Look, name: TopicPartition) -> MetadataBehind | NotPermitted |
     if missing is not None:
         return NotPermitted(name.topic, missing)
     return MetadataBehind() if name in seen.unclear else None
+
+
+def made_again(seen: Look, name: TopicPartition, topic_id: TopicId) -> bool:
+    """Whether the topic of this id was deleted, and another one has its name: what runs there is another tool's."""
+    state = seen.partitions.get(name)
+    return state is not None and state.topic_id != topic_id

@@ -5,6 +5,7 @@ from collections.abc import Collection, Container, Iterable, Iterator
 from replan.applying.admission.slots import Slots, foreign_load
 from replan.applying.journal.records import changed
 from replan.applying.journal.steps import MoveRecord, Reached, Status
+from replan.applying.observation.look import made_again
 from replan.applying.observation.refusals import believed
 from replan.applying.partitions.judge_copying import never_there
 from replan.applying.reasons.ends import ThrottleRefused
@@ -21,7 +22,8 @@ from replan.planning.plans.requests import RequestKind
 def lingering(tick: TickInput, state: RunState) -> list[TopicPartition]:
     """Partitions that ended in the middle and whose copy still runs: it keeps its throttle until it ends.
 
-    Also where another tool's reassignment goes on with it: the bytes flow because replan has begun them.
+    Also where another tool's reassignment goes on with it: the bytes flow because replan has begun them. What runs on a
+    topic that was made again is that tool's alone.
     """
     return [
         name
@@ -40,6 +42,8 @@ def taken_up(tick: TickInput, state: RunState) -> Iterator[MoveRecord]:
         own = state.ledger.owned.get(name)
         if own is None or own.status in {Status.OPEN, Status.FOREIGN}:
             continue
+        if made_again(tick.seen, name, own.topic_id):
+            continue
         late = own.status in {Status.DONE, Status.CANCELLED} and running.target != own.target
         if running.target in own.past and (late or never_there(running, tick.seen)):
             yield changed(
@@ -57,7 +61,7 @@ def _is_copied(tick: TickInput, name: TopicPartition) -> bool:
     """Whether what runs brings a new replica of replan's move into sync; another tool may list it as there already."""
     running, found = tick.seen.running.get(name), tick.seen.partitions.get(name)
     in_sync = () if found is None else found.isr
-    if running is None:
+    if running is None or made_again(tick.seen, name, tick.job.moves[name].topic_id):
         return False
     stay = set(running.replicas).difference(running.removing, in_sync)
     return bool(stay.intersection(tick.job.moves[name].new).intersection(tick.seen.brokers))
@@ -80,7 +84,9 @@ def copies_under_throttle(
     names.update(lingering(tick, state))
     if tick.admitting:
         names.update(n for n in admitted if n not in ended)
-    return [copy_of(tick, state, tick.job.moves[n]) for n in sorted(names)]
+    moves = [tick.job.moves[name] for name in sorted(names)]
+    moves = [m for m in moves if not made_again(tick.seen, m.partition, m.topic_id)]
+    return [copy_of(tick, state, move) for move in moves]
 
 
 def copy_of(tick: TickInput, state: RunState, move: Move) -> Copy:

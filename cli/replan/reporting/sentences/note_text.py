@@ -47,7 +47,10 @@ def note_text(note: Note | str) -> str:  # noqa: PLR0911  # one for each kind
                 "them as they were, or as the placement declares them"
             )
         case ArrivedLate(partition, listed):
-            return f"{partition}: an earlier request for {list(listed)} arrived after it was done; it is taken back"
+            return (
+                f"{partition}: {list(listed)} runs there after it was done, as an earlier request wanted; "
+                "it is taken back, unless its topic was made again"
+            )
         case ReadingsApart(seconds, silent):
             why = f"; silent: {brokers(silent)}" if silent else ""
             return (
