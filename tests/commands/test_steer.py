@@ -11,6 +11,9 @@ import pytest
 from tests.commandline import interrupted, replan, start
 from tests.commands.test_apply import SIMULATED, folder
 
+from replan.applying.journal.file import FileJournal
+from replan.applying.journal.records import Order
+from replan.model.control_plane import Wanted
 from replan.model.names import TopicPartition, replicas
 from replan.simulator.open_file import open_simulated
 
@@ -161,3 +164,26 @@ def test_what_throttles_other_tools_goes_on_with_the_same_command(folder: Path) 
     given_up = replan("abandon", "--unthrottled", *SIMULATED, folder=folder)
     assert given_up.returncode == 0
     assert "throttled" not in (folder / "cluster.json").read_text()
+
+
+def test_what_an_ended_application_has_left_running_is_named_where_nothing_is_open(
+    folder: Path,
+) -> None:
+    name, longer = TopicPartition("orders", 0), replicas(1, 2, 3, 4)
+    plane = open_simulated(folder / "cluster.json")
+    known = plane.look(Wanted(partitions=[name])).partitions[name]
+    plane.reassign({name: longer}, allow_replication_factor_change=True)
+    with FileJournal(folder / "cluster.json.journal", plane.cluster_id()) as journal:
+        journal.append([Order(name, known.topic_id, known.replicas, longer)])
+    plane.close()
+    for command in ("resume", "cancel"):
+        ended = replan(command, *SIMULATED, folder=folder)
+        assert ended.returncode == 1
+        assert f"nothing to {command}: " in ended.stderr
+        assert (
+            "begun still run: orders-0\n`replan abandon --cancel-copies` cancels them"
+            in ended.stderr
+        )
+    cancelled = replan("abandon", "--cancel-copies", *SIMULATED, folder=folder)
+    assert cancelled.returncode == 0, cancelled.stderr
+    assert "adding" not in (folder / "cluster.json").read_text()

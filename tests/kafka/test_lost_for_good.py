@@ -67,7 +67,8 @@ def test_what_an_abandoned_application_has_left_is_named_by_plan_and_cancelled_b
     assert "orders-0" in held
     assert "[left-running]" in held
     assert "replan abandon --cancel-copies" in held
-    site.replan("abandon", wanted=1)
+    for command in ("abandon", "resume", "cancel"):
+        assert "replan abandon --cancel-copies" in site.replan(command, wanted=1)
     site.replan("abandon", "--cancel-copies", wanted=0)
     assert site.leftovers() == []
     assert site.described() == {0: ORIGINAL}

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from replan.applying.abandoning import left_running, left_running_text
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.moment import moment
 from replan.applying.journal.protocol import PatientJournal
@@ -128,10 +129,13 @@ def _keeps(throttle: MoveThrottle | None) -> bool:
 def begun_plan(cluster: LiveTarget, connection: Connection, to: str = "resume") -> Plan:
     """The plan of the open application; raises BadUsage where none is open."""
     cluster_id = connection.control_plane.cluster_id()
-    plan = open_plan(known_of(cluster, connection, cluster_id).ledger)
+    ledger = known_of(cluster, connection, cluster_id).ledger
+    plan = open_plan(ledger)
     if plan is None:
+        left = left_running(ledger, connection.control_plane)
+        more = f"; {left_running_text(left)}" if left else ""
         where = cluster.journal_place
-        raise BadUsage(f"nothing to {to}: the journal {where} knows of no open application")
+        raise BadUsage(f"nothing to {to}: the journal {where} knows of no open application{more}")
     return plan
 
 
