@@ -8,7 +8,6 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from tests.builders import snapshot, state
 from tests.commandline import replan
@@ -253,17 +252,6 @@ def test_what_a_lake_knows_of_one_cluster(home: Path) -> None:
     assert found.spells == {item: Spell(moment(4), None, 2)}
     with pytest.raises(BadFile, match="never compared"):
         kept_spells(lake, "id-us")
-
-
-def test_a_history_of_an_earlier_release_has_no_beginning_of_its_spells(home: Path) -> None:
-    lake = judge(home, look(1, BAD), look(2, BAD))
-    rows = lake.read(HISTORY)
-    at = rows.schema.get_field_index("since")
-    older = rows.set_column(at, rows.schema.field(at), pa.nulls(1, pa.string()))
-    lake.replace(HISTORY, older, [Hour.of("eu", moment(1))])
-    assert [s.since for s in kept_spells(lake, "id-eu").spells.values()] == [moment(1)]
-    run_history(lake, ["eu"])
-    assert history(lake)["since"] == moment(1)
 
 
 @pytest.mark.command

@@ -18,7 +18,6 @@ from replan.model.snapshot import PARTITIONS_SCHEMA, Snapshot, topic_codes
 from replan.snapshots.head import Tables, check_head, head_of, snapshot_of
 from replan.snapshots.parquet_tables import (
     SCHEMAS,
-    SINCE,
     check_ranges,
     read_brokers,
     read_log_dirs,
@@ -92,11 +91,6 @@ def _checked(name: str, table: pa.Table, rows: int | None, header: Node, place: 
         said_by = header.source.rpartition("/")[2]
         raise BadFile(f"{place(name)}: has {table.num_rows} rows where {said_by} says {rows}")
     missing = [column for column in schema.names if column not in table.column_names]
-    for column in [c for c in missing if (name, c) in SINCE]:
-        table = table.append_column(
-            schema.field(column), pa.nulls(len(table), schema.field(column).type)
-        )
-        missing.remove(column)
     if missing:
         raise BadFile(f"{place(name)}: has no column {', '.join(missing)}")
     try:

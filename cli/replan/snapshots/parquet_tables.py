@@ -61,8 +61,6 @@ REMEMBERED_SCHEMA = pa.schema(
         pa.field("recovered", pa.bool_(), nullable=False),
     ]
 )
-SINCE = {("remembered", "left"), ("log_dirs", "replicas")}
-"""Columns that folders of earlier versions lack."""
 SCHEMAS: Mapping[str, pa.Schema] = {
     "brokers": BROKERS_SCHEMA,
     "topics": TOPICS_SCHEMA,

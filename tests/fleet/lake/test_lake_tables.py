@@ -66,8 +66,9 @@ def test_a_table_that_was_opened_shows_what_another_process_has_written_since(la
 
 def test_a_table_without_days_is_replaced_by_cluster(lake: Lake) -> None:
     def row(cluster: str, topic: str) -> dict[str, Any]:
-        seen = {"first_seen": "a", "last_seen": "b", "spells": 1, "open": True}
-        return {"cluster": cluster, "topic": topic, "class": "operator", "kind": "order", **seen}
+        seen = {"first_seen": "a", "since": "a", "last_seen": "b", "spells": 1, "open": True}
+        what = {"cluster_id": "id", "topic": topic, "class": "operator", "kind": "order"}
+        return {"cluster": cluster, **what, **seen, "flapping": False}
 
     for rows in ([row("eu", "orders"), row("us", "clicks")], [row("eu", "payments")]):
         hours = [Hour.of(r["cluster"], "2026-11-21T03:00:00Z") for r in rows]

@@ -136,7 +136,7 @@ class Lake:
             query = f'SELECT {asked} FROM "{table.name}" WHERE {where}'  # noqa: S608 - quoted
             found = _queried(QueryBuilder().register(table.name, known), query)
         columns_there = [
-            _as(found.column(f.name), f.type) if f.name in there else pa.nulls(len(found), f.type)
+            found.column(f.name).cast(f.type) if f.name in there else pa.nulls(len(found), f.type)
             for f in schema
         ]
         return loose(pa.table(columns_there, schema=schema))
@@ -235,27 +235,6 @@ def _queried(builder: "QueryBuilder", query: str) -> pa.Table:
         return pa.table(builder.execute(query).read_all())
     except Exception as problem:  # what its engine raises has no class of its own
         raise OSError(str(problem)) from problem
-
-
-def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """A column in its declared type, also where rows of an older table lack some of their fields."""
-    if not pa.types.is_struct(kind) or len(column.type) == len(kind):
-        return column.cast(kind)
-    names = {field.name for field in column.type}
-    chunks = [
-        pa.StructArray.from_arrays(
-            [
-                chunk.field(f.name).cast(f.type)
-                if f.name in names
-                else pa.nulls(len(chunk), f.type)
-                for f in kind
-            ],
-            fields=list(kind),
-            mask=chunk.is_null(),
-        )
-        for chunk in column.chunks
-    ]
-    return pa.chunked_array(chunks, kind)
 
 
 def quoted(text: str) -> str:

@@ -18,10 +18,7 @@ class KeptSpells:
 
 
 def kept_spells(lake: Lake, cluster_id: str) -> KeptSpells:
-    """What the table `history` has of the cluster of this id; raises BadFile where it was never compared.
-
-    A history from before the column `since` has the first of all spells only; that is the newest where there was one.
-    """
+    """What the table `history` has of the cluster of this id; raises BadFile where it was never compared."""
     judged = lake.read(JUDGED, f"cluster_id = {quoted(cluster_id)}", ["cluster", "observed_at"])
     names = sorted(set(judged.column("cluster").to_pylist()))
     if not names:
@@ -29,15 +26,11 @@ def kept_spells(lake: Lake, cluster_id: str) -> KeptSpells:
             f"{lake.place(HISTORY)}: cluster {cluster_id} was never compared; `replan fleet run` does that"
         )
     listed = ", ".join(quoted(name) for name in names)
-    found = lake.read(HISTORY, f"cluster IN ({listed})").to_pylist()
-    rows = [r for r in found if r["cluster_id"] in {None, cluster_id}]
+    where = f"cluster IN ({listed}) AND cluster_id = {quoted(cluster_id)}"
     spells = {
         (r["topic"], r["partition"], r["broker"], r["kind"]): Spell(
-            r["since"] or (r["first_seen"] if r["spells"] == 1 else r["last_seen"]),
-            r["resolved_at"],
-            r["spells"],
-            bool(r["flapping"]),
+            r["since"], r["resolved_at"], r["spells"], r["flapping"]
         )
-        for r in rows
+        for r in lake.read(HISTORY, where).to_pylist()
     }
     return KeptSpells(max(judged.column("observed_at").to_pylist()), spells)

@@ -194,9 +194,9 @@ HISTORY = LakeTable(
             pa.field("resolved_by", pa.string()),  # null: by no application that is known
             pa.field("acknowledged_until", pa.string()),
             pa.field("owner", pa.string()),
-            pa.field("since", pa.string()),  # when the newest spell began
-            pa.field("flapping", pa.bool_()),  # began three times or more in a week
-            pa.field("cluster_id", pa.string()),  # null: of an earlier release
+            _required("since", pa.string()),  # when the newest spell began
+            _required("flapping", pa.bool_()),  # began three times or more in a week
+            _required("cluster_id", pa.string()),
         ]
     ),
     keeps_days=False,

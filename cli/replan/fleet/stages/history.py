@@ -75,9 +75,7 @@ def _history(
         drifted, applications = (
             rows.filter(pc.equal(rows["cluster_id"], newest)) for rows in (drifted, applications)
         )
-        before = before.filter(
-            pc.fill_null(pc.equal(before["cluster_id"], newest), fill_value=True)
-        )
+        before = before.filter(pc.equal(before["cluster_id"], newest))
     return resolved(spells(cluster, moments, drifted, before), applications, before)
 
 
@@ -149,9 +147,7 @@ def _spell(
         "spells": max(len(began), known["spells"] + later),
     }
     if began == [0]:  # it may be older than the oldest comparison
-        found["since"] = known["since"] or (
-            known["first_seen"] if known["spells"] == 1 else seen[0]
-        )
+        found["since"] = known["since"]
     return found
 
 
@@ -164,14 +160,15 @@ def _gone(known: dict[str, Any], seen: Sequence[str]) -> dict[str, Any]:
     """The row of a thing that no comparison that is left has found: it was gone at the oldest of them at the latest."""
     if not seen:
         return known
-    since = known["since"] or known["first_seen"]
-    quiet = datetime.fromisoformat(since) <= datetime.fromisoformat(seen[-1]) - FLAPPING_TIME
+    quiet = (
+        datetime.fromisoformat(known["since"]) <= datetime.fromisoformat(seen[-1]) - FLAPPING_TIME
+    )
     return {
         **known,
         "last_seen": min(known["last_seen"], seen[0]),
         "open": False,
         "resolved_at": min(known["resolved_at"] or seen[0], seen[0]),
-        "flapping": bool(known["flapping"]) and not quiet,
+        "flapping": known["flapping"] and not quiet,
     }
 
 
