@@ -14,8 +14,8 @@ import numpy as np
 from replan.model.columns import Ints, Matrix, same_width
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.exchanges import ReplicaExchanges
-from replan.planning.placing.flow import Bounds, bring_within
-from replan.planning.placing.legal_steps import LegalSteps
+from replan.planning.placing.flow import Bounds, Stuck, bring_within
+from replan.planning.placing.legal_steps import LegalSteps, Way
 from replan.planning.placing.packing import Packed, Packing
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import (
@@ -30,9 +30,13 @@ from replan.planning.placing.problem import (
     PlacementProblem,
 )
 from replan.planning.placing.shares import PARTS, Aim, shares
+from replan.planning.placing.spread import TopicSpread
+from replan.planning.placing.sweep import sweep
 
 Amounts = tuple[Ints, Ints]
 """Replicas and bytes of each broker."""
+FEW = 64
+"""So many replicas take the cheapest paths from the first one on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,9 @@ def balance(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Fla
     room = _room(problem, at, lists, rows)
     found = Balanced()
     if not (_within(counts, _bounds(replicas, at.count)) and _within(used, _fit(bytes_, room))):
+        spread = TopicSpread(problem, at, rows, lists)
         found = _Search(
-            problem, LegalSteps(problem, rows, mine, base), replicas, bytes_, room
+            problem, LegalSteps(problem, at, rows, mine, base, spread), replicas, bytes_, room
         ).run()
     rack = at.numbers(problem.brokers.rack, NO_RACK).tolist()
     for row in np.flatnonzero((mine != before).any(axis=1)).tolist():
@@ -93,16 +98,17 @@ class _Search:
         found: list[Imbalance] = []
         impossible: list[Impossible] = []
         counts, _ = self._amounts()
+        asked = _bounds(self._replicas, self._steps.brokers)
         if self._replicas is not None:
-            by_count = ReplicaExchanges(self._steps) if self._out(counts) else None
-            while by_count and (stuck := bring_within(counts, self._replicas.bounds, by_count)):
+            while stuck := self._brought_within(counts, self._replicas.bounds):
                 give_way = self._replicas.give_way_above
                 if not stuck.over:
                     give_way = self._replicas.give_way_below
                 give_way(stuck.brokers, counts)
         counts, used = self._amounts()
         if not _within(used, _fit(self._bytes, self._room)):
-            ended, impossible = self._packed(used, counts)
+            asked = Bounds(np.minimum(asked.least, counts), np.maximum(asked.most, counts))
+            ended, impossible = self._packed(used, counts, asked)
             counts, used = self._amounts()
             tolerance = self._problem.balance.bytes
             if self._bytes is not None and tolerance is not None:
@@ -115,21 +121,45 @@ class _Search:
             ]
         return Balanced(tuple(impossible), tuple(found))
 
-    def _out(self, counts: Ints) -> bool:
-        return self._replicas is not None and not _within(counts, self._replicas.bounds)
+    def _brought_within(self, counts: Ints, bounds: Bounds) -> Stuck | None:
+        """One replica of each partition as far as that does, then more."""
+        for way in (Way.ONE_EACH, Way.MORE):
+            self._steps.way = way
+            stuck = self._carried(counts, bounds)
+            if stuck and stuck.over and way is Way.ONE_EACH:
+                self._carried(counts, Bounds(bounds.least, np.maximum(bounds.most, counts)))
+            if not stuck:
+                break
+        return stuck
+
+    def _carried(self, counts: Ints, bounds: Bounds) -> Stuck | None:
+        """Many are swept, and few or what is left take the cheapest paths."""
+        if _out(counts, bounds) > FEW:
+            sweep(counts, bounds, self._steps)
+        while not _within(counts, bounds):
+            exchanges = ReplicaExchanges(self._steps)
+            stuck = bring_within(counts, bounds, exchanges)
+            if not exchanges.stale:
+                return stuck
+        return None
 
     def _amounts(self) -> Amounts:
         return _amounts(self._steps.lists, self._steps.size, self._steps.brokers)
 
-    def _packed(self, used: Ints, counts: Ints) -> tuple[Packed, list[Impossible]]:
+    def _packed(
+        self, used: Ints, counts: Ints, by_count: Bounds
+    ) -> tuple[Packed, list[Impossible]]:
         """Search for bytes and room; without a balance of bytes it is for room alone, and all or nothing."""
         mine = self._steps.lists
         bounds, before = _fit(self._bytes, self._room), mine.copy()
         proved = [] if self._bytes is not None else self._no_room(bounds)
         if proved:
             return Packed(within=False, steps=0), proved
-        by_count = _bounds(self._replicas, self._steps.brokers)
-        ended = Packing(self._steps, used, bounds, counts, by_count).pack(self._problem.budget)
+        packing, ended = Packing(self._steps, used, bounds, counts, by_count), Packed(False, 0)
+        for self._steps.way in Way:
+            if not ended.within and (self._bytes is None or self._steps.way is not Way.CROWDED):
+                more = packing.pack(self._problem.budget - ended.steps)
+                ended = Packed(more.within, ended.steps + more.steps)
         if ended.within or (self._amounts()[1] <= self._room).all():
             return ended, []
         if self._bytes is None:  # each move without room is refused by itself
@@ -166,6 +196,12 @@ def _amounts(lists: Matrix, sizes: Ints, brokers: int) -> Amounts:
     used = np.zeros(brokers, dtype=np.int64)
     np.add.at(used, lists[there], of_each)
     return np.bincount(lists[there], minlength=brokers).astype(np.int64), used
+
+
+def _out(amounts: Ints, bounds: Bounds) -> int:
+    """How many have to come or to go at least."""
+    over = np.maximum(amounts - bounds.most, 0).sum()
+    return int(max(over, np.maximum(bounds.least - amounts, 0).sum()))
 
 
 def _within(amounts: Ints, bounds: Bounds) -> bool:

@@ -4,10 +4,12 @@ import numpy as np
 
 from replan.model.columns import PAD, Ints, Matrix
 from replan.planning.placing.balance import balance
+from replan.planning.placing.heads import spread_heads
 from replan.planning.placing.in_place import in_place
 from replan.planning.placing.keeping import Filler
 from replan.planning.placing.positions import Positions, base_lists
 from replan.planning.placing.problem import Choice, PlacementProblem
+from replan.planning.placing.respread import respread
 
 
 def choose(problem: PlacementProblem) -> Choice:
@@ -33,7 +35,9 @@ def choose(problem: PlacementProblem) -> Choice:
     placed = np.ones(len(lists), dtype=bool)
     placed[[row for reason in reasons for row in reason.partitions]] = False
     placed &= settled | ~stays
+    respread(problem, at, lists, np.flatnonzero(placed & ~settled), filler.spread)
     balanced = balance(problem, at, lists, placed)
+    spread_heads(problem, at, lists, placed)
     return Choice(lists, settled, (*reasons, *balanced.impossible), balanced.imbalances)
 
 

@@ -1,8 +1,12 @@
 """The cheapest replica that can go from one broker to another, kept up to date while replicas go.
 
-Of partitions that nothing has changed yet the cost depends on the broker alone that gives: each broker has them sorted
-by size, and each pair of brokers a mark how far that list was searched. Partitions that were changed since are few; all
-their edges are in heaps, one for each pair, in which outdated entries are dropped when they come to the top.
+What a replica costs depends on the broker alone that gives, but for a broker that the partition comes back to. So each
+broker has its replicas sorted by cost, and each pair of brokers a mark how far that list was searched. Partitions that
+were changed since are few; all their edges are in heaps, one for each pair, in which outdated entries are dropped when
+they come to the top. A way back is in a heap from the start.
+
+When a broker may hold no more of a topic, marks on its partitions move on. When it may again, they do not come back:
+the exchanges are `stale`, and whoever finds no way asks new ones.
 """
 
 from collections import defaultdict
@@ -13,6 +17,7 @@ import numpy as np
 from replan.model.columns import Ints
 from replan.planning.placing.flow import FAR, Costs
 from replan.planning.placing.legal_steps import LegalSteps
+from replan.planning.placing.problem import Flags
 
 CHUNK = 64
 """Partitions of a broker that are looked through at a time."""
@@ -28,12 +33,16 @@ class ReplicaExchanges:
         self._steps = steps
         count = steps.brokers
         self._stamp = np.zeros(len(steps.lists), dtype=np.int64)
-        self._changed = steps.changed()
+        self._changed = np.zeros(len(steps.lists), dtype=bool)
         self._heaps: list[dict[int, list[Entry]]] = [defaultdict(list) for _ in range(count)]
-        self._givers = [self._sorted_by_size(broker) for broker in range(count)]
-        self._sizes = [np.append(steps.size[rows], FAR) for rows in self._givers]
+        self._givers, self._new = self._sorted_by_cost()
+        self._sizes = [
+            np.append(np.where(new, 0, steps.size[rows]), FAR)
+            for rows, new in zip(self._givers, self._new, strict=True)
+        ]
         self._mark = np.zeros((count, count), dtype=np.int64)
-        self._enter(np.flatnonzero(self._changed))
+        self.stale = False
+        self._enter(np.flatnonzero(steps.left_behind()), only_back=True)
         self.costs = Costs(np.full((count, count), FAR), np.zeros((count, count), dtype=np.int64))
         for broker in range(count):
             self._search(broker, np.arange(count))
@@ -48,23 +57,38 @@ class ReplicaExchanges:
 
     def take(self, row: int, source: int, target: int) -> None:
         """Take the replica of one partition from one broker to the other."""
-        members = self._steps.members(row)
+        members, topic = self._steps.members(row), self._steps.topic_of(row)
         fresh = not self._changed[row]
         self._changed[row] = True
         if fresh:
             for broker in members:
                 self._search(broker, self._pointing(broker, row))
+        self.stale |= bool(topic) and not self._steps.left(topic, source)
         self._steps.take(row, source, target)
         self._stamp[row] += 1
         self._enter(np.array([row]))
         for broker in sorted({*members, target}):
             self._refresh(broker)
+        if topic and not self._steps.left(topic, target):
+            self._close(topic, target)
 
-    def _sorted_by_size(self, broker: int) -> Ints:
-        """Unchanged partitions that a broker holds, the smallest first."""
-        rows = np.flatnonzero((self._steps.lists == broker).any(axis=1) & ~self._changed)
-        found: Ints = rows[np.argsort(self._steps.size[rows], kind="stable")]
-        return found
+    def _close(self, topic: int, target: int) -> None:
+        """Move on what points to a partition of a topic that the target may hold no more of."""
+        for broker, rows in enumerate(self._givers):
+            mark = self._mark[broker, target]
+            if mark < len(rows) and self._steps.topic_of(int(rows[mark])) == topic:
+                self._search(broker, np.array([target]))
+            self._refresh(broker, target)
+
+    def _sorted_by_cost(self) -> tuple[list[Ints], list[Flags]]:
+        """The partitions that each broker holds, the cheapest to give first, and which of them are new there."""
+        steps = self._steps
+        row, slot = np.nonzero(steps.lists >= 0)
+        broker = steps.lists[row, slot]
+        new = ~(steps.had[row] == broker[:, None]).any(axis=1)
+        order = np.lexsort((row, ~new, np.where(new, 0, steps.size[row]), broker))
+        ends = np.searchsorted(broker[order], np.arange(1, steps.brokers))
+        return np.split(row[order], ends), np.split(new[order], ends)
 
     def _pointing(self, broker: int, row: int) -> Ints:
         """To whom this row was the first that the broker could give."""
@@ -89,13 +113,15 @@ class ReplicaExchanges:
             at += len(some)
         self._mark[broker, left] = len(rows)
 
-    def _enter(self, rows: Ints) -> None:
-        """Put all edges of some changed partitions into the heaps."""
+    def _enter(self, rows: Ints, *, only_back: bool = False) -> None:
+        """Put all edges of some partitions into the heaps, or those that lead back."""
         for slot in range(self._steps.lists.shape[1]):
             some = rows[self._steps.lists[rows, slot] >= 0]
             for broker in np.unique(self._steps.lists[some, slot]).tolist():
                 given = some[self._steps.lists[some, slot] == broker]
                 may = self._steps.legal(given, broker)
+                if only_back:
+                    may &= self._steps.held(given)
                 costs = self._steps.costs(given, broker)
                 which, targets = np.nonzero(may)
                 entries = zip(
@@ -109,24 +135,39 @@ class ReplicaExchanges:
                 for target, entry in zip(targets.tolist(), entries, strict=True):
                     heappush(heaps[target], entry)
 
-    def _refresh(self, broker: int) -> None:
-        """Set the costs of all edges from one broker: of unchanged partitions at once, then of those that cost less."""
-        sizes, marks, stamp = self._sizes[broker], self._mark[broker], self._stamp
-        bytes_, changes = sizes[marks].tolist(), (marks < len(sizes) - 1).astype(int).tolist()
-        for target, heap in self._heaps[broker].items():
-            while heap and heap[0][3] != stamp[heap[0][2]]:
-                heappop(heap)
-            if heap and heap[0][:2] < (bytes_[target], changes[target]):
-                bytes_[target], changes[target] = heap[0][:2]
-        self.costs.bytes[broker], self.costs.changes[broker] = bytes_, changes
+    def _refresh(self, broker: int, only: int | None = None) -> None:
+        """Set the costs of all edges from one broker, or of one: of unchanged partitions, then of what costs less."""
+        targets = slice(None) if only is None else slice(only, only + 1)
+        sizes, marks = self._sizes[broker], self._mark[broker, targets]
+        there = marks < len(sizes) - 1
+        bytes_ = sizes[marks]
+        changes = there & ~np.append(self._new[broker], False)[marks]
+        self.costs.bytes[broker, targets], self.costs.changes[broker, targets] = bytes_, changes
+        heaps = self._heaps[broker]
+        for target in heaps if only is None else [only]:
+            top = self._top(heaps[target], target)
+            if top and top[:2] < (
+                self.costs.bytes[broker, target],
+                self.costs.changes[broker, target],
+            ):
+                self.costs.bytes[broker, target], self.costs.changes[broker, target] = top[:2]
+
+    def _top(self, heap: list[Entry], target: int) -> Entry | None:
+        """The cheapest entry that holds still."""
+        while heap:
+            row = heap[0][2]
+            if heap[0][3] == self._stamp[row] and self._steps.left(
+                self._steps.topic_of(row), target
+            ):
+                return heap[0]
+            heappop(heap)
+        return None
 
     def _cheapest(self, source: int, target: int) -> tuple[int, int, int] | None:
         rows, mark = self._givers[source], int(self._mark[source, target])
-        heap = self._heaps[source][target]
-        while heap and heap[0][3] != self._stamp[heap[0][2]]:
-            heappop(heap)
-        found = [heap[0][:3]] if heap else []
+        top = self._top(self._heaps[source][target], target)
+        found = [top[:3]] if top else []
         if mark < len(rows):
-            row = int(rows[mark])
-            found.append((int(self._steps.size[row]), 1, row))
+            new = bool(self._new[source][mark])
+            found.append((int(self._sizes[source][mark]), int(not new), int(rows[mark])))
         return min(found, default=None)

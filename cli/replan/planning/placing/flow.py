@@ -3,7 +3,8 @@
 An edge from b to c says that one unit (a replica, a leadership) can go from b to c, at a cost of bytes, then changes.
 Which unit that is, the `Exchanges` know. Successive shortest paths (Ahuja, Magnanti, Orlin: Network Flows, 9.7): the
 lists that each partition has chosen by itself cost the least, so no cycle costs less than nothing, and taking a unit
-along a shortest path keeps it so. First every broker with too much gives along the cheapest path to a broker with room,
+along a shortest path keeps it so. Where units were taken in another way before, and a cycle does, taking something back
+counts as free. First every broker with too much gives along the cheapest path to a broker with room,
 then every broker with too little gets from one that has more than its least. Where no path is left, no placement within
 the bounds exists: the brokers that can be reached are the proof.
 
@@ -101,25 +102,34 @@ class _Paths:
     """The cheapest way from any of the sources to every broker (Bellman and Ford, all edges at a time)."""
 
     def __init__(self, costs: Costs, sources: Flags) -> None:
+        if not self._ended(costs, sources):
+            self._ended(Costs(np.maximum(costs.bytes, 0), np.maximum(costs.changes, 0)), sources)
+
+    def _ended(self, costs: Costs, sources: Flags) -> bool:
+        """Whether the ways are found; not where one goes round and round, as each time it costs less."""
         self.bytes = np.where(sources, np.int64(0), FAR)
         self._changes = np.zeros(len(sources), dtype=np.int64)
         self._steps = np.zeros(len(sources), dtype=np.int64)
         self._before = np.full(len(sources), -1)
-        while self._shorter(costs):
-            pass
+        nearer = np.flatnonzero(sources)
+        for _ in range(len(sources) + 1):
+            if not len(nearer):
+                return True
+            nearer = self._shorter(costs, nearer)
+        return False
 
-    def _shorter(self, costs: Costs) -> bool:
-        """One round over all edges; whether any way became shorter."""
-        there = (self.bytes[:, None] < FAR) & (costs.bytes < FAR)
-        bytes_ = np.where(there, self.bytes[:, None] + costs.bytes, FAR)
+    def _shorter(self, costs: Costs, via: Ints) -> Ints:
+        """One round over all edges from some brokers; to whom the way became shorter."""
+        edges = costs.bytes[via]
+        bytes_ = np.where(edges < FAR, self.bytes[via, None] + edges, FAR)
         least = bytes_.min(axis=0)
         equal = bytes_ == least
-        changes = np.where(equal, self._changes[:, None] + costs.changes, FAR)
+        changes = np.where(equal, self._changes[via, None] + costs.changes[via], FAR)
         fewest = changes.min(axis=0)
         equal &= changes == fewest
-        steps = np.where(equal, self._steps[:, None] + 1, FAR)
-        before = steps.argmin(axis=0)
-        shortest = steps[before, np.arange(len(before))]
+        steps = np.where(equal, self._steps[via, None] + 1, FAR)
+        first = steps.argmin(axis=0)
+        shortest, before = steps[first, np.arange(len(first))], via[first]
         better = (least < self.bytes) | (
             (least == self.bytes)
             & ((fewest < self._changes) | ((fewest == self._changes) & (shortest < self._steps)))
@@ -127,7 +137,8 @@ class _Paths:
         better &= least < FAR
         self.bytes[better], self._changes[better] = least[better], fewest[better]
         self._steps[better], self._before[better] = shortest[better], before[better]
-        return bool(better.any())
+        found: Ints = np.flatnonzero(better)
+        return found
 
     def nearest(self, sinks: Flags) -> int:
         """The sink with the cheapest way; the first of equal ones."""

@@ -2,18 +2,17 @@
 
 Who gives way where there are too many: not the leader; nor the last of a rack; then a fenced broker before a live one,
 the most loaded, the highest id. Who comes where one is missing (`spread: rack` has decided the rack before): a broker
-that already holds the partition; a rack that would be lost; one with room on its disks; the rack of the broker that
-leaves; the rack that the partition uses least; then by `loads`; the lowest id. The new one takes the place in the list
-of the one that leaves.
+that already holds the partition; a rack that would be lost; one with room on its disks; one that may hold more of the
+topic (`spread`); the rack of the broker that leaves; the rack that the partition uses least; then by `loads`; the
+lowest id. The new one takes the place in the list of the one that leaves.
 """
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from replan.model.columns import Ints
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.loads import Loads
 from replan.planning.placing.positions import Positions, base_lists
@@ -27,6 +26,7 @@ from replan.planning.placing.problem import (
     Rule,
 )
 from replan.planning.placing.rack_counts import Racks, rack_counts
+from replan.planning.placing.spread import TopicSpread
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class _Partition:
     row: int
     rule: Rule
     factor: int
+    size: int
     base: list[int]
     held: list[int]
     leader: int
@@ -68,11 +69,17 @@ class Filler:
         self._candidates = [set(np.flatnonzero(r.candidates).tolist()) for r in problem.rules]
         self._open = [np.flatnonzero(r.candidates & brokers.open).tolist() for r in problem.rules]
         self._racks = [sorted({self._rack[b] for b in found}) for found in self._candidates]
+        self._open_in = [self._by_rack(found) for found in self._open]
         self._unknown = set(np.flatnonzero(brokers.rack == NO_RACK).tolist())
         self._lacks: dict[_Lack, tuple[int, list[int]]] = {}
         self._loads.add(self._base[untouched], problem.partitions.bytes[untouched])
-        self._lying = self._counted(untouched)
-        self._topics: dict[int, Counter[int]] = {}
+        self.spread = TopicSpread(problem, at, np.flatnonzero(~untouched), base_lists(problem))
+
+    def _by_rack(self, brokers: Iterable[int]) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = defaultdict(list)
+        for broker in brokers:
+            found[self._rack[broker]].append(broker)
+        return found
 
     def fill(self, row: int) -> list[int] | None:
         """The list of one partition, as positions; None where there is none, for reasons in `impossible`."""
@@ -82,41 +89,20 @@ class Filler:
             row,
             rule,
             int(partitions.factor[row]),
+            int(partitions.bytes[row]),
             [b for b in self._base[row].tolist() if b >= 0],
             [b for b in self._held[row].tolist() if b >= 0],
             int(self._leader[row]),
         )
         found = self._listed(partition) if rule.lie is Lie.LISTED else self._ruled(partition)
         stays = partition.held if found is None else found
-        self._loads.put(stays, int(partitions.bytes[row]))
-        held = self._of_topic(int(partitions.topic[row]))
-        held.update(stays)
+        self._loads.put(stays, partition.size)
+        self.spread.take(
+            row,
+            [b for b in partition.base if b not in stays],
+            [b for b in stays if b not in partition.base],
+        )
         return found
-
-    def _counted(self, untouched: Flags) -> tuple[Ints, Ints]:
-        """Topic and broker as one number, sorted, and how many replicas of partitions that stay lie there."""
-        topic, others = self._problem.partitions.topic, self._problem.elsewhere
-        wanted = np.unique(topic[~untouched])
-        stays = untouched & np.isin(topic, wanted)
-        others_too = np.isin(others.topic, wanted)
-        found = []
-        for lists, topics in (
-            (self._base[stays], topic[stays]),
-            (self._at.find(others.lists[others_too]), others.topic[others_too]),
-        ):
-            found.append((topics[:, None] * len(self._at.ids) + lists)[lists >= 0])
-        codes, held = np.unique(np.concatenate(found), return_counts=True)
-        return codes, held
-
-    def _of_topic(self, topic: int) -> Counter[int]:
-        """What each broker holds of a topic by now."""
-        if topic not in self._topics:
-            codes, held = self._lying
-            every = len(self._at.ids)
-            first, end = np.searchsorted(codes, [topic * every, (topic + 1) * every]).tolist()
-            brokers = (codes[first:end] - topic * every).tolist()
-            self._topics[topic] = Counter(dict(zip(brokers, held[first:end].tolist(), strict=True)))
-        return self._topics[topic]
 
     def impossible(self) -> list[Impossible]:
         """Every reason found so far, once, with the partitions that it concerns."""
@@ -221,9 +207,11 @@ class Filler:
     def _over_racks(
         self, partition: _Partition, kept: list[int], able: set[int], racks: list[int]
     ) -> Counter[int]:
-        there = Counter(self._rack[b] for b in kept)
-        fits = Counter(self._rack[b] for b in able)
-        order = self._preference(partition, kept, able, racks)
+        there = Counter([self._rack[b] for b in kept])
+        fits = Counter([self._rack[b] for b in able])
+        order: Sequence[int] = range(len(racks))
+        if partition.factor % len(racks):
+            order = self._preference(partition, kept, racks)
         found = rack_counts(
             Racks([there[r] for r in racks], [fits[r] - there[r] for r in racks]),
             partition.factor,
@@ -236,26 +224,25 @@ class Filler:
             self._note(partition, lack.obstacle, lack.needed, lack.available, rack)
         return Counter()
 
-    def _preference(
-        self, partition: _Partition, kept: list[int], able: set[int], racks: list[int]
-    ) -> list[int]:
+    def _preference(self, partition: _Partition, kept: list[int], racks: list[int]) -> list[int]:
         """Racks in the order in which they get one replica more, where that costs the same bytes.
 
-        First where dropping one would hurt most, if one has to be dropped; then where one leaves; then the rack with
-        the least loaded broker.
+        First where dropping one would hurt most, if one has to be dropped; then where a broker may hold more of the
+        topic; then where one leaves; then the rack with the least loaded broker.
         """
         floor = partition.factor // len(racks)
-        size = int(self._problem.partitions.bytes[partition.row])
+        open_in = self._open_in[int(self._problem.partitions.rule[partition.row])]
+        left = self.spread.left_of(partition.row)
         leaving = Counter(self._rack[b] for b in partition.base if b not in kept)
 
         def key(number: int) -> tuple[object, ...]:
             rack = racks[number]
             drops = [self._drop_key(partition, b) for b in kept if self._rack[b] == rack]
-            loads = [
-                self._loads.of(b, size) for b in able if self._rack[b] == rack and b not in kept
-            ]
+            free = [b for b in open_in.get(rack, ()) if b not in kept]
+            may = [b for b in free if left[b] > 0]
             hurt = tuple(-int(x) for x in min(drops)) if len(drops) > floor else (0, 0, 0, 0)
-            return (hurt, -leaving[rack], min(loads, default=0), number)
+            load = self._loads.least(may or free, partition.size)
+            return (hurt, not may, -leaving[rack], load, number)
 
         return sorted(range(len(racks)), key=key)
 
@@ -279,11 +266,12 @@ class Filler:
     ) -> list[int]:
         """New brokers so that each rack has its count, which it can."""
         used = Counter(self._rack[b] for b in kept)
+        open_in = self._open_in[int(self._problem.partitions.rule[partition.row])]
         new: list[int] = []
         for rack in sorted(counts):
             for _ in range(counts[rack] - used[rack]):
-                free = self._free(partition, [*kept, *new])
-                new.append(self._best(partition, [b for b in free if self._rack[b] == rack]))
+                free = [b for b in open_in[rack] if b not in kept and b not in new]
+                new.append(self._best(partition, free))
         return new
 
     def _chosen(
@@ -291,25 +279,24 @@ class Filler:
     ) -> list[int]:
         """New brokers up to the factor: of the rack of one that leaves, else of the rack that is used least.
 
-        A rack that has none yet comes first while there are fewer racks than `before` had. Fewer where there are no
-        more.
+        A rack that has none yet comes first while there are fewer racks than `before` had, then who may hold more of
+        the topic. Fewer where there are no more.
         """
         new: list[int] = []
         homes = [self._rack[b] for b in leaving]
         least = len(self._racks_of(before))
         for _ in range(partition.factor - len(there)):
-            used = Counter(self._rack[b] for b in [*there, *new])
+            used = Counter([self._rack[b] for b in [*there, *new]])
             free = self._free(partition, [*there, *new])
             others = [b for b in free if self._rack[b] not in used] if len(used) < least else []
-            free = self._with_room(partition, others or free)
+            free = self._spreading(partition, self._loads.with_room(others or free, partition.size))
             if not free:
                 break
             home = next((rack for rack in homes if rack in self._racks_of(free)), None)
             fewest = min(used[self._rack[b]] for b in free)
             best = [b for b in free if self._rack[b] == home] if home is not None else []
-            new.append(
-                self._best(partition, best or [b for b in free if used[self._rack[b]] == fewest])
-            )
+            best = best or [b for b in free if used[self._rack[b]] == fewest]
+            new.append(self._best(partition, best))
             if home is not None:
                 homes.remove(home)
         return new
@@ -318,22 +305,18 @@ class Filler:
         number = int(self._problem.partitions.rule[partition.row])
         return [b for b in self._open[number] if b not in taken]
 
-    def _with_room(self, partition: _Partition, among: list[int]) -> list[int]:
-        """Those whose disks have room; all where none has."""
-        size = int(self._problem.partitions.bytes[partition.row])
-        return [b for b in among if self._loads.fits(b, size)] or among
+    def _spreading(self, partition: _Partition, among: list[int]) -> list[int]:
+        """Those that may hold more of the topic; or those that hold least above what they may, if none may."""
+        left = self.spread.left_of(partition.row)
+        most = min(max([left[b] for b in among], default=0), 1)
+        return [b for b in among if left[b] >= most]
 
     def _best(self, partition: _Partition, among: list[int]) -> int:
         """The broker that gets the replica, of those with room."""
-        partitions = self._problem.partitions
-        size, held = (
-            int(partitions.bytes[partition.row]),
-            self._of_topic(int(partitions.topic[partition.row])),
-        )
-        among = self._with_room(partition, among)
+        among = self._loads.with_room(among, partition.size)
         if not partition.held:
+            held = self.spread.held(partition.row)
             return self._loads.next_of_a_new_partition(among, held)
-        every = self._open[int(partitions.rule[partition.row])]
-        best = self._loads.next(self._loads.within_share(among, every, held), size)
-        self._loads.give(best, size)
+        best = self._loads.next(self._spreading(partition, among), partition.size)
+        self._loads.give(best, partition.size)
         return best

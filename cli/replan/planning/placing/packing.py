@@ -133,6 +133,8 @@ class Packing:
                 continue
             two, one = self._able(gives, gets, NARROW), self._able(gets, gives, NARROW)
             first, second = np.triu_indices(len(two), 1)
+            may = self._steps.together(two[first], two[second], gets)
+            first, second = first[may], second[may]
             if not len(first) or not len(one):
                 continue
             size = self._steps.size

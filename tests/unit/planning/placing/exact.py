@@ -12,11 +12,13 @@ from fractions import Fraction
 
 import highspy
 import numpy as np
+from tests.unit.planning.placing.problems import only
 
 from replan.model.columns import Matrix
 from replan.planning.placing.problem import NO_LIMIT, NO_RACK, Lie, PlacementProblem
 from replan.planning.placing.shares import shares
 
+ANY = 1_000
 COPIES = 10_000
 """What a byte costs where a copy costs 1: more than all copies of the small problems together."""
 
@@ -40,8 +42,8 @@ class _Program:
         self._cost: list[highspy.highs.highs_linear_expression] = []
         self.possible = True
 
-    def place(self, row: int, racks_kept: int) -> None:
-        """A variable for each broker that one partition may be on, and its rule."""
+    def place(self, row: int, racks_kept: int, copies: int) -> None:
+        """A variable for each broker that one partition may be on, its rule, and how often it is copied at most."""
         partitions, table = self._problem.partitions, self._problem.brokers
         rule = self._problem.rules[int(partitions.rule[row])]
         held = {int(b) for b in partitions.current[row] if b >= 0}
@@ -55,6 +57,7 @@ class _Program:
                     self._cost.append((int(partitions.bytes[row]) * COPIES + 1) * mine[i])
         factor = int(partitions.factor[row])
         self.require(list(mine.values()), factor, factor)
+        self.require([v for i, v in mine.items() if int(table.ids[i]) not in held], 0, copies)
         racks = {i: int(table.rack[i]) for i in allowed}
         if rule.lie is Lie.NONE:
             self._as_many_racks(mine, racks_kept)
@@ -128,18 +131,24 @@ class _Program:
 
 
 def optimum(
-    problem: PlacementProblem, bounds: Sequence[tuple[int, int]] = (), placed: Matrix | None = None
+    problem: PlacementProblem,
+    bounds: Sequence[tuple[int, int]] = (),
+    placed: Matrix | None = None,
+    *,
+    one_each: bool = False,
 ) -> Optimum | None:
     """Bytes and copies of the cheapest placement; None where there is none.
 
     `bounds`: the fewest and most replicas that each broker may hold; `placed`: lists that lie in so many racks as shall
-    be kept.
+    be kept; `one_each`: no partition is copied more than once, or than it is in these lists.
     """
     program = _Program(problem)
     for row in range(len(problem.partitions)):
-        program.place(
-            row, racks_kept(problem, row) if placed is None else racks(problem, placed[row])
-        )
+        if placed is None:
+            program.place(row, racks_kept(problem, row), ANY)
+        else:
+            new = cost_of(only(problem, [row]), placed[row : row + 1]).copies
+            program.place(row, racks(problem, placed[row]), max(new, 1) if one_each else ANY)
     for row in problem.staying.tolist():
         program.keep(row)
     for broker, (least, most) in enumerate(bounds):

@@ -52,7 +52,10 @@ def test_a_placement_is_found_exactly_where_there_is_one(asked: PlacementProblem
 def test_balance_costs_what_it_costs_an_exact_solver(
     asked: PlacementProblem, staying: set[int]
 ) -> None:
-    """Bytes first, then copies; and where it is not reached, no placement is nearer, around those that stay."""
+    """Bytes first, then copies, each partition copied once if that does; around those that stay.
+
+    Where it is not reached, no placement is nearer.
+    """
     unbalanced = replace(asked, balance=Tolerance())
     lost = {row for reason in choose(unbalanced).impossible for row in reason.partitions}
     rows = [row for row in range(len(asked.partitions)) if row not in lost]
@@ -74,9 +77,9 @@ def test_balance_costs_what_it_costs_an_exact_solver(
         assert optimum(asked, balance_bounds(asked, filled, nearer), filled) is None
     if not found.imbalances:
         tolerance = asked.balance.replicas or Fraction(0)
-        assert cost_of(asked, found.lists) == optimum(
-            asked, balance_bounds(asked, filled, tolerance), filled
-        )
+        bounds = balance_bounds(asked, filled, tolerance)
+        best = optimum(asked, bounds, filled, one_each=True)
+        assert best is None or cost_of(asked, found.lists) == best
 
 
 @settings(max_examples=INSTANCES)

@@ -1,0 +1,163 @@
+"""A topic stays spread: how many replicas of it, or leaderships, each broker may come to have.
+
+That is its share of the topic, rounded up, and one more; or what it has at first, where that is more. A share is by
+weight among the brokers that the partition's rule allows and that may get something; where the rule spreads over racks,
+within each rack. Who fills or balances takes nobody above it while another way is left.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+import numpy as np
+
+from replan.model.columns import Ints, Matrix
+from replan.planning.placing.positions import Positions
+from replan.planning.placing.problem import NO_RACK, Flags, Lie, PlacementProblem, Rule
+from replan.planning.placing.shares import filled
+
+FEW = 2
+"""So many partitions of a topic can lie with any broker that gets new ones, as its share is more than nothing."""
+ANY = 1 << 30
+ROUNDING = 1e-9
+
+
+class TopicSpread:
+    """How many each broker may still take of each topic, while replicas or leaderships go; brokers as positions."""
+
+    def __init__(
+        self,
+        problem: PlacementProblem,
+        at: Positions,
+        rows: Ints,
+        lists: Matrix,
+        *,
+        heads: bool = False,
+    ) -> None:
+        """`rows`: those that may change; `lists`: what each partition shall have by now, as ids.
+
+        `heads`: count who comes first in each list, not who is in it.
+        """
+        self._count, self._heads = at.count, heads
+        topics, others = problem.partitions.topic, problem.elsewhere
+        known = self._counted_topics(problem, rows)
+        self.of: Ints = _numbers(topics, known)
+        """The number of each partition's topic; 0: nothing is counted."""
+        mine, theirs = np.flatnonzero(self.of), _numbers(others.topic, known)
+        number, of = len(known) + 1, self.of[mine]
+        elsewhere = self._held(at.find(others.lists[theirs > 0]), theirs[theirs > 0], number)
+        had = elsewhere + self._held(at.find(problem.partitions.current[mine]), of, number)
+        has = elsewhere + self._held(at.find(lists[mine]), of, number)
+        share = self._shares(problem, mine, number, has, elsewhere)
+        most = np.ceil(share - ROUNDING).astype(np.int32) + 1
+        most = np.maximum(np.pad(most, ((0, 0), (0, 1))), had)
+        most[0] = ANY
+        self.most: Matrix = most
+        """Shape (topics, brokers and one for those that are not registered)."""
+        self.left: Matrix = most - has
+
+    def take(self, partition: int, leaving: Iterable[int], coming: Iterable[int]) -> None:
+        """Count what some brokers lose and others get of a partition."""
+        of = self.of[partition]
+        if of:
+            for broker in leaving:
+                self.left[of, min(broker, self._count)] += 1
+            for broker in coming:
+                self.left[of, min(broker, self._count)] -= 1
+
+    def left_of(self, partition: int) -> list[int]:
+        """How many each broker may take of the partition's topic."""
+        found: list[int] = self.left[self.of[partition]].tolist()
+        return found
+
+    def held(self, partition: int) -> list[int]:
+        """What each broker has of the partition's topic."""
+        of = self.of[partition]
+        found: list[int] = (self.most[of] - self.left[of]).tolist()
+        return found
+
+    def _counted_topics(self, problem: PlacementProblem, rows: Ints) -> Ints:
+        topics, others = problem.partitions.topic, problem.elsewhere.topic
+        known = np.unique(topics[rows])
+        number = len(known) + 1
+        many = np.bincount(_numbers(topics, known), minlength=number)
+        many += np.bincount(_numbers(others, known), minlength=number)
+        new = (problem.partitions.base[rows] < 0).all(axis=1)
+        counted: Ints = known[(many[1:] > FEW - self._heads) | np.isin(known, topics[rows][new])]
+        return counted
+
+    def _held(self, lists: Matrix, of: Ints, topics: int) -> Matrix:
+        """How many each broker has of each topic."""
+        width = self._count + 1
+        lists = lists[:, :1] if self._heads else lists
+        codes = (of[:, None] * width + np.minimum(lists, self._count))[lists >= 0]
+        found: Matrix = np.bincount(codes, minlength=topics * width).astype(np.int32)
+        return found.reshape(topics, width)
+
+    def _shares(
+        self, problem: PlacementProblem, rows: Ints, topics: int, has: Matrix, elsewhere: Matrix
+    ) -> np.ndarray:
+        """What each broker should have of each topic, with what of it is not in the problem."""
+        partitions = problem.partitions
+        factor, rule = partitions.factor[rows], partitions.rule[rows]
+        width = int(factor.max(initial=0)) + 1
+        kinds, kind = np.unique(rule * width + factor, return_inverse=True)
+        units = np.zeros((len(kinds), self._count))
+        for number, code in enumerate(kinds.tolist()):
+            units[number] = _unit(problem, problem.rules[code // width], code % width)
+            units[number] /= max(code % width, 1) if self._heads else 1
+        of = self.of[rows]
+        many = np.bincount(of * len(kinds) + kind, minlength=topics * len(kinds))
+        share = many.reshape(topics, len(kinds)) @ units
+        wanted = np.bincount(of, np.ones_like(of) if self._heads else factor, minlength=topics)
+        share *= (1 + elsewhere.sum(axis=1) / np.maximum(wanted, 1))[:, None]
+        in_rack = np.array([r.lie is Lie.IN_RACK for r in problem.rules])[rule]
+        own = np.unique(of[in_rack])
+        share[own] = _of_own_racks(problem, has[own])
+        return share
+
+
+def _numbers(topics: Ints, known: Ints) -> Ints:
+    """The place of each topic among the known ones, from 1 on; 0 of others."""
+    if not len(known):
+        return np.zeros(len(topics), dtype=np.int64)
+    place = np.minimum(np.searchsorted(known, topics), len(known) - 1)
+    found: Ints = np.where(known[place] == topics, place + 1, 0)
+    return found
+
+
+def _unit(problem: PlacementProblem, rule: Rule, factor: int) -> list[float]:
+    """What each broker should have of one partition."""
+    brokers = problem.brokers
+    able = rule.candidates & brokers.open
+    found = [0.0] * len(brokers.ids)
+    for some, total in _parts(brokers.rack, rule, able, brokers.weight, factor):
+        weights = [int(brokers.weight[b]) for b in some]
+        for broker, part in zip(some, filled(total, weights, [1] * len(some)), strict=True):
+            found[broker] = float(part)
+    return found
+
+
+def _parts(
+    rack: Ints, rule: Rule, able: Flags, weight: Ints, factor: int
+) -> list[tuple[list[int], Fraction]]:
+    """Brokers that share replicas of one partition."""
+    if rule.lie is not Lie.RACK or not able.any():
+        return [(np.flatnonzero(able).tolist(), Fraction(factor))]
+    racks = np.unique(rack[rule.candidates])
+    of = [np.flatnonzero(able & (rack == r)).tolist() for r in racks]
+    weights = [int(weight[some].sum()) for some in of]
+    extra = filled(factor % len(racks), weights, [1] * len(racks))
+    return [(some, factor // len(racks) + more) for some, more in zip(of, extra, strict=True)]
+
+
+def _of_own_racks(problem: PlacementProblem, has: Matrix) -> np.ndarray:
+    """The share of what lies in the rack already, where partitions keep to one rack."""
+    brokers = problem.brokers
+    weight = np.where(brokers.open, brokers.weight, 0).astype(float)
+    share = np.zeros((len(has), len(brokers.ids)))
+    for rack in np.unique(brokers.rack):
+        mine = (brokers.rack == rack) & (brokers.rack != NO_RACK)
+        if weight[mine].any():
+            total = has[:, :-1][:, mine].sum(axis=1)
+            share[:, mine] = total[:, None] * (weight[mine] / weight[mine].sum())
+    return share
