@@ -32,11 +32,16 @@ import replan.fleet.stages.plan
 import replan.fleet.stages.rates  # noqa: F401 - likewise
 from replan.documents.atomic import write_file
 from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.files import commit_files
 from replan.main import run
 
 PLACE = "place"
 """The file that says where the last killed run of a copy was."""
-PLACES: dict[CodeType, str] = {Lake.replace.__code__: "table", write_file.__code__: "path"}
+PLACES: dict[CodeType, str] = {
+    Lake.replace.__code__: "table",
+    commit_files.__code__: "table",
+    write_file.__code__: "path",
+}
 """What writes, and which of its arguments says what."""
 MOST_SECONDS = 0.02
 """How long after a place a run is killed in the middle; a commit takes some 10 ms."""

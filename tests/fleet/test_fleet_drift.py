@@ -1,5 +1,6 @@
 """The stages over two folders, by both engines: on this machine, and in a real Spark session."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -20,13 +21,12 @@ import replan
 from replan.errors import BadUsage
 from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.in_process import perform_here
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import run_in
 from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import TABLES
-from replan.fleet.perform import DRIFT_STAGES, Stage, together, written_by
-from replan.fleet.run import FleetRun, commit_done, judge, run_stages
+from replan.fleet.perform import DRIFT_STAGES, Stage, written_by
+from replan.fleet.run import FleetRun, commit, judge, run_stages
 from replan.fleet.spark.java import SUBMITTED
 from replan.fleet.tasks.todo import Todo, from_folders, from_lake
 from replan.placement_file.load import load_placement
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 NOW = Hour.of("", "2026-11-22T05:00:00Z")
 CLOCK = datetime(2026, 11, 22, 5, tzinfo=UTC)
 STAGES = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
+KILOBYTES_OF_NAMES = 4096
+"""What a task of any size says of the seven tables that it writes."""
 ORDERS = """\
 version: 1
 cluster: {name: payments-eu}
@@ -125,9 +127,10 @@ def test_a_fleet_gives_what_each_cluster_gives_by_itself(tmp_path: Path) -> None
 
 def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
     write_fleet(tmp_path, range(4))
-    tasks = todo_of(tmp_path).tasks
+    todo = todo_of(tmp_path)
     one, several = (
-        together(perform_here(tasks, STAGES, partitions), STAGES) for partitions in (0, 10**9)
+        dict(run_stages(replace(todo, partitions=n), STAGES, Where(Engine.LOCAL), NOW).rows)
+        for n in (0, 10**9)
     )
     assert one == several
 
@@ -154,8 +157,10 @@ def judged_in(spark: Any, lake: Lake, todo: Todo) -> FleetRun:
     from replan.fleet.spark.on_spark import performed_in
 
     with run_in(lake) as name:
+        for table in written_by(list(Stage)):
+            lake.begun(TABLES[table])
         done = performed_in(spark, todo.tasks, list(Stage), lake, name)
-        return commit_done(lake, todo, list(Stage), done, name, NOW)
+        return commit(lake, todo, list(Stage), done, name, NOW)
 
 
 @pytest.mark.spark
@@ -168,7 +173,7 @@ def test_spark_gives_the_same_tables_in_one_commit_each(
     here = judge(lake, todo, list(Stage), Where(Engine.LOCAL), NOW)
     for times in (1, 2):
         there = judged_in(spark, other, others)
-        assert dict(there.rows) == here.rows
+        assert dict(there.rows) == dict(here.rows)
         for name in written_by(list(Stage)):
             rows = [one.read(TABLES[name]).to_pylist() for one in (lake, other)]
             assert sorted(rows[1], key=str) == sorted(rows[0], key=str)
@@ -177,6 +182,42 @@ def test_spark_gives_the_same_tables_in_one_commit_each(
             assert table is not None
             assert table.version() == times, "one commit a run, after that of the empty table"
     assert not list(Path(other.address).glob(".replan-fleet-*"))
+
+
+@pytest.mark.spark
+def test_spark_has_a_task_for_each_cluster_and_no_row_of_theirs(
+    event_log: Path,
+    in_a_lake: Callable[[str], tuple[Lake, Todo]],
+    request: pytest.FixtureRequest,
+) -> None:
+    """By its own event log: what comes back from a task are the names of its files."""
+    spark = request.getfixturevalue("spark")
+    lake, todo = in_a_lake("there")
+    spark.sparkContext.setJobGroup("here", "")
+    found = judged_in(spark, lake, todo)
+    spark.sparkContext.setJobGroup("elsewhere", "")
+    (log,) = event_log.rglob("events_*")
+    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    stages = {
+        stage
+        for event in events
+        if event["Event"] == "SparkListenerJobStart"
+        and event["Properties"].get("spark.jobGroup.id") == "here"
+        for stage in event["Stage IDs"]
+    }
+    judging = max(stages)  # the one before hands out the tasks
+    tasks = [e for e in events if e["Event"] == "SparkListenerTaskEnd" and e["Stage ID"] == judging]
+    assert len(tasks) == len(todo.tasks)
+    measured = [task["Task Metrics"] for task in tasks]
+    assert sum(one["Shuffle Write Metrics"]["Shuffle Bytes Written"] for one in measured) == 0
+    assert {one["Input Metrics"]["Records Read"] for one in measured} == {1}
+    counted: dict[str, set[int]] = {}
+    for metric in (m for task in tasks for m in task["Task Info"]["Accumulables"]):
+        counted.setdefault(metric["Name"], set()).add(int(metric["Update"]))
+    assert counted["number of output rows"] == {1}
+    assert max(counted["data returned from Python workers"]) < KILOBYTES_OF_NAMES
+    assert max(one["Result Size"] for one in measured) < 2 * KILOBYTES_OF_NAMES
+    assert found.counts == {name: rows.num_rows for name, rows in found.rows.items()}
 
 
 @pytest.mark.spark
@@ -317,7 +358,10 @@ Drift: 1 difference in 1 cluster.
 @pytest.mark.command
 def test_a_small_fleet_is_compared_in_this_process_without_java(fleet: Path) -> None:
     run = by_itself(fleet)
-    assert (run.stdout, run.stderr, run.returncode) == (REPORT, "", 2)
+    assert (run.stdout, run.returncode) == (REPORT, 2)
+    assert run.stderr == (
+        "engine: local, as neither --master nor --remote nor spark-submit gives Spark\n"
+    )
     written = {p.stem for p in (fleet / "out").iterdir()}
     assert written == {"declared", "differences", "drift", "errors", "judged"}
 
@@ -344,7 +388,8 @@ def test_it_runs_as_spark_submit_starts_it(fleet: Path) -> None:
         env=environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"),
         check=False,
     )
-    assert (run.stdout, run.returncode) == (REPORT, 2), run.stderr[-2000:]
+    said = f"engine: spark, which spark-submit gives\n{REPORT}"  # it joins stderr to stdout
+    assert (run.stdout, run.returncode) == (said, 2), run.stderr[-2000:]
 
 
 @pytest.mark.command
@@ -354,13 +399,14 @@ def test_a_connect_server_that_there_is_not_is_said_with_what_it_needs(fleet: Pa
     if find_spec("grpc") is None:
         assert "pip install 'pyspark[connect]==" in run.stderr
     else:
-        assert run.stderr.startswith("replan: Spark Connect at sc://127.0.0.1:1 cannot be used: ")
+        assert "\nreplan: Spark Connect at sc://127.0.0.1:1 cannot be used: " in run.stderr
 
 
 @pytest.mark.spark
 def test_a_master_that_there_is_not_is_said_in_sparks_words(fleet: Path) -> None:
     run = by_itself(fleet, "--master", "nowhere")
-    first, *_, last = run.stderr.splitlines()
+    engine, first, *_, last = run.stderr.splitlines()
+    assert engine == "engine: spark, which --master nowhere gives"
     assert first.startswith("replan: Spark cannot start on master nowhere: ")
     assert last.endswith("Master must either be yarn or start with spark, k8s, or local")
     assert (run.stdout, run.returncode) == ("", 1)
@@ -394,20 +440,22 @@ def test_what_a_python_worker_raised_is_said_without_its_calls() -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "environment", "expected"),
+    ("where", "environment", "expected", "why"),
     [
-        (Where(), {}, Engine.LOCAL),
-        (Where(), {SUBMITTED: "1234"}, Engine.SPARK),
-        (Where(master="local[2]"), {}, Engine.SPARK),
-        (Where(remote="sc://host"), {}, Engine.SPARK),
-        (Where(Engine.LOCAL), {SUBMITTED: "1234"}, Engine.LOCAL),
-        (Where(Engine.SPARK), {}, Engine.SPARK),
+        (Where(), {}, Engine.LOCAL, "neither --master nor --remote nor spark-submit gives Spark"),
+        (Where(), {SUBMITTED: "1234"}, Engine.SPARK, "which spark-submit gives"),
+        (Where(master="local[2]"), {}, Engine.SPARK, "which --master local[2] gives"),
+        (Where(remote="sc://host"), {}, Engine.SPARK, "which --remote sc://host gives"),
+        (Where(Engine.LOCAL), {SUBMITTED: "1234"}, Engine.LOCAL, None),
+        (Where(Engine.SPARK), {}, Engine.SPARK, None),
     ],
 )
 def test_spark_does_the_work_where_it_is_given_unless_an_engine_is_named(
-    where: Where, environment: dict[str, str], expected: Engine
+    where: Where, environment: dict[str, str], expected: Engine, why: str | None
 ) -> None:
     assert where.chosen(environment) is expected
+    said = where.why(environment)
+    assert said is None if why is None else said is not None and said.endswith(why)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED, RATES, SNAP
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather
 from replan.fleet.reports.files import rendered
-from replan.fleet.run import run_collect, run_history, run_stages, write
+from replan.fleet.run import judge, run_collect, run_history
 from replan.fleet.seen import Seen
 from replan.fleet.tasks.todo import from_lake
 from replan.model.snapshot import Snapshot
@@ -66,7 +66,7 @@ def stages(home: Path, *asked: Stage) -> None:
     """What a command of one stage does."""
     fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
     todo = from_lake(fleet, lake, CLOCK)
-    write(lake, todo, run_stages(todo, asked, Where(Engine.LOCAL), NOW), asked, NOW)
+    judge(lake, todo, asked, Where(Engine.LOCAL), NOW)
 
 
 def without_waits(lines: Iterable[str]) -> list[str]:
@@ -302,10 +302,7 @@ def test_an_error_is_over_when_its_stage_is_done_with_an_older_snapshot(home: Pa
         now = Hour.of("", f"2026-11-22T{hour:02}:00:00Z")
         run_collect(fleet, lake, observe, now)
         todo = from_lake(fleet, lake, CLOCK)
-        write(
-            *(lake, todo, run_stages(todo, DRIFT_STAGES, Where(Engine.LOCAL), now)),
-            *(DRIFT_STAGES, now),
-        )
+        judge(lake, todo, DRIFT_STAGES, Where(Engine.LOCAL), now)
         (us,) = [c for c in gather(lake, fleet).clusters if c.name == "us"]
         return [error["stage"] for error in us.errors]
 

@@ -25,7 +25,8 @@ from replan.fleet.lake.tables import APPLICATIONS, ERRORS, HISTORY, JUDGED, PLAN
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather
 from replan.fleet.reports.files import rendered
-from replan.fleet.run import run_history, run_stages, write
+from replan.fleet.run import judge as judge_todo
+from replan.fleet.run import run_history
 from replan.fleet.seen import Seen, ended_applications, keep_seen
 from replan.fleet.tasks.todo import from_lake
 from replan.model.names import TopicId, TopicPartition, replicas
@@ -74,7 +75,7 @@ def judge(home: Path, *looks: Seen, stages: Sequence[Stage] = DRIFT_STAGES) -> L
         keep_seen(lake, {"eu": one})
         now = Hour.of("", one.snapshot.observed_at)
         todo = from_lake(fleet, lake, datetime.fromisoformat(one.snapshot.observed_at))
-        write(lake, todo, run_stages(todo, stages, Where(Engine.LOCAL), now), stages, now)
+        judge_todo(lake, todo, stages, Where(Engine.LOCAL), now)
     run_history(lake, ["eu"])
     return lake
 

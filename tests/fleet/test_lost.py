@@ -24,16 +24,21 @@ pytestmark = pytest.mark.slow
 ORDERS = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n"
 WORK = """
 import json
-from replan.fleet.in_process import MUCH, perform_here
-from replan.fleet.perform import DRIFT_STAGES, together
+from replan.fleet.in_process import MUCH
+from replan.fleet.engine import Engine, Where
+from replan.fleet.lake.delta import Hour
+from replan.fleet.perform import DRIFT_STAGES
+from replan.fleet.run import run_stages
+from replan.fleet.tasks.todo import Todo
 from replan.fleet.tasks.work import Task
 
 if __name__ == "__main__":
     at = "2026-11-21T03:00:00Z"
     names = ("slow", "eu", "us", "lab")
     tasks = [Task(n, n, at, f"{n}.yaml", snapshot=f"{n}.json") for n in names]
-    found = together(perform_here(tasks, DRIFT_STAGES, MUCH), DRIFT_STAGES)
-    print(json.dumps({name: found[name].to_pylist() for name in ("judged", "errors")}, default=str))
+    todo = Todo(tuple(tasks), partitions=MUCH)
+    found = run_stages(todo, DRIFT_STAGES, Where(Engine.LOCAL), Hour.of("", at))
+    print(json.dumps({name: found.rows[name].to_pylist() for name in ("judged", "errors")}, default=str))
 """
 
 

@@ -88,7 +88,8 @@ def test_both_executors_work_and_the_tables_are_the_same(
         text=True,
         check=False,
     )
-    assert (there.stdout, there.stderr, there.returncode) == (here.stdout, "", here.returncode)
+    assert (there.stdout, there.returncode) == (here.stdout, here.returncode), there.stderr
+    assert there.stderr == f"engine: spark, which --master {spark_cluster.master} gives\n"
     for file in (tmp_path / "here").iterdir():
         assert pq.read_table(tmp_path / "there" / file.name) == pq.read_table(file), file.name
     for folder in spark_cluster.folders:

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING
 
 from replan.errors import BadUsage
+from replan.fleet.in_process import perform_here
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import sweep
-from replan.fleet.perform import Stage
-from replan.fleet.spark.java import SUBMITTED
+from replan.fleet.perform import Done, Stage, not_done
+from replan.fleet.spark.java import SUBMITTED, alone
 from replan.fleet.tasks.todo import Todo
-
-if TYPE_CHECKING:
-    from replan.fleet.spark.on_spark import Done
 
 LONG_PARTITIONS = 15_000_000
 """Beyond so many a quick start of Java is not worth its slower code."""
@@ -53,23 +50,37 @@ class Where:
         """Whether Spark does this: for no task it is not started."""
         return bool(todo.tasks) and self.chosen(os.environ) is Engine.SPARK
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether Spark's executors are not on this machine."""
+        return self.remote is not None or not alone(self.master or LOCAL_MASTER)
+
     def chosen(self, environment: Mapping[str, str]) -> Engine:
         """The engine: by itself Spark where it is given; on one machine it is never the faster one (docs/fleet.md)."""
         if self.engine is not Engine.AUTO:
             return self.engine
-        given = self.master is not None or self.remote is not None or SUBMITTED in environment
-        return Engine.SPARK if given else Engine.LOCAL
+        return Engine.LOCAL if self._given_by(environment) is None else Engine.SPARK
+
+    def why(self, environment: Mapping[str, str]) -> str | None:
+        """Which engine does the work and why, where nobody has named one."""
+        if self.engine is not Engine.AUTO:
+            return None
+        given = self._given_by(environment)
+        if given is None:
+            return "engine: local, as neither --master nor --remote nor spark-submit gives Spark"
+        return f"engine: spark, which {given} gives"
+
+    def _given_by(self, environment: Mapping[str, str]) -> str | None:
+        if self.master is not None:
+            return f"--master {self.master}"
+        if self.remote is not None:
+            return f"--remote {self.remote}"
+        return "spark-submit" if SUBMITTED in environment else None
 
 
-def folder_between(where: Where) -> Path:
-    """Where the tables of a run in Spark are that has no lake; raises BadUsage where executors elsewhere see none."""
-    from replan.fleet.spark.on_spark import require_spark
-
-    require_spark()
-    from replan.fleet.spark.session import alone
-
-    elsewhere = where.remote is not None or not alone(where.master or LOCAL_MASTER)
-    if where.between is None and elsewhere:
+def folder_between(where: Where, todo: Todo) -> Path:
+    """Where the tables of a run are that has no lake; raises BadUsage where executors elsewhere see none."""
+    if where.between is None and where.in_spark(todo) and where.is_elsewhere:
         raise BadUsage(
             f"with {'--remote' if where.remote else '--master'} {where.remote or where.master} the executors need a "
             "folder that all of them see: a lake there, or with two folders an --output there"
@@ -77,11 +88,13 @@ def folder_between(where: Where) -> Path:
     return where.between or Path(gettempdir())
 
 
-def done_in_spark(
+def done_by(
     where: Where, todo: Todo, stages: Sequence[Stage], lake: Lake, run: str
-) -> "Sequence[Done]":
-    """Let executors do all tasks, and write what they find into the stores of a lake's tables; raises ReplanError."""
-    from replan.fleet.spark.on_spark import TRIES, all_undone, performed_in, require_spark
+) -> Sequence[Done]:
+    """Do all tasks, and put what they find into the stores of a lake's tables; raises ReplanError."""
+    if not where.in_spark(todo):
+        return list(perform_here(todo.tasks, stages, todo.partitions, lake, run))
+    from replan.fleet.spark.on_spark import TRIES, performed_in, require_spark
 
     require_spark()
     from replan.fleet.spark.session import JavaEnded, Length, spark_session
@@ -95,4 +108,4 @@ def done_in_spark(
         except JavaEnded as problem:
             ended = problem
             sweep(lake, run)
-    return all_undone(todo.tasks, stages, f"{ended}, {TRIES} times")
+    return [not_done(task, stages, f"{ended}, {TRIES} times") for task in todo.tasks]

@@ -1,7 +1,7 @@
 """The work of all clusters on this machine without Spark: in this process, or in one for each core where it is much.
 
 The same functions as inside Spark, so both engines mean the same; a test holds them to it. Memory is that of the
-largest cluster for each process, and of the rows that are found.
+largest cluster for each process: each writes what it finds.
 
 A worker that is lost, as one that the kernel kills for want of memory, costs its cluster a second try in a new worker,
 and the second time an error. A worker ends with the process that started it, however that ends: ^C reaches all
@@ -13,44 +13,52 @@ import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 from threading import Thread
 
-from replan.fleet.perform import Rows, Stage, not_done, perform
-from replan.fleet.tasks.work import Task
+from replan.errors import BadFile
+from replan.fleet.lake.delta import Lake
+from replan.fleet.perform import Done, Stage, not_done, performed
+from replan.fleet.tasks.work import Task, lake_at
 
 MUCH = 200_000
 """Beyond so many partitions it pays to start processes (half a second each)."""
 TRIES = 2
 """So often a cluster is begun whose worker is lost."""
+Job = tuple[Sequence[Stage], str, str]
+"""What workers do: the stages, into which lake, in which run."""
 
 
-def perform_here(tasks: Sequence[Task], stages: Sequence[Stage], partitions: int) -> Iterator[Rows]:
-    """The rows of each task, as they are found; `partitions`: about how many there are in all."""
+def perform_here(
+    tasks: Sequence[Task], stages: Sequence[Stage], partitions: int, lake: Lake, run: str
+) -> Iterator[Done]:
+    """What was done for each task, as it comes; `partitions`: about how many there are in all."""
     workers = min(len(tasks), os.cpu_count() or 1)
     if workers < 2 or partitions < MUCH:
-        return (perform(task, stages) for task in tasks)
-    return _in_workers(tasks, stages, workers)
+        return (performed(task, stages, lake, run) for task in tasks)
+    return _in_workers(tasks, (stages, lake.address, run), workers)
 
 
-def _in_workers(tasks: Sequence[Task], stages: Sequence[Stage], most: int) -> Iterator[Rows]:
+def _in_workers(tasks: Sequence[Task], job: Job, most: int) -> Iterator[Done]:
     waiting = deque((task, 1) for task in tasks)
     workers: dict[Connection, _Worker] = {}
     try:
         while waiting or workers:
             while waiting and len(workers) < most:
-                started = _Worker(stages)
+                started = _Worker(job)
                 workers[started.pipe] = started
                 started.give(*waiting.popleft())
             for pipe in wait(list(workers)):
                 worker = workers[pipe]  # type: ignore[index]  # they are what was waited for
-                rows = worker.rows()
-                if rows is None and worker.tries < TRIES:
+                done = worker.done()
+                if done is None and worker.tries < TRIES:
                     waiting.appendleft((worker.task, worker.tries + 1))
                 else:
-                    yield not_done(worker.task, stages, worker.lost()) if rows is None else rows
-                if rows is None or not waiting:
+                    found = not_done(worker.task, job[0], worker.lost()) if done is None else done
+                    yield replace(found, attempt=worker.tries - 1)
+                if done is None or not waiting:
                     del workers[worker.pipe]
                     worker.end()
                 else:
@@ -67,10 +75,10 @@ class _Worker:
     task: Task
     tries: int
 
-    def __init__(self, stages: Sequence[Stage]) -> None:
+    def __init__(self, job: Job) -> None:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, stages), daemon=True)
+        self.process = context.Process(target=_work, args=(theirs, *job), daemon=True)
         resource_tracker.ensure_running()  # it would lift the mask
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the worker inherits
         try:
@@ -82,16 +90,18 @@ class _Worker:
     def give(self, task: Task, tries: int) -> None:
         """Let it do a task, for the nth time."""
         self.task, self.tries = task, tries
-        with suppress(OSError):  # it is lost already: so says `rows`
+        with suppress(OSError):  # it is lost already: so says `done`
             self.pipe.send(task)
 
-    def rows(self) -> Rows | None:
-        """What it has found; None where it is lost."""
+    def done(self) -> Done | None:
+        """What it has done; None where it is lost. Raises BadFile where it cannot write."""
         try:
-            rows: Rows = self.pipe.recv()
+            done: Done | BadFile = self.pipe.recv()
         except (EOFError, OSError):
             return None
-        return rows
+        if isinstance(done, BadFile):
+            raise done
+        return done
 
     def lost(self) -> str:
         """How it ended, and what may be done."""
@@ -109,7 +119,7 @@ class _Worker:
         self.process.join()
 
 
-def _work(pipe: Connection, stages: Sequence[Stage]) -> None:
+def _work(pipe: Connection, stages: Sequence[Stage], address: str, run: str) -> None:
     """In a worker: one task after the other."""
     Thread(target=_end_with_parent, daemon=True).start()
     while True:
@@ -117,7 +127,10 @@ def _work(pipe: Connection, stages: Sequence[Stage]) -> None:
             task: Task = pipe.recv()
         except EOFError:
             return
-        pipe.send(perform(task, stages))
+        try:
+            pipe.send(performed(task, stages, lake_at(address), run))
+        except BadFile as problem:
+            pipe.send(problem)
 
 
 def _end_with_parent() -> None:

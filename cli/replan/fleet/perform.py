@@ -5,12 +5,15 @@ This is what runs in each engine: called in a loop, in a process of its own, or 
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
 import pyarrow as pa
 
 from replan.errors import ReplanError
+from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.files import RowFile, put_rows
 from replan.fleet.lake.tables import (
     COSTS,
     DECLARED,
@@ -50,6 +53,17 @@ Rows = Mapping[str, pa.Table]
 """Rows by the table's name."""
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done for a task: its rows are in files that nobody has committed yet."""
+
+    task: Task
+    files: tuple[RowFile, ...]
+    errors: pa.Table
+    attempt: int = 0
+    """How often it was begun before, which may have left files."""
+
+
 def written_by(stages: Iterable[Stage]) -> list[str]:
     """The tables that these stages write, the errors last."""
     return [*(name for stage in stages for name in WRITES[stage]), ERRORS.name]
@@ -74,9 +88,20 @@ def perform(task: Task, stages: Sequence[Stage]) -> Rows:
     return {**found, ERRORS.name: _error_rows(work, errors)}
 
 
-def not_done(task: Task, stages: Sequence[Stage], why: str) -> Rows:
-    """The rows of a task that nobody could do: each stage says so."""
-    return {ERRORS.name: _error_rows(Work(task), [(stage.value, why) for stage in stages])}
+def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Done:
+    """Do a task, and put what it finds into the stores of the lake's tables; raises BadFile."""
+    found = perform(task, stages)
+    files = [
+        put_rows(lake, TABLES[name], rows, task.hour, run)
+        for name, rows in found.items()
+        if name != ERRORS.name and rows.num_rows
+    ]
+    return Done(task, tuple(files), found[ERRORS.name])
+
+
+def not_done(task: Task, stages: Sequence[Stage], why: str) -> Done:
+    """A task that nobody could do: each stage says so."""
+    return Done(task, (), _error_rows(Work(task), [(stage.value, why) for stage in stages]))
 
 
 def _error_rows(work: Work, errors: Sequence[tuple[str, str]]) -> pa.Table:
@@ -133,15 +158,6 @@ def stage_function(stage: Stage) -> Callable[[Work], Rows]:
             from replan.fleet.stages.plan import plan
 
             return plan
-
-
-def together(parts: Iterable[Rows], stages: Sequence[Stage]) -> Rows:
-    """The rows of many clusters, sorted: the same tables whatever the order and the engine."""
-    by_table: dict[str, list[pa.Table]] = {name: [] for name in written_by(stages)}
-    for part in parts:
-        for name, rows in part.items():
-            by_table[name].append(rows)
-    return {name: in_order(name, tables) for name, tables in by_table.items()}
 
 
 def in_order(name: str, tables: Sequence[pa.Table]) -> pa.Table:

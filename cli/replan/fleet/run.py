@@ -5,10 +5,10 @@ leaves the same tables.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,36 +16,34 @@ import pyarrow.compute as pc
 from replan.documents.work_folder import work_folder
 from replan.errors import Exit
 from replan.fleet.collect import Observe, collect
-from replan.fleet.engine import Engine, Where, done_in_spark, folder_between
+from replan.fleet.engine import Engine, Where, done_by, folder_between
 from replan.fleet.fleet_file import Fleet
-from replan.fleet.in_process import perform_here
 from replan.fleet.lake.delta import Hour, Lake, places, quoted
 from replan.fleet.lake.files import RUN, commit_files, run_in, sweep
 from replan.fleet.lake.snapshots import Kept
-from replan.fleet.lake.tables import DIFFERENCES, ERRORS, HISTORY, JUDGED, TABLES, LakeTable
+from replan.fleet.lake.tables import DECLARED, DIFFERENCES, ERRORS, HISTORY, JUDGED, RATES, TABLES
 from replan.fleet.perform import (
     DRIFT_STAGES,
     WRITES,
+    Done,
     Rows,
     Stage,
     in_order,
-    together,
+    written_by,
 )
 from replan.fleet.seen import Seen, keep_seen
 from replan.fleet.stages.classify import ACKNOWLEDGED
 from replan.fleet.tasks.pairs import FleetError
 from replan.fleet.tasks.todo import Todo, task_of
-from replan.fleet.tasks.work import Task
 from replan.planning.comparison.diff import DifferenceKind
-
-if TYPE_CHECKING:
-    from replan.fleet.spark.on_spark import Done
 
 COLLECT = "collect"
 KEPT_TOGETHER = 500_000
 """So many partitions that were collected are written together."""
 KEPT_SECONDS = 10
 """What was collected is written with the first answer after so long, so that a run that is killed keeps it."""
+PER_PARTITION = (DECLARED.name, RATES.name)
+"""Tables with a row of each partition of a fleet: nobody keeps them in memory."""
 JUDGING = (*DRIFT_STAGES, Stage.COST)
 """What is done for a snapshot that is not the newest: what its place in the history needs."""
 
@@ -58,12 +56,14 @@ class RowsInLake(Mapping[str, pa.Table]):
         self.known = {ERRORS.name: errors}
 
     def __getitem__(self, name: str) -> pa.Table:
-        if name not in self.known:
-            table = TABLES[name]
-            hours = self.hours[name]
-            found = self.lake.read(table, places(table, hours) if hours else "false")
-            self.known[name] = in_order(name, [found.cast(table.schema)])
-        return self.known[name]
+        if name in self.known:
+            return self.known[name]
+        table, hours = TABLES[name], self.hours[name]
+        found = self.lake.read(table, places(table, hours) if hours else "false")
+        rows = in_order(name, [found.cast(table.schema)])
+        if name not in PER_PARTITION:
+            self.known[name] = rows
+        return rows
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self.hours, ERRORS.name])
@@ -83,8 +83,8 @@ class FleetRun:
     """Snapshots that were not looked at, because there is a newer one of their cluster."""
     late: int = 0
     """Snapshots that came late, and were judged in their place."""
-    failed: frozenset[tuple[Hour, str]] = frozenset()
-    """The stages that failed, each for a cluster and an hour."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of each table were found."""
 
     @property
     def errors(self) -> pa.Table:
@@ -119,56 +119,55 @@ class FleetRun:
 
 def run_stages(todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:
     """The rows of these stages for all tasks, without a lake; raises ReplanError where the engine fails."""
-    if not where.in_spark(todo):
-        rows = together(perform_here(todo.tasks, stages, todo.partitions), stages)
-        run = _run_of(todo, stages, rows[ERRORS.name], now)
-        return replace(run, rows={**rows, ERRORS.name: run.errors})
-    with work_folder(folder_between(where), RUN) as place:
+    with work_folder(folder_between(where, todo), RUN) as place:
         run = judge(Lake(str(place / "lake")), todo, stages, where, now)
         return replace(run, rows=dict(run.rows))
 
 
 def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:
     """Do these stages for all tasks, and put what they find into the lake; raises ReplanError, and BadFile."""
-    if not where.in_spark(todo):
-        run = run_stages(todo, stages, where, now)
-        write(lake, todo, run, stages, now)
-        return run
+    if not todo.tasks:
+        return commit(lake, todo, stages, (), "", now)
     with run_in(lake) as name:
-        done = done_in_spark(where, todo, stages, lake, name)
-        return commit_done(lake, todo, stages, done, name, now)
+        for table in written_by(stages):
+            lake.begun(TABLES[table])
+        done = done_by(where, todo, stages, lake, name)
+        return commit(lake, todo, stages, done, name, now)
 
 
-def commit_done(
-    lake: Lake, todo: Todo, stages: Sequence[Stage], done: "Sequence[Done]", name: str, now: Hour
+def commit(
+    lake: Lake, todo: Todo, stages: Sequence[Stage], done: Sequence[Done], name: str, now: Hour
 ) -> FleetRun:
-    """Give the files that executors have written in a run of this name their place; raises BadFile."""
-    errors = pa.concat_tables([ERRORS.schema.empty_table(), *(one.errors for one in done)])
-    run = _run_of(todo, stages, errors, now)
-    hours = {
-        table: [task.hour for task in todo.tasks if (task.hour, stage.value) not in run.failed]
-        for stage in stages
-        for table in WRITES[stage]
-    }
+    """Give the files of a run of this name their place, a commit for each table; raises BadFile.
+
+    A cluster that cannot be judged keeps what its hour has. `judged` and `errors` come last: an hour that is in one of
+    them has all that was found of it.
+    """
+    said = [row for one in done for row in one.errors.to_pylist()]
+    failed = frozenset((hour_of(row), row["stage"]) for row in said)
+    unpaired = error_rows(todo.errors, stages[0].value, now)
+    errors = in_order(ERRORS.name, [_once(said, stages), unpaired])
     files = {(file.table, one.task.hour): file for one in done for file in one.files}
-
-    def place(table: LakeTable, tasks: Sequence[Task]) -> None:
-        found = {task.hour: files.get((table.name, task.hour)) for task in tasks}
-        commit_files(lake, table, found, name)
-
-    write(lake, todo, run, stages, now, place)
+    found: dict[str, Sequence[Hour]] = {}
+    writes = {name: stage for stage in stages for name in WRITES[stage]}
+    for table in sorted(writes, key=lambda table: (table == JUDGED.name, table)):
+        stage = writes[table]
+        hours = [task.hour for task in todo.tasks if not _keeps(failed, task.hour, stage, stages)]
+        if not TABLES[table].keeps_days:
+            hours = _newest(lake, hours)
+        commit_files(lake, TABLES[table], {hour: files.get((table, hour)) for hour in hours}, name)
+        found[table] = [hour for hour in hours if (hour, stage.value) not in failed]
     if any(one.attempt for one in done):
         sweep(lake, name)
-    return replace(run, rows=RowsInLake(lake, hours, run.errors))
-
-
-def _run_of(todo: Todo, stages: Sequence[Stage], said: pa.Table, now: Hour) -> FleetRun:
-    """A run by its errors."""
-    rows = said.to_pylist()
-    failed = frozenset((hour_of(row), row["stage"]) for row in rows)
-    unpaired = error_rows(todo.errors, stages[0].value, now)
-    errors = in_order(ERRORS.name, [_once(rows, stages), unpaired])
-    return FleetRun({ERRORS.name: errors}, todo.undeclared, todo.older, failed=failed)
+    asked = [task.hour for task in todo.tasks]
+    nowhere = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]
+    over = {hour.cluster: hour for hour in asked} if todo.of_newest else {}
+    write_errors(lake, errors, [*asked, *nowhere], [stage.value for stage in stages], over)
+    rows = RowsInLake(lake, {table: found[table] for table in writes}, errors)
+    counts = dict.fromkeys(writes, 0)
+    for file in files.values():
+        counts[file.table] += file.rows
+    return FleetRun(rows, todo.undeclared, todo.older, counts={**counts, ERRORS.name: len(errors)})
 
 
 def _once(errors: Iterable[dict[str, Any]], stages: Sequence[Stage]) -> pa.Table:
@@ -201,54 +200,13 @@ def error_rows(errors: Iterable[FleetError], stage: str, now: Hour) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=ERRORS.schema)
 
 
-def write(
-    lake: Lake,
-    todo: Todo,
-    run: FleetRun,
-    stages: Sequence[Stage],
-    now: Hour,
-    place: Callable[[LakeTable, Sequence[Task]], None] | None = None,
-) -> None:
-    """Put the rows of a run into the lake, a commit for each table; raises BadFile.
-
-    `place` gives what was found for these tasks its place in a table; without it that is what the run has.
-
-    A cluster that cannot be judged keeps what its hour has. `judged` and `errors` come last: an hour that is in one of
-    them has all that was found of it.
-    """
-    writes = {name: stage for stage in stages for name in WRITES[stage]}
-    for name in sorted(writes, key=lambda name: (name == JUDGED.name, name)):
-        done = [task for task in todo.tasks if not _keeps(run, task.hour, writes[name])]
-        if not TABLES[name].keeps_days:
-            done = _newest(lake, done)
-        if place is not None:
-            place(TABLES[name], done)
-            continue
-        rows = run.rows[name]
-        if not TABLES[name].keeps_days and len(done) < len(todo.tasks):
-            rows = _of_tasks(rows, done)
-        lake.replace(TABLES[name], rows, [task.hour for task in done])
-    hours = [task.hour for task in todo.tasks]
-    failed = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]
-    over = {hour.cluster: hour for hour in hours} if todo.of_newest else {}
-    write_errors(lake, run.errors, [*hours, *failed], [stage.value for stage in stages], over)
-
-
-def _newest(lake: Lake, tasks: Iterable[Task]) -> list[Task]:
-    """Of each cluster the newest task, unless a newer snapshot was judged: a table without days has what that has."""
-    newest: dict[str, Task] = {}
-    for task in sorted(tasks, key=lambda task: task.hour):
-        newest[task.cluster] = task
+def _newest(lake: Lake, hours: Iterable[Hour]) -> list[Hour]:
+    """Of each cluster the newest hour, unless a newer snapshot was judged: a table without days has what that has."""
+    newest = {hour.cluster: hour for hour in sorted(hours)}
     for row in lake.read(JUDGED, columns=["cluster", "day", "hour"]).to_pylist():
-        if row["cluster"] in newest and newest[row["cluster"]].hour < hour_of(row):
+        if row["cluster"] in newest and newest[row["cluster"]] < hour_of(row):
             del newest[row["cluster"]]
     return list(newest.values())
-
-
-def _of_tasks(rows: pa.Table, tasks: Iterable[Task]) -> pa.Table:
-    moments = pa.array([f"{task.cluster} {task.observed_at}" for task in tasks], pa.string())
-    each = pc.binary_join_element_wise(rows.column("cluster"), rows.column("observed_at"), " ")
-    return rows.filter(pc.is_in(each, value_set=moments))
 
 
 def judge_kept(fleet: Fleet, lake: Lake, kept: Sequence[Kept], now: Hour) -> FleetRun:
@@ -258,10 +216,12 @@ def judge_kept(fleet: Fleet, lake: Lake, kept: Sequence[Kept], now: Hour) -> Fle
     return judge(lake, todo, JUDGING, Where(Engine.LOCAL), now)
 
 
-def _keeps(run: FleetRun, hour: Hour, stage: Stage) -> bool:
+def _keeps(
+    failed: Collection[tuple[Hour, str]], hour: Hour, stage: Stage, stages: Collection[Stage]
+) -> bool:
     """Whether this stage failed, and there is no new comparison either that an earlier result would contradict."""
-    compared = JUDGED.name in run.rows and (hour, Stage.CLASSIFY.value) not in run.failed
-    return (hour, stage.value) in run.failed and not compared
+    compared = Stage.CLASSIFY in stages and (hour, Stage.CLASSIFY.value) not in failed
+    return (hour, stage.value) in failed and not compared
 
 
 def write_errors(

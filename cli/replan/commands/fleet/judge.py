@@ -236,7 +236,7 @@ def _summarised(found: "FleetRun", tolerated: int) -> Exit:
 
     if found.errors.num_rows:
         note("\n".join(error_lines(found, found.errors.num_rows)))
-    rows = (f"{name} {table.num_rows:,}" for name, table in found.rows.items())
+    rows = (f"{name} {rows:,}" for name, rows in found.counts.items())
     note(f"rows written: {', '.join(rows)}")
     return found.exit_code(tolerated)
 

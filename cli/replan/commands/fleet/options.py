@@ -1,11 +1,13 @@
 """The options that the commands of a fleet share, the fleet file with its lake, and the clock of a run."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from replan.commands.frame.output import note
 from replan.errors import BadUsage
 
 if TYPE_CHECKING:
@@ -56,10 +58,13 @@ class EngineChoice:
     ] = None
 
     def where(self, between: Path | None = None) -> "Where":
-        """The engine; `between` is a folder that all executors see, where there is no lake."""
+        """The engine, which is said where nobody named it; `between`: a folder that all executors see."""
         from replan.fleet.engine import Engine, Where
 
-        return Where(Engine(self.engine), self.master, self.remote, between)
+        found = Where(Engine(self.engine), self.master, self.remote, between)
+        if (why := found.why(os.environ)) is not None:
+            note(why)
+        return found
 
 
 def opened_lake(file: Path) -> "tuple[Fleet, Lake]":

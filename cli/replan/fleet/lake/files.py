@@ -7,7 +7,7 @@ The names begin with that of the run: what a killed one has left is known by it,
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,7 +100,7 @@ def commit_files(
             if more := [field for field in wanted.fields if field.name not in there]:
                 known.alter.add_columns(more)
             added = [_added(table, hour, file) for hour, file in files.items() if file is not None]
-            actions = [*added, *_replaced(lake, table, known, list(files), run)]
+            actions = [*added, *_replaced(lake, table, known, files.keys(), run)]
             try:
                 known.create_write_transaction(
                     actions,
@@ -117,7 +117,7 @@ def commit_files(
 
 
 def _replaced(
-    lake: Lake, table: LakeTable, known: "DeltaTable", hours: Iterable[Hour], run: str
+    lake: Lake, table: LakeTable, known: "DeltaTable", hours: Collection[Hour], run: str
 ) -> "Iterator[AddAction | RemoveAction]":
     """What takes away the rows of hours: their files are removed; what these have of other hours is written again."""
     from deltalake.transaction import RemoveAction
@@ -128,6 +128,9 @@ def _replaced(
     names = pa.array(sorted({hour.cluster for hour in hours}), pa.string())
     files = pa.table(known.get_add_actions(flatten=True))
     mine = files.filter(pc.is_in(files.column("partition.cluster"), value_set=names))
+    if table.keeps_days:
+        days = pa.array(sorted({hour.day for hour in hours}), pa.date32())
+        mine = mine.filter(pc.is_in(mine.column("partition.day"), value_set=days))
     for file in mine.to_pylist():
         values: dict[str, str | None] = {
             key: str(file[f"partition.{key}"]) for key in table.divided_by

@@ -23,6 +23,11 @@ LEFT_SECONDS = 3600
 """An unfinished archive that nobody has written to for so long belongs to no run."""
 
 
+def alone(master: str) -> bool:
+    """Whether a master means this one process."""
+    return master == "local" or master.startswith("local[")
+
+
 @dataclass(frozen=True, slots=True)
 class Java:
     """One installation of Java."""

@@ -8,7 +8,7 @@ of it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -18,22 +18,14 @@ import pyarrow as pa
 
 from replan.errors import ReplanError
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.files import RowFile, is_seen, put_rows
+from replan.fleet.lake.files import RowFile, is_seen
 from replan.fleet.lake.tables import ERRORS, TABLES
-from replan.fleet.perform import (
-    Rows,
-    Stage,
-    not_done,
-    perform,
-    stage_function,
-    stage_of,
-    written_by,
-)
+from replan.fleet.perform import Done, Rows, Stage, not_done, performed, stage_function, stage_of
 from replan.fleet.spark.types import columns_of
 from replan.fleet.tasks.work import TASKS, Task, Work, lake_at
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 TRIES = 2
 """So often a cluster is begun whose Python worker or executor is lost."""
@@ -55,17 +47,6 @@ DONE = pa.schema(
     ]
 )
 ROWS_PER_BATCH = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What was done for a task."""
-
-    task: Task
-    attempt: int
-    """How often it was begun before, which may have left files."""
-    files: tuple[RowFile, ...]
-    errors: pa.Table
 
 
 def require_spark(find: Callable[[str], object | None] = find_spec) -> None:
@@ -103,31 +84,16 @@ def performed_in(
     spark: "SparkSession", tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
 ) -> list[Done]:
     """Do the tasks in a session, and write what they find into the stores of the lake's tables."""
-    for name in written_by(stages):
-        lake.begun(TABLES[name])
     with catch_warnings():  # PySpark lets the garbage collector close its socket
         simplefilter("ignore", ResourceWarning)
         found = done_frame(tasks_frame(spark, tasks), stages, lake, run).collect()
-    return [
-        Done(
-            tasks[row["number"]],
-            row["attempt"],
-            tuple(RowFile(**file.asDict()) for file in row["files"]),
-            pa.Table.from_pylist(
-                [
-                    {**asdict(tasks[row["number"]].hour), **error.asDict()}
-                    for error in row["errors"]
-                ],
-                schema=ERRORS.schema,
-            ),
-        )
-        for row in found
-    ]
+    return [_read(row, tasks[row["number"]]) for row in found]
 
 
-def all_undone(tasks: Iterable[Task], stages: Sequence[Stage], why: str) -> list[Done]:
-    """Tasks that nobody could do; each says why."""
-    return [Done(task, TRIES, (), not_done(task, stages, why)[ERRORS.name]) for task in tasks]
+def _read(row: "Row", task: Task) -> Done:
+    files = tuple(RowFile(**file.asDict()) for file in row["files"])
+    errors = [{**asdict(task.hour), **error.asDict()} for error in row["errors"]]
+    return Done(task, files, pa.Table.from_pylist(errors, ERRORS.schema), row["attempt"])
 
 
 def _done(
@@ -142,15 +108,16 @@ def _done(
     context = TaskContext.get()
     attempt = 0 if context is None else context.attemptNumber()
     for number, task in _tasks(batches):
-        found = not_done(task, stages, LOST) if attempt >= TRIES else perform(task, stages)
-        files = [
-            asdict(put_rows(lake, TABLES[name], rows, task.hour, run))
-            for name, rows in found.items()
-            if name != ERRORS.name and rows.num_rows
-        ]
-        errors = found[ERRORS.name].select(ERRORS.columns.names).to_pylist()
-        done = {"number": number, "attempt": attempt, "files": files, "errors": errors}
-        yield pa.RecordBatch.from_pylist([done], schema=DONE)
+        done = (
+            not_done(task, stages, LOST) if attempt >= TRIES else performed(task, stages, lake, run)
+        )
+        row = {
+            "number": number,
+            "attempt": attempt,
+            "files": [asdict(file) for file in done.files],
+            "errors": done.errors.select(ERRORS.columns.names).to_pylist(),
+        }
+        yield pa.RecordBatch.from_pylist([row], schema=DONE)
 
 
 def _rows(batches: Iterable[pa.RecordBatch], table: str) -> Iterator[pa.RecordBatch]:

@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 
 from replan.documents.work_folder import work_folder
 from replan.errors import ReplanError
-from replan.fleet.spark.java import SUBMITTED, ClassArchive, class_archive, find_java
+from replan.fleet.spark.java import SUBMITTED, ClassArchive, alone, class_archive, find_java
 from replan.fleet.spark.shipping import package_folder, zip_package
 from replan.wording import first_line
 
@@ -146,11 +146,6 @@ def _retrying(master: str) -> str:
         return master
     threads = "1" if master == "local" else master.removeprefix("local[").removesuffix("]")
     return f"local[{threads},{TASK_TRIES}]"
-
-
-def alone(master: str) -> bool:
-    """Whether a master means this one process."""
-    return master == "local" or master.startswith("local[")
 
 
 def _settings(master: str, home: Path) -> dict[str, str]:
