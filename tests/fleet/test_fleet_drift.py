@@ -185,7 +185,7 @@ def test_spark_gives_the_same_tables_in_one_commit_each(
 
 
 @pytest.mark.spark
-def test_spark_has_a_task_for_each_cluster_and_no_row_of_theirs(
+def test_spark_has_a_task_for_each_cluster_and_none_of_its_rows(
     event_log: Path,
     in_a_lake: Callable[[str], tuple[Lake, Todo]],
     request: pytest.FixtureRequest,
