@@ -37,6 +37,7 @@ BETTER = {
     r"mend(s|ed|ing)?": "fix, heal, repair",
     r"foretells?|foretold": "predict",
     r"stands? otherwise": "differs",
+    r"(?<!validate-)manifests?": "placement, placement file",
     r"hitherto|betakes?|aftermath|anew": "so far; goes to; effects; again",
 }
 """What a reader who knows Kafka and Python has to guess, and what to write instead."""
