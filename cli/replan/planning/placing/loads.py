@@ -38,10 +38,12 @@ class Loads:
     def add(self, lists: Matrix, sizes: Ints) -> None:
         """Count partitions of these sizes on the brokers of their lists, by position."""
         count = len(self._step)
-        there = (lists >= 0) & (lists < count)
-        taken = np.zeros(count, dtype=np.int64)
-        np.add.at(taken, lists[there], np.broadcast_to(sizes[:, None], lists.shape)[there])
-        self._put(np.bincount(lists[there], minlength=count).tolist(), taken.tolist())
+        number, taken = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        for brokers in lists.T:
+            there = (brokers >= 0) & (brokers < count)
+            number += np.bincount(brokers[there], minlength=count)
+            np.add.at(taken, brokers[there], sizes[there])
+        self._put(number.tolist(), taken.tolist())
         self._room = [room - int(gone) for room, gone in zip(self._room, taken, strict=True)]
 
     def _put(self, replicas: Sequence[int], bytes_: Sequence[int]) -> None:

@@ -44,9 +44,10 @@ class TopicSpread:
         """The number of each partition's topic; 0: nothing is counted."""
         mine, theirs = np.flatnonzero(self.of), _numbers(others.topic, known)
         number, of = len(known) + 1, self.of[mine]
-        elsewhere = self._held(at.find(others.lists[theirs > 0]), theirs[theirs > 0], number)
-        had = elsewhere + self._held(at.find(problem.partitions.current[mine]), of, number)
-        has = elsewhere + self._held(at.find(lists[mine]), of, number)
+        there = np.flatnonzero(theirs)
+        elsewhere = self._held(at, others.lists, there, theirs[there], number)
+        had = elsewhere + self._held(at, problem.partitions.current, mine, of, number)
+        has = elsewhere + self._held(at, lists, mine, of, number)
         share = self._shares(problem, mine, number, has, elsewhere)
         most = np.ceil(share - ROUNDING).astype(np.int32) + 1
         most = np.maximum(np.pad(most, ((0, 0), (0, 1))), had)
@@ -85,12 +86,14 @@ class TopicSpread:
         counted: Ints = known[(many[1:] > FEW - self._heads) | np.isin(known, topics[rows][new])]
         return counted
 
-    def _held(self, lists: Matrix, of: Ints, topics: int) -> Matrix:
-        """How many each broker has of each topic."""
+    def _held(self, at: Positions, lists: Matrix, rows: Ints, of: Ints, topics: int) -> Matrix:
+        """How many each broker has of each topic, by some rows; a column at a time, which bounds the memory."""
         width = self._count + 1
-        lists = lists[:, :1] if self._heads else lists
-        codes = (of[:, None] * width + np.minimum(lists, self._count))[lists >= 0]
-        found: Matrix = np.bincount(codes, minlength=topics * width).astype(np.int32)
+        found = np.zeros(topics * width, dtype=np.int32)
+        for slot in range(1 if self._heads else lists.shape[1]):
+            brokers = np.minimum(at.find(lists[rows, slot]), self._count)
+            codes = (of * width + brokers)[brokers >= 0]
+            found += np.bincount(codes, minlength=topics * width).astype(np.int32)
         return found.reshape(topics, width)
 
     def _shares(
