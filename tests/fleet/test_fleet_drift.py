@@ -245,6 +245,11 @@ def written_rows(frame: "DataFrame", place: Path) -> pa.Table:
     return pa.concat_tables(part for part in parts if part.num_rows)
 
 
+def test_on_one_machine_the_folder_of_the_output_need_not_be_there_yet(fleet: Path) -> None:
+    where = Where(Engine.LOCAL, between=fleet / "nowhere")
+    assert run_stages(todo_of(fleet), DRIFT_STAGES, where, NOW).drifted.num_rows == 1
+
+
 def test_the_tables_have_their_declared_schemas(fleet: Path) -> None:
     found = found_in(fleet, STAGES)
     assert list(found.rows) == written_by(STAGES)

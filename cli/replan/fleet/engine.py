@@ -80,12 +80,14 @@ class Where:
 
 def folder_between(where: Where, todo: Todo) -> Path:
     """Where the tables of a run are that has no lake; raises BadUsage where executors elsewhere see none."""
-    if where.between is None and where.in_spark(todo) and where.is_elsewhere:
+    if not (where.in_spark(todo) and where.is_elsewhere):
+        return Path(gettempdir())
+    if where.between is None:
         raise BadUsage(
             f"with {'--remote' if where.remote else '--master'} {where.remote or where.master} the executors need a "
             "folder that all of them see: a lake there, or with two folders an --output there"
         )
-    return where.between or Path(gettempdir())
+    return where.between
 
 
 def done_by(
