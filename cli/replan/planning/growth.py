@@ -19,14 +19,12 @@ from replan.model.columns import PAD, from_lists, row, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import TopicRule
 from replan.model.names import (
-    BrokerId,
     Replicas,
     TopicId,
     TopicPartition,
     has_fixed_count,
     replicas,
 )
-from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.comparison.alignment import Alignment, counted
 from replan.planning.comparison.blacklist import blacklist_reaches
@@ -69,15 +67,6 @@ class _Lack:
     count: int
     factor: int
     rule: TopicRule | None
-
-    def states(self, lists: Iterable[Replicas], live: frozenset[BrokerId]) -> list[PartitionState]:
-        """Its new partitions as they are once they were created."""
-        found = []
-        for number, listed in enumerate(lists, self.present):
-            in_sync = tuple(b for b in listed if b in live) or listed
-            name = TopicPartition(self.topic, number)
-            found.append(PartitionState(name, self.topic_id, listed, in_sync, in_sync[0], 0))
-        return found
 
 
 def grown(placement: Placement, snapshot: Snapshot) -> Growth:
@@ -182,8 +171,11 @@ def _chosen(
     able = np.array([b.id not in left_out for b in brokers], dtype=bool)
     asked = [k.rule for k in lacking if k.rule]
     rules = tuple(Rule(LIES[r.spread], able & among(brokers, r.brokers)) for r in asked)
-    new = [number for number, k in enumerate(lacking) for _ in range(k.count - k.present)]
-    factors = [r.replication_factor or k.factor for k, r in zip(lacking, asked, strict=True)]
+    new = np.repeat(np.arange(len(lacking)), [k.count - k.present for k in lacking])
+    factors = np.array(
+        [r.replication_factor or k.factor for k, r in zip(lacking, asked, strict=True)]
+    )
+    topics = np.array([snapshot.topic_row(k.topic) for k in lacking], dtype=np.int64)
     nothing = np.full((len(new), 1), PAD, dtype=np.int32)
     from replan.planning.placing.choose import choose  # noqa: PLC0415 (few placements let a topic grow)
 
@@ -193,13 +185,13 @@ def _chosen(
         PlacementProblem(
             broker_table(brokers, drained, placement, held, sizes),
             PartitionTable(
-                rule=np.array(new, dtype=np.int64),
-                factor=np.array([factors[number] for number in new], dtype=np.int64),
+                rule=new,
+                factor=factors[new],
                 base=nothing,
                 current=nothing,
                 leader=np.full(len(new), -1, dtype=np.int64),
                 bytes=np.zeros(len(new), dtype=np.int64),
-                topic=np.array([snapshot.topic_row(lacking[n].topic) for n in new], dtype=np.int64),
+                topic=topics[new],
             ),
             rules,
             Elsewhere(held, topic_codes(snapshot.partitions).astype(np.int64)),
@@ -207,7 +199,7 @@ def _chosen(
         )
     )
     lists: dict[str, list[Replicas]] = {}
-    for at, number in enumerate(new):
+    for at, number in enumerate(new.tolist()):
         lists.setdefault(lacking[number].topic, []).append(replicas(*row(choice.lists, at)))
     refused = {
         lacking[new[at]].topic: _refused(lacking[new[at]], reason)
@@ -230,7 +222,10 @@ def _fitted(
     likely = sorted(snapshot.brokers, key=lambda b: (b.fenced, b.cordoned, b.id in drained, b.id))
     others = [b.id for b in likely]
     return tuple(
-        (*listed, *(b for b in others if b not in listed))[: lack.factor] for listed in lists
+        listed[: lack.factor]
+        if len(listed) >= lack.factor
+        else (*listed, *(b for b in others if b not in listed))[: lack.factor]
+        for listed in lists
     )
 
 
@@ -304,23 +299,26 @@ def _overlaid(
 def _with(
     snapshot: Snapshot, lacking: Sequence[_Lack], lists: Mapping[str, tuple[Replicas, ...]]
 ) -> Snapshot:
-    """The snapshot with the new partitions in it."""
+    """The snapshot with the new partitions in it, as they are once they were created."""
     live = snapshot.live_brokers()
-    states = [s for k in lacking for s in k.states(lists[k.topic], live)]
-    names = snapshot.topics.column("name")
-    rows = {k.topic: snapshot.topic_row(k.topic) for k in lacking}
-    nobody = from_lists([()] * len(states))
+    new_lists = [listed for k in lacking for listed in lists[k.topic]]
+    in_sync = [tuple(b for b in listed if b in live) or listed for listed in new_lists]
+    topics = [(snapshot.topic_row(k.topic), k) for k in lacking]
+    nothing = np.zeros(len(new_lists), dtype=np.int64)
+    nobody = from_lists([()] * len(new_lists))
     new = partitions_table(
-        names.combine_chunks(),
-        pa.array([rows[s.partition.topic] for s in states], pa.int32()),
+        snapshot.topics.column("name").combine_chunks(),
+        pa.array([row for row, k in topics for _ in range(k.present, k.count)], pa.int32()),
         {
-            "partition": pa.array([s.partition.partition for s in states], pa.int32()),
-            "leader": pa.array([s.leader for s in states], pa.int32()),
-            "leader_epoch": pa.array([0] * len(states), pa.int32()),
-            "replicas": from_lists([s.replicas for s in states]),
-            "isr": from_lists([s.isr for s in states]),
+            "partition": pa.array(
+                [n for k in lacking for n in range(k.present, k.count)], pa.int32()
+            ),
+            "leader": pa.array([first for first, *_ in in_sync], pa.int32()),
+            "leader_epoch": pa.array(nothing, pa.int32()),
+            "replicas": from_lists(new_lists),
+            "isr": from_lists(in_sync),
             **dict.fromkeys(("adding", "removing", "elr", "last_known_elr"), nobody),
-            "bytes": pa.array([0] * len(states), pa.int64()),
+            "bytes": pa.array(nothing, pa.int64()),
         },
     )
     both = pa.concat_tables([snapshot.partitions, new]).unify_dictionaries().combine_chunks()

@@ -43,13 +43,15 @@ class Shown:
 AS_USUAL = Shown()
 
 
-def planning(placement: Placement, snapshot: Snapshot) -> AbstractContextManager[None]:
-    """Say what is planned while it takes long."""
+def planning(
+    placement: Placement, snapshot: Snapshot, doing: str = "planning"
+) -> AbstractContextManager[None]:
+    """Say what is planned, or compared, while it takes long."""
     existing = count(snapshot.partitions.num_rows, "partition")
     new = sum(max(c.declared - c.observed, 0) for c in partition_counts(placement, snapshot))
     and_new = f" and {count(new, 'new one')}" if new else ""
     on = count(len(snapshot.brokers), "broker")
-    return said_while_long(f"planning for {existing}{and_new} on {on}")
+    return said_while_long(f"{doing} for {existing}{and_new} on {on}")
 
 
 def read_plan(path: Path) -> Plan:

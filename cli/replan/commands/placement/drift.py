@@ -67,6 +67,7 @@ def drift(
       replan drift --cluster payments-eu --since lake/
     """
     from replan.commands.inputs.observed import observed
+    from replan.commands.inputs.plans import planning
     from replan.commands.inputs.unread import check_shown
     from replan.model.declared.where import MistakenPlacement
     from replan.placement_file.load import load_placement
@@ -76,11 +77,8 @@ def drift(
     seen = observed(cluster)
     placement = load_placement(placement_files(files, cluster))
     check_shown(placement, seen.snapshot)
-    found = drift_report(
-        placement,
-        seen.snapshot,
-        journal_unread=seen.journal_unread,
-    )
+    with planning(placement, seen.snapshot, "comparing"):
+        found = drift_report(placement, seen.snapshot, journal_unread=seen.journal_unread)
     if since is not None:
         found = replace(found, spells=_spells(since, found.drift.cluster_id))
     match form:

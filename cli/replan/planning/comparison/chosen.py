@@ -159,11 +159,11 @@ class _Question:
         self.unjudged = np.flatnonzero(unjudged)
         counts_racks = np.array([rule.lie in {Lie.RACK, Lie.IN_RACK} for rule in rules])
         number[holds_unknown & counts_racks[number]] += 1  # the same with brokers of unknown rack
-        self.rows = np.flatnonzero((by_rule | gone) & ~unjudged)
+        asked = (by_rule | gone) & ~unjudged
+        self.rows, rest = np.flatnonzero(asked), np.flatnonzero(~asked)
         _, known = covered(placement, snapshot)
         self._staying = np.flatnonzero(by_rule & (known >= 0))
         stays = np.isin(self.rows, np.concatenate([self._staying, np.array(fixed, dtype=np.int64)]))
-        rest = np.setdiff1d(np.arange(len(lists)), self.rows)
         partitions = snapshot.partitions
         every = np.asarray(partitions.column("bytes"), dtype=np.int64)
         sizes = every[self.rows]

@@ -251,7 +251,9 @@ def _room(problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints) -
     room = problem.brokers.room
     if not (room < NO_LIMIT).any():
         return room
-    others = np.setdiff1d(np.arange(len(lists)), rows)
+    elsewhere = np.ones(len(lists), dtype=bool)
+    elsewhere[rows] = False
+    others = np.flatnonzero(elsewhere)
     held, lists = same_width(problem.partitions.current, lists)
     stays = np.isin(others, problem.staying)
     lying = at.find(np.where(stays[:, None], held[others], lists[others]))

@@ -153,6 +153,8 @@ class Filler:
             unknown = sorted(allowed.intersection(self._unknown))
             self._note(partition, Obstacle.WITHOUT_RACK, brokers=unknown)
             return None
+        if partition.rule.lie is Lie.RACK and not partition.held:
+            return self._new_over_racks(partition, number)
         able = allowed.intersection(partition.held).union(self._open[number])
         if len(able) < partition.factor:
             self._note(partition, Obstacle.TOO_FEW_BROKERS, partition.factor, len(able))
@@ -172,6 +174,31 @@ class Filler:
         kept = self._within(partition, kept, counts)
         new = self._chosen_by_rack(partition, kept, counts)
         return arranged(partition.base, new, kept, self._rack)
+
+    def _new_over_racks(self, partition: _Partition, number: int) -> list[int] | None:
+        """The same as for any other where nothing is kept and nothing leaves, in a part of the time."""
+        if len(self._open[number]) < partition.factor:
+            self._note(
+                partition, Obstacle.TOO_FEW_BROKERS, partition.factor, len(self._open[number])
+            )
+            return None
+        by_rack = [self._open_in[number].get(rack, []) for rack in self._racks[number]]
+        order = list(range(len(by_rack)))
+        if partition.factor % len(by_rack):
+            left = self.spread.left_of(partition.row)
+            may = [[b for b in free if left[b] > 0] for free in by_rack]
+            load = [
+                self._loads.least(some or free, partition.size)
+                for some, free in zip(may, by_rack, strict=True)
+            ]
+            order.sort(key=lambda rack: (not may[rack], load[rack], rack))
+        nothing = [0] * len(by_rack)
+        counts = self._counts(partition, Racks(nothing, [len(free) for free in by_rack]), order)
+        new: list[int] = []
+        for free, wanted in zip(by_rack, counts or nothing, strict=True):
+            for _ in range(wanted):
+                new.append(self._best(partition, [b for b in free if b not in new]))
+        return new or None
 
     def _over_as_many_racks(
         self, partition: _Partition, kept: list[int], able: set[int]
@@ -212,17 +239,23 @@ class Filler:
         order: Sequence[int] = range(len(racks))
         if partition.factor % len(racks):
             order = self._preference(partition, kept, racks)
-        found = rack_counts(
-            Racks([there[r] for r in racks], [fits[r] - there[r] for r in racks]),
-            partition.factor,
-            order,
+        found = self._counts(
+            partition, Racks([there[r] for r in racks], [fits[r] - there[r] for r in racks]), order
         )
+        return Counter(dict(zip(racks, found or (), strict=found is not None)))
+
+    def _counts(
+        self, partition: _Partition, racks: Racks, order: Sequence[int]
+    ) -> list[int] | None:
+        """How many replicas each rack of its rule holds; None where the racks cannot hold it."""
+        found = rack_counts(racks, partition.factor, order)
         if isinstance(found, list):
-            return Counter(dict(zip(racks, found, strict=True)))
+            return found
+        names = self._racks[int(self._problem.partitions.rule[partition.row])]
         for lack in found.lacks:
-            rack = None if lack.rack is None else racks[lack.rack]
+            rack = None if lack.rack is None else names[lack.rack]
             self._note(partition, lack.obstacle, lack.needed, lack.available, rack)
-        return Counter()
+        return None
 
     def _preference(self, partition: _Partition, kept: list[int], racks: list[int]) -> list[int]:
         """Racks in the order in which they get one replica more, where that costs the same bytes.
