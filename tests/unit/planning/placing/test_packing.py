@@ -72,6 +72,13 @@ def test_a_full_disk_is_relieved(lie: Lie) -> None:
     assert used(asked)[0] <= 15
 
 
+def test_a_full_disk_is_relieved_though_a_topic_is_crowded_then() -> None:
+    """Broker 2 gets five of seven partitions, more than its third and one: broker 3 has no room."""
+    table = brokers("aaa", room={1: 20, 2: 100, 3: 0})
+    asked = problem(table, [[1]] * 7, lie=Lie.NONE, topics=[0] * 7)
+    assert used(asked) == [20, 50, 0]
+
+
 @pytest.mark.parametrize(
     ("room", "ends"), [(4, Obstacle.ROOM_IMPOSSIBLE), (5, Obstacle.ROOM_NOT_FOUND)]
 )
