@@ -207,6 +207,8 @@ def test_a_snapshot_knows_what_the_open_application_moves_and_is_planned_from_li
     assert named in said
     _, comment, _ = shell.of(kept, "plan", "-f", shell.placement, "--format", "markdown")
     assert "was open (interrupted) when the snapshot was taken" in comment
+    code, text, _ = shell.of(kept, "status")
+    assert (code, named in text) == (2, True)
 
 
 def test_without_its_journal_the_throttles_in_the_cluster_are_named_and_nobody_knows_whose(
@@ -246,7 +248,7 @@ def test_a_snapshot_has_the_orders_that_the_journal_remembers(shell: Shell) -> N
 def test_status_says_how_throttles_are_restored_when_no_application_is_open(shell: Shell) -> None:
     with FileJournal(shell.cluster.with_name(JOURNAL), cluster_id(shell)) as held:
         held.append([SavedRate(BrokerId(4), "leader.replication.throttled.rate", None, ("5",))])
-    text, _ = shell.run("status")
+    text, _ = shell.run("status", wanted=2)  # a job that waits for 0 goes on until it is restored
     assert "1 throttle setting of replan in the cluster; `replan throttle clear " in text
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import BROKERS
@@ -186,6 +187,14 @@ class Snapshot:
         return self.states(
             np.flatnonzero(np.asarray(self.partitions.column("leader")) < 0).tolist()
         )
+
+    def reassigned(self) -> Iterator[PartitionState]:
+        """The partitions on which a reassignment runs."""
+        adding, removing = (
+            np.asarray(pc.list_value_length(self.partitions.column(name)))
+            for name in ("adding", "removing")
+        )
+        return self.states(np.flatnonzero((adding > 0) | (removing > 0)).tolist())
 
     def states(self, rows: Iterable[int]) -> Iterator[PartitionState]:
         """The partitions of some rows as objects, in the order asked."""

@@ -65,6 +65,7 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
             progress=None if found is None else found.progress,
             unknown_throttles=unknown_throttles(seen, ledger),
             own_throttles=ledger.throttles,
+            own=frozenset(s.partition for s in health.running if ledger.began(s)),
         )
     )
 

@@ -19,6 +19,7 @@ from replan.applying.journal.records import (
     Record,
     SavedRate,
     SavedReplicaList,
+    order_key,
 )
 from replan.applying.journal.steps import (
     CreateRecord,
@@ -32,6 +33,7 @@ from replan.errors import Held
 from replan.model.configs import SettingName
 from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import PartitionState
 from replan.model.snapshot import RememberedOrder
 
 StepRecord = CreateRecord | StandingRecord | RecoveryRecord | LogMoveRecord
@@ -168,6 +170,16 @@ class Ledger:
             for r in self.records.values()
             if isinstance(r, Order)
         }
+
+    def began(self, found: PartitionState) -> bool:
+        """Whether what runs on a partition is a list of replan, of this application or of one that has left it."""
+        if found.running is None:
+            return False
+        own, target = self.owned.get(found.partition), found.running.target
+        if own is not None and own.topic_id == found.topic_id and target in own.past:
+            return True
+        left = self.records.get(order_key(found.topic_id, found.partition.partition))
+        return isinstance(left, Order) and left.left == target
 
     @property
     def may_arrive(self) -> bool:

@@ -186,7 +186,12 @@ class Order(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key."""
-        return f"order/{self.topic_id}-{self.partition.partition}"
+        return order_key(self.topic_id, self.partition.partition)
+
+
+def order_key(topic: TopicId, partition: int) -> str:
+    """The key of what is remembered of a partition."""
+    return f"order/{topic}-{partition}"
 
 
 class Command(Form, frozen=True):

@@ -32,7 +32,7 @@ def as_planned_from(
     return replace(
         seen,
         remembered=remembered,
-        application=None if application is None else _own(application),
+        application=None if application is None else _own(application, seen, ledger),
         topics=_without_entries(seen.topics, ledger),
         broker_configs={
             broker: _without_rates(broker, configs, ledger)
@@ -41,12 +41,14 @@ def as_planned_from(
     )
 
 
-def _own(application: OpenApplication) -> OwnApplication:
+def _own(application: OpenApplication, seen: Snapshot, ledger: Ledger) -> OwnApplication:
+    """What it has not finished, but for what another tool reassigns: that is judged by where the other one leads it."""
+    others = {found.partition for found in seen.reassigned() if not ledger.began(found)}
     return OwnApplication(
         application.id,
         application.owner,
         at_work=application.process is not None,
-        targets=application.targets,
+        targets={n: to for n, to in application.targets.items() if n not in others},
     )
 
 

@@ -77,7 +77,8 @@ def status(
     what is produced meanwhile. With --partition or a file of Kafka's tool all replicas of these are shown.
 
     Exit codes:
-      0  settled: all partitions have a leader and their min ISR, nothing is running, no application is open
+      0  settled: all partitions have a leader and their min ISR, nothing is running, no application is open, and no
+         throttle of a move of replan is left
       1  an error
       2  a partition has no leader or is under min ISR, something is running or open, or this user may not see whether
          it is: the journal, min.insync.replicas where a replica is out of sync, or one of the topics that are meant
@@ -191,10 +192,16 @@ class _Asked:
 def _of_snapshot(cluster: JournaledTarget, patterns: list[str]) -> "Status":
     from replan.planning.findings.replica_progress import shown_rows
     from replan.reporting.cluster.status_text import Status
+    from replan.reporting.plans.plan_context import own_text
 
     seen = cluster.observe()
-    health = _health(seen, patterns)
-    return Status(health=health, rows=shown_rows(health.running), observed_at=seen.observed_at)
+    health, own = _health(seen, patterns), seen.application
+    return Status(
+        health=health,
+        rows=shown_rows(health.running),
+        observed_at=seen.observed_at,
+        was_open="" if own is None else own_text(own),
+    )
 
 
 def _health(seen: "Snapshot", patterns: list[str]) -> "Health":
@@ -246,6 +253,7 @@ class _Watcher:
             observed_at=self._moment(seen),
             unknown_throttles=unknown_throttles(seen, known.ledger),
             own_throttles=known.ledger.throttles,
+            own=frozenset(s.partition for s in health.running if known.ledger.began(s)),
             resume=resume_command(self.cluster),
             clear=resume_command(self.cluster, "throttle", "clear"),
             journal_unread=known.unread,

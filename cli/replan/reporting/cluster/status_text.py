@@ -59,6 +59,10 @@ class Status:
     unknown_throttles: Sequence[StandingThrottle] = ()
     own_throttles: int = 0
     """Settings of replan."""
+    own: frozenset[TopicPartition] = frozenset()
+    """What runs and is replan's own, whether or not its application is still open."""
+    was_open: str = ""
+    """What a snapshot says of the application that was open when it was taken."""
     resume: str = "replan resume"
     """The command that goes on with the application."""
     clear: str = "replan throttle clear"
@@ -76,7 +80,8 @@ class Status:
         ill = (HealthState.OFFLINE, HealthState.UNDER_MIN_ISR)
         unseen = bool(self.health.hidden or self.health.unread)
         unknown = self.journal_unread or bool(self.open_elsewhere)
-        return not (self.works or unseen or unknown or any(map(self.health.count, ill)))
+        unfinished = self.works or bool(self.was_open or self.own_throttles)
+        return not (unfinished or unseen or unknown or any(map(self.health.count, ill)))
 
     @property
     def works(self) -> bool:
@@ -109,7 +114,7 @@ class Status:
             head, *rest = application_lines(found, self.resume, everything=everything)
             copies = progress is not None and progress.volume().total_bytes
             lines = [head, *([bar(progress, indent=2)] if progress and copies else []), *rest]
-        lines += plain(self.open_elsewhere.splitlines())
+        lines += plain([*self.was_open.splitlines(), *self.open_elsewhere.splitlines()])
         if self.journal_unread:
             text = "The journal cannot be read: whether an application is open is not known."
             lines.append(line(Span(text, Tone.CHANGES)))
@@ -216,9 +221,6 @@ def _running(status: Status, limit: int | None) -> list[Line]:
 
 def _cells(row: ReplicaRow, status: Status) -> tuple[str, ...]:
     running = status.standings.get(row.partition) is Standing.RUNNING
-    ours = frozenset[TopicPartition]()
-    if status.application is not None:
-        ours = frozenset(status.application.targets)
     return (
         row.partition.topic,
         str(row.partition.partition),
@@ -227,7 +229,7 @@ def _cells(row: ReplicaRow, status: Status) -> tuple[str, ...]:
         copied_text(row),
         "" if row.bytes_per_second is None else rate(round(row.bytes_per_second)),
         left_text(row),
-        ("replan" if row.partition in ours else "another tool") if running else "",
+        ("replan" if row.partition in status.own else "another tool") if running else "",
     )
 
 
@@ -275,6 +277,7 @@ def render_status_json(status: Status) -> str:
         **({"minInsyncUnread": list(health.unread)} if health.unread else {}),
         **({"journalUnread": True} if status.journal_unread else {}),
         **({"openElsewhere": status.open_elsewhere} if status.open_elsewhere else {}),
+        **({"wasOpen": status.was_open} if status.was_open else {}),
         "health": {state: health.count(state) for state in HealthState},
         "brokersDown": [broker_down_json(found) for found in health.down],
         "uncleanElection": list(health.unclean),
