@@ -955,4 +955,34 @@ set unclean.leader.election.enable=true
     i[2] L-
 unfence 1
     i[0] L0 RECOVERING
+
+83. with ELR no copy of a partition without a leader can be cancelled; an unclean election lets another lead
+elr
+topic [1,2,3] min.insync.replicas=2
+reassign [1,2,3,4]
+fence 2
+fence 3
+fence 1
+    i[] L-
+unregister 1
+unfence 2
+cancel
+    code 39 r[1,2,3,4] a[4] i[] L-
+elect unclean
+    r[1,2,3,4] a[4] i[2] L2
+
+84. without ELR a copy of a partition without a leader can be cancelled, and it stays without one
+topic [1,2,3]
+reassign [1,2,3,4]
+fence 2
+fence 3
+fence 1
+    i[1] L-
+unregister 1
+unfence 2
+unfence 3
+cancel
+    r[1,2,3] i[1] L-
+elect unclean
+    r[1,2,3] i[2] L2
 """

@@ -378,9 +378,29 @@ def test_before_4_1_the_controller_says_who_is_not_registered_any_more() -> None
 
         assert list(connected.look(wanted).brokers) == [1, 2, 3]
         assert [b.id for b in connected.observe().brokers] == [1, 2, 3]
-        cluster.topics.unregistered.add(1)  # asked beside it, which only seems to be live
-        assert list(connected.look(wanted).brokers) == [1, 2, 3, 4]
         assert not cluster.topics.topics
+
+
+def test_before_4_1_nobody_is_gone_where_the_controller_refuses_the_live_broker_beside_it() -> None:
+    with fake(Shape(brokers=4, partitions=4, version=(3, 9))) as (cluster, connected):
+        cluster.trouble.fenced.update({3, 4})
+        cluster.topics.unregistered.update({1, 4})
+
+        assert list(connected.look(Wanted(registered=[BrokerId(4)])).brokers) == [1, 2, 4]
+
+
+def test_before_4_1_the_controller_is_asked_once_for_each_broker_that_becomes_missing() -> None:
+    with fake(Shape(brokers=4, partitions=4, version=(3, 9))) as (cluster, connected):
+        wanted = Wanted(registered=[BrokerId(3), BrokerId(4)])
+        cluster.topics.unregistered.update({3, 4})
+        asked = []
+        for fenced in ({4}, {4}, {3, 4}, {3, 4}, {4}, {3, 4}):
+            cluster.trouble.fenced.clear()
+            cluster.trouble.fenced.update(fenced)
+            assert connected.look(wanted).brokers.keys() == {1, 2, 3, 4} - fenced
+            asked.append(cluster.counts.keys.get(CREATE_TOPICS, 0))
+
+    assert asked == [1, 1, 2, 2, 2, 3]
 
 
 def test_before_4_1_a_user_that_may_not_create_topics_is_not_asked_twice() -> None:

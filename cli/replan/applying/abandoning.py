@@ -3,7 +3,7 @@
 Nothing but the saved values in the journal is needed for it: no plan has to be readable, whatever version wrote it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
@@ -27,6 +27,7 @@ from replan.applying.journal.records import (
 )
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, StandingRecord, Status
 from replan.applying.observation.look import made_again, unshown
+from replan.applying.observation.refusals import Refused, believed, refusals
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions.intents import intent, left_behind, no_more_left
 from replan.applying.reasons.notes import ListsLeft
@@ -37,6 +38,7 @@ from replan.applying.steps.log_moves import LogMoveTick
 from replan.applying.steps.standing_throttles import is_set
 from replan.applying.tick.next_state import Decision
 from replan.applying.tick.repeats import Repeats
+from replan.applying.tick.run_state import Repeat, again
 from replan.applying.views.outcome import (
     Outcome,
     create_results,
@@ -49,14 +51,16 @@ from replan.applying.views.outcome import (
 from replan.errors import BadFile, BadUsage, ClusterRefused, Held, UnsafePlan
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import (
+    Accepted,
     Clock,
     ClusterReader,
     ClusterWriter,
     Look,
     OutcomeUnknown,
+    Rejected,
     Wanted,
 )
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.requests import CANCEL, RequestKind
 from replan.wording import capped, count
@@ -307,10 +311,12 @@ def _without_copies(
     """Cancel what runs to a list of the application, until nothing of it runs; raises Held where that has no effect.
 
     Also of partitions that have ended in the middle, and whose copy runs on. A list whose outcome is not known may
-    still arrive for the quarantine, so nothing different is asked before. Returns since when no request was sent whose
-    outcome is not known.
+    still arrive for the quarantine, so nothing different is asked before. What Kafka refuses, or nobody answers, is
+    asked for again with growing pauses. Returns since when no request was sent whose outcome is not known.
     """
     began, reported, repeats, started = since, False, Repeats(), ports.clock.now()
+    pauses: dict[TopicPartition, Repeat] = {}
+    refused: Mapping[TopicPartition, Refused] = {}
     while True:
         late, until = ports.clock.now() - began, ports.clock.now() + settings.look_seconds
         seen = ports.reader.look(
@@ -328,14 +334,20 @@ def _without_copies(
         if not ours and not within and not waits:
             return ledger, since
         longest = 2 * settings.quarantine_seconds + settings.patience_seconds
-        if ports.clock.now() - started > longest:
-            stuck = sorted({*ours, *(name for name, _ in within)})
-            named = ", ".join(capped(list(map(str, stuck)), limit=20))
-            raise Held(f"cancelling has no effect on {named}; the application stays open")
+        why = {n: believed(refused.get(n), settings.agreeing_seconds) for n in ours}
+        hopeless = not within and not waits and None not in why.values()
+        if hopeless or ports.clock.now() - started > longest:
+            stuck = {**dict.fromkeys((name for name, _ in within), None), **why}
+            raise Held(_no_effect(stuck, [n for n in ours if seen.partitions[n].leader is None]))
         if waits and not reported and report is not None:
             report(_WATCHING.format(settings.quarantine_seconds - late))
             reported = True
-        due = {n: own for n, own in ours.items() if not (own.list_pending and waits)}
+        due = {
+            n: own
+            for n, own in ours.items()
+            if not (own.list_pending and waits)
+            and (n not in pauses or pauses[n].at <= ports.clock.now())
+        }
         decision = Decision(resizing=dict.fromkeys(due), log_moves=LogMoveTick(asks=dict(within)))
         sent = repeats.due(decision, ports.clock.now())
         if sent.resizing or sent.log_moves.asks:
@@ -347,6 +359,11 @@ def _without_copies(
             if answers.refused is not None:
                 raise ClusterRefused(answers.refused)
             repeats = repeats.after(decision, sent, answers, ports.clock.now())
+            refused = refusals(refused, answers.partitions, ports.clock.now())
+            for n, answer in answers.partitions.items():
+                before = pauses.pop(n, None)
+                if not isinstance(answer, Accepted):
+                    pauses[n] = again(before, ports.clock.now())
             known = [
                 changed(own, asked=changed(own.asked, confirmed=True))
                 for n in due
@@ -358,3 +375,24 @@ def _without_copies(
             if any(isinstance(answer, OutcomeUnknown) for answer in all_answers):
                 since = ports.clock.now()
         ports.clock.sleep(settings.poll_seconds)
+
+
+def _no_effect(
+    stuck: Mapping[TopicPartition, Rejected | None], leaderless: Sequence[TopicPartition]
+) -> str:
+    """What cannot be cancelled, with what Kafka says of it, and the way on."""
+    lines = [f"cancelling has no effect on {_named(stuck)}; the application stays open"]
+    lines += capped(
+        [f"  {n}: {a.code} {a.name}: {a.message}" for n, a in stuck.items() if a is not None],
+        limit=20,
+    )
+    if leaderless:
+        lines.append(
+            f"Nobody leads {_named(leaderless)}: bring back a replica that was in sync, and rerun. If none comes back: "
+            "`replan abandon --unthrottled`, `replan elect best-log`, then `replan abandon --cancel-copies`."
+        )
+    return "\n".join(lines)
+
+
+def _named(names: Iterable[TopicPartition]) -> str:
+    return ", ".join(capped(list(map(str, sorted(names))), limit=20))

@@ -163,6 +163,13 @@ HOLDS: list[tuple[HoldReason, str]] = [
         "the new partitions do not show, and the request for them may still arrive; watching for 80 s more",
     ),
     (NoLeader(), "no leader; bring back one of its in-sync replicas"),
+    (
+        NoLeader("39 INVALID: no."),
+        (
+            "no leader, and Kafka does not let its copy be cancelled (39 INVALID: no); "
+            "bring back one of its in-sync replicas"
+        ),
+    ),
     (AwaitingSync(replicas(2)), "waiting until 2 is in sync"),
     (
         CopyStopsWrites(replicas(1, 2), 3, 3),

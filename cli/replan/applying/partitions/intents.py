@@ -65,11 +65,15 @@ def left_behind(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
     """Keep the list to come back to, where a move is given up that has begun to add replicas.
 
     Where no entry declares the partition, nothing else knows that those were not to stay. Its order is the remembered
-    one, if there is any.
+    one, if there is any. A cancel that was asked for last may have been refused: then the list before it runs.
     """
-    if not own.expanding or own.asked is None or own.reached is Reached.ASSIGNED:
+    if own.asked is None or own.reached is Reached.ASSIGNED:
         return ()
-    order = Order(own.partition, own.topic_id, own.original, own.asked.replicas)
+    refusable = own.asked.kind is RequestKind.CANCEL and own.past
+    listed = own.past[-1] if refusable else own.asked.replicas if own.expanding else ()
+    if set(listed) <= set(own.original):
+        return ()
+    order = Order(own.partition, own.topic_id, own.original, listed)
     kept = ledger.order(order.key)
     if kept is not None and set(kept.replicas) == set(order.replicas):
         order = changed(kept, left=order.left)

@@ -47,8 +47,9 @@ def _running(
 ) -> Verdict:
     if state.running is None or state.running.target not in own.past:
         return off_path(sight, own, state)
-    if state.leader is None:  # with ELR on, Kafka refuses null then (39)
-        return Hold(NoLeader())
+    if state.leader is None and asked.kind is RequestKind.CANCEL and sight.refusal is not None:
+        said = sight.refusal  # with ELR on 39, until somebody leads it
+        return Hold(NoLeader(f"{said.code} {said.name}: {said.message}"))
     if asked.kind is RequestKind.CANCEL:
         return cancel_again(sight)
     return unless_quarantined(sight, own, CANCEL)

@@ -9,6 +9,9 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 class NoLeader:
     """Nobody leads it."""
 
+    refused: str = ""
+    """What Kafka says to a cancel of its copy meanwhile; empty where it was not asked, or takes it."""
+
 
 @dataclass(frozen=True, slots=True)
 class AwaitingSync:

@@ -6,7 +6,7 @@ What a look shows of a partition, and what follows; the journal says only what w
     led, as of before the plan                  the broker that was asked is behind: wait
     led by the chosen one                       ask its log what it kept, then done
     led by another                              stale: another tool was quicker, or a replica came back
-    no leader, a reassignment runs              another tool's
+    no leader, a reassignment runs              another tool's, unless it ran when planned: then the list stays
     no leader, the list is neither ours nor the planned one      stale
     no leader, not for long enough              wait
     a log that the plan knew is silent          wait
@@ -65,7 +65,7 @@ from replan.applying.reasons.requests import MetadataBehind, Rechecking
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.tick_input import TickInput
 from replan.model.control_plane import Rejected
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound, ProbeFailure, ReplicaLog
 from replan.planning.recovery.candidates import lost
@@ -181,14 +181,19 @@ def _shown(recovery: Recovery, tick: TickInput) -> PartitionState | Verdict:
     if state.leader is not None:
         behind = state.leader_epoch <= recovery.leader_epoch
         return Hold(MetadataBehind()) if behind else state
-    if state.running is not None:
-        running = state.running
+    running, listed = state.running, _listed(state)
+    if running is not None and not recovery.reassigned and listed != recovery.order:
         other = OtherReassignment(running.target, running.adding, running.removing)
         return _unsure(Status.FOREIGN, other)
-    if state.replicas not in {recovery.original, recovery.order}:
+    if state.replicas != recovery.original and listed != recovery.order:
         moved = NotAsPlanned(Fact.REPLICAS, recovery.original, state.replicas)
         return _unsure(Status.STALE, moved)
     return state
+
+
+def _listed(state: PartitionState) -> Replicas:
+    """Its list, without what Kafka drops once the others are in sync, as a broker that is not registered."""
+    return state.replicas if state.running is None else state.running.target
 
 
 def _led(sight: RecoveryInput, leader: BrokerId, tick: TickInput) -> Verdict:
@@ -254,7 +259,7 @@ def _again(
 
 
 def _next_step(recovery: Recovery, state: PartitionState) -> RecoveryStep:
-    first = state.replicas == recovery.order or not recovery.reorders
+    first = _listed(state) == recovery.order or not recovery.reorders
     return RecoveryStep.ELECT if first else RecoveryStep.LIST
 
 

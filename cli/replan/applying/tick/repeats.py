@@ -10,13 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from replan.applying.tick.next_state import Decision
-from replan.applying.tick.run_state import LONGEST_PAUSE, Answers, Repeat
+from replan.applying.tick.run_state import Answers, Repeat, again
 from replan.model.configs import ConfigChange
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, ReplicaName
 
 Asked = ConfigChange | tuple[ReplicaName, str]
-MOST_TIMES = 6
-"""From then on the pauses are the longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +53,7 @@ class Repeats:
             elif isinstance(answer, OutcomeUnknown) or (
                 not isinstance(asked, ConfigChange) and not isinstance(answer, Accepted)
             ):
-                times = min(known.times + 1, MOST_TIMES)
-                pause = 0 if times == 1 else min(2.0 ** (times - 1), LONGEST_PAUSE)
-                found[asked] = Repeat(times, now + pause)
+                found[asked] = again(known, now)
         return Repeats(found)
 
 

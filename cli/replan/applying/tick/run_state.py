@@ -42,6 +42,8 @@ LEAST_WINDOW = 500
 
 LONGEST_PAUSE = 30.0
 """Seconds before a request without a known outcome is sent once more."""
+MOST_TIMES = 6
+"""From then on the pauses are the longest."""
 
 Configured = tuple[ConfigScope, str]
 """A topic or a broker, as something whose configuration is changed."""
@@ -83,6 +85,13 @@ class Repeat:
     at: float
     refusal: str = ""
     """What the cluster said where it refused the whole request; empty where nothing was said."""
+
+
+def again(known: Repeat | None, now: float, refusal: str = "") -> Repeat:
+    """The next one: at once the first time, then after pauses that grow to half a minute."""
+    times = min(1 if known is None else known.times + 1, MOST_TIMES)
+    pause = 0 if times == 1 else min(2.0 ** (times - 1), LONGEST_PAUSE)
+    return Repeat(times, now + pause, refusal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,9 +254,7 @@ class RunState:
         for name, answer in answers.partitions.items():
             known = repeats.pop(name, None)
             if isinstance(answer, OutcomeUnknown):
-                times = 1 if known is None else known.times + 1
-                pause = 0 if times == 1 else min(2.0 ** (times - 1), LONGEST_PAUSE)
-                repeats[name] = Repeat(times, now + pause, answer.reason if answer.refused else "")
+                repeats[name] = again(known, now, answer.reason if answer.refused else "")
         return replace(
             self,
             answers=answers.partitions,

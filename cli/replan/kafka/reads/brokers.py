@@ -31,6 +31,8 @@ _PROBE = "__replan_probe"
 _PROBE_VERSION = 4
 """The last whose answer does not have all settings of the topic."""
 _VALIDATE_MS = 5_000
+_PROBED_SECONDS = 30.0
+"""For so long nobody asks again of a missing broker: each question passes the cluster's policy and quota."""
 _INVALID_REPLICA_ASSIGNMENT = 39
 
 
@@ -83,10 +85,16 @@ def registered(
     """With the brokers that no list names (`with_members`), but for those that the controller does not know."""
     found = with_members(known, members, formerly)
     missing = sorted(found.keys() - known.keys())
-    if not missing or not known or VALIDATE_LISTS in reads.denied:
+    if not known or VALIDATE_LISTS in reads.denied:
         return found
-    gone = _unregistered(reads, min(known), missing)
-    return {b: broker for b, broker in found.items() if b not in gone}
+    now, told = reads.clock.now(), reads.registrations
+    for broker in [b for b, (_, at) in told.items() if b in known or now - at >= _PROBED_SECONDS]:
+        del told[broker]
+    unknown = [b for b in missing if b not in told]
+    if unknown:
+        gone = _unregistered(reads, min(known), unknown)
+        told |= {} if gone is None else {b: (b not in gone, now) for b in unknown}
+    return {b: broker for b, broker in found.items() if b not in told or told[b][0]}
 
 
 def with_members(
@@ -104,8 +112,10 @@ def with_members(
     return {broker: everybody[broker] for broker in sorted(everybody)}
 
 
-def _unregistered(reads: Reads, live: BrokerId, asked: Sequence[BrokerId]) -> frozenset[BrokerId]:
-    """Who of these is not registered, as far as the controller says.
+def _unregistered(
+    reads: Reads, live: BrokerId, asked: Sequence[BrokerId]
+) -> frozenset[BrokerId] | None:
+    """Who of these is not registered; None where the controller does not say.
 
     A list is refused in the same way where all of it is fenced. So each has a live broker in front, and a list of that
     one alone shows whether the controller takes it for live, too.
@@ -130,10 +140,10 @@ def _unregistered(reads: Reads, live: BrokerId, asked: Sequence[BrokerId]) -> fr
     try:
         (answer,), _ = reads.round([reading], {}, min(REQUEST_SECONDS, reads.patience_seconds))
     except (ClusterRefused, ClusterUnreachable):
-        return frozenset()
+        return None
     codes = {told.name: told.error_code for told in answer.topics}
     if codes[_PROBE] == TOPIC_AUTHORIZATION_FAILED:
         reads.denied.add(VALIDATE_LISTS)
     if codes[_PROBE] in {TOPIC_AUTHORIZATION_FAILED, _INVALID_REPLICA_ASSIGNMENT}:
-        return frozenset()
+        return None
     return frozenset(b for b in asked if codes[f"{_PROBE}_{b}"] == _INVALID_REPLICA_ASSIGNMENT)

@@ -71,6 +71,8 @@ class Reads:
         self.clock = clock
         self.denied: set[Operation] = set()
         """What this user may not ask, and is not asked again."""
+        self.registrations: dict[BrokerId, tuple[bool, float]] = {}
+        """Of brokers that no list names: whether each is registered, and when the controller said so."""
         self._made: dict[str, tuple[object, Any]] = {}
 
     def ask(self, operation: Operation, question: Question) -> Any:

@@ -179,7 +179,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.DESIGNATED_UNAVAILABLE: ("broker", "why", "inSync"),
     RefusalRule.REPLICA_BLACKLISTED: ("broker", "where"),
     RefusalRule.NO_SUCH_PARTITION: (),
-    RefusalRule.RECOVERY_REASSIGNED: (),
+    RefusalRule.RECOVERY_REASSIGNED: ("brokers",),
     RefusalRule.BETTER_MAY_RETURN: ("brokers",),
     RefusalRule.NO_LOG_KNOWN: ("brokers",),
     RefusalRule.NO_SUCH_REPLICA: ("brokers",),

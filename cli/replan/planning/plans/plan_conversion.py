@@ -204,6 +204,7 @@ def _recovery(found: Recovery) -> RecoveryForm:
         order=found.order,
         method=found.method,
         clean=found.clean,
+        reassigned=found.reassigned,
         leader_epoch=found.leader_epoch,
         wait_seconds=found.wait_seconds,
         bytes=found.bytes,
@@ -224,6 +225,7 @@ def _read_recovery(form: RecoveryForm) -> Recovery:
         order=form.order,
         method=form.method,
         clean=form.clean,
+        reassigned=form.reassigned,
         candidates=tuple(read_candidate(c) for c in form.candidates),
         loss=Loss(
             tuple(Tail(t.broker, t.begin, t.end) for t in form.loss.tails), form.loss.unknown

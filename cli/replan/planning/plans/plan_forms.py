@@ -141,6 +141,7 @@ class RecoveryForm(Form, frozen=True, kw_only=True):
     order: ReplicaList
     method: Method
     clean: bool
+    reassigned: bool = False
     leader_epoch: Int32
     wait_seconds: int = 0
     bytes: Int64 = 0

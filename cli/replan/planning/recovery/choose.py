@@ -5,6 +5,9 @@
    ISR, of the ELR and the last known leaders; where Kafka knows none of them, every replica that did not answer.
    Unless each of them is given up by name, nobody is chosen; `aggressive` does not ask.
 3. Else the method chooses among the live replicas whose logs are known. Silence is never taken for an empty log.
+
+Where a reassignment runs, its list stays: another one could not be cancelled to what was before. So the chosen one has
+to be whom Kafka elects by that list, and a replica that is being added, which may be empty, is never chosen.
 """
 
 from collections.abc import Collection
@@ -21,7 +24,7 @@ class Obstacle(StrEnum):
     """Why nobody is chosen."""
 
     REASSIGNED = "reassigned"
-    """A reassignment runs on it: another list may not overwrite that."""
+    """A reassignment runs on it, by whose list Kafka would elect another replica than the chosen one."""
     BETTER_MAY_RETURN = "better-may-return"
     NOTHING_KNOWN = "nothing-known"
     """No live replica says what it has."""
@@ -58,9 +61,24 @@ def choose(
     wish: Wish,
 ) -> Recovery | Unrecoverable:
     """Who is to lead a partition that has no leader."""
-    impossible = _impossible(state, wish)
-    if impossible is not None:
-        return impossible
+    if wish.desired is not None and wish.desired not in state.replicas:
+        return Unrecoverable(Obstacle.NO_REPLICA, (wish.desired,))
+    outcome = _led_again(state, found, wish)
+    if isinstance(outcome, Unrecoverable) or state.running is None:
+        return outcome
+    first = _elected(found, clean=outcome.clean)
+    return outcome if first == outcome.chosen else Unrecoverable(Obstacle.REASSIGNED, (first,))
+
+
+def _elected(found: tuple[Candidate, ...], *, clean: bool) -> BrokerId:
+    """Whom Kafka elects by the list as it is."""
+    return next(c.broker for c in found if c.alive and (c.eligible or not clean))
+
+
+def _led_again(
+    state: PartitionState, found: tuple[Candidate, ...], wish: Wish
+) -> Recovery | Unrecoverable:
+    """Who is to lead, whatever the list says."""
     clean = [c.broker for c in found if c.eligible and c.alive]
     if wish.desired is not None and wish.desired in clean:
         return _recovery(state, found, wish, wish.desired, clean=True)
@@ -69,19 +87,10 @@ def choose(
     missing = may_return(found, wish.given_up)
     if missing and wish.method is not Method.AGGRESSIVE:
         return Unrecoverable(Obstacle.BETTER_MAY_RETURN, missing)
-    chosen = _chosen(found, wish)
+    chosen = _chosen(state, found, wish)
     if isinstance(chosen, Unrecoverable):
         return chosen
     return _recovery(state, found, wish, chosen.broker, clean=False)
-
-
-def _impossible(state: PartitionState, wish: Wish) -> Unrecoverable | None:
-    """What no return of a broker would change."""
-    if state.running is not None:
-        return Unrecoverable(Obstacle.REASSIGNED)
-    if wish.desired is not None and wish.desired not in state.replicas:
-        return Unrecoverable(Obstacle.NO_REPLICA, (wish.desired,))
-    return None
 
 
 def may_return(
@@ -96,14 +105,19 @@ def may_return(
     )
 
 
-def _chosen(found: tuple[Candidate, ...], wish: Wish) -> Candidate | Unrecoverable:
+def _chosen(
+    state: PartitionState, found: tuple[Candidate, ...], wish: Wish
+) -> Candidate | Unrecoverable:
+    first = next((c for c in found if c.alive), None)
+    if first is not None and first.broker in state.adding:
+        return Unrecoverable(Obstacle.REASSIGNED, (first.broker,))
     match wish.method:
         case Method.DESIGNATED:
             return _designated(found, wish.desired)
-        case Method.UNCLEAN:
-            first = next((c for c in found if c.alive), None)
         case Method.BALANCED | Method.AGGRESSIVE:
-            first = best(found)
+            first = best(c for c in found if c.broker not in state.adding)
+        case Method.UNCLEAN:
+            pass
     if first is None:
         return Unrecoverable(Obstacle.NOTHING_KNOWN, tuple(c.broker for c in found))
     if first.known is None:
@@ -139,6 +153,7 @@ def _recovery(
         clean=clean,
         candidates=found,
         loss=loss(found, chosen),
+        reassigned=state.running is not None,
         leader_epoch=state.leader_epoch,
         wait_seconds=wish.wait_seconds,
         bytes=state.bytes,

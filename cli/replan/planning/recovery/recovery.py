@@ -36,6 +36,8 @@ class Recovery:
     candidates: tuple[Candidate, ...]
     """In the order of the list."""
     loss: Loss
+    reassigned: bool = False
+    """A reassignment runs on it, so its list stays: Kafka elects the chosen one by the list as it is."""
     leader_epoch: int = 0
     """Of the partition when it was found without a leader."""
     wait_seconds: int = 0
@@ -49,7 +51,11 @@ class Recovery:
 
         Kafka elects the first able replica of the list; a clean one needs no order unless it was named.
         """
-        if self.method is Method.UNCLEAN or (self.clean and self.method is not Method.DESIGNATED):
+        if (
+            self.reassigned
+            or self.method is Method.UNCLEAN
+            or (self.clean and self.method is not Method.DESIGNATED)
+        ):
             return False
         return self.order != self.original
 

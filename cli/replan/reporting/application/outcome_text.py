@@ -1,5 +1,6 @@
 """How an application ended, as text: first what went wrong, by partition, then the line that sums it up."""
 
+from replan.applying.reasons.copies import NoLeader
 from replan.applying.reasons.notes import Leftover, RefusedSetting, UnreadList, UnrestoredRate
 from replan.applying.views.outcome import (
     AnyResult,
@@ -19,6 +20,10 @@ from replan.wording import capped, count
 RESUME_HINT = "Rerun to resume."
 END_HINT = "Or end it: `replan abandon --cancel-copies` ends its copies"
 CANCEL_HINT = f"{END_HINT}, `replan cancel` takes back all that is not finished."
+LEADERLESS_HINT = (
+    "Where nobody leads and no replica that was in sync comes back: `replan abandon --unthrottled`, then "
+    "`replan elect best-log`, which lets another one lead."
+)
 STILL_THROTTLED = f"throttles set by replan are still in place; {RESUME_HINT}"
 UNTIL_RESUMED = (
     "Until you resume, a kept replica that falls out of sync catches up under their throttle."
@@ -79,6 +84,7 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
             why = f"gave up, as nothing has moved for {duration(outcome.seconds)}"
             lines = [f"{why}: {counts}", *(_held(outcome) if holds else ()), *_goes_on(outcome)]
             lines += [f"{END_HINT}." if outcome.cancelled else CANCEL_HINT]
+            lines += [LEADERLESS_HINT] if any(map(_without_leader, outcome.all_results)) else []
         case Ending.OTHERS_HANG:
             lines = [f"gave up: {counts}", *_hanging(outcome)]
         case Ending.WINDOW_OVER | Ending.LEFT_TO_ANOTHER:
@@ -91,6 +97,10 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
             given_up = [f"abandoned: {summary(outcome.all_results)}"] if outcome.abandoned else []
             lines = [*given_up, *_restored(outcome)]
     return "\n".join(lines)
+
+
+def _without_leader(result: AnyResult) -> bool:
+    return result.result is Result.RUNNING and isinstance(result.hold, NoLeader)
 
 
 def _cancelled(outcome: Outcome, counts: str) -> list[str]:

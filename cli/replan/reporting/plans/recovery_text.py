@@ -42,6 +42,8 @@ def recovery_lines(recovery: Recovery) -> Iterator[str]:
         gone = tuple(b for b in recovery.original if b not in recovery.order)
         dropped = f"; not registered, left out: {brokers(gone)}" if gone else ""
         yield f"    list   {brokers(recovery.original)} -> {brokers(recovery.order)}{dropped}"
+    if recovery.reassigned:
+        yield f"    list   {brokers(recovery.original)} stays, as a reassignment runs on it"
     election = "preferred" if recovery.clean else "unclean"
     wait = (
         f", after {duration(recovery.wait_seconds)} without a leader"

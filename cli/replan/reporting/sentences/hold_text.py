@@ -116,12 +116,12 @@ def hold_text(reason: HoldReason) -> str:
             | NextBatch()
             | LookTooOld()
             | CopyingInBroker()
+            | NoLeader()
         ):
             return _measured(reason)
         case (
             MetadataBehind()
             | CopyGoesOn()
-            | NoLeader()
             | OthersFirst()
             | PartitionsFirst()
             | SameListElsewhere()
@@ -140,7 +140,6 @@ _PLAIN: Mapping[type[HoldReason], str] = MappingProxyType(
         CopyGoesOn: "its copy goes on, throttled; waiting for that to end",
         OthersFirst: "others of the plan have their turn first",
         PartitionsFirst: "its topic gets more partitions first",
-        NoLeader: "no leader; bring back one of its in-sync replicas",
         SameListElsewhere: "another tool already reassigns it to the same list; waiting for that to end",
         MoveFirst: "the partition moves to other brokers first",
         SettingInUse: "a move uses another value for a while; it is set when that is restored",
@@ -160,14 +159,15 @@ def _measured(
     | Confirming
     | NextBatch
     | LookTooOld
-    | CopyingInBroker,
+    | CopyingInBroker
+    | NoLeader,
 ) -> str:
     match reason:
         case CopyingInBroker(copied, total):
             return f"its broker copies it: {size(copied)} of {size(total)}"
         case AwaitingThrottle():
             return _awaiting_throttle(reason)
-        case AwaitingSync() | NeverEnding() | CopyNeverEnds() | CopyStopsWrites():
+        case AwaitingSync() | NeverEnding() | CopyNeverEnds() | CopyStopsWrites() | NoLeader():
             return _awaiting_sync(reason)
         case LookTooOld(seconds, limit):
             return (
@@ -198,7 +198,13 @@ def _awaiting_throttle(reason: AwaitingThrottle) -> str:
     return f"waiting for the throttle: {what}; the copy does not begin without its throttle"
 
 
-def _awaiting_sync(reason: AwaitingSync | NeverEnding | CopyNeverEnds | CopyStopsWrites) -> str:
+def _awaiting_sync(
+    reason: AwaitingSync | NeverEnding | CopyNeverEnds | CopyStopsWrites | NoLeader,
+) -> str:
+    if isinstance(reason, NoLeader):
+        said = reason.refused.removesuffix(".")
+        asked = f", and Kafka does not let its copy be cancelled ({said})" if said else ""
+        return f"no leader{asked}; bring back one of its in-sync replicas"
     if isinstance(reason, CopyNeverEnds):
         gone = listed(reason.brokers)
         return f"not registered any more: {gone}; its copy would never end, and is taken back"

@@ -87,8 +87,9 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "them: let the moves of this plan make them equal, then plan again"
     ),
     RefusalRule.RECOVERY_REASSIGNED: (
-        "no leader, and a reassignment runs on it, which another list may not overwrite; let it end or cancel it, then "
-        "plan again"
+        "no leader, and a reassignment runs on it, so its list stays: by that list Kafka elects {brokers}, which is "
+        "not the one to be chosen, or is only being added; bring back a replica that was in sync, or see what "
+        "`replan elect unclean` would lose, which lets no replica lead that is being added"
     ),
     RefusalRule.BETTER_MAY_RETURN: (
         "brokers {brokers} may have a better log, and do not say; bring them back, or give them up by name with "

@@ -33,6 +33,7 @@ def chosen(
     last: tuple[int, ...] = (),
     registered: tuple[int, ...] = (1, 2, 3),
     formerly: dict[BrokerId, ReplicaLog] | None = None,
+    adding: tuple[int, ...] = (),
 ) -> Recovery | Unrecoverable:
     """The choice where the brokers with a log, or a failure, are live."""
     state = PartitionState(
@@ -41,6 +42,7 @@ def chosen(
         replicas(*listed),
         replicas(*isr),
         None,
+        adding=replicas(*adding),
         elr=replicas(*elr),
         last_known_elr=replicas(*last),
     )
@@ -139,6 +141,37 @@ def test_a_member_of_the_elr_that_is_back_leads_cleanly() -> None:
     found = recovery(chosen({2: log(5), 3: log(9)}, Wish(Method.BALANCED), elr=(1, 2)))
 
     assert (found.chosen, found.clean, found.reorders) == (2, True, False)
+
+
+def test_where_a_copy_runs_the_best_other_log_leads_by_the_list_as_it_is() -> None:
+    logs = {2: log(9), 3: log(9), 4: log(20)}
+
+    found = recovery(chosen(logs, GIVEN_UP, listed=(1, 2, 3, 4), isr=(1,), adding=(4,)))
+
+    assert (found.chosen, found.reassigned, found.reorders) == (2, True, False)
+
+
+def test_where_a_copy_runs_nobody_is_chosen_whom_the_list_does_not_elect() -> None:
+    logs = {2: log(5), 3: log(9)}
+
+    found = chosen(logs, GIVEN_UP, isr=(1,), adding=(4,), listed=(1, 2, 3, 4))
+
+    assert found == Unrecoverable(Obstacle.REASSIGNED, (BrokerId(2),))
+    kafkas = replace(GIVEN_UP, method=Method.UNCLEAN)
+    named = replace(GIVEN_UP, method=Method.DESIGNATED, desired=BrokerId(2))
+    for wish in (kafkas, named):
+        found = chosen(logs, wish, isr=(1,), adding=(4,), listed=(1, 2, 3, 4))
+        assert recovery(found).chosen == 2
+
+
+def test_a_replica_that_is_being_added_is_never_chosen() -> None:
+    """Neither as the only live one, nor where the list begins with it."""
+    for method in Method:
+        desired = BrokerId(4) if method is Method.DESIGNATED else None
+        wish = Wish(method, desired, given_up=frozenset({BrokerId(1)}))
+        for logs in ({4: log(3)}, {2: log(9), 4: log(3)}):
+            found = chosen(logs, wish, listed=(4, 1, 2), isr=(1,), adding=(4,))
+            assert found == Unrecoverable(Obstacle.REASSIGNED, (BrokerId(4),))
 
 
 def test_silence_is_not_an_empty_log() -> None:
