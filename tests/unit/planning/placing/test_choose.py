@@ -195,6 +195,18 @@ def test_a_declared_list_keeps_a_substitute_that_is_there_already() -> None:
     assert lists(asked) == [[1, 4, 3]]
 
 
+def test_a_declared_broker_keeps_its_place_where_the_topic_is_crowded_on_it() -> None:
+    asked = problem(
+        brokers("aabb"),
+        [[1, 4]] * 8,
+        held=[[4]] * 8,
+        lie=Lie.LISTED,
+        drained=[4],
+        topics=[0] * 8,
+    )
+    assert lists(asked) == [[1, 3]] * 8
+
+
 def test_without_its_rack_the_substitute_comes_from_the_rack_that_is_used_least() -> None:
     asked = problem(brokers("abcad"), [[1, 2, 3]], lie=Lie.LISTED, drained=[2])
     assert lists(asked) == [[1, 5, 3]]
