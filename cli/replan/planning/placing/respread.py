@@ -90,7 +90,7 @@ class _Giver:
         return int(self._rows[first]), int(self._takers[taker])
 
     def look_again(self, row: int) -> None:
-        """Find anew where a partition may go, that has changed."""
+        """Find again where a partition may go, that has changed."""
         place = int(np.searchsorted(self._rows, row))
         if not (self._rows[place : place + 1] == row).any():
             return
