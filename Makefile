@@ -9,8 +9,8 @@ FAST   := not kafka and not spark and not nightly and not site and not browser
 DOCS   := .venv-docs
 NODE   := tests/browser/node_modules
 SCRIPTS := .cache/site
-# Of tests on one cluster a worker takes all; one more than there are cores, since many wait.
-KAFKA_WORKERS ?= 3
+# Of tests on one cluster a worker takes all. Twice as many as there are cores, since most wait for brokers.
+WORKERS ?= 4
 # What is compiled is kept: tests start the command hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -48,9 +48,8 @@ demo-kafka: jars ## the same on a real local cluster of five brokers
 
 test: install    ## all that needs no tools of its own; stops at the first part that fails, the quickest first
 	@$(MAKE) --no-print-directory -j2 -O lint contracts types jars-all
-	$(PYTEST) tests -m "$(FAST)" -n 2
-	$(PYTEST) tests -m "(kafka or spark) and not nightly" --maxfail 10 \
-	  -n $(KAFKA_WORKERS) --dist loadscope --no-loadscope-reorder
+	$(PYTEST) tests -m "not nightly and not site and not browser" --maxfail 10 \
+	  -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 	@$(MAKE) --no-print-directory package
 
 test-fast: install   ## the inner loop: no JVM, no process of its own, a taste of each law

@@ -1,4 +1,4 @@
-"""Which tests one worker takes, when several share a run: `-n 3 --dist loadscope --no-loadscope-reorder`.
+"""Which tests one worker takes, when several share a run: `-n 4 --dist loadscope --no-loadscope-reorder`.
 
 Tests that share a cluster or a Spark session stay together, so that each is started once. Units are known from
 names alone, since xdist's scheduler knows no more. (Its own groups, `--dist loadgroup`, find nothing with pytest 9.2.)
@@ -23,7 +23,15 @@ ALONE = tuple(
 
 
 class Workers(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Gives each worker a unit at a time."""
+    """Gives each worker a unit at a time, from the front of the queue; the first worker takes them from its end.
+
+    So what computes runs beside what waits for brokers, and both end together.
+    """
+
+    def _assign_work_unit(self, node: object) -> None:
+        if node is next(iter(self.assigned_work)):
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
 
     def _split_scope(self, nodeid: str) -> str:
         return unit_of(nodeid)
@@ -43,14 +51,14 @@ def unit_of(name: str) -> str:
 
 
 def sort(items: list[pytest.Item]) -> None:
-    """Bring what waits to the front, so that others run meanwhile, then the large units; keep the order else."""
+    """Bring what waits to the front, then what has a JVM; the largest units are at both ends, for two kinds of workers."""
     sizes: dict[str, int] = {}
     for item in items:
         unit = unit_of(item.nodeid)
         sizes[unit] = sizes.get(unit, 0) + 1
-    items.sort(
-        key=lambda item: (
-            item.get_closest_marker("waits") is None,
-            -sizes[unit_of(item.nodeid)],
-        )
-    )
+    items.sort(key=lambda item: _place(item, sizes[unit_of(item.nodeid)]))
+
+
+def _place(item: pytest.Item, size: int) -> tuple[bool, bool, int]:
+    computes = not any(item.get_closest_marker(mark) for mark in ("kafka", "spark"))
+    return item.get_closest_marker("waits") is None, computes, size if computes else -size
