@@ -282,17 +282,19 @@ def felt_here_alone(case: Case, move: Move) -> float:
 
 
 def beside_copies(case: Case, move: Move) -> float:
-    """How much longer a follower that fell behind what is produced catches up while its leader serves the copies."""
-    produced, rate, since = 0.0, 0.0, 0.0
+    """How much sooner a follower falls behind what is produced, and how much later it is back, beside copies.
+
+    Nobody throttles them: the slow network is shared, and afterwards that of the leader.
+    """
+    produced, outrun, rate, since = 0.0, 0.0, 0.0, 0.0
     for at in case.schedule:
         match at.fault:
             case Produce(partition, bytes_per_second) if partition == move.partition:
                 produced += rate * (at.seconds - since)
+                outrun += at.seconds - since if rate else 0.0
                 rate, since = bytes_per_second, at.seconds
-    if not produced:
-        return 0.0
     speed = case.stage.world.speeds.network_bytes_per_second
-    return (move.bytes + produced) * len(move.new) / speed
+    return outrun + (move.bytes + produced) * len(move.new) / speed if produced else 0.0
 
 
 def taken_back_late(case: Case, move: Move) -> float:
