@@ -5,7 +5,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import msgspec
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
@@ -16,7 +15,6 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.unit.applying.journal.test_stores import StoreLaws
 
-from replan.applying.journal.file import FileJournal
 from replan.applying.journal.protocol import SteeredJournal
 from replan.applying.journal.records import (
     Application,
@@ -269,27 +267,6 @@ def test_a_file_is_no_way_around_an_application_that_is_open_on_the_cluster(
     ):
         pass
     machines.close()
-
-
-def test_what_an_earlier_release_left_open_in_a_file_is_named(
-    one_jvm: OneJvmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    target = LiveTarget(one_jvm.bootstrap, journal=Place(f"__no-{tmp_path.name[-40:]}"))
-    with target.connect() as connection:
-        cluster_id = connection.control_plane.cluster_id()
-        older = tmp_path / "replan" / f"{cluster_id}.journal"
-        with FileJournal(older, cluster_id) as journal:
-            journal.append([msgspec.structs.replace(APP, cluster_id=cluster_id)])
-        with (
-            pytest.raises(Held, match=str(older)),
-            owned_journal(target, connection, cluster_id),
-        ):
-            pass
-        with FileJournal(older, cluster_id) as journal:
-            journal.append([Forget(APP.key)])
-        with owned_journal(target, connection, cluster_id) as journal:
-            assert list(journal.read()) == []
 
 
 class TestTopicStore(StoreLaws):

@@ -174,7 +174,7 @@ SAFEGUARDS = (
     Safeguard(
         "a journal is compared with the cluster before anything else",
         "applying/journal/file.py",
-        "    for other in sorted(whose - {cluster_id}):\n",
+        "    for other in sorted((whose | {content.head.cluster_id}) - {cluster_id}):\n",
         "    for other in sorted(whose - whose):\n",
         (f"{UNIT}/journal",),
     ),
