@@ -51,7 +51,7 @@ def unit_of(name: str) -> str:
 
 
 def sort(items: list[pytest.Item]) -> None:
-    """Bring what waits to the front, then what has a JVM; the largest units are at both ends, for two kinds of workers."""
+    """Bring what waits to the front, then what has a JVM; large units are at both ends, for two kinds of workers."""
     sizes: dict[str, int] = {}
     for item in items:
         unit = unit_of(item.nodeid)
