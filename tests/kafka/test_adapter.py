@@ -126,7 +126,10 @@ def test_many_topics_are_described_in_pieces(
     clients.create_topic(one_jvm.bootstrap, "one-of-many", [[1]])
     asked = ["one-of-many", *(f"nowhere-{number}" for number in range(2500))]
 
-    assert list(control_plane.look(Wanted(topics=asked)).topics) == ["one-of-many"]
+    def described() -> bool:
+        return list(control_plane.look(Wanted(topics=asked)).topics) == ["one-of-many"]
+
+    clients.until(described, "every broker to know the topic", limit_seconds=30)
 
 
 def test_a_cordoned_broker_is_reported_so(
