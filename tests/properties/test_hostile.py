@@ -446,6 +446,10 @@ def not_ended(
     for result in last.results:
         if begins_nothing and result.result is Result.WAITING:
             continue
+        if over and result.result is Result.RUNNING and result.partition in moves:
+            # The process that took it back was killed at the very end, so the last word is that of an earlier one.
+            yield from went_back(moves[result.partition], histories[result.partition])
+            continue
         if result.partition in moves:
             yield from not_there(case, run, moves[result.partition], result, histories)
         else:
