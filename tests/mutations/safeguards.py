@@ -433,8 +433,8 @@ SAFEGUARDS = (
     Safeguard(
         "the copies of partitions that have ended are cancelled with the others",
         "applying/abandoning.py",
-        "            for n, own in ledger.owned.items()\n            if n in seen.running",
-        "            for n, own in ledger.open.items()\n            if n in seen.running",
+        "n: own for n, own in ledger.owned.items() if runs_own",
+        "n: own for n, own in ledger.open.items() if runs_own",
         (f"{STORY}[abandon-cancels-the-copy-of-a-partition-that-has-ended]",),
     ),
     Safeguard(

@@ -26,7 +26,7 @@ from replan.applying.journal.records import (
     changed,
 )
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, StandingRecord, Status
-from replan.applying.observation.look import made_again, unshown
+from replan.applying.observation.look import made_again, runs_own, unshown
 from replan.applying.observation.refusals import Refused, believed, refusals
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions.intents import intent, left_behind, no_more_left
@@ -323,13 +323,7 @@ def _without_copies(
             Wanted(partitions=list(ledger.owned), places_of=log_moves_of(ledger))
         )
         within = copying_within(ledger, seen)
-        ours = {
-            n: own
-            for n, own in ledger.owned.items()
-            if n in seen.running
-            and seen.running[n].target in own.past
-            and not made_again(seen, n, own.topic_id)
-        }
+        ours = {n: own for n, own in ledger.owned.items() if runs_own(seen, own)}
         waits = late < settings.quarantine_seconds and ledger.may_arrive
         if not ours and not within and not waits:
             return ledger, since

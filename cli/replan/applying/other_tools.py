@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Application
-from replan.applying.observation.look import Observation, made_again
+from replan.applying.observation.look import Observation, runs_own
 from replan.applying.reasons.notes import Note, RateLowered, SlowerAlready
 from replan.applying.throttles.broker_rates import effective_rate
 from replan.applying.throttles.replica_lists import Copy, RunningCopy
@@ -59,11 +59,7 @@ def not_ours(seen: Observation, ledger: Ledger) -> dict[TopicPartition, Reassign
         name: running
         for name, running in seen.running.items()
         if running.adding
-        and not (
-            (own := ledger.owned.get(name)) is not None
-            and running.target in own.past
-            and not made_again(seen, name, own.topic_id)
-        )
+        and not ((own := ledger.owned.get(name)) is not None and runs_own(seen, own))
     }
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -188,13 +189,14 @@ class Snapshot:
             np.flatnonzero(np.asarray(self.partitions.column("leader")) < 0).tolist()
         )
 
-    def reassigned(self) -> Iterator[PartitionState]:
-        """The partitions on which a reassignment runs."""
+    @property
+    def moving(self) -> npt.NDArray[np.bool_]:
+        """Of each row of `partitions`, whether a reassignment runs on it."""
         adding, removing = (
             np.asarray(pc.list_value_length(self.partitions.column(name)))
             for name in ("adding", "removing")
         )
-        return self.states(np.flatnonzero((adding > 0) | (removing > 0)).tolist())
+        return np.asarray((adding > 0) | (removing > 0))
 
     def states(self, rows: Iterable[int]) -> Iterator[PartitionState]:
         """The partitions of some rows as objects, in the order asked."""

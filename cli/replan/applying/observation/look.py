@@ -8,6 +8,7 @@ read last stands in for what is not read.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from replan.applying.journal.steps import MoveRecord
 from replan.applying.reasons.requests import MetadataBehind, NotPermitted
 from replan.applying.settings import Settings
 from replan.model.configs import Configs
@@ -69,6 +70,13 @@ def unshown(seen: Look, name: TopicPartition) -> MetadataBehind | NotPermitted |
     if missing is not None:
         return NotPermitted(name.topic, missing)
     return MetadataBehind() if name in seen.unclear else None
+
+
+def runs_own(seen: Look, own: MoveRecord) -> bool:
+    """Whether what runs on a partition is a list that was asked for of it."""
+    running = seen.running.get(own.partition)
+    asked_for = running is not None and running.target in own.past
+    return asked_for and not made_again(seen, own.partition, own.topic_id)
 
 
 def made_again(seen: Look, name: TopicPartition, topic_id: TopicId) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Container, Iterable, Iterator
 from replan.applying.admission.slots import Slots, foreign_load
 from replan.applying.journal.records import changed
 from replan.applying.journal.steps import MoveRecord, Reached, Status
-from replan.applying.observation.look import made_again
+from replan.applying.observation.look import made_again, runs_own
 from replan.applying.observation.refusals import believed
 from replan.applying.partitions.judge_copying import never_there
 from replan.applying.reasons.ends import ThrottleRefused
@@ -42,10 +42,10 @@ def taken_up(tick: TickInput, state: RunState) -> Iterator[MoveRecord]:
         own = state.ledger.owned.get(name)
         if own is None or own.status in {Status.OPEN, Status.FOREIGN}:
             continue
-        if made_again(tick.seen, name, own.topic_id):
+        if not runs_own(tick.seen, own):
             continue
         late = own.status in {Status.DONE, Status.CANCELLED} and running.target != own.target
-        if running.target in own.past and (late or never_there(running, tick.seen)):
+        if late or never_there(running, tick.seen):
             yield changed(
                 own, status=Status.OPEN, message="", reached=min(own.reached, Reached.EXPANDED)
             )

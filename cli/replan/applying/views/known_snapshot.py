@@ -7,6 +7,7 @@ before them, which is what they are restored to.
 
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from replan.applying.journal.ledger import Ledger
@@ -43,7 +44,8 @@ def as_planned_from(
 
 def _own(application: OpenApplication, seen: Snapshot, ledger: Ledger) -> OwnApplication:
     """What it has not finished, but for what another tool reassigns: that is judged by where the other one leads it."""
-    others = {found.partition for found in seen.reassigned() if not ledger.began(found)}
+    running = seen.states(np.flatnonzero(seen.moving).tolist())
+    others = {found.partition for found in running if not ledger.began(found)}
     return OwnApplication(
         application.id,
         application.owner,

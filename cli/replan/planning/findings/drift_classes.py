@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import pyarrow.compute as pc
 
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope, ConfigSource
 from replan.model.declared.placement import Placement
@@ -297,9 +296,7 @@ def _any_throttled(snapshot: Snapshot) -> bool:
 
 
 def _moving_topics(snapshot: Snapshot) -> frozenset[str]:
-    table = snapshot.partitions
-    lengths = [np.asarray(pc.list_value_length(table.column(c))) for c in ("adding", "removing")]
-    codes = np.unique(topic_codes(table)[(lengths[0] > 0) | (lengths[1] > 0)])
+    codes = np.unique(topic_codes(snapshot.partitions)[snapshot.moving])
     names = snapshot.topics.column("name")
     return frozenset(names[int(code)].as_py() for code in codes)
 

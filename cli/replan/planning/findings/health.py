@@ -131,7 +131,6 @@ def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
         [0, 1, 2, 3],
         default=-1,
     )
-    moving = (adding > 0) | (np.asarray(pc.list_value_length(table.column("removing"))) > 0)
     chosen = _chosen(snapshot, topics)
     rows = np.flatnonzero((word >= 0) & chosen)
     unhealthy = [
@@ -151,7 +150,7 @@ def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
         unhealthy=tuple(
             sorted(unhealthy, key=lambda u: (STATES.index(u.health), u.state.partition))
         ),
-        running=tuple(snapshot.states(np.flatnonzero(moving & chosen))),
+        running=tuple(snapshot.states(np.flatnonzero(snapshot.moving & chosen))),
         down=brokers_down(snapshot),
         unclean=unclean_topics(snapshot, topics),
         hidden=() if topics else snapshot.hidden,
