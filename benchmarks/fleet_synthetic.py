@@ -10,7 +10,7 @@ from replan.model.broker import Broker
 from replan.model.columns import BROKERS, PAD, from_matrix, to_matrix
 from replan.model.names import BrokerId
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
-from replan.snapshots.json_topics import derived_topic_id
+from replan.snapshots.json_form import derived_topic_id
 
 BROKER_COUNT = 60
 PER_TOPIC = 50

@@ -15,6 +15,7 @@ from math import log
 import numpy as np
 
 from replan.model.columns import PAD
+from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.planning.placing.choose import choose
 from replan.planning.placing.problem import (
     NO_LIMIT,
@@ -25,7 +26,6 @@ from replan.planning.placing.problem import (
     PartitionTable,
     PlacementProblem,
     Rule,
-    Tolerance,
 )
 
 BROKERS, RACKS, FACTOR = 100, 5, 3
@@ -73,7 +73,7 @@ def problem(kind: str, partitions: int) -> PlacementProblem:
         (Rule(Lie.RACK, ~gone),),
         Elsewhere(lists[:0], step[:0, 0]),
         drained=frozenset({DRAINED} if kind == "drain" else ()),
-        balance=Tolerance(replicas=Fraction(1, 20) if kind == "join" else None),
+        balance=(Tolerance(BalanceMeasure.REPLICAS, Fraction(1, 20)),) if kind == "join" else (),
     )
 
 

@@ -14,6 +14,7 @@ from itertools import zip_longest
 import numpy as np
 
 from replan.model.columns import PAD
+from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.planning.placing.choose import choose
 from replan.planning.placing.problem import (
     NO_LIMIT,
@@ -23,7 +24,6 @@ from replan.planning.placing.problem import (
     PartitionTable,
     PlacementProblem,
     Rule,
-    Tolerance,
 )
 
 BROKERS, RACKS, TOPICS, FACTOR = 15, 3, 100, 3
@@ -84,7 +84,7 @@ def replan(
     had: Lists,
     sizes: np.ndarray,
     brokers: frozenset[int],
-    tolerance: Tolerance,
+    tolerance: tuple[Tolerance, ...],
 ) -> Lists:
     """By rule: three replicas over racks."""
     ids = np.array(sorted(EVERY), dtype=np.int64)
@@ -156,6 +156,12 @@ def report(
     )
 
 
+def within(replicas: Fraction, bytes_: Fraction | None = None) -> tuple[Tolerance, ...]:
+    """A balance of replicas, and then of bytes."""
+    found = [Tolerance(BalanceMeasure.REPLICAS, replicas)]
+    return (*found, *([Tolerance(BalanceMeasure.BYTES, bytes_)] if bytes_ is not None else ()))
+
+
 def main() -> None:
     """Three jobs, three ways each."""
     chance, sized = np.random.default_rng(2), np.random.default_rng(1)
@@ -168,14 +174,14 @@ def main() -> None:
     two: Lists = kafka(topics, EVERY, FACTOR - 1, chance)
     ten = Fraction(1, 10)
     for job, had, brokers, tolerances in (
-        ("drain 1", every, EVERY - {DRAINED}, {"": Tolerance()}),
+        ("drain 1", every, EVERY - {DRAINED}, {"": ()}),
         (
             "add 3",
             few,
             EVERY,
-            {", replicas 10 %": Tolerance(ten), ", both 10 %": Tolerance(ten, ten)},
+            {", replicas 10 %": within(ten), ", both 10 %": within(ten, ten)},
         ),
-        ("RF 2 to 3", two, EVERY, {"": Tolerance()}),
+        ("RF 2 to 3", two, EVERY, {"": ()}),
     ):
         for name, tolerance in tolerances.items():
             found = replan(topics, had, sizes, brokers, tolerance)

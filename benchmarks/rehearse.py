@@ -28,7 +28,7 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.rehearsal.options import Options
 from replan.rehearsal.run import rehearse
-from replan.snapshots.json_topics import derived_topic_id
+from replan.snapshots.json_form import derived_topic_id
 
 RUNS = ((1_000, 1.0), (10_000, 0.1), (10_000, 1.0))
 """Moves, and gigabytes of each on average."""

@@ -1,6 +1,7 @@
 """Small literals for tests: a builder takes what matters and fills in the rest sanely."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from replan.model.declared.placement import (
     PreferredLeader,
     TopicEntry,
 )
+from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.model.declared.where import Where
 from replan.model.names import (
     BrokerId,
@@ -180,6 +182,11 @@ def lists(*ids: int) -> Replicas:
 
 FILE = "placement.yaml"
 Lists = Mapping[str, Sequence[Sequence[int]] | Mapping[int, Sequence[int]]]
+
+
+def within(**parts: Fraction) -> tuple[Tolerance, ...]:
+    """A balance of some measures, by the names that a placement file has for them; the first counts most."""
+    return tuple(Tolerance(BalanceMeasure(name), part) for name, part in parts.items())
 
 
 def placement(

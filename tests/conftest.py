@@ -1,12 +1,7 @@
-"""For every test: how hard Hypothesis tries, no network where none is meant, which worker takes it (`workers`).
-
-`HYPOTHESIS_PROFILE` chooses: `ci` (200 examples, the same each time; the default), `fast` (a taste, for the inner loop)
-or `nightly` (5,000, random).
-"""
+"""For every test: how hard Hypothesis tries, no network where none is meant, which worker takes it (`workers`)."""
 
 import gc
 import importlib
-import os
 import pkgutil
 import signal
 import sys
@@ -15,7 +10,7 @@ from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from tests import profiles
 from tests.workers import Workers, sort
 
 import replan
@@ -28,23 +23,7 @@ NETWORK_EVENTS = ("socket.connect", "socket.bind", "socket.sendto", "socket.geta
 pytest_plugins = ["tests.kafka.clusters"]
 GATE = pytest.StashKey["NetworkGate"]()
 
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile(
-    "ci",
-    max_examples=200,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=SLOW,
-    print_blob=True,
-)
-settings.register_profile(
-    "fast", max_examples=5, derandomize=True, deadline=None, suppress_health_check=SLOW
-)
-settings.register_profile(
-    "nightly", max_examples=5000, deadline=None, suppress_health_check=SLOW, print_blob=True
-)
-PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
-settings.load_profile(PROFILE)
+profiles.load()
 
 
 class NetworkGate:
@@ -104,7 +83,7 @@ def _import_the_product() -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     drawn = (getattr(i, "obj", None) for i in session.items)
-    if PROFILE == "ci" and any(getattr(o, "is_hypothesis_test", False) for o in drawn):
+    if profiles.PROFILE == "ci" and any(getattr(o, "is_hypothesis_test", False) for o in drawn):
         _import_the_product()
     gc.freeze()
     gc.enable()

@@ -1,15 +1,14 @@
 """Each test of this folder runs on the simulator and, marked `kafka`, on real brokers, of several versions."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.conformance.lab import Lab
 from tests.conformance.simulator_lab import SimulatorLab
-from tests.kafka.clusters import one_jvm_cluster
+from tests.kafka.clusters import lasting, one_jvm_cluster
 
 if TYPE_CHECKING:
     from tests.kafka.harness.layout import Layout
@@ -20,20 +19,17 @@ OTHER_VERSIONS = ("4.1.2", "4.2.1")
 """Between the rules of 3.9 and those of 4.3; on brokers at night."""
 
 
-@pytest.fixture(scope="session")
-def real_brokers(
-    layout: "Layout", pytestconfig: pytest.Config
-) -> "Iterator[Callable[[str], OneJvmCluster]]":
+@pytest.fixture(scope="module")
+def real_brokers(layout: "Layout", pytestconfig: pytest.Config) -> "Callable[[str], OneJvmCluster]":
     """Five brokers of a version in one JVM."""
-    with ExitStack() as running:
 
-        @cache
-        def of(version: str) -> "OneJvmCluster":
-            # A broker is let in again only when its last session has ended (from 4.0 on).
-            like = replace(layout, version=version, broker_session_timeout_ms=3000)
-            return running.enter_context(one_jvm_cluster(like, pytestconfig))
+    def of(version: str) -> "OneJvmCluster":
+        # A broker is let in again only when its last session has ended (from 4.0 on).
+        like = replace(layout, version=version, broker_session_timeout_ms=3000)
+        start = partial(one_jvm_cluster, like, pytestconfig)
+        return lasting(pytestconfig, start, "conformance", version)
 
-        yield of
+    return of
 
 
 @pytest.fixture(

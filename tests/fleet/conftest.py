@@ -2,10 +2,13 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.kafka.clusters import lasting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,12 +25,18 @@ def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "events"
 
 
-@pytest.fixture(scope="session")
-def spark(event_log: Path) -> "Iterator[SparkSession]":
+@pytest.fixture(scope="module")
+def spark(event_log: Path, pytestconfig: pytest.Config) -> "SparkSession":
+    """A session that the tests of this folder share."""
+    return lasting(pytestconfig, partial(_session, event_log.parent), "spark")
+
+
+@contextmanager
+def _session(settings: Path) -> "Iterator[SparkSession]":
     from replan.fleet.spark.session import Length, spark_session
 
     before = os.environ.get("SPARK_CONF_DIR")
-    os.environ["SPARK_CONF_DIR"] = str(event_log.parent)
+    os.environ["SPARK_CONF_DIR"] = str(settings)
     try:
         with spark_session("local[2]", Length.SHORT) as session:
             yield session

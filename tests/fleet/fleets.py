@@ -1,5 +1,6 @@
 """Small fleets on disk, drawn from a seed: clusters that drifted in every way there is."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -83,7 +84,7 @@ def _preferred(lines: list[str], seen: PartitionState) -> BrokerId:
     return seen.replicas[-1]
 
 
-def write_fleet(home: Path, seeds: range) -> tuple[Path, Path]:
+def write_fleet(home: Path, seeds: Iterable[int]) -> tuple[Path, Path]:
     """Folders of snapshots and placements, in both forms each."""
     snapshots, placements = home / "snapshots", home / "placements"
     snapshots.mkdir()

@@ -31,14 +31,12 @@ import replan.fleet.stages.history
 import replan.fleet.stages.plan
 import replan.fleet.stages.rates  # noqa: F401 - likewise
 from replan.documents.atomic import write_file
-from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import commit_files
 from replan.main import run
 
 PLACE = "place"
 """The file that says where the last killed run of a copy was."""
 PLACES: dict[CodeType, str] = {
-    Lake.replace.__code__: "table",
     commit_files.__code__: "table",
     write_file.__code__: "path",
 }

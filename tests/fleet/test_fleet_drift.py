@@ -24,10 +24,10 @@ from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import run_in
 from replan.fleet.lake.snapshots import keep_snapshot
+from replan.fleet.lake.store import SUBMITTED
 from replan.fleet.lake.tables import TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage, written_by
 from replan.fleet.run import FleetRun, commit, judge, run_stages
-from replan.fleet.spark.java import SUBMITTED
 from replan.fleet.tasks.todo import Todo, from_folders, from_lake
 from replan.placement_file.load import load_placement
 from replan.planning.findings.drift import find_drift

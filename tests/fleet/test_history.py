@@ -19,6 +19,7 @@ from replan.errors import BadFile
 from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.files import replace_rows
 from replan.fleet.lake.history import kept_spells
 from replan.fleet.lake.rates import newest_rates
 from replan.fleet.lake.tables import APPLICATIONS, ERRORS, HISTORY, JUDGED, PLANS, RATES, TABLES
@@ -187,7 +188,7 @@ def test_the_application_that_moved_it_has_resolved_it(home: Path) -> None:
         ("b-1", "orders", 0, 6),
     ]
     # Its rows are removed with their day, and the history keeps the name.
-    lake.replace(APPLICATIONS, APPLICATIONS.schema.empty_table(), [Hour.of("eu", moment(6))])
+    replace_rows(lake, APPLICATIONS, APPLICATIONS.schema.empty_table(), [Hour.of("eu", moment(6))])
     run_history(lake, ["eu"])
     assert history(lake)["resolved_by"] == "b-1"
 

@@ -77,7 +77,10 @@ class Clusters:
         return judge_batch(days, self.fleet, self.lake, 0, now).hours
 
     def rows(self, *tables: Any) -> dict[str, list[str]]:
-        return {t.name: sorted(map(str, self.lake.read(t).to_pylist())) for t in tables or TABLES}
+        """Rows, less which stages were asked for together."""
+        found = {t.name: self.lake.read(t).to_pylist() for t in tables or TABLES}
+        same = {"stages": None}
+        return {n: sorted(str({**row, **same}) for row in rows) for n, rows in found.items()}
 
     def judged(self) -> list[tuple[str, int, int]]:
         rows = self.lake.read(JUDGED).to_pylist()

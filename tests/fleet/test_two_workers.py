@@ -14,6 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.commandline import environment, replan
 from tests.fleet.fleets import write_fleet
+from tests.fleet.stores import KEY, SECRET, object_store
+from tests.fleet.test_object_store import reached, rows
+
+from replan.fleet.lake.delta import Lake
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 PATIENCE_SECONDS = 120
@@ -95,3 +99,38 @@ def test_both_executors_work_and_the_tables_are_the_same(
     for folder in spark_cluster.folders:
         said = "".join(log.read_text() for log in folder.glob("app-*/*/stderr"))
         assert re.search(r"Finished task \d", said), folder.name
+
+
+def test_a_fleet_in_an_object_store_is_judged_by_executors_with_the_credentials_of_whoever_runs_it(
+    tmp_path: Path, spark_cluster: Standalone
+) -> None:
+    write_fleet(tmp_path, (24, 25, 30))
+    with object_store() as store:
+        for file in tmp_path.glob("[sp]*/**/*.*"):
+            if file.is_file():
+                store.put(str(file.relative_to(tmp_path)), file.read_bytes())
+        lines = [
+            f"  fleet-{seed}: {{snapshot: 's3a://ops/snapshots/cluster-{seed}{snapshot}', "
+            f"placement: 's3a://ops/placements/cluster-{seed}{placement}'}}\n"
+            for seed, snapshot, placement in ((24, "", ""), (25, ".json", ".yaml"), (30, "", ""))
+        ]
+        for name in ("here", "there"):
+            begin = f"version: 1\nlake: s3a://ops/{name}\nclusters:\n"
+            (tmp_path / f"{name}.yaml").write_text(begin + "".join(lines), encoding="utf-8")
+        variables = {**store.variables, "SPARK_LOCAL_IP": "127.0.0.1"}
+        run, python = ("fleet", "run", "--fleet"), {"PYSPARK_PYTHON": sys.executable}
+        master = ("--master", spark_cluster.master)
+        here = replan(*run, "here.yaml", folder=tmp_path, **variables)
+        there = replan(*run, "there.yaml", *master, folder=tmp_path, **variables, **python)
+        assert there.returncode == 2, there.stderr
+        assert there.stdout == here.stdout
+        written = store.contents()
+        with reached(store):
+            found = [rows(Lake(f"s3a://ops/{name}")) for name in ("here", "there")]
+    assert found[0] == found[1]
+    files = [f for f in tmp_path.rglob("*") if f.is_file()]
+    assert any("stderr" in file.name for file in files)
+    for name, content in {**written, **{str(f): f.read_bytes() for f in files}}.items():
+        assert KEY.encode() not in content, name
+        assert SECRET.encode() not in content, name
+    assert KEY not in there.stdout + there.stderr

@@ -1,10 +1,8 @@
 """Differential test: the simulator and a real controller agree on random stories: fields, epochs, codes and words.
 
-`HYPOTHESIS_PROFILE` chooses how many: 200 stories of 20 steps on 4.3.1 and 20 on each other version, or (`nightly`)
-5,000 and 500; where a version knows ELR, half of them with and half without. Fewer are run in which brokers restart.
+Where a version knows ELR, half of them run with and half without. Fewer are run in which brokers restart.
 """
 
-import os
 from contextlib import closing
 
 import pytest
@@ -17,14 +15,14 @@ from tests.golden.steady import steadily
 from tests.golden.traces import RESTARTS, STEPS, Words, traces
 from tests.kafka.clusters import Controllers
 from tests.kafka.harness.distribution import DEFAULT_VERSION, VERSIONS
+from tests.profiles import by_profile
 
 pytestmark = pytest.mark.kafka
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
-STORIES = {"fast": (4, 10), "ci": (20, 200), "nightly": (500, 5000)}
+STORIES = by_profile(fast=(4, 10), ci=(4, 100), nightly=(500, 5000))
 """By profile: on each other version, and on the version that tests use by default."""
-RESTARTING = {"fast": 2, "ci": 12, "nightly": 250}
+RESTARTING = by_profile(fast=2, ci=6, nightly=250)
 """By profile, on each version: each restart waits for a session to end."""
-PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
 SINCE_4_1 = ("cordon", "guarded")
 STUMBLING = [
     ("topic", "[4,2,6]", "[3,1,6]", "min.insync.replicas=3"),
@@ -56,12 +54,12 @@ def test_the_simulator_agrees_with_the_controller_on_any_story(
 
 def stories(version: str) -> int:
     """How many stories run on each kind of controller of a version."""
-    of_version = STORIES[PROFILE][version == DEFAULT_VERSION]
+    of_version = STORIES[version == DEFAULT_VERSION]
     return of_version // sum(1 for v, _ in KINDS if v == version)
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if not v.startswith("3.")])
-@settings(max_examples=RESTARTING[PROFILE], phases=PHASES)
+@settings(max_examples=RESTARTING, phases=PHASES)
 @given(trace=traces(one_of(STEPS, RESTARTS, RESTARTS), shortest=1, longest=20))
 def test_the_simulator_agrees_where_brokers_restart(
     version: str, fake_brokers: Controllers, trace: list[Words]

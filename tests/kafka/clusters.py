@@ -6,12 +6,13 @@ needs is in its conftest.py.
 """
 
 import os
-from collections.abc import Callable, Collection, Generator, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import cache, partial
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Collection, Generator, Hashable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pytest
+from tests.workers import unit_of
 
 if TYPE_CHECKING:
     from tests.kafka.harness.cluster import Cluster
@@ -27,7 +28,7 @@ class Talkative(Protocol):
 
 
 class Controllers(Protocol):
-    """Gives the controller of fake brokers of a kind; each is started once a run."""
+    """Gives the controller of fake brokers of a kind; each is started once for the tests of a unit."""
 
     def __call__(
         self, version: str, *, eligible_leader_replicas: bool = True, restarts: bool = False
@@ -36,12 +37,41 @@ class Controllers(Protocol):
         ...
 
 
+T = TypeVar("T")
 SHORT_SESSION_MS = 1500
 RUNNING = pytest.StashKey[list[Talkative]]()
+USUAL = ("the usual five brokers",)
+LASTING = pytest.StashKey[dict[Hashable, tuple[object, ExitStack]]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[RUNNING] = []
+    config.stash[LASTING] = {}
+
+
+def lasting(
+    config: pytest.Config, start: Callable[[], AbstractContextManager[T]], *name: Hashable
+) -> T:
+    """What `start` gives, begun once for all tests of a unit (`workers`) and ended after its last one.
+
+    Fixtures of the session would keep each JVM to the end of the run, where idle brokers take the others' time.
+    """
+    kept = config.stash[LASTING]
+    if name not in kept:
+        running = ExitStack()
+        kept[name] = running.enter_context(start()), running
+    return kept[name][0]  # type: ignore[return-value]  # what was started under this name
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """End what no later test of this unit can ask for; the usual cluster stays as long as tests of brokers follow."""
+    if nextitem is not None and unit_of(item.nodeid) == unit_of(nextitem.nodeid):
+        return
+    more = nextitem is not None and nextitem.get_closest_marker("kafka") is not None
+    kept = item.config.stash[LASTING]
+    for name in [name for name in kept if not (more and name == USUAL)]:
+        kept.pop(name)[1].close()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -69,11 +99,10 @@ def layout(kafka_version: str) -> "Layout":
     return Layout(version=kafka_version)
 
 
-@pytest.fixture(scope="session")
-def one_jvm(layout: "Layout", pytestconfig: pytest.Config) -> "Iterator[OneJvmCluster]":
-    """Five brokers in one JVM, shared by the whole run: take a topic of your own."""
-    with one_jvm_cluster(layout, pytestconfig) as cluster:
-        yield cluster
+@pytest.fixture(scope="module")
+def one_jvm(layout: "Layout", pytestconfig: pytest.Config) -> "OneJvmCluster":
+    """Five brokers in one JVM, which tests share: take a topic of your own."""
+    return lasting(pytestconfig, partial(one_jvm_cluster, layout, pytestconfig), *USUAL)
 
 
 @contextmanager
@@ -99,28 +128,29 @@ def shared_kafka_cluster(pytestconfig: pytest.Config) -> "Iterator[Callable[...,
         yield partial(start_cluster, running, pytestconfig)
 
 
-@pytest.fixture(scope="session")
-def fake_brokers(pytestconfig: pytest.Config) -> Iterator[Controllers]:
-    """Controllers of fake brokers for the whole run: take an `Arena` of your own."""
+@pytest.fixture(scope="module")
+def fake_brokers(pytestconfig: pytest.Config) -> Controllers:
+    """Controllers of fake brokers, which tests share: take an `Arena` of your own."""
     from tests.kafka.harness.fake_brokers import ONE_HOUR_MS, FakeBrokers
 
-    with ExitStack() as running:
+    @contextmanager
+    def started(version: str, elr: bool, session_ms: int) -> Iterator[FakeBrokers]:
+        with (
+            FakeBrokers(
+                version, eligible_leader_replicas=elr, session_timeout_ms=session_ms
+            ) as controller,
+            heard(pytestconfig, controller),
+        ):
+            yield controller
 
-        @cache
-        def started(version: str, elr: bool, session_ms: int) -> FakeBrokers:
-            controller = running.enter_context(
-                FakeBrokers(version, eligible_leader_replicas=elr, session_timeout_ms=session_ms)
-            )
-            running.enter_context(heard(pytestconfig, controller))
-            return controller
+    def of(
+        version: str, *, eligible_leader_replicas: bool = True, restarts: bool = False
+    ) -> FakeBrokers:
+        elr = eligible_leader_replicas and not version.startswith("3.")  # 3.9 has none
+        like = version, elr, SHORT_SESSION_MS if restarts else ONE_HOUR_MS
+        return lasting(pytestconfig, partial(started, *like), "controller", *like)
 
-        def of(
-            version: str, *, eligible_leader_replicas: bool = True, restarts: bool = False
-        ) -> FakeBrokers:
-            elr = eligible_leader_replicas and not version.startswith("3.")  # 3.9 has none
-            return started(version, elr, SHORT_SESSION_MS if restarts else ONE_HOUR_MS)
-
-        yield of
+    return of
 
 
 def start_cluster(

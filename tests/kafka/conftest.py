@@ -1,11 +1,12 @@
 """Every test of this folder is marked `kafka`; and a cluster that several of its modules share."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.kafka.clusters import one_jvm_cluster
+from tests.kafka.clusters import lasting, one_jvm_cluster
 
 if TYPE_CHECKING:
     from tests.kafka.harness.one_jvm import OneJvmCluster
@@ -25,33 +26,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.kafka)
 
 
-@pytest.fixture(scope="session")
-def shared_by_modules(kafka_version: str, pytestconfig: pytest.Config) -> "Iterator[OneJvmCluster]":
-    """The cluster behind `steady`."""
-    from tests.kafka.site import steady_layout
-
-    with one_jvm_cluster(steady_layout(kafka_version), pytestconfig) as running:
-        yield running
-
-
 @pytest.fixture
-def steady(shared_by_modules: "OneJvmCluster") -> "Iterator[OneJvmCluster]":
+def steady(kafka_version: str, pytestconfig: pytest.Config) -> "Iterator[OneJvmCluster]":
     """Four brokers whose controller moves no leader by itself, with short sessions: take a topic of your own.
 
     A test that stops brokers starts them again; what it leaves down when it fails is started here.
     """
-    yield shared_by_modules
-    for broker in sorted(shared_by_modules.down):
-        shared_by_modules.start(broker)
+    from tests.kafka.site import steady_layout
+
+    start = partial(one_jvm_cluster, steady_layout(kafka_version), pytestconfig)
+    running = lasting(pytestconfig, start, "steady")
+    yield running
+    for broker in sorted(running.down):
+        running.start(broker)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def secured(
     kafka_version: str, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
-) -> "Iterator[Secured]":
+) -> "Secured":
     """Brokers that ask who one is, and what one may do: take a topic and a user of your own."""
     from tests.kafka.secured import secured_cluster
 
     folder = tmp_path_factory.mktemp("tls")
-    with secured_cluster(kafka_version, pytestconfig, folder) as running:
-        yield running
+    start = partial(secured_cluster, kafka_version, pytestconfig, folder)
+    return lasting(pytestconfig, start, "secured")

@@ -22,7 +22,7 @@ from replan.kafka.reads.partitions import pages
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.abilities import ASKING
 from replan.kafka.wire.bootstrap import connect
-from replan.kafka.wire.interrupt import Interrupt
+from replan.kafka.wire.conversations import Interrupt
 from replan.model.configs import ConfigOperation, ConfigScope, broker_change, topic_change
 from replan.model.control_plane import Accepted, Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas

@@ -15,8 +15,8 @@ from replan.kafka.control_plane import KafkaControlPlane, open_cluster
 from replan.kafka.messages import request_class
 from replan.kafka.properties.client_properties import client_properties
 from replan.kafka.wire.bootstrap import connect
+from replan.kafka.wire.conversations import Interrupt
 from replan.kafka.wire.frames import Question
-from replan.kafka.wire.interrupt import Interrupt
 from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
 from replan.model.control_plane import Accepted, Answer, ElectionType, Look, OutcomeUnknown, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas

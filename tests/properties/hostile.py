@@ -4,13 +4,13 @@ Here belong the journals that are slow or fail, and the run itself: an applicati
 happen to the cluster is in `hostile_faults`, what must hold of a run in `test_hostile`.
 """
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hypothesis import Phase, assume, note, settings
 from hypothesis import strategies as st
 from tests.builders import brokers, placement, snapshot
+from tests.profiles import by_profile
 from tests.properties.clusters import (
     OFFSETS,
     TOPIC_IDS,
@@ -69,11 +69,10 @@ from replan.simulator.controller.versions import rules_of
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
 
-def as_found(**cases: int) -> settings:
-    """So many cases in each profile, as in `ci` where there is no other; to shrink one takes longer than a test may."""
-    profile = os.environ.get("HYPOTHESIS_PROFILE", "ci")
+def as_found(*, fast: int, ci: int, nightly: int) -> settings:
+    """So many cases in each profile; to shrink one takes longer than a test may."""
     phases = (Phase.explicit, Phase.reuse, Phase.generate)
-    return settings(max_examples=cases.get(profile, cases["ci"]), phases=phases)
+    return settings(max_examples=by_profile(fast=fast, ci=ci, nightly=nightly), phases=phases)
 
 
 @dataclass(frozen=True, slots=True)

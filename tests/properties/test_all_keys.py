@@ -6,7 +6,6 @@ what an entry asks for (7).
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +13,15 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
+from tests.profiles import by_profile
 from tests.unit.applying.lab import Lab
 
 from replan.applying.journal.ledger import fold
 from replan.applying.views.known_snapshot import as_planned_from
 from replan.errors import BadPlacement, UnsafePlan
 from replan.model.declared.placement import Placement
+from replan.model.names import TopicPartition
+from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_sources
 from replan.placement_file.yaml_text.events import fastest_parser
@@ -34,6 +36,7 @@ from replan.reporting.plans import placement_difference, plan_difference
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.snapshots.json_form import from_document
+from replan.snapshots.rates_file import with_digest
 
 RACKS = "abc"
 TOPICS = ("clicks", "events", "metrics-a", "orders")
@@ -41,9 +44,13 @@ RULED = ("clicks", "metrics-a")
 """Named by a rule, where the file has one: by name, and by a pattern."""
 GB = 10**9
 ENOUGH = settings(
-    max_examples={"fast": 15, "nightly": 2_000}.get(os.environ.get("HYPOTHESIS_PROFILE", ""), 60),
+    max_examples=by_profile(fast=15, ci=40, nightly=2_000),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
+
+
+RATES = with_digest(Rates({TopicPartition(t, n): n * 37 % 50 for t in TOPICS for n in range(9)}))
+"""Bytes per second, too few to hold any copy up."""
 
 
 @dataclass(frozen=True)
@@ -198,10 +205,28 @@ def worlds(draw: st.DrawFn) -> World:
         },
     )
     tolerance = st.sampled_from(["50%", "100%", "200%"])
-    balance: dict[str, Any] = parts(draw, {"replicas": tolerance, "bytes": st.just("400%")})
+    wide = st.just("400%")
+    balance: Any = parts(
+        draw,
+        {
+            "replicas": tolerance,
+            "bytes": wide,
+            "bytesIn": wide,
+            "bytesOut": tolerance,
+            "leaders": tolerance,
+        },
+    )
+    if "leaders" in balance:
+        balance["by"] = draw(st.sampled_from(["count", "bytes", "bytesIn"]))
     weighted = draw(st.booleans())
     if balance and weighted:
         balance["weights"] = {"1": 2}
+    if balance and draw(st.booleans()):
+        by = {"by": balance.pop("by")} if "by" in balance else {}
+        balance = [
+            {key: balance[key]} | (by if key == "leaders" else {})
+            for key in draw(st.permutations(sorted(balance)))
+        ]
     numbers: st.SearchStrategy[dict[str, Any]] = st.sampled_from([{}, {"partitions": [0]}])
     acknowledged = [
         {"topic": topic, "reason": "later", "expires": draw(dates), **draw(numbers)}
@@ -232,7 +257,7 @@ def planned(world: World) -> tuple[Placement, Plan]:
     """The plan; a file that contradicts itself, and a balance that cannot be reached, are no case."""
     try:
         asked = world.placement()
-        return asked, make_plan(asked, world.snapshot())
+        return asked, make_plan(asked, world.snapshot(), rates=RATES)
     except (BadPlacement, UnsafePlan) as refused:
         note(str(refused))
         reject()
@@ -291,7 +316,7 @@ def test_it_harms_nobody_and_arrives(world: World) -> None:
     outcome = lab.apply()
     assert outcome.exit_code is made.left_out, outcome
     ended = as_planned_from(lab.plane.observe(), fold(lab.journal.read()))
-    again = make_plan(asked, ended)
+    again = make_plan(asked, ended, rates=RATES)
     if made.refusals:  # what was refused may have become possible
         refused = {r.partition.topic for r in made.refusals}
         assert {m.partition.topic for m in again.moves} <= refused

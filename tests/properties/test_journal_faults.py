@@ -6,7 +6,6 @@ application is open on the cluster; and what is not replan's is never written.
 """
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.commandline import checked
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
+from tests.profiles import by_profile
 
 from replan.applying.journal.ledger import open_applications
 from replan.applying.journal.records import (
@@ -418,7 +418,7 @@ class History:
 @settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples={"fast": 5, "nightly": 300}.get(os.environ.get("HYPOTHESIS_PROFILE", ""), 30),
+    max_examples=by_profile(fast=5, ci=30, nightly=300),
 )
 @given(STEPS)
 def test_one_writes_all_of_it_is_kept_one_application_is_open_and_nothing_else_is_touched(

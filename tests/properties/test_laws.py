@@ -4,13 +4,13 @@ The laws are in `replan.planning.safety` (`plan_invariants`, `run_invariants`); 
 that the real planner and the real applier do on the simulator: 500 cases, 20,000 by night.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 from tests.builders import brokers, judged_in, placement, snapshot
+from tests.profiles import examples
 from tests.properties.clusters import BROKERS, VERSIONS, clusters, lists
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
@@ -59,8 +59,7 @@ from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.versions import rules_of
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
-CASES = {"fast": 10, "ci": 500, "nightly": 20_000}
-HARD = settings(max_examples=CASES.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 200))
+HARD = examples(fast=10, ci=200, nightly=20_000)
 
 SETTLE_SECONDS = Settings().settle_seconds
 SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)

@@ -6,7 +6,6 @@ calls drift all do; and where nothing is drift, nothing is planned.
 """
 
 import json
-import os
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
+from tests.profiles import by_profile
 from tests.properties.test_all_keys import World, worlds
 
 from replan.errors import BadPlacement, UnsafePlan
@@ -36,7 +36,7 @@ from replan.reporting.drift.drift_prometheus import render_drift_prometheus
 from replan.reporting.drift.drift_text import render_drift
 
 ENOUGH = settings(
-    max_examples={"fast": 15, "nightly": 2_000}.get(os.environ.get("HYPOTHESIS_PROFILE", ""), 60),
+    max_examples=by_profile(fast=15, ci=40, nightly=2_000),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 MISTAKES: list[dict[str, Any]] = [

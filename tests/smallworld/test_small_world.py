@@ -1,11 +1,11 @@
 """Small worlds, all of each: no step breaks a law, and whenever nothing more goes wrong everything ends."""
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from tests.builders import brokers, move, state
+from tests.profiles import by_profile
 from tests.smallworld.process import Fate
 from tests.smallworld.search import Search
 from tests.smallworld.world import SmallWorld
@@ -17,9 +17,7 @@ from replan.planning.plans.plan import Plan
 from replan.simulator.controller.state import ClusterState
 
 FOUR = brokers(4)
-MOST = {"fast": 300, "ci": 10_000, "nightly": 10_000_000}[
-    os.environ.get("HYPOTHESIS_PROFILE", "ci")
-]
+MOST = by_profile(fast=300, ci=10_000, nightly=10_000_000)
 """States of one world."""
 REORDERED = replicas(2, 1, 3)
 ORIGINAL, TARGET, OTHER = replicas(1, 2, 3), replicas(1, 2, 4), replicas(3, 2, 1)

@@ -1,11 +1,58 @@
 """What a form of the vocabulary is, and the small forms that families share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from replan.faults.token_reader import TokenReader
+from replan.model.configs import (
+    MIN_INSYNC_REPLICAS,
+    ConfigChange,
+    ConfigOperation,
+    ConfigScope,
+    topic_change,
+)
+from replan.model.control_plane import Accepted, Answer, ElectionType, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicId, TopicPartition
-from replan.simulator.cluster.faults import At, Fault, Schedule
+from replan.simulator.cluster.apply_fault import RESTART_SECONDS
+from replan.simulator.cluster.disks import path_of
+from replan.simulator.cluster.faults import (
+    Ask,
+    At,
+    Disconnect,
+    DropFromIsr,
+    Fault,
+    Forbid,
+    KillBroker,
+    LagMetadata,
+    LoseDisk,
+    LoseRequests,
+    Permission,
+    Produce,
+    Question,
+    RepeatRequests,
+    ReplaceDisks,
+    RequestKind,
+    Schedule,
+    SlowBroker,
+    SlowLooks,
+    StartBroker,
+    StopBroker,
+    Unresponsive,
+)
+from replan.simulator.controller.commands import (
+    AlterConfigs,
+    AlterReassignments,
+    CordonDirs,
+    CreatePartitions,
+    CreateTopic,
+    DeleteTopic,
+    ElectLeaders,
+    FenceBroker,
+    RebalanceLeaders,
+    UnfenceBroker,
+    UnregisterBroker,
+)
+from replan.simulator.controller.decide import perform
 from replan.simulator.controller.state import ClusterState
 
 
@@ -74,3 +121,405 @@ def known_topic(tokens: TokenReader, context: FaultContext) -> str:
     if name not in context.cluster.topics:
         raise tokens.wrong(f"there is no topic {name}")
     return name
+
+
+# Faults of brokers: they die, stop, return, are fenced, cordoned, unregistered, slow.
+
+Make = Callable[[BrokerId], Fault]
+
+
+def _restart(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    away = tokens.seconds() if tokens.phrase("for") else RESTART_SECONDS
+    return At(0, StopBroker(broker)), At(away, StartBroker(broker))
+
+
+def _slow(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    tokens.expect("to")
+    usual = SlowBroker(broker, None)
+    if tokens.phrase("usual"):
+        return once(usual)
+    return lasting(tokens, SlowBroker(broker, tokens.rate()), usual)
+
+
+def _cordon(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    dirs = frozenset(context.cluster.brokers[broker].log_dirs)
+    return lasting(tokens, Ask(CordonDirs(broker, dirs)), Ask(CordonDirs(broker, frozenset())))
+
+
+def _lose_disk(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    path = None if not tokens or tokens.comes("for") else _directory(tokens, broker, context)
+    return lasting(tokens, LoseDisk(broker, path), ReplaceDisks(broker))
+
+
+def _directory(tokens: TokenReader, broker: BrokerId, context: FaultContext) -> str:
+    """One of a broker's log directories that works."""
+    path = tokens.one("a log directory")
+    known = [path_of(d) for d in context.cluster.brokers[broker].log_dirs]
+    if path not in known:
+        raise tokens.wrong(
+            f"broker {broker} has no log directory {path}; it has {', '.join(known)}"
+        )
+    return path
+
+
+def _unresponsive(tokens: TokenReader, context: FaultContext) -> Schedule:
+    broker = registered(tokens, context)
+    kinds = {question.value: question for question in Question}
+    to = frozenset(Question)
+    if tokens.phrase("to"):
+        to = frozenset({tokens.choose("rates, sizes or changes", kinds)})
+    return lasting(tokens, Unresponsive(broker, to), Unresponsive(broker, frozenset()))
+
+
+def _of_broker(make: Make, end: Make | None = None) -> Read:
+    """A fault that names only its broker; with `end`, what ends it after `for TIME`."""
+
+    def read(tokens: TokenReader, context: FaultContext) -> Schedule:
+        broker = registered(tokens, context)
+        return once(make(broker)) if end is None else lasting(tokens, make(broker), end(broker))
+
+    return read
+
+
+BROKER_KINDS: Sequence[Kind] = (
+    Kind(
+        "kill BROKER [for TIME]",
+        "the process dies, and gets nothing more of what is written; the controller fences it after 9 s; it starts "
+        "again after `for`",
+        _of_broker(KillBroker, StartBroker),
+    ),
+    Kind(
+        "stop BROKER [for TIME]",
+        "a controlled shutdown: its leaderships move first; it starts again after `for`",
+        _of_broker(StopBroker, StartBroker),
+    ),
+    Kind(
+        "start BROKER",
+        "starts a dead or stopped broker, which serves after 3 s; from 4.0 on not before 9 s after its end, when its "
+        "session is over",
+        _of_broker(StartBroker),
+    ),
+    Kind(
+        "restart BROKER [for TIME]",
+        "a controlled shutdown, and a start after `for`, or 10 s",
+        _restart,
+    ),
+    Kind(
+        "slow BROKER to RATE|usual [for TIME]",
+        "limits its network to this rate in each direction; `usual` ends that. A follower that lacks what was written "
+        "30 s ago leaves the ISR",
+        _slow,
+    ),
+    Kind(
+        "unresponsive BROKER [to rates|sizes|changes] [for TIME]",
+        "it serves, and answers replan nothing about itself: its throttle rates, the sizes and cordons of its log "
+        "directories, changes of its configuration",
+        _unresponsive,
+    ),
+    Kind(
+        "fence BROKER [for TIME]",
+        "the controller fences it although its process runs",
+        _of_broker(lambda b: Ask(FenceBroker(b)), lambda b: Ask(UnfenceBroker(b))),
+    ),
+    Kind("unfence BROKER", "it may serve again", _of_broker(lambda b: Ask(UnfenceBroker(b)))),
+    Kind(
+        "cordon BROKER [for TIME]",
+        "all its log directories accept no new replicas (KIP-1066)",
+        _cordon,
+    ),
+    Kind(
+        "uncordon BROKER",
+        "they accept new replicas again",
+        _of_broker(lambda b: Ask(CordonDirs(b, frozenset()))),
+    ),
+    Kind(
+        "lose disk BROKER [DIR] [for TIME]",
+        "the disk of a log directory fails (the last one, if none is named); its replicas are out of sync until the "
+        "disk is replaced, after `for`. A broker that loses its first directory dies",
+        _lose_disk,
+        leads=2,
+    ),
+    Kind(
+        "replace disks BROKER",
+        "replaces its failed disks by empty ones, and restarts it",
+        _of_broker(ReplaceDisks),
+        leads=2,
+    ),
+    Kind(
+        "unregister BROKER",
+        "removes its registration, dead or not",
+        _of_broker(lambda b: Ask(UnregisterBroker(b))),
+    ),
+)
+
+
+# What other tools and people do on the same cluster. The controller may refuse it, and the refusal is reported.
+
+AWAY_SECONDS = 1.0
+"""Between the deletion of a topic and the next one of its name."""
+
+
+def _reassign(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    name = tokens.partition()
+    return once(Ask(AlterReassignments(((name, tokens.replicas()),))))
+
+
+def _cancel(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    return once(Ask(AlterReassignments(((tokens.partition(), None),))))
+
+
+def _elect(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    kinds = {"preferred": ElectionType.PREFERRED, "unclean": ElectionType.UNCLEAN}
+    kind = tokens.choose("a kind of election", kinds)
+    return once(Ask(ElectLeaders((tokens.partition(),), kind)))
+
+
+def _config(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    scope, name = ConfigScope.BROKER, ""
+    if not tokens.phrase("brokers"):
+        scope = tokens.choose("topic, broker or brokers", {s.value: s for s in ConfigScope})
+        name = tokens.one("whose configuration")
+    operation = tokens.choose("an operation", {o.name.lower(): o for o in ConfigOperation})
+    key = tokens.one("a key")
+    value = "" if operation is ConfigOperation.DELETE else tokens.one("a value")
+    return once(Ask(AlterConfigs((ConfigChange(scope, name, key, operation, value),))))
+
+
+def _min_isr(tokens: TokenReader, context: FaultContext) -> Schedule:
+    topic, minimum = known_topic(tokens, context), str(tokens.number("a minimum"))
+    change = topic_change(topic, MIN_INSYNC_REPLICAS, ConfigOperation.SET, minimum)
+    return once(Ask(AlterConfigs((change,))))
+
+
+def _delete_topic(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    return once(Ask(DeleteTopic(tokens.one("a topic"))))
+
+
+def _recreate_topic(tokens: TokenReader, context: FaultContext) -> Schedule:
+    name, lists = known_topic(tokens, context), tuple(tokens.lists())
+    minimum = context.cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1")
+    created = CreateTopic(name, context.new_topic_id(name), lists, {MIN_INSYNC_REPLICAS: minimum})
+    return At(0, Ask(DeleteTopic(name))), At(AWAY_SECONDS, Ask(created))
+
+
+def _add_partitions(tokens: TokenReader, context: FaultContext) -> Schedule:
+    name, lists = known_topic(tokens, context), tuple(tokens.lists())
+    count = len(context.cluster.topics[name].partitions) + len(lists)
+    return once(Ask(CreatePartitions(name, count, lists)))
+
+
+EXTERNAL_KINDS: Sequence[Kind] = (
+    Kind("foreign reassign PARTITION LIST", "another tool starts a reassignment", _reassign, 2),
+    Kind(
+        "foreign cancel PARTITION",
+        "another tool cancels the running reassignment, also replan's",
+        _cancel,
+        2,
+    ),
+    Kind("foreign elect preferred|unclean PARTITION", "another tool elects a leader", _elect, 2),
+    Kind(
+        "foreign config SCOPE set|append|subtract|delete KEY [VALUE]",
+        "another tool changes a configuration, throttles included; `delete` has no value",
+        _config,
+        2,
+    ),
+    Kind("foreign min-isr TOPIC COUNT", "another tool sets min.insync.replicas", _min_isr, 2),
+    Kind("foreign delete-topic TOPIC", "another tool deletes the topic", _delete_topic, 2),
+    Kind(
+        "foreign recreate-topic TOPIC LISTS",
+        "it is deleted, and a second later another topic of its name is created",
+        _recreate_topic,
+        2,
+    ),
+    Kind(
+        "foreign add-partitions TOPIC LISTS",
+        "another tool adds partitions with these lists",
+        _add_partitions,
+        2,
+    ),
+)
+
+
+# Faults of partitions: followers fall behind, once or again and again; more or less is written.
+
+USUAL_LAG_BYTES = 1_000_000
+
+
+def _lag(tokens: TokenReader, context: FaultContext) -> Schedule:
+    name, broker = _replica(tokens, context)
+    size = tokens.bytes() if tokens.phrase("by") else USUAL_LAG_BYTES
+    return once(DropFromIsr(name, broker, size))
+
+
+def _flap(tokens: TokenReader, context: FaultContext) -> Schedule:
+    name, broker = _replica(tokens, context)
+    tokens.expect("every")
+    every = tokens.seconds()
+    if every <= 0:
+        raise tokens.wrong("every 0 s is too often")
+    tokens.expect("for")
+    times = max(1, int(tokens.seconds() / every))
+    return tuple(At(i * every, DropFromIsr(name, broker, USUAL_LAG_BYTES)) for i in range(times))
+
+
+def _replica(tokens: TokenReader, context: FaultContext) -> tuple[TopicPartition, BrokerId]:
+    name = existing(tokens, context)
+    tokens.expect("broker")
+    return name, registered(tokens, context)
+
+
+def _produce(tokens: TokenReader, context: FaultContext) -> Schedule:
+    return once(Produce(existing(tokens, context), tokens.rate()))
+
+
+def _rebalance(_words: TokenReader, _around: FaultContext) -> Schedule:
+    return once(Ask(RebalanceLeaders()))
+
+
+PARTITION_KINDS: Sequence[Kind] = (
+    Kind(
+        "lag PARTITION broker BROKER [by SIZE]",
+        "a follower falls behind by this much (1 MB) and leaves the ISR",
+        _lag,
+    ),
+    Kind(
+        "flap PARTITION broker BROKER every TIME for TIME",
+        "it leaves the ISR and returns, again and again",
+        _flap,
+    ),
+    Kind(
+        "produce PARTITION RATE",
+        "producers write at this rate from now on; `0` stops them",
+        _produce,
+    ),
+    Kind("rebalance", "the controller's automatic leader rebalance runs now", _rebalance),
+)
+
+
+# Faults of requests: lost, late or sent twice; an unresponsive cluster; brokers with stale metadata.
+#
+# The controller's answers in words, and what it refuses of a fault.
+
+REQUESTS = {
+    "reassign": RequestKind.REASSIGN,
+    "elect": RequestKind.ELECT,
+    "configs": RequestKind.CONFIGURE,
+    "create": RequestKind.CREATE,
+    "log-dirs": RequestKind.MOVE_LOGS,
+}
+
+
+def _unknown(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    times, kind = _requests(tokens)
+    return once(LoseRequests(kind, times, _effect(tokens)))
+
+
+def _repeated(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    times, kind = _requests(tokens)
+    return once(RepeatRequests(kind, times))
+
+
+def _controller(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    effect = _effect(tokens)
+    return tuple(At(0, LoseRequests(kind, 1, effect)) for kind in REQUESTS.values())
+
+
+def _silence(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    tokens.expect("for")
+    return once(Disconnect(tokens.seconds()))
+
+
+def _metadata(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    seconds = tokens.seconds()
+    tokens.expect("behind")
+    return lasting(tokens, LagMetadata(seconds), LagMetadata(0.0))
+
+
+def _slow_looks(tokens: TokenReader, _around: FaultContext) -> Schedule:
+    return lasting(tokens, SlowLooks(tokens.seconds()), SlowLooks(0.0))
+
+
+def _forbid(tokens: TokenReader, around: FaultContext) -> Schedule:
+    permission = tokens.choose("a permission", {p.value: p for p in Permission})
+    tokens.expect("on")
+    topic = known_topic(tokens, around) if tokens.phrase("topic") else None
+    if topic is None:
+        tokens.expect("cluster")
+    return lasting(tokens, Forbid(topic, frozenset({permission})), Forbid(topic, frozenset()))
+
+
+def _requests(tokens: TokenReader) -> tuple[int, RequestKind]:
+    """How many of which kind: `reassign`, `2 reassign`, `3 elect`."""
+    times = tokens.number("how many") if tokens.comes_number() else 1
+    return times, tokens.choose("a kind of request", REQUESTS)
+
+
+def _effect(tokens: TokenReader) -> float | None:
+    if tokens.phrase("with", "effect"):
+        return 0.0
+    if tokens.phrase("without", "effect"):
+        return None
+    tokens.expect("late", "by")
+    return tokens.seconds()
+
+
+REQUEST_KINDS: Sequence[Kind] = (
+    Kind(
+        "unknown outcome of [COUNT] reassign|elect|configs|create|log-dirs with effect|without effect|late by TIME",
+        "the next such request of replan times out: only its answer is lost, or it never arrives, or it arrives later",
+        _unknown,
+        3,
+    ),
+    Kind(
+        "repeated [COUNT] reassign|elect|configs|create|log-dirs",
+        "the next such request of replan reaches the controller twice, and only the second answer comes back",
+        _repeated,
+    ),
+    Kind(
+        "controller moves with effect|without effect|late by TIME",
+        "the controller fails over: of each kind, the request under way or the next one has an unknown outcome",
+        _controller,
+        2,
+    ),
+    Kind(
+        "looks take TIME [for TIME]",
+        "every look of replan at the cluster takes so long",
+        _slow_looks,
+        2,
+    ),
+    Kind(
+        "forbid describe|describe-configs|alter|alter-configs on topic TOPIC|cluster [for TIME]",
+        "replan's user loses this ACL, as the last one that it lost there; everybody else keeps it",
+        _forbid,
+    ),
+    Kind("silence for TIME", "no broker answers replan", _silence),
+    Kind(
+        "metadata TIME behind [for TIME]",
+        "brokers show partitions as they were that long ago; the controller is up to date",
+        _metadata,
+    ),
+)
+
+
+def answer_in_words(answer: Answer) -> str | None:
+    """An answer that is not simply yes."""
+    match answer:
+        case Accepted():
+            return None
+        case Rejected(code, name, message):
+            return f"{code} {name}{': ' + message if message else ''}"
+        case OutcomeUnknown(reason):
+            return f"outcome unknown, {reason}"
+
+
+def refusals(cluster: ClusterState, fault: Fault) -> list[str]:
+    """What the controller would refuse of a fault now, with its codes and words."""
+    if not isinstance(fault, Ask):
+        return []
+    _, decision = perform(cluster, fault.command)
+    answers = [decision.whole, *(answer for _, answer in decision.each)]
+    return [text for answer in answers if (text := answer_in_words(answer)) is not None]

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from replan.errors import BadUsage
-from replan.faults import brokers, external_actors, partitions, requests
-from replan.faults.kinds import FaultContext, Kind
+from replan.faults.kinds import (
+    BROKER_KINDS,
+    EXTERNAL_KINDS,
+    PARTITION_KINDS,
+    REQUEST_KINDS,
+    FaultContext,
+    Kind,
+)
 from replan.faults.token_reader import TokenReader
 from replan.simulator.cluster.faults import At, Schedule
 
@@ -25,10 +31,10 @@ def by_words(forms: Sequence[Kind]) -> dict[tuple[str, ...], Kind]:
 
 
 FORMS: Sequence[Kind] = (
-    *brokers.KINDS,
-    *partitions.KINDS,
-    *requests.KINDS,
-    *external_actors.KINDS,
+    *BROKER_KINDS,
+    *PARTITION_KINDS,
+    *REQUEST_KINDS,
+    *EXTERNAL_KINDS,
 )
 FIRST_WORDS = frozenset(kind.begins[0] for kind in FORMS)
 _BY_WORDS: Mapping[tuple[str, ...], Kind] = MappingProxyType(by_words(FORMS))

@@ -11,8 +11,9 @@ from replan.errors import BadUsage
 from replan.fleet.in_process import perform_here
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import sweep
+from replan.fleet.lake.store import SUBMITTED
 from replan.fleet.perform import Done, Stage, not_done
-from replan.fleet.spark.java import SUBMITTED, alone
+from replan.fleet.spark.java import alone
 from replan.fleet.tasks.todo import Todo
 
 LONG_PARTITIONS = 15_000_000

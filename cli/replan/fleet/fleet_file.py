@@ -33,8 +33,9 @@ class FleetCluster:
     bootstrap_servers: str | None = None
     command_config: Path | None = None
     simulated: Path | None = None
-    snapshot: Path | None = None
-    placement: Path | None = None
+    snapshot: Path | str | None = None
+    """A path, or the address of a store; so is the placement."""
+    placement: Path | str | None = None
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     prices: Prices | None = None
     owners: Mapping[str, str] = field(default_factory=dict)
@@ -122,14 +123,17 @@ def _cluster(
     def path(key: str) -> Path | None:
         return home / entry[key] if key in entry else None
 
+    def place(key: str) -> Path | str | None:
+        return entry[key] if "://" in entry.get(key, "") else path(key)
+
     timeout = entry.get("timeout", fleet.get("timeout"))
     return FleetCluster(
         name,
         entry.get("bootstrapServers"),
         path("commandConfig"),
         path("simulated"),
-        path("snapshot"),
-        path("placement"),
+        place("snapshot"),
+        place("placement"),
         DEFAULT_TIMEOUT_SECONDS if timeout is None else _seconds(timeout),
         _prices(entry.get("prices", fleet.get("prices"))),
         {**fleet.get("owners", {}), **entry.get("owners", {})},

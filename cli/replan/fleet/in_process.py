@@ -19,9 +19,9 @@ from multiprocessing.connection import Connection, wait
 from threading import Thread
 
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.delta import Lake, lake_at
 from replan.fleet.perform import Done, Stage, not_done, performed
-from replan.fleet.tasks.work import Task, lake_at
+from replan.fleet.tasks.work import Task
 
 MUCH = 200_000
 """Beyond so many partitions it pays to start processes (half a second each)."""

@@ -12,7 +12,7 @@ from functools import cache
 import pyarrow as pa
 
 from replan.errors import ReplanError
-from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.delta import Lake, begin
 from replan.fleet.lake.files import RowFile, put_rows
 from replan.fleet.lake.tables import (
     COSTS,
@@ -85,11 +85,16 @@ def perform(task: Task, stages: Sequence[Stage]) -> Rows:
             found |= {name: rows[name] for name in WRITES[stage]}
         else:
             errors.append((stage.value, rows))
+    if errors and JUDGED.name in found:
+        unsaid = pa.nulls(found[JUDGED.name].num_rows, pa.string())
+        at = JUDGED.schema.get_field_index("inputs")  # so that it is judged again
+        found[JUDGED.name] = found[JUDGED.name].set_column(at, JUDGED.schema.field(at), unsaid)
     return {**found, ERRORS.name: _error_rows(work, errors)}
 
 
 def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Done:
     """Do a task, and put what it finds into the stores of the lake's tables; raises BadFile."""
+    begin(run)
     found = perform(task, stages)
     files = [
         put_rows(lake, TABLES[name], rows, task.hour, run)

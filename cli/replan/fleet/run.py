@@ -19,7 +19,7 @@ from replan.fleet.collect import Observe, collect
 from replan.fleet.engine import Engine, Where, done_by, folder_between
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, places, quoted
-from replan.fleet.lake.files import RUN, commit_files, run_in, sweep
+from replan.fleet.lake.files import RUN, commit_files, replace_rows, run_in, sweep
 from replan.fleet.lake.snapshots import Kept
 from replan.fleet.lake.tables import DECLARED, DIFFERENCES, ERRORS, HISTORY, JUDGED, RATES, TABLES
 from replan.fleet.perform import (
@@ -126,6 +126,8 @@ def run_stages(todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> 
 
 def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:
     """Do these stages for all tasks, and put what they find into the lake; raises ReplanError, and BadFile."""
+    asked = ",".join(stages)
+    todo = replace(todo, tasks=tuple(replace(task, stages=asked) for task in todo.tasks))
     if not todo.tasks:
         return commit(lake, todo, stages, (), "", now)
     with run_in(lake) as name:
@@ -148,6 +150,8 @@ def commit(
     unpaired = error_rows(todo.errors, stages[0].value, now)
     errors = in_order(ERRORS.name, [_once(said, stages), unpaired])
     files = {(file.table, one.task.hour): file for one in done for file in one.files}
+    seen = {t.hour: {"cluster_id": t.cluster_id, "observed_at": t.observed_at} for t in todo.tasks}
+    same = [task.hour for task in todo.done]
     found: dict[str, Sequence[Hour]] = {}
     writes = {name: stage for stage in stages for name in WRITES[stage]}
     for table in sorted(writes, key=lambda table: (table == JUDGED.name, table)):
@@ -155,13 +159,14 @@ def commit(
         hours = [task.hour for task in todo.tasks if not _keeps(failed, task.hour, stage, stages)]
         if not TABLES[table].keeps_days:
             hours = _newest(lake, hours)
-        commit_files(lake, TABLES[table], {hour: files.get((table, hour)) for hour in hours}, name)
-        found[table] = [hour for hour in hours if (hour, stage.value) not in failed]
+        given = {hour: files.get((table, hour)) for hour in hours}
+        commit_files(lake, TABLES[table], given, name, seen)
+        found[table] = [*same, *(hour for hour in hours if (hour, stage.value) not in failed)]
     if any(one.attempt for one in done):
         sweep(lake, name)
     asked = [task.hour for task in todo.tasks]
     nowhere = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]
-    over = {hour.cluster: hour for hour in asked} if todo.of_newest else {}
+    over = {hour.cluster: hour for hour in [*asked, *same]} if todo.of_newest else {}
     write_errors(lake, errors, [*asked, *nowhere], [stage.value for stage in stages], over)
     rows = RowsInLake(lake, {table: found[table] for table in writes}, errors)
     counts = dict.fromkeys(writes, 0)
@@ -203,10 +208,12 @@ def error_rows(errors: Iterable[FleetError], stage: str, now: Hour) -> pa.Table:
 def _newest(lake: Lake, hours: Iterable[Hour]) -> list[Hour]:
     """Of each cluster the newest hour, unless a newer snapshot was judged: a table without days has what that has."""
     newest = {hour.cluster: hour for hour in sorted(hours)}
-    for row in lake.read(JUDGED, columns=["cluster", "day", "hour"]).to_pylist():
-        if row["cluster"] in newest and newest[row["cluster"]] < hour_of(row):
-            del newest[row["cluster"]]
-    return list(newest.values())
+    judged = lake.files(JUDGED)
+    return [
+        hour
+        for name, hour in newest.items()
+        if all(Hour(name, file.day, file.last or 0) <= hour for file in judged.get(name, ()))
+    ]
 
 
 def judge_kept(fleet: Fleet, lake: Lake, kept: Sequence[Kept], now: Hour) -> FleetRun:
@@ -228,7 +235,7 @@ def write_errors(
     lake: Lake,
     rows: pa.Table,
     hours: Iterable[Hour],
-    stages: Iterable[str],
+    stages: Sequence[str],
     over: Mapping[str, Hour],
 ) -> None:
     """Put the errors of some stages in the place of those that they had in these hours.
@@ -242,7 +249,7 @@ def write_errors(
         else ()
     )
     past = [hour for hour in known if hour.cluster in over and hour >= over[hour.cluster]]
-    lake.replace(ERRORS, rows, [*hours, *past], only=named)
+    replace_rows(lake, ERRORS, rows, [*hours, *past], ("stage", list(stages)))
 
 
 def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Table:
@@ -273,9 +280,19 @@ def _address(fleet: Fleet, name: str) -> str:
 
 
 def run_history(lake: Lake, clusters: Iterable[str]) -> None:
-    """Bring the history of these clusters up to date; raises BadFile."""
+    """Bring the history of these clusters up to date, and write it where it has changed; raises BadFile."""
     from replan.fleet.stages.history import histories
 
     names = list(clusters)
     rows = in_order(HISTORY.name, list(histories(lake, names)))
-    lake.replace(HISTORY, rows, [Hour(name, date.min, 0) for name in names])
+    before, after = (_texts(found) for found in (lake.read(HISTORY), rows))
+    changed = [name for name in names if before.get(name) != after.get(name)]
+    mine = rows.filter(pc.is_in(rows["cluster"], value_set=pa.array(changed, pa.string())))
+    replace_rows(lake, HISTORY, mine, [Hour(name, date.min, 0) for name in changed])
+
+
+def _texts(history: pa.Table) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for row in history.to_pylist():
+        found.setdefault(row["cluster"], []).append(str(row))
+    return {name: sorted(texts) for name, texts in found.items()}

@@ -12,6 +12,7 @@ from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus
 from replan.fleet.lake.delta import Hour, Lake, quoted
+from replan.fleet.lake.files import replace_rows
 from replan.fleet.lake.snapshots import keep_snapshots
 from replan.fleet.lake.tables import APPLICATIONS, OFFSETS
 from replan.model.names import TopicPartition
@@ -60,7 +61,7 @@ def keep_seen(lake: Lake, looks: Mapping[str, Seen]) -> Mapping[str, Hour]:
     hours = {name: Hour.of(name, seen.snapshot.observed_at) for name, seen in looks.items()}
     ends = {name: _offsets(seen, hours[name]) for name, seen in looks.items() if seen.log_ends}
     if ends:
-        lake.replace(OFFSETS, pa.concat_tables(ends.values()), [hours[name] for name in ends])
+        replace_rows(lake, OFFSETS, pa.concat_tables(ends.values()), [hours[name] for name in ends])
     _keep_applications(lake, {name: seen.ended for name, seen in looks.items() if seen.ended})
     keep_snapshots(lake, {name: seen.snapshot for name, seen in looks.items()})
     return hours
@@ -107,12 +108,12 @@ def _keep_applications(lake: Lake, found: Mapping[str, Sequence[Ended]]) -> None
         if (cluster, one.application.id) not in known and one.moved
     ]
     rows = [row for cluster, one in new for row in _rows(one, cluster)]
-    named = ", ".join(dict.fromkeys(quoted(one.application.id) for _, one in new))
-    lake.replace(
+    replace_rows(
+        lake,
         APPLICATIONS,
         pa.Table.from_pylist(rows, schema=APPLICATIONS.schema),
         [Hour.of(cluster, one.application.ended_at) for cluster, one in new],
-        only=f"application IN ({named})",
+        only=("application", [one.application.id for _, one in new]),
     )
 
 

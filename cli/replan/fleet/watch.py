@@ -18,7 +18,7 @@ import pyarrow as pa
 from replan.errors import BadFile, BadUsage
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, quoted
-from replan.fleet.lake.snapshots import Kept, kept_snapshots
+from replan.fleet.lake.snapshots import Kept, kept_in
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, in_order
 from replan.fleet.run import (
@@ -152,6 +152,7 @@ def _unjudged(lake: Lake, cluster: str, day: str) -> Iterator[Kept]:
     where = f"cluster = {quoted(cluster)} AND day = '{day}'"
     judged: list[dict[str, Any]] = lake.read(JUDGED, where, ["hour", "observed_at"]).to_pylist()
     known = {(row["hour"], row["observed_at"]) for row in judged}
-    for kept in kept_snapshots(lake, where):
+    files = [f for f in lake.files(SNAPSHOTS).get(cluster, ()) if str(f.day) == day]
+    for kept in kept_in(lake, files):
         if (kept.at.hour, kept.observed_at) not in known:
             yield kept

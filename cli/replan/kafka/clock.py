@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from replan.kafka.wire.interrupt import Interrupt
+from replan.kafka.wire.conversations import Interrupt
 
 
 class SystemClock:

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Self
 from replan.kafka.clock import SystemClock
 from replan.kafka.properties.client_properties import client_properties
 from replan.kafka.reads import brokers, log_dirs, logs
-from replan.kafka.reads.look import Known, look
-from replan.kafka.reads.observe import observe
+from replan.kafka.reads.look import Known, look, observe
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.bootstrap import connect
 from replan.kafka.wire.wire import Wire
-from replan.kafka.writes.alter import alter
-from replan.kafka.writes.create import create_partitions
-from replan.kafka.writes.elect import elect
-from replan.kafka.writes.log_dirs import move_logs
-from replan.kafka.writes.reassign import reassign
+from replan.kafka.writes import alter, create_partitions, elect, move_logs, reassign
 from replan.model.access import Access, ClockDifference
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigChange, ConfigScope

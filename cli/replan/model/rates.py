@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from replan.errors import WrongCluster
 from replan.model.names import TopicPartition
 
 
@@ -16,6 +17,15 @@ class Rates:
     """None: of any cluster."""
     digest: str = ""
     """sha256 of what they say, whatever their layout."""
+
+
+def check_rates(rates: Rates, cluster_id: str) -> None:
+    """Raise WrongCluster for the rates of another cluster."""
+    if rates.cluster_id not in {None, cluster_id}:
+        raise WrongCluster(
+            f"the rates are of cluster {rates.cluster_id}, and the plan is for cluster {cluster_id}; "
+            "measure them there, with --measure 30s"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Mistake, MistakenPlacement
 from replan.model.garbage_collection import garbage_collection_paused
+from replan.model.rates import Rates, check_rates
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import Unacknowledged, without_acknowledged
 from replan.planning.comparison.alignment import Alignment
@@ -25,13 +26,15 @@ from replan.planning.comparison.overlays import Wanted, wanted
 from replan.planning.comparison.remembered import goes_on
 from replan.planning.comparison.without_effect import without_effect
 from replan.planning.growth import Growth, grown
-from replan.planning.placing.problem import Impossible
+from replan.planning.placing.problem import Imbalance, Impossible
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind
 from replan.planning.plans.moves import move_of
 from replan.planning.plans.plan import NAMED, Facts, PlanWarning, Refusal, WarningKind
 from replan.planning.safety.placing_refusals import OutOfBalance, out_of_balance
 from replan.planning.safety.refusals import Judge
 
+CHOSEN = (DifferenceKind.REPLICAS, DifferenceKind.ORDER)
+"""What a balance makes of a partition."""
 ROUNDS = 4
 """How often it is chosen again around partitions that cannot move; those of the last round are refused by name."""
 
@@ -66,7 +69,18 @@ class Comparison:
     def off_balance(self) -> tuple[OutOfBalance, ...]:
         """Each measure that comes no nearer its shares than this."""
         placement, snapshot = self.aligned.placement, self.aligned.snapshot
-        return out_of_balance(self.wanted.chosen, placement, snapshot, self.without)
+        return out_of_balance(
+            self.wanted.chosen.imbalances, self.wanted.chosen, placement, snapshot, self.without
+        )
+
+    def log_dirs_off_balance(self, found: Imbalance | None) -> tuple[OutOfBalance, ...]:
+        """Directories that are no nearer their shares than this."""
+        placement, snapshot = self.aligned.placement, self.aligned.snapshot
+        far = () if found is None else (found,)
+        return tuple(
+            replace(of, rules=(), held=())
+            for of in out_of_balance(far, self.wanted.chosen, placement, snapshot, ())
+        )
 
     def without_limits(self) -> "Comparison":
         """The same, for a plan of any size, however near its balance comes."""
@@ -77,12 +91,17 @@ class Comparison:
 
 
 @garbage_collection_paused()  # it makes values by the hundred thousand, and no cycles
-def compared(placement: Placement, snapshot: Snapshot) -> Comparison:
-    """Compare; raises WrongCluster where the placement names another cluster."""
+def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Comparison:
+    """Compare; `rates`: what producers write, where the balance goes by it.
+
+    Raises WrongCluster where the placement names another cluster, or the rates are of another one.
+    """
     check_cluster(placement, snapshot)
+    if rates is not None:
+        check_rates(rates, snapshot.cluster_id)
     in_force = without_ended(placement, snapshot)
     growth = grown(in_force, snapshot)
-    aligned = Alignment.of(in_force, growth.snapshot)
+    aligned = Alignment.of(in_force, growth.snapshot, rates)
     asked, left = _asked(aligned)
     without: dict[int, Refusal] = {}
     for _ in range(ROUNDS):
@@ -94,7 +113,7 @@ def compared(placement: Placement, snapshot: Snapshot) -> Comparison:
     mistakes = tuple(mistakes_of(aligned, asked.chosen))
     warnings = (
         *_hidden(snapshot),
-        *without_effect(in_force, growth.snapshot),
+        *without_effect(in_force, growth.snapshot, rates),
         *goes_on(aligned),
     )
     refused = tuple(without.values())
@@ -122,7 +141,7 @@ def _cannot_move(aligned: Alignment, asked: Wanted, left: Unacknowledged) -> dic
     """Why partitions that are to move for the balance cannot, by their rows: another one may do as well."""
     chosen, snapshot = asked.chosen.for_balance, aligned.snapshot
     table, rows = left.differences.table, asked.rows[left.differences.positions]
-    moved = (rows >= 0) & np.asarray(pc.equal(table.column("kind"), DifferenceKind.REPLICAS))
+    moved = (rows >= 0) & np.asarray(pc.is_in(table.column("kind"), pa.array(CHOSEN)))
     moved[moved] = chosen[rows[moved]]
     if not moved.any():
         return {}

@@ -19,6 +19,7 @@ from replan.model.declared.topic_patterns import matches, winners
 from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
+from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
 from replan.planning.comparison.acknowledged import acknowledgements_of
@@ -101,6 +102,7 @@ def explain(
     placement: Placement,
     snapshot: Snapshot,
     name: TopicPartition,
+    rates: Rates | None = None,
 ) -> Explanation:
     """Explain one partition; raises BadUsage where it neither exists nor is declared.
 
@@ -111,7 +113,7 @@ def explain(
         raise BadUsage(
             f"{name}: the cluster has no such partition and no list declares it; write TOPIC-PARTITION, e.g. orders-7"
         )
-    comparison = compared(placement, snapshot).required()
+    comparison = compared(placement, snapshot, rates).required()
     drift = drift_of(comparison)
     found = next((d for d in drift.partitions if d.partition == name), None)
     classes = classify(drift, placement, snapshot)

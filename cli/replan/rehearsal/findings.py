@@ -15,8 +15,8 @@ from replan.applying.reasons.kinds import kind_of
 from replan.applying.reasons.waits import HoldReason, is_routine
 from replan.applying.views.outcome import Outcome, Result
 from replan.applying.views.progress import Progress
+from replan.faults.kinds import refusals as refusals_of
 from replan.faults.read import FaultSpec
-from replan.faults.requests import refusals as refusals_of
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan

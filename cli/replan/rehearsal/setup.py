@@ -40,8 +40,12 @@ from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import At, LoseDisk
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
 from replan.simulator.controller.state import Partition, Topic
-from replan.simulator.persistence.from_snapshot import check, from_snapshot, initial_lags
-from replan.simulator.persistence.snapshot_log_dirs import with_directories
+from replan.simulator.persistence.from_snapshot import (
+    check,
+    from_snapshot,
+    initial_lags,
+    with_directories,
+)
 
 COARSE_GRAIN_SECONDS = 0.5
 NOWHERE: Mapping[ReplicaName, str] = MappingProxyType({})

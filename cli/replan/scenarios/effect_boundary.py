@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Record
+from replan.faults.kinds import answer_in_words
 from replan.faults.read import read_schedule
-from replan.faults.requests import answer_in_words
 from replan.faults.token_reader import TokenReader
 from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (

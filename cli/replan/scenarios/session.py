@@ -15,8 +15,7 @@ from replan.applying.views.known_snapshot import as_planned_from
 from replan.applying.views.progress import Progress
 from replan.applying.views.standing import OpenApplication, open_application
 from replan.errors import BadScenario
-from replan.faults.kinds import FaultContext
-from replan.faults.requests import refusals
+from replan.faults.kinds import FaultContext, refusals
 from replan.model.declared.placement import Placement
 from replan.model.names import TopicId
 from replan.model.snapshot import Snapshot

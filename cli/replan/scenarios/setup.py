@@ -22,8 +22,7 @@ from replan.simulator.cluster.physical_state import Simulation, Speeds
 from replan.simulator.cluster.submit import ask
 from replan.simulator.controller.commands import CreateTopic
 from replan.simulator.controller.versions import rules_of
-from replan.simulator.persistence.from_snapshot import DEFAULT_VERSION, from_snapshot
-from replan.simulator.persistence.snapshot_log_dirs import with_log_dirs
+from replan.simulator.persistence.from_snapshot import DEFAULT_VERSION, from_snapshot, with_log_dirs
 from replan.snapshots.files import read_snapshot
 
 CLUSTER_ID = identifier(b"scenario-cluster")

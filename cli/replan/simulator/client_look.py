@@ -20,7 +20,7 @@ from replan.simulator.cluster.faults import Question
 from replan.simulator.cluster.future_logs import log_place
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
-from replan.simulator.persistence.to_snapshot import features_of
+from replan.simulator.persistence.from_snapshot import features_of
 
 NOTHING = Look(brokers={}, running={}, partitions={}, unclear=frozenset())
 

@@ -30,9 +30,15 @@ from replan.simulator.client_view import (
     SubjectT,
     answers,
     answers_of,
+    check_cluster,
     end_of_epoch,
+    hidden_topics,
     log_end,
+    readable,
+    refused,
     unreachable,
+    with_unread,
+    without_hidden,
 )
 from replan.simulator.cluster.advance import Lookahead, Meter, advance
 from replan.simulator.cluster.apply_fault import apply_fault, later, scheduled
@@ -58,20 +64,12 @@ from replan.simulator.controller.commands import (
     ElectLeaders,
 )
 from replan.simulator.controller.decide import decide
-from replan.simulator.permissions import (
-    check_cluster,
-    hidden_topics,
-    readable,
-    refused,
-    with_unread,
-    without_hidden,
-)
-from replan.simulator.persistence.store import StateStore
-from replan.simulator.persistence.to_snapshot import (
+from replan.simulator.persistence.from_snapshot import (
     features_of,
     log_dirs_described,
     to_snapshot,
 )
+from replan.simulator.persistence.state_file import StateStore
 
 REASSIGNMENTS_PER_REQUEST = 5_000
 ELECTIONS_PER_REQUEST = 1_000

@@ -1,21 +1,430 @@
 """A snapshot as one JSON document: what the keys mean, and what is left out because it follows.
 
-Belongs here: the entry points `to_document` and `from_document`, and remembered orders. The head is in `head`, brokers
-and topics are in `json_brokers` and `json_topics`, text and layout in `documents.json_text`, files in `files`.
+The head is in `head`, text and layout are in `documents.json_text`, files in `files`; what few snapshots have is in
+modules of its own (`json_application`, `json_logs`, `json_offline`), since it takes msgspec to read.
 
 People write these documents too (a cluster to simulate, a case for a test), so only what cannot be derived has to be
 said. When reading: a partition's number is its position, its ISR its replicas on registered brokers, its leader the
 first member of its ISR, a topic's id is made from its name. Writing leaves the same things out.
 """
 
-from collections.abc import Mapping
+from base64 import urlsafe_b64encode
+from collections.abc import Collection, Mapping, Sequence
+from hashlib import sha256
+from itertools import chain
+from typing import Any
 
-from replan.documents.nodes import Node, optional
-from replan.model.names import TopicId, TopicPartition
-from replan.model.snapshot import RememberedOrder, Snapshot
+import numpy as np
+import pyarrow as pa
+
+from replan.documents.nodes import Node, optional, shown
+from replan.model.broker import Broker, LogDir
+from replan.model.columns import BROKERS
+from replan.model.configs import Configs, ConfigSource, ConfigValue, can_hold
+from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.snapshot import (
+    TOPICS_SCHEMA,
+    RememberedOrder,
+    Snapshot,
+    partitions_table,
+    topic_codes,
+)
 from replan.snapshots.head import Tables, check_head, head_of, snapshot_of
-from replan.snapshots.json_brokers import read_brokers, write_broker
-from replan.snapshots.json_topics import read_topics, write_topics
+
+# The `topics` of a snapshot document: partitions nested in topics there, two Arrow tables here.
+#
+# Belongs here: `read_topics` and `write_topics`, and the defaults of topics and partitions.
+# Does not belong here: the head of the document (`head`) and the brokers (`json_brokers`).
+
+TOPIC_KEYS = frozenset(
+    {
+        "name",
+        "id",
+        "minInsyncReplicas",
+        "minInsyncSource",
+        "uncleanLeaderElection",
+        "throttledReplicas",
+        "partitions",
+    }
+)
+THROTTLED_KEYS = ("leader", "follower")
+PARTITION_KEYS = frozenset(
+    {
+        "partition",
+        "replicas",
+        "isr",
+        "leader",
+        "leaderEpoch",
+        "adding",
+        "removing",
+        "elr",
+        "lastKnownElr",
+        "bytes",
+    }
+)
+_LISTS = (
+    ("adding", "adding"),
+    ("removing", "removing"),
+    ("elr", "elr"),
+    ("last_known_elr", "lastKnownElr"),
+)
+
+
+def derived_topic_id(name: str) -> str:
+    """The id of a topic whose document names none: the same for the same name, never starting with '-'."""
+    digest = bytearray(sha256(f"replan topic {name}".encode()).digest()[:16])
+    digest[0] &= 0x7F
+    return urlsafe_b64encode(bytes(digest)).decode().rstrip("=")
+
+
+def source_word(source: ConfigSource) -> str:
+    """A config source as documents spell it: `topic`, `clusterDefault`, …"""
+    first, *rest = source.name.lower().split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def read_source(node: Node) -> ConfigSource:
+    """A config source out of its word."""
+    for source in ConfigSource:
+        if node.value == source_word(source):
+            return source
+    words = ", ".join(source_word(s) for s in ConfigSource)
+    raise node.wrong(f"unknown source {shown(node.value)}; one of {words}")
+
+
+def read_topics(root: Node, registered: Collection[int]) -> tuple[pa.Table, pa.Table]:
+    """The topics and the partitions under a document's `topics`, in order of their names.
+
+    `registered`: the brokers of the document. Kafka takes a broker out of every ISR when it is unregistered, so where
+    no ISR is written it has only these.
+    """
+    nodes: dict[str, Node] = {}
+    for node in root.elements("topics"):
+        node.mapping(TOPIC_KEYS)
+        name = node.child("name").text()
+        if name in nodes:
+            raise node.child("name").wrong(f"topic {name} is listed twice; keep one")
+        nodes[name] = node
+    names = sorted(nodes)
+    rows = [_read_topic(nodes[n], n) for n in names]
+    _check_ids(rows, nodes)
+    topics = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
+    columns = _Columns(registered)
+    for code, name in enumerate(names):
+        for number, node in _numbered(nodes[name]):
+            columns.add(code, number, node)
+    return topics, columns.table(names)
+
+
+def _check_ids(rows: Sequence[Mapping[str, object]], nodes: Mapping[str, Node]) -> None:
+    owners = dict[object, str]()
+    for row in rows:
+        name = str(row["name"])
+        other = owners.setdefault(row["id"], name)
+        if other != name:
+            raise nodes[name].wrong(
+                f"topics {other} and {name} have the same id, {row['id']}; correct one of them"
+            )
+
+
+def _read_topic(node: Node, name: str) -> dict[str, object]:
+    stated = node.get("minInsyncReplicas")
+    assumed = ConfigSource.KAFKA_DEFAULT if stated is None else ConfigSource.TOPIC
+    throttled = node.get("throttledReplicas")
+    if throttled is not None:
+        throttled.mapping(THROTTLED_KEYS)
+    return {
+        "name": name,
+        "id": optional(node.get("id"), Node.text, derived_topic_id(name)),
+        "min_insync_replicas": optional(stated, lambda n: n.int32(1), 1),
+        "min_insync_source": int(optional(node.get("minInsyncSource"), read_source, assumed)),
+        "unclean_election": optional(node.get("uncleanLeaderElection"), Node.flag, False),
+        "leader_throttled": _throttled(throttled, "leader"),
+        "follower_throttled": _throttled(throttled, "follower"),
+    }
+
+
+def _throttled(node: Node | None, side: str) -> str | None:
+    found = None if node is None else node.get(side)
+    return None if found is None or found.value is None else found.any_text()
+
+
+def _numbered(topic: Node) -> list[tuple[int, Node]]:
+    found: dict[int, Node] = {}
+    for position, node in enumerate(topic.elements("partitions")):
+        node.mapping(PARTITION_KEYS)
+        number = optional(node.get("partition"), Node.int32, position)
+        if number in found:
+            raise node.wrong(f"partition {number} is listed twice; keep one")
+        found[number] = node
+    return sorted(found.items(), key=lambda entry: entry[0])
+
+
+class _Columns:
+    """The partitions read so far, a Python list a column."""
+
+    def __init__(self, registered: Collection[int]) -> None:
+        self._registered = registered
+        self.codes: list[int] = []
+        self.numbers: dict[str, list[int]] = {
+            name: [] for name in ("partition", "leader", "leader_epoch", "bytes")
+        }
+        self.lists: dict[str, list[Sequence[int]]] = {
+            name: [] for name in ("replicas", "isr", *(column for column, _ in _LISTS))
+        }
+
+    def add(self, code: int, number: int, node: Node) -> None:
+        """Append one partition, checked."""
+        replicas = node.child("replicas").broker_list()
+        if not replicas:
+            raise node.child("replicas").wrong("a partition has at least one replica")
+        isr = _isr(node, replicas, self._registered)
+        epoch, size = node.get("leaderEpoch"), node.get("bytes")
+        self.codes.append(code)
+        self.numbers["partition"].append(number)
+        self.numbers["leader"].append(_leader(node, replicas, isr))
+        self.numbers["leader_epoch"].append(0 if epoch is None else epoch.int32())
+        self.numbers["bytes"].append(0 if size is None else size.int64())
+        self.lists["replicas"].append(replicas)
+        self.lists["isr"].append(isr)
+        for column, key in _LISTS:
+            found = node.get(key)
+            self.lists[column].append(() if found is None else found.broker_list())
+
+    def table(self, names: Sequence[str]) -> pa.Table:
+        """What was added as the partitions table of these topics."""
+        return partitions_table(
+            pa.array(names, pa.string()),
+            pa.array(self.codes, pa.int32()),
+            {
+                **{
+                    name: pa.array(values, pa.int64() if name == "bytes" else pa.int32())
+                    for name, values in self.numbers.items()
+                },
+                **{name: _list_column(values) for name, values in self.lists.items()},
+            },
+        )
+
+
+def _isr(node: Node, replicas: Sequence[int], registered: Collection[int]) -> Sequence[int]:
+    found = node.get("isr")
+    if found is None:
+        return _assumed_isr(replicas, registered)
+    isr = found.broker_list()
+    for broker in isr:
+        if broker not in replicas:
+            raise found.wrong(f"broker {broker} is in sync but no replica of {list(replicas)}")
+    return isr
+
+
+def _assumed_isr(replicas: Sequence[int], registered: Collection[int]) -> Sequence[int]:
+    """The ISR where none is written."""
+    return [broker for broker in replicas if broker in registered]
+
+
+def _leader(node: Node, replicas: Sequence[int], isr: Sequence[int]) -> int:
+    found = node.get("leader")
+    if found is None:
+        return isr[0] if isr else -1
+    if found.value is None:
+        return -1
+    leader = found.int32()
+    if leader not in replicas:
+        raise found.wrong(f"leader {leader} is no replica of {list(replicas)}")
+    return leader
+
+
+def _list_column(lists: Sequence[Sequence[int]]) -> pa.Array:
+    offsets = np.zeros(len(lists) + 1, dtype=np.int32)
+    np.cumsum(np.fromiter(map(len, lists), np.int32, len(lists)), out=offsets[1:])
+    values = np.fromiter(chain.from_iterable(lists), np.int32, int(offsets[-1]))
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values), type=BROKERS)
+
+
+def write_topics(
+    topics: pa.Table, partitions: pa.Table, registered: Collection[int]
+) -> list[dict[str, object]]:
+    """The tables as the document's list of topics, defaults left out."""
+    written = [_write_topic(found) for found in topics.to_pylist()]
+    nested: list[list[dict[str, object]]] = [[] for _ in written]
+    columns = partitions.drop_columns(["topic"])
+    codes = topic_codes(partitions)
+    for batch_start in range(0, len(codes), 50_000):
+        rows = columns.slice(batch_start, 50_000).to_pylist()
+        for code, found in zip(codes[batch_start : batch_start + 50_000], rows, strict=True):
+            nested[code].append(_write_partition(found, len(nested[code]), registered))
+    return [
+        {**topic, "partitions": found} if found else topic
+        for topic, found in zip(written, nested, strict=True)
+    ]
+
+
+def _write_topic(found: Mapping[str, Any]) -> dict[str, object]:
+    written: dict[str, object] = {"name": found["name"]}
+    if found["id"] != derived_topic_id(str(found["name"])):
+        written["id"] = found["id"]
+    assumed = ConfigSource.KAFKA_DEFAULT
+    if found["min_insync_replicas"] != 1:
+        written["minInsyncReplicas"] = found["min_insync_replicas"]
+        assumed = ConfigSource.TOPIC
+    if found["min_insync_source"] != assumed:
+        written["minInsyncSource"] = source_word(ConfigSource(found["min_insync_source"]))
+    if found["unclean_election"]:
+        written["uncleanLeaderElection"] = True
+    sides = {side: found[f"{side}_throttled"] for side in THROTTLED_KEYS}
+    throttled = {side: listed for side, listed in sides.items() if listed is not None}
+    if throttled:
+        written["throttledReplicas"] = throttled
+    return written
+
+
+def _write_partition(
+    found: Mapping[str, Any], position: int, registered: Collection[int]
+) -> dict[str, object]:
+    written: dict[str, object] = {}
+    if found["partition"] != position:
+        written["partition"] = found["partition"]
+    written["replicas"] = found["replicas"]
+    isr, leader = found["isr"], found["leader"]
+    if isr != _assumed_isr(found["replicas"], registered):
+        written["isr"] = isr
+    if leader != (isr[0] if isr else -1):
+        written["leader"] = None if leader == -1 else leader
+    if found["leader_epoch"]:
+        written["leaderEpoch"] = found["leader_epoch"]
+    for column, key in _LISTS:
+        if found[column]:
+            written[key] = found[column]
+    if found["bytes"]:
+        written["bytes"] = found["bytes"]
+    return written
+
+
+# The `brokers` of a snapshot document, with their log directories and configs; what is not known is left out.
+
+BROKER_KEYS = ("id", "rack", "fenced", "cordoned", "logDirs", "configs")
+LOG_DIR_KEYS = ("path", "totalBytes", "usableBytes", "logs", "cordoned", "error", "replicas")
+CONFIG_KEYS = ("value", "source")
+
+
+def read_brokers(
+    root: Node,
+) -> tuple[tuple[Broker, ...], tuple[LogDir, ...], dict[BrokerId, Configs]]:
+    """What is under the key `brokers`, by id; raises BadFile."""
+    brokers: dict[BrokerId, Broker] = {}
+    log_dirs: dict[BrokerId, list[LogDir]] = {}
+    configs: dict[BrokerId, Configs] = {}
+    for node in root.elements("brokers"):
+        node.mapping(BROKER_KEYS)
+        broker = BrokerId(node.child("id").int32())
+        if broker in brokers:
+            raise node.child("id").wrong(f"broker {broker} is listed twice; keep one")
+        brokers[broker] = Broker(
+            broker,
+            optional(node.get("rack"), _text_or_null, None),
+            optional(node.get("fenced"), Node.flag, False),
+            optional(node.get("cordoned"), Node.flag, False),
+        )
+        log_dirs[broker] = [_read_log_dir(found, broker) for found in node.elements("logDirs")]
+        found_configs = {key: _read_config(key, found) for key, found in node.members("configs")}
+        if found_configs:
+            configs[broker] = found_configs
+    in_order = sorted(brokers)
+    return (
+        tuple(brokers[b] for b in in_order),
+        tuple(found for b in in_order for found in log_dirs[b]),
+        {b: configs[b] for b in in_order if b in configs},
+    )
+
+
+def _read_log_dir(node: Node, broker: BrokerId) -> LogDir:
+    node.mapping(LOG_DIR_KEYS)
+    return LogDir(
+        broker,
+        node.child("path").text(),
+        optional(node.get("totalBytes"), _bytes_or_null, None),
+        optional(node.get("usableBytes"), _bytes_or_null, None),
+        optional(node.get("logs"), Node.int32, 0),
+        optional(node.get("cordoned"), Node.flag, False),
+        optional(node.get("error"), _text_or_null, None),
+        {topic: _numbers(of) for topic, of in node.members("replicas")},
+    )
+
+
+def _numbers(node: Node) -> tuple[int, ...]:
+    if not isinstance(node.value, list):
+        raise node.wrong(f"expected a list of partitions, found {shown(node.value)}")
+    return tuple(
+        Node(number, node.source, node, position).int32()
+        for position, number in enumerate(node.value)
+    )
+
+
+def _read_config(key: str, node: Node) -> ConfigValue:
+    node.mapping(CONFIG_KEYS)
+    value = node.child("value")
+    text = value.any_text()
+    if not can_hold(key, text):
+        raise value.wrong(f"{key} is a whole number of bytes per second, found {shown(text)}")
+    return ConfigValue(
+        text,
+        optional(node.get("source"), read_source, ConfigSource.BROKER),
+    )
+
+
+def write_broker(broker: Broker, snapshot: Snapshot) -> dict[str, object]:
+    """One broker."""
+    configs = snapshot.broker_configs.get(broker.id, {})
+    return {
+        "id": broker.id,
+        **_without_defaults(
+            {
+                "rack": (broker.rack, None),
+                "fenced": (broker.fenced, False),
+                "cordoned": (broker.cordoned, False),
+                "logDirs": ([_write_log_dir(d) for d in _dirs_of(broker, snapshot)], []),
+                "configs": ({k: _write_config(v) for k, v in sorted(configs.items())}, {}),
+            }
+        ),
+    }
+
+
+def _dirs_of(broker: Broker, snapshot: Snapshot) -> list[LogDir]:
+    return [d for d in snapshot.log_dirs if d.broker == broker.id]
+
+
+def _write_log_dir(found: LogDir) -> dict[str, object]:
+    return {
+        "path": found.path,
+        **_without_defaults(
+            {
+                "totalBytes": (found.total_bytes, None),
+                "usableBytes": (found.usable_bytes, None),
+                "logs": (found.logs, 0),
+                "cordoned": (found.cordoned, False),
+                "error": (found.error, None),
+                "replicas": ({t: list(of) for t, of in sorted(found.replicas.items())}, {}),
+            }
+        ),
+    }
+
+
+def _write_config(config: ConfigValue) -> dict[str, object]:
+    source = {} if config.source is ConfigSource.BROKER else {"source": source_word(config.source)}
+    return {"value": config.value, **source}
+
+
+def _without_defaults(fields: Mapping[str, tuple[object, object]]) -> dict[str, object]:
+    return {key: value for key, (value, default) in fields.items() if value != default}
+
+
+def _text_or_null(node: Node) -> str | None:
+    return None if node.value is None else node.text()
+
+
+def _bytes_or_null(node: Node) -> int | None:
+    return None if node.value is None else node.int64()
+
 
 HEAD_KEYS = (
     "$schema",

@@ -14,7 +14,7 @@ from deltalake import DeltaTable, write_deltalake
 from tests.commandline import environment
 
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.files import RUN, commit_files, put_rows, run_in
+from replan.fleet.lake.files import RUN, commit_files, put_rows, replace_rows, run_in
 from replan.fleet.lake.tables import DECLARED, JUDGED, LakeTable
 
 pytestmark = pytest.mark.slow
@@ -68,9 +68,9 @@ def test_a_commit_of_files_replaces_what_a_commit_of_rows_replaces(
                 at = Hour(name, date.fromisoformat(chance.choice(DAYS)), hour)
                 found[at] = make(at, *range(step, step + chance.randint(0, 3)))
         together = pa.concat_tables(found.values())
-        by_rows.replace(table, together, found)
+        replace_rows(by_rows, table, together, found)
         if chance.random() < 0.3:
-            by_files.replace(table, together, found)
+            replace_rows(by_files, table, together, found)
         else:
             committed(by_files, table, found)
         if chance.random() < 0.3:

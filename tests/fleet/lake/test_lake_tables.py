@@ -16,6 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from replan.errors import BadFile, BadUsage
 from replan.fleet.lake.delta import Hour, Lake, at
+from replan.fleet.lake.files import replace_rows
 from replan.fleet.lake.tables import ERRORS, HISTORY, TABLES
 from replan.placement_file.schema.schemas import read_schema
 
@@ -45,22 +46,22 @@ def test_what_is_written_again_replaces_the_hour_of_its_cluster_and_nothing_else
 ) -> None:
     later = Hour.of("eu", "2026-11-21T04:00:00Z")
     both = pa.concat_tables([errors(EU, "one", "two"), errors(US, "three")])
-    lake.replace(ERRORS, both, [EU, US])
-    lake.replace(ERRORS, errors(later, "four"), [later])
-    lake.replace(ERRORS, errors(EU, "five"), [EU])
+    replace_rows(lake, ERRORS, both, [EU, US])
+    replace_rows(lake, ERRORS, errors(later, "four"), [later])
+    replace_rows(lake, ERRORS, errors(EU, "five"), [EU])
     assert messages(lake) == ["five", "four", "three"]
     assert messages(lake, at(US)) == ["three"]
-    lake.replace(ERRORS, errors(EU), [EU, US])
+    replace_rows(lake, ERRORS, errors(EU), [EU, US])
     assert messages(lake) == ["four"]
 
 
 def test_a_table_that_was_opened_shows_what_another_process_has_written_since(lake: Lake) -> None:
-    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    replace_rows(lake, ERRORS, errors(EU, "one"), [EU])
     assert messages(lake) == ["one"]
     other = Lake(lake.address)
-    other.replace(ERRORS, errors(US, "two"), [US])
+    replace_rows(other, ERRORS, errors(US, "two"), [US])
     assert messages(lake) == ["one", "two"]
-    lake.replace(ERRORS, errors(EU, "three"), [EU])
+    replace_rows(lake, ERRORS, errors(EU, "three"), [EU])
     assert messages(other) == ["three", "two"]
 
 
@@ -72,7 +73,7 @@ def test_a_table_without_days_is_replaced_by_cluster(lake: Lake) -> None:
 
     for rows in ([row("eu", "orders"), row("us", "clicks")], [row("eu", "payments")]):
         hours = [Hour.of(r["cluster"], "2026-11-21T03:00:00Z") for r in rows]
-        lake.replace(HISTORY, pa.Table.from_pylist(rows, schema=HISTORY.schema), hours)
+        replace_rows(lake, HISTORY, pa.Table.from_pylist(rows, schema=HISTORY.schema), hours)
     assert sorted(lake.read(HISTORY, columns=["topic"]).column(0).to_pylist()) == [
         "clicks",
         "payments",
@@ -85,7 +86,7 @@ def test_what_is_not_there_has_no_rows(lake: Lake) -> None:
 
 
 def test_each_table_names_itself_and_its_version(lake: Lake) -> None:
-    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    replace_rows(lake, ERRORS, errors(EU, "one"), [EU])
     known = DeltaTable(lake.place(ERRORS)).metadata()
     assert (known.name, known.partition_columns) == ("replan.errors", ["cluster", "day"])
     assert known.description.endswith(" version 1")
@@ -104,12 +105,12 @@ def test_a_table_with_fewer_columns_is_read_and_gets_the_others(lake: Lake) -> N
     older = errors(US, "one").drop_columns(["stage"])
     write_deltalake(lake.place(ERRORS), older, partition_by=["cluster", "day"])
     assert lake.read(ERRORS).column("stage").to_pylist() == [None]
-    lake.replace(ERRORS, errors(EU, "two"), [EU])
+    replace_rows(lake, ERRORS, errors(EU, "two"), [EU])
     assert lake.read(ERRORS).sort_by("message").column("stage").to_pylist() == [None, "collect"]
 
 
 def test_a_damaged_table_is_an_error_with_its_place(lake: Lake) -> None:
-    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    replace_rows(lake, ERRORS, errors(EU, "one"), [EU])
     for file in Path(lake.place(ERRORS)).rglob("*.parquet"):
         file.write_bytes(b"cut")
     with pytest.raises(BadFile) as refused:
@@ -133,18 +134,18 @@ def test_maintenance_removes_old_days_merges_files_and_keeps_the_rest(lake: Lake
         Hour.of("eu", f"2026-11-{day}T{hour:02}:00:00Z") for day in (20, 21) for hour in (1, 2, 3)
     ]
     for hour in hours:
-        lake.replace(ERRORS, errors(hour, f"{hour.day} {hour.hour}"), [hour])
+        replace_rows(lake, ERRORS, errors(hour, f"{hour.day} {hour.hour}"), [hour])
     (done,) = lake.maintain(keep_days=1, today=date(2026, 11, 22))
     assert (done.table, done.rows_removed, done.files_merged) == ("errors", 3, 3)
     assert messages(lake) == ["2026-11-21 1", "2026-11-21 2", "2026-11-21 3"]
     assert len(DeltaTable(lake.place(ERRORS)).file_uris()) == 1
-    lake.replace(ERRORS, errors(hours[-1]), [hours[-1]])  # its file is merged with others now
+    replace_rows(lake, ERRORS, errors(hours[-1]), [hours[-1]])  # its file is merged with others now
     assert messages(lake) == ["2026-11-21 1", "2026-11-21 2"]
 
 
 def test_a_writer_that_was_killed_before_its_commit_leaves_nothing_to_read(lake: Lake) -> None:
-    lake.replace(ERRORS, errors(EU, "one"), [EU])
-    lake.replace(ERRORS, errors(EU, "two"), [EU])
+    replace_rows(lake, ERRORS, errors(EU, "one"), [EU])
+    replace_rows(lake, ERRORS, errors(EU, "two"), [EU])
     max((Path(lake.place(ERRORS)) / "_delta_log").glob("*.json")).unlink()
     assert messages(Lake(lake.address)) == ["one"]
 
@@ -152,7 +153,7 @@ def test_a_writer_that_was_killed_before_its_commit_leaves_nothing_to_read(lake:
 def test_maintenance_deletes_what_a_killed_writer_left_once_no_reader_can_have_begun_with_it(
     lake: Lake,
 ) -> None:
-    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    replace_rows(lake, ERRORS, errors(EU, "one"), [EU])
     (file,) = Path(lake.place(ERRORS)).rglob("*.parquet")
     week = 8 * 24 * 3600
     for name, age in (("left", week), ("begun", 0)):
@@ -165,7 +166,7 @@ def test_maintenance_deletes_what_a_killed_writer_left_once_no_reader_can_have_b
 
 
 def test_rows_are_what_the_schema_says(lake: Lake) -> None:
-    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    replace_rows(lake, ERRORS, errors(EU, "one"), [EU])
     (row,) = lake.read(ERRORS).to_pylist()
     document = json.loads(json.dumps(row, default=str))
     jsonschema.validate(
@@ -174,7 +175,7 @@ def test_rows_are_what_the_schema_says(lake: Lake) -> None:
 
 
 def test_a_copied_lake_is_a_lake(lake: Lake, tmp_path: Path) -> None:
-    lake.replace(ERRORS, errors(EU, "one"), [EU])
+    replace_rows(lake, ERRORS, errors(EU, "one"), [EU])
     shutil.copytree(lake.place(ERRORS), tmp_path / "copy" / "errors")
     assert messages(Lake(str(tmp_path / "copy"))) == ["one"]
 
@@ -188,7 +189,7 @@ def test_a_table_that_several_writers_create_at_the_same_time_has_all_their_rows
 
         def feed(hour: Hour, lake: Lake = lake, together: Barrier = together) -> None:
             together.wait()
-            lake.replace(ERRORS, errors(hour, hour.cluster), [hour])
+            replace_rows(lake, ERRORS, errors(hour, hour.cluster), [hour])
 
         with ThreadPoolExecutor(len(hours)) as pool:
             list(pool.map(feed, hours))

@@ -3,10 +3,9 @@
 from tests.unit.kafka.test_messages import page, topic
 
 from replan.kafka.reads.configs import settings
-from replan.kafka.reads.observe import tables
+from replan.kafka.reads.look import tables
 from replan.kafka.reads.partitions import PartitionColumns
-from replan.kafka.writes.alter import refused_unasked
-from replan.kafka.writes.send_once import chunks
+from replan.kafka.writes import chunks, refused_unasked
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,

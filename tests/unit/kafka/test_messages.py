@@ -15,10 +15,21 @@ from kafka.protocol.admin import (
 from kafka.protocol.metadata import MetadataResponse
 
 from replan.kafka.reads.brokers import listed, tells_fenced, with_members
-from replan.kafka.reads.log_dirs import all_cordoned, directories
-from replan.kafka.reads.log_rows import Directory, Logs, logs_told, topic_bases
-from replan.kafka.reads.partitions import PartitionColumns, states
-from replan.kafka.reads.rows import Page, metadata, partitions_described
+from replan.kafka.reads.log_dirs import (
+    Directory,
+    Logs,
+    all_cordoned,
+    directories,
+    logs_told,
+    topic_bases,
+)
+from replan.kafka.reads.partitions import (
+    Page,
+    PartitionColumns,
+    metadata,
+    partitions_described,
+    states,
+)
 from replan.model.broker import Broker, LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import Reassignment

@@ -13,8 +13,8 @@ from kafka.errors import KafkaConnectionError
 from replan.kafka.certificates import CertificateProblem, refused_certificate
 from replan.kafka.failures import passes, refusal
 from replan.kafka.properties.client_properties import ClientProperties, client_properties
-from replan.kafka.properties.own_certificate import valid_until
 from replan.kafka.properties.principal import ANONYMOUS, principal_of
+from replan.kafka.properties.tls import valid_until
 from replan.kafka.reads.access import DESCRIBE_QUORUM
 
 

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from fractions import Fraction
 
+from tests.builders import within
+
 from replan.model.declared.placement import (
     Placement,
     StandingRate,
@@ -113,8 +115,7 @@ def test_rules_arrive_with_the_place_of_each_key() -> None:
     }
     assert placement.balance is not None
     assert placement.balance.places.keys() == {"replicas", "bytes", "weights"}
-    assert placement.balance.replicas == Fraction(1, 20)
-    assert placement.balance.bytes == Fraction(1, 8)
+    assert placement.balance.tolerances == within(replicas=Fraction(1, 20), bytes=Fraction(1, 8))
     assert placement.balance.weights == {B(3): Fraction(1, 2), B(14): Fraction(2)}
 
 

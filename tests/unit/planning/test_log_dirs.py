@@ -1,17 +1,18 @@
 """Log directories that are to be empty: what goes where, what fits nowhere, and what is left alone."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.builders import FILE, brokers, placement, snapshot, state
+from tests.builders import FILE, brokers, placement, snapshot, state, within
 
 from replan.errors import BadPlacement
 from replan.model.broker import LogDir
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Limit, Measure
-from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist
+from replan.model.declared.rules import Balance, LogDirBlacklist, ReplicaBlacklist
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
@@ -21,6 +22,7 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans.log_dirs import HEADROOM, log_drains
 from replan.planning.plans.plan import RefusalRule, WarningKind
 from replan.planning.plans.plan_file import dumps, loads
+from replan.planning.safety.placing_refusals import BalanceUnreachable
 
 HERE = Where(FILE, 9, 3)
 B4 = BrokerId(4)
@@ -161,3 +163,65 @@ def test_no_directory_is_ever_fuller_than_allowed(sizes: list[int], usable: list
         taken = sum(m.bytes for m in found.moves if m.target == other.path)
         room = (other.usable_bytes or 0) - int(TOTAL * HEADROOM)
         assert taken <= max(0, room)
+
+
+def even(part: int, *, required: bool = False) -> Placement:
+    tolerances = within(logDirs=Fraction(part, 100))
+    return replace(placement({}), balance=Balance(HERE, tolerances, required=required))
+
+
+def test_directories_are_balanced_by_moves_within_their_broker() -> None:
+    at = seen([50, 30, 20, 20, 40], log_dir("/a", 600, 0, 1, 2, 3), log_dir("/b", 800, 4))
+    plan = make_plan(even(10), at)
+    used = {"/a": 120, "/b": 40}
+    for move in plan.log_moves:
+        used[move.source] -= move.bytes
+        used[move.target] += move.bytes
+    assert used == {"/a": 80, "/b": 80}
+    assert not plan.moves
+    [drift] = find_drift(even(10), at).unbalanced
+    assert drift.imbalance.brokers == (4,)
+    assert loads(dumps(plan), "plan.json") == plan
+
+
+def test_a_directory_of_a_larger_volume_has_a_larger_share() -> None:
+    small = LogDir(B4, "/a", 1000, 900, 1, replicas={"orders": (0,)})
+    large = LogDir(B4, "/b", 3000, 2700, 3, replicas={"orders": (1, 2, 3)})
+    at = seen([20, 20, 20, 20], small, large)
+    assert make_plan(even(0), at).log_moves == ()
+    assert find_drift(even(0), at).none
+
+
+def test_directories_that_nothing_brings_nearer_are_a_warning_and_no_drift() -> None:
+    at = seen([100], log_dir("/a", 800, 0), log_dir("/b"))
+    plan = make_plan(even(10), at)
+    assert plan.log_moves == ()
+    [warning] = [w for w in plan.warnings if w.kind is WarningKind.BALANCE]
+    assert warning.facts["measure"] == "logDirs"
+    found = find_drift(even(10), at)
+    assert found.unbalanced == ()
+    assert warning in found.warnings
+    with pytest.raises(BalanceUnreachable, match="logDirs"):
+        make_plan(even(10, required=True), at)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=12), st.data())
+def test_the_second_plan_of_directories_is_empty(sizes: list[int], data: st.DataObject) -> None:
+    places = data.draw(
+        st.lists(st.sampled_from("abc"), min_size=len(sizes), max_size=len(sizes)), "places"
+    )
+
+    def lying(at: list[str]) -> Snapshot:
+        return seen(
+            sizes,
+            *(
+                log_dir(f"/{d}", 900, *(n for n, place in enumerate(at) if place == d))
+                for d in "abc"
+            ),
+        )
+
+    asked = even(data.draw(st.sampled_from([0, 10, 30])))
+    moves = make_plan(asked, lying(places)).log_moves
+    for move in moves:
+        places[move.partition.partition] = move.target[1]
+    assert make_plan(asked, lying(places)).log_moves == ()

@@ -1,6 +1,5 @@
 """Rules, drains, balance and leaders by rule, from the placement to the moves."""
 
-import os
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -9,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from tests.builders import FILE, brokers, placement, snapshot, state
+from tests.builders import FILE, brokers, placement, snapshot, state, within
+from tests.profiles import examples
 
 from replan.errors import BadPlacement
 from replan.model.broker import Broker
@@ -146,7 +146,7 @@ def test_a_rolling_restart_under_rules_plans_nothing() -> None:
     lists = [[1, 2, 3], [2, 3, 4], [3, 4, 5], [4, 5, 6]]
     asked = placement(
         rules=ruled("*", replication_factor=3, spread=Spread.RACK),
-        balance=Balance(HERE, replicas=Fraction(1, 2)),
+        balance=Balance(HERE, within(replicas=Fraction(1, 2))),
         leader_rules={"orders": LeaderRule(HERE, "orders", balanced=True)},
     )
     for down in range(1, 7):
@@ -203,7 +203,7 @@ def test_a_balance_that_cannot_be_reached_is_said_and_everything_else_is_planned
             replication_factor=1,
             brokers=(BrokerRange(BrokerId(1), BrokerId(2), HERE, single=False),),
         ),
-        balance=Balance(HERE, bytes=Fraction(1, 10)),
+        balance=Balance(HERE, within(bytes=Fraction(1, 10))),
         replica_blacklist=drain(3),
     )
     plan = make_plan(asked, two_of_one())
@@ -248,7 +248,7 @@ def test_a_balance_does_without_partitions_that_stay(
     )
     asked = placement(
         rules=ruled(replication_factor=2, spread=spread),
-        balance=Balance(HERE, replicas=Fraction(1, 10)),
+        balance=Balance(HERE, within(replicas=Fraction(1, 10))),
         acknowledged=[Acknowledgement("orders", tuple(sorted(known)), HERE, "known", "2027-01-01")],
     )
     plan, drift = make_plan(asked, seen), find_drift(asked, seen)
@@ -277,7 +277,7 @@ def test_a_balance_that_is_missed_names_what_is_acknowledged_and_what_cannot_mov
     )
     asked = placement(
         rules=ruled(replication_factor=2),
-        balance=Balance(HERE, replicas=Fraction(0)),
+        balance=Balance(HERE, within(replicas=Fraction(0))),
         acknowledged=[Acknowledgement("orders", (0,), HERE, "known", "2027-01-01")],
     )
     plan, drift = make_plan(asked, seen), find_drift(asked, seen)
@@ -299,7 +299,7 @@ def test_a_balance_that_is_missed_names_what_is_acknowledged_and_what_cannot_mov
 def test_a_balance_that_is_required_and_cannot_be_reached_refuses_the_plan() -> None:
     asked = placement(
         rules=ruled(replication_factor=1),
-        balance=Balance(HERE, bytes=Fraction(1, 10), required=True),
+        balance=Balance(HERE, within(bytes=Fraction(1, 10)), required=True),
     )
     with pytest.raises(BalanceUnreachable, match=r"`bytes: 140\.1%`") as caught:
         make_plan(asked, two_of_one())
@@ -309,7 +309,7 @@ def test_a_balance_that_is_required_and_cannot_be_reached_refuses_the_plan() -> 
 
 def test_drift_is_out_of_balance_where_a_plan_brings_it_nearer_and_nowhere_else() -> None:
     asked = placement(
-        rules=ruled(replication_factor=1), balance=Balance(HERE, bytes=Fraction(1, 10))
+        rules=ruled(replication_factor=1), balance=Balance(HERE, within(bytes=Fraction(1, 10)))
     )
     seen = two_of_one()
     plan = make_plan(asked, seen)
@@ -330,7 +330,7 @@ def test_no_rolling_restart_is_out_of_balance(fenced: list[int]) -> None:
     )
     asked = placement(
         rules=ruled(replication_factor=1),
-        balance=Balance(HERE, replicas=Fraction(0), required=True),
+        balance=Balance(HERE, within(replicas=Fraction(0)), required=True),
     )
     plan = make_plan(asked, seen)
     assert plan.moves == ()
@@ -411,7 +411,7 @@ def made_of(asked: Placement, seen: Snapshot) -> Plan:
         reject()
 
 
-@settings(max_examples=25 if os.environ.get("HYPOTHESIS_PROFILE") == "fast" else 300)
+@examples(fast=25, ci=120, nightly=3_000)
 @given(worlds(), st.randoms(use_true_random=False))
 def test_a_plan_arrives_whatever_the_order_of_its_input(world: Any, chance: Any) -> None:
     """When all moves have ended another plan has none, and no drained broker is left but where that is refused."""
@@ -431,7 +431,7 @@ def test_a_plan_arrives_whatever_the_order_of_its_input(world: Any, chance: Any)
     assert drifted == {r.partition for r in again.refusals}
 
 
-@settings(max_examples=25 if os.environ.get("HYPOTHESIS_PROFILE") == "fast" else 300)
+@examples(fast=25, ci=120, nightly=3_000)
 @given(worlds(), st.booleans())
 def test_what_an_open_application_moves_is_on_its_way_however_it_was_declared(
     world: Any, running: bool
@@ -653,7 +653,7 @@ def test_a_rolling_restart_changes_no_verdict_where_kafka_tells_no_rack_of_what_
     asked = placement(
         rules=ruled(spread=spread, replication_factor=factor),
         leader_rules=leaders,
-        balance=Balance(HERE, replicas=Fraction(1)) if balanced else None,
+        balance=Balance(HERE, within(replicas=Fraction(1))) if balanced else None,
     )
     try:
         settled = after(make_plan(asked, seen), seen)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from tests.builders import FILE, brokers, listed_leader, placement, snapshot, state
+from tests.builders import FILE, brokers, listed_leader, placement, snapshot, state, within
 
 from replan.commands.inputs.plans import part_of
 from replan.errors import BadUsage
@@ -116,13 +116,13 @@ def test_a_balance_that_is_required_and_out_of_reach_holds_a_partition_and_expla
     sizes = [state([1], size=1), state([2], partition=1, size=10**9)]
     asked = placement(
         rules={"orders": TopicRule(at(9), "orders", replication_factor=1)},
-        balance=Balance(at(12), bytes=Fraction(1, 10), required=True),
+        balance=Balance(at(12), within(bytes=Fraction(1, 10)), required=True),
     )
     found = explained(asked, "orders-0", snapshot(sizes, registered=brokers(2)))
     assert "held by   the whole plan is refused: balance: " in render_explanation(found)
     document = json.loads(render_explanation_json(found))
     assert [u["measure"] for u in document["unbalanced"]] == ["bytes"]
-    free = replace(asked, balance=Balance(at(12), bytes=Fraction(1, 10)))
+    free = replace(asked, balance=Balance(at(12), within(bytes=Fraction(1, 10))))
     assert explained(free, "orders-0", snapshot(sizes, registered=brokers(2))).unbalanced == ()
 
 

@@ -6,7 +6,7 @@ from tests.unit.simulator.controllers import P0, Controller, named
 from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.simulator.controller.commands import AlterReassignments, CordonDirs, UnregisterBroker
-from replan.simulator.controller.partition.replica_lists import (
+from replan.simulator.controller.partition import (
     Lists,
     completed,
     retargeted,

@@ -22,8 +22,7 @@ from replan.model.configs import (
 from replan.model.names import BrokerId
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot
 from replan.simulator.controller.state import CLUSTER_DEFAULT
-from replan.simulator.persistence.from_snapshot import from_snapshot
-from replan.simulator.persistence.to_snapshot import to_snapshot
+from replan.simulator.persistence.from_snapshot import from_snapshot, to_snapshot
 
 ORDERS = (ConfigScope.TOPIC, "orders")
 

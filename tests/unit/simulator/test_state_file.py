@@ -38,9 +38,8 @@ from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.state import ClusterState, Partition
 from replan.simulator.controller.versions import RULES
 from replan.simulator.open_file import open_simulated
-from replan.simulator.persistence.from_snapshot import from_snapshot
-from replan.simulator.persistence.kept_state import restore, written
-from replan.simulator.persistence.to_snapshot import whole_snapshot
+from replan.simulator.persistence.from_snapshot import from_snapshot, whole_snapshot
+from replan.simulator.persistence.state_file import restore, written
 from replan.snapshots.files import write_snapshot
 from replan.snapshots.json_form import to_document
 

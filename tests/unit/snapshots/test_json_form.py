@@ -15,8 +15,7 @@ from replan.errors import BadFile
 from replan.model.configs import LEADER_RATE, ConfigSource, ConfigValue
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
-from replan.snapshots.json_form import from_document, to_document
-from replan.snapshots.json_topics import derived_topic_id
+from replan.snapshots.json_form import derived_topic_id, from_document, to_document
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "schema" / "snapshot.v1.json").read_text())
 VALIDATOR = Draft202012Validator(SCHEMA)

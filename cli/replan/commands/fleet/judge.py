@@ -8,6 +8,7 @@ import typer
 
 from replan.commands.fleet.options import (
     DEFAULT_FLEET,
+    AsOf,
     EngineChoice,
     FleetFile,
     Output,
@@ -30,7 +31,11 @@ if TYPE_CHECKING:
 
 
 def rates(
-    *, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0, choice: EngineChoice
+    *,
+    fleet: FleetFile = DEFAULT_FLEET,
+    as_of: AsOf = None,
+    tolerate: Tolerate = 0,
+    choice: EngineChoice,
 ) -> Exit:
     """Find how fast each partition is written to, from the snapshots of the last day.
 
@@ -44,7 +49,7 @@ def rates(
     """
     from replan.fleet.perform import Stage
 
-    return _lake_stages(fleet, [Stage.RATES], None, tolerate, choice)
+    return _lake_stages(fleet, [Stage.RATES], None, tolerate, choice, as_of)
 
 
 def drift(
@@ -65,6 +70,7 @@ def drift(
         ),
     ] = None,
     output: Output = None,
+    as_of: AsOf = None,
     tolerate: Tolerate = 0,
     choice: EngineChoice,
 ) -> Exit:
@@ -83,8 +89,10 @@ def drift(
 
     if (snapshots is None) != (placements is None):
         raise BadUsage("--snapshots and --placements go together; without both the lake is read")
+    if snapshots is not None and as_of is not None:
+        raise BadUsage("--as-of goes with a lake; a folder has one moment")
     if snapshots is None or placements is None:
-        return _lake_stages(fleet, DRIFT_STAGES, output, tolerate, choice)
+        return _lake_stages(fleet, DRIFT_STAGES, output, tolerate, choice, as_of)
     from replan.fleet.run import run_stages
     from replan.fleet.tasks.todo import from_folders
 
@@ -100,6 +108,7 @@ def diff(
     *,
     fleet: FleetFile = DEFAULT_FLEET,
     output: Output = None,
+    as_of: AsOf = None,
     tolerate: Tolerate = 0,
     choice: EngineChoice,
 ) -> Exit:
@@ -116,13 +125,14 @@ def diff(
     """
     from replan.fleet.perform import Stage
 
-    return _lake_stages(fleet, [Stage.DIFF], output, tolerate, choice)
+    return _lake_stages(fleet, [Stage.DIFF], output, tolerate, choice, as_of)
 
 
 def classify(
     *,
     fleet: FleetFile = DEFAULT_FLEET,
     output: Output = None,
+    as_of: AsOf = None,
     tolerate: Tolerate = 0,
     choice: EngineChoice,
 ) -> Exit:
@@ -139,10 +149,16 @@ def classify(
     """
     from replan.fleet.perform import Stage
 
-    return _lake_stages(fleet, [Stage.CLASSIFY], output, tolerate, choice)
+    return _lake_stages(fleet, [Stage.CLASSIFY], output, tolerate, choice, as_of)
 
 
-def cost(*, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0, choice: EngineChoice) -> Exit:
+def cost(
+    *,
+    fleet: FleetFile = DEFAULT_FLEET,
+    as_of: AsOf = None,
+    tolerate: Tolerate = 0,
+    choice: EngineChoice,
+) -> Exit:
     """Find what it takes to put each drifted partition right: bytes, those between racks, time, money.
 
     Exit codes:
@@ -155,7 +171,7 @@ def cost(*, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0, choice: En
     """
     from replan.fleet.perform import Stage
 
-    return _lake_stages(fleet, [Stage.COST], None, tolerate, choice)
+    return _lake_stages(fleet, [Stage.COST], None, tolerate, choice, as_of)
 
 
 def plan(
@@ -170,6 +186,7 @@ def plan(
             help="Write each plan to a file CLUSTER.plan.json here; an earlier one of who has none now is removed.",
         ),
     ] = None,
+    as_of: AsOf = None,
     tolerate: Tolerate = 0,
     choice: EngineChoice,
 ) -> Exit:
@@ -186,7 +203,7 @@ def plan(
     from replan.fleet.perform import Stage
 
     opened, lake = opened_lake(fleet)
-    found = perform_and_write(opened, lake, [Stage.PLAN], choice)
+    found = perform_and_write(opened, lake, [Stage.PLAN], choice, as_of=as_of)
     if output is not None:
         save_plans(opened, found, output)
     return _summarised(found, tolerate)
@@ -212,10 +229,15 @@ def history(*, fleet: FleetFile = DEFAULT_FLEET) -> Exit:
 
 
 def _lake_stages(
-    file: Path, stages: "Sequence[Stage]", output: Path | None, tolerated: int, choice: EngineChoice
+    file: Path,
+    stages: "Sequence[Stage]",
+    output: Path | None,
+    tolerated: int,
+    choice: EngineChoice,
+    as_of: "datetime | None",
 ) -> Exit:
     opened, lake = opened_lake(file)
-    found = perform_and_write(opened, lake, stages, choice)
+    found = perform_and_write(opened, lake, stages, choice, as_of=as_of)
     if "drift" in found.rows or "differences" in found.rows:
         return _shown(found, output, tolerated)
     return _summarised(found, tolerated)
@@ -248,17 +270,22 @@ def perform_and_write(
     choice: EngineChoice,
     now: "datetime | None" = None,
     unanswered: "Collection[str]" = (),
+    as_of: "datetime | None" = None,
 ) -> "FleetRun":
-    """Judge the newest snapshots of a fleet and those that came late, and write what was found; raises BadFile."""
+    """Judge the newest snapshots of a fleet and those that came late, and write what was found; raises BadFile.
+
+    What was judged before, and has not changed since, is not judged again.
+    """
     from dataclasses import replace
 
     from replan.fleet.lake.tables import JUDGED
     from replan.fleet.run import judge, judge_kept
-    from replan.fleet.tasks.todo import from_lake
+    from replan.fleet.tasks.todo import from_lake, unchanged
 
     now = now or clock()
     hour = hour_of_run(now)
-    todo: Todo = from_lake(fleet, lake, now, unanswered)
+    todo: Todo = from_lake(fleet, lake, now, unanswered, as_of)
+    todo = unchanged(lake, todo, [stage.value for stage in stages])
     found = judge(lake, todo, stages, choice.where(), hour)
     if todo.late and JUDGED.name in found.rows:
         late = judge_kept(fleet, lake, todo.late, hour)

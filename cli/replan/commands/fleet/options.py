@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -33,6 +33,36 @@ Tolerate = Annotated[
         metavar="N",
         min=0,
         help="Do not exit 1 while at most N clusters have an error.",
+    ),
+]
+
+
+def moment(text: "str | datetime") -> "datetime":
+    """Read a time, or a day, which means its end (UTC). Raises BadParameter where it is none, or to come."""
+    from datetime import UTC, datetime, timedelta
+
+    if isinstance(text, datetime):
+        return text
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is not None and len(text) == len("2026-11-21"):
+        found = found.replace(tzinfo=UTC) + timedelta(days=1, microseconds=-1)
+    if found is None or found.tzinfo is None:
+        raise typer.BadParameter(
+            f"{text!r} is no time; write e.g. 2026-11-22T06:00:00Z, or 2026-11-22 for its end (UTC)"
+        )
+    return found
+
+
+AsOf = Annotated[
+    Any,  # a datetime, which Typer would read by itself
+    typer.Option(
+        "--as-of",
+        metavar="TIME",
+        parser=moment,
+        help="Judge the newest snapshots at this time or before, by today's placements; nothing is collected.",
     ),
 ]
 

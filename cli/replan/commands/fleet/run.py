@@ -8,6 +8,7 @@ import typer
 from replan.commands.fleet.judge import perform_and_write, save_plans
 from replan.commands.fleet.options import (
     DEFAULT_FLEET,
+    AsOf,
     EngineChoice,
     FleetFile,
     Tolerate,
@@ -50,12 +51,14 @@ def run(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Write the report and the plans here."),
     ] = None,
+    as_of: AsOf = None,
     tolerate: Tolerate = 0,
     choice: EngineChoice,
 ) -> Exit:
     """Do it all: collect, rates, drift, cost, plan, history, and the report.
 
-    Each part replaces what it wrote for the same hour; after a crash, run it again.
+    Each part replaces what it wrote for the same hour; after a crash, run it again. What was judged before, and has
+    not changed since, is not judged again.
 
     Exit codes:
       0  no drift in any cluster
@@ -64,20 +67,24 @@ def run(
 
     Examples:
       replan fleet run -o report/
-      replan fleet run --fleet ops/fleet.yaml --tolerate-errors 2
+      replan fleet run --as-of 2026-11-20T06:00:00Z
     """
-    from replan.fleet.lake.tables import HISTORY
+    from replan.fleet.lake.tables import ERRORS, HISTORY
     from replan.fleet.perform import Stage
     from replan.fleet.report import key_of, render_fleet_drift
     from replan.fleet.run import run_collect, run_history
 
     opened, lake = opened_lake(fleet)
     now = clock()
-    _progress("collecting")
-    uncollected = run_collect(opened, lake, _observe, hour_of_run(now))
+    if as_of is None:
+        _progress("collecting")
+        uncollected = run_collect(opened, lake, _observe, hour_of_run(now))
+    else:
+        lake.require()
+        uncollected = ERRORS.schema.empty_table()
     _progress("rates, drift, costs, plans")
     unanswered = frozenset(uncollected.column("cluster").to_pylist())
-    found = perform_and_write(opened, lake, list(Stage), choice, now, unanswered)
+    found = perform_and_write(opened, lake, list(Stage), choice, now, unanswered, as_of)
     found = found.with_errors(uncollected)
     _progress("history")
     run_history(lake, opened.clusters)
@@ -95,17 +102,22 @@ def run(
 
 def _observe(cluster: "FleetCluster") -> "Seen":
     """One cluster as a command sees it: with the orders that its journal remembers."""
+    from contextlib import nullcontext
+
     from replan.commands.fleet.observe import seen_by
     from replan.commands.inputs.target import JournaledTarget
+    from replan.fleet.lake.store import local_copy
 
-    target = JournaledTarget(
-        bootstrap_server=cluster.bootstrap_servers,
-        command_config=cluster.command_config,
-        simulated=cluster.simulated,
-        snapshot=cluster.snapshot,
-        timeout=cluster.timeout_seconds,
-    )
-    return seen_by(target)
+    there = nullcontext() if cluster.snapshot is None else local_copy(str(cluster.snapshot))
+    with there as snapshot:
+        target = JournaledTarget(
+            bootstrap_server=cluster.bootstrap_servers,
+            command_config=cluster.command_config,
+            simulated=cluster.simulated,
+            snapshot=snapshot,
+            timeout=cluster.timeout_seconds,
+        )
+        return seen_by(target)
 
 
 def _progress(stage: str) -> None:

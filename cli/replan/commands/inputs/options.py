@@ -76,8 +76,19 @@ ProduceRates = Annotated[
     typer.Option(
         "--rates",
         metavar="FILE|URI",
-        help="Judge by these produce rates (`replan schema rates`), or by those of a lake (`replan docs fleet`), "
-        "whether the throttle lets the copies end.",
+        help="What producers write (`replan schema rates`), from a file or a lake (`replan docs fleet`): for a balance "
+        "that goes by it, and to judge whether the throttle lets the copies end.",
+    ),
+]
+
+
+BalanceRates = Annotated[
+    str | None,
+    typer.Option(
+        "--rates",
+        metavar="FILE|URI",
+        help="What producers write (`replan schema rates`), from a file or a lake (`replan docs fleet`), for a balance "
+        "that goes by it.",
     ),
 ]
 

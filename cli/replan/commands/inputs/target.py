@@ -46,6 +46,16 @@ def seconds(text: str | float) -> float:
     return float(found[1]) * units[found[2]]
 
 
+def _local(cluster: str, field: str, value: object) -> object:
+    """What the fleet file says of a cluster; raises BadUsage where it is in a store, which fleets alone read."""
+    if isinstance(value, str) and field in {"snapshot", "placement"}:
+        raise BadUsage(
+            f"the {field} of cluster {cluster} is {value}, which only `replan fleet` reads; "
+            "copy it here, and name the copy instead of --cluster"
+        )
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """An open control plane and the clock that its time runs by."""
@@ -166,7 +176,7 @@ class Target:
             raise BadUsage(f"cluster {name} is a snapshot in {file}, which can only be read")
         self._set("bootstrap_server", found.bootstrap_servers)
         for field in ("command_config", "simulated", "snapshot", "placement", "prices"):
-            self._set(field, getattr(found, field))
+            self._set(field, _local(name, field, getattr(found, field)))
         if self.timeout is None:
             self._set("timeout", found.timeout_seconds)
 

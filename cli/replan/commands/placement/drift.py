@@ -11,6 +11,7 @@ from replan.commands.frame.output import Color, note, result, result_lines
 from replan.commands.inputs.options import (
     AS,
     COLOR,
+    BalanceRates,
     Everything,
     ExitZero,
     Files,
@@ -46,6 +47,7 @@ def drift(
             help="Say since when each difference is there, by the history in a lake (`replan docs fleet`).",
         ),
     ] = None,
+    rates: BalanceRates = None,
     cluster: JournaledTarget,
 ) -> Exit:
     """Show where the cluster differs from the placement.
@@ -68,17 +70,21 @@ def drift(
     """
     from replan.commands.inputs.observed import observed
     from replan.commands.inputs.plans import planning
+    from replan.commands.inputs.rates import rates_of
     from replan.commands.inputs.unread import check_shown
     from replan.model.declared.where import MistakenPlacement
     from replan.placement_file.load import load_placement
     from replan.planning.findings.drift_report import drift_report
 
     limit = limit_of(max_size, form)
+    written = rates_of(rates, None, None, cluster)
     seen = observed(cluster)
     placement = load_placement(placement_files(files, cluster))
     check_shown(placement, seen.snapshot)
     with planning(placement, seen.snapshot, "comparing"):
-        found = drift_report(placement, seen.snapshot, journal_unread=seen.journal_unread)
+        found = drift_report(
+            placement, seen.snapshot, journal_unread=seen.journal_unread, rates=written
+        )
     if since is not None:
         found = replace(found, spells=_spells(since, found.drift.cluster_id))
     match form:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from replan.commands.frame.output import result
-from replan.commands.inputs.options import AS, ExitZero, Files, placement_files
+from replan.commands.inputs.options import AS, BalanceRates, ExitZero, Files, placement_files
 from replan.commands.inputs.target import JournaledTarget
 from replan.errors import BadUsage, Exit
 
@@ -17,6 +17,7 @@ def explain(
     ],
     files: Files = None,
     form: Annotated[Literal["text", "json"], AS] = "text",
+    rates: BalanceRates = None,
     exit_zero: ExitZero = False,
     cluster: JournaledTarget,
 ) -> Exit:
@@ -36,6 +37,7 @@ def explain(
     """
     from replan.commands.inputs.observed import observed
     from replan.commands.inputs.plans import planning
+    from replan.commands.inputs.rates import rates_of
     from replan.model.names import parse_topic_partition
     from replan.placement_file.load import load_placement
     from replan.planning.explanation import explain as explain_partition
@@ -46,7 +48,8 @@ def explain(
     except ValueError as problem:
         raise BadUsage(f"{problem}; write e.g. orders-7") from problem
     placement, seen = load_placement(placement_files(files, cluster)), observed(cluster)
+    written = rates_of(rates, None, None, cluster)
     with planning(placement, seen.snapshot):
-        found = explain_partition(placement, seen.snapshot, name)
+        found = explain_partition(placement, seen.snapshot, name, written)
     result(render_explanation(found) if form == "text" else render_explanation_json(found))
     return Exit.CHANGES if found.kinds and not exit_zero else Exit.OK

@@ -7,28 +7,37 @@ serialised by the log where the store has an atomic "put if absent"; docs/fleet.
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import get_ident
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from replan.errors import BadFile, BadUsage, ReplanError
+from replan.fleet.lake.store import (
+    DOCS,
+    causes,
+    file_system,
+    in_store,
+    prepare,
+    settings,
+    take,
+    way_out,
+)
 from replan.fleet.lake.tables import JUDGED, SNAPSHOTS, TABLES, VERSION, LakeTable
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, QueryBuilder
 
-COMPRESSION: Literal["ZSTD"] = "ZSTD"
-CAUSE = re.compile(r"\x1b\[[0-9;]*m|↳|^Kernel error -> ")
 UNREADABLE = re.compile(r"[\[\]\\]|%[0-9A-Fa-f]{2}")
 """What the library takes for something else in a local path."""
-DOCS = '`replan docs fleet`, "Where"'
 RETAINED_HOURS = 7 * 24
 """How long files that a commit removed are kept for readers that have begun (Delta's own default)."""
 
@@ -49,6 +58,41 @@ class Hour:
 
 
 @dataclass(frozen=True, slots=True)
+class TableFile:
+    """A file of a table, by the table's log."""
+
+    path: str
+    size: int
+    cluster: str
+    day: date
+    """The first of all where the table has no days."""
+    first: int | None
+    """The hours of its rows; None: the log does not say."""
+    last: int | None
+    rows: int | None
+    moments: tuple[str | None, str | None]
+    """When its rows were observed, the first and the last."""
+    ids: tuple[str | None, str | None]
+    """Of which cluster ids they are, the least and the greatest."""
+    headers: int | None = None
+    """How many snapshots it has."""
+
+    @property
+    def one(self) -> tuple[int, str, str] | None:
+        """The hour, cluster id and moment of all its rows, where the log says that they are the same."""
+        bounds = (self.first, self.last), self.ids, self.moments
+        if any(first is None or first != last for first, last in bounds):
+            return None
+        return self.first or 0, str(self.ids[0]), str(self.moments[0])
+
+    def has(self, first: Hour, last: Hour) -> bool:
+        """Whether it may have rows from one hour to another, both included."""
+        mine = (0 if self.first is None else self.first, 23 if self.last is None else self.last)
+        begin, end = ((self.day, hour) for hour in mine)
+        return begin <= (last.day, last.hour) and end >= (first.day, first.hour)
+
+
+@dataclass(frozen=True, slots=True)
 class Maintained:
     """What maintenance did to one table."""
 
@@ -63,11 +107,16 @@ class Lake:
     """The tables below one address: a local path, or `s3a://`, `abfss://`, `gs://`, `hdfs://`.
 
     Credentials of an object store come from its own environment variables and are never written anywhere. A table is
-    opened once by each thread; after that only the commits are read that came since.
+    opened once by each thread; after that only the commits are read that came since. `still`: not even these, so that
+    all tasks of a run read the same state.
     """
 
     address: str
+    still: bool = False
     _opened: "dict[tuple[int, str], DeltaTable]" = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+    _listed: dict[str, tuple[int, Mapping[str, Sequence[TableFile]]]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
 
@@ -88,35 +137,18 @@ class Lake:
             )
         # Its library would write warnings of each try to stderr; read when it is imported.
         os.environ.setdefault("RUST_LOG", "off")
+        if found:
+            prepare()
+
+    def __reduce__(self) -> "tuple[Callable[..., Lake], tuple[str, dict[str, str]]]":
+        """A lake that is sent to an executor takes with it how its store is reached; nothing of that is shown."""
+        return lake_there, (self.address, settings(os.environ) if in_store(self.address) else {})
 
     def place(self, table: LakeTable) -> str:
         """The address of a table."""
-        if "://" in self.address:
+        if in_store(self.address):
             return f"{self.address.rstrip('/')}/{table.name}"
         return str(Path(self.address).absolute() / table.name)
-
-    def replace(
-        self, table: LakeTable, rows: pa.Table, hours: Iterable[Hour], only: str = "true"
-    ) -> None:
-        """Put rows in the place of all that the table has of these hours; raises BadFile.
-
-        A table that does not divide by day has all rows of these clusters replaced. `only`: a condition of SQL that
-        holds for the rows, and for those that they replace.
-        """
-        hours = sorted(set(hours))
-        if not hours:
-            return
-        from deltalake import WriterProperties, write_deltalake
-
-        with explained(self.place(table)):
-            write_deltalake(
-                self.begun(table),
-                loose(rows.select(table.schema.names).cast(table.schema)),
-                mode="overwrite",
-                schema_mode="merge",
-                predicate=f"({places(table, hours)}) AND {only}",
-                writer_properties=WriterProperties(compression=COMPRESSION),
-            )
 
     def read(self, table: LakeTable, where: str = "true", columns: Sequence[str] = ()) -> pa.Table:
         """The rows that a condition of SQL holds for; none where there is no table yet. Raises BadFile.
@@ -140,6 +172,56 @@ class Lake:
             for f in schema
         ]
         return loose(pa.table(columns_there, schema=schema))
+
+    def files(self, table: LakeTable) -> Mapping[str, Sequence[TableFile]]:
+        """The files of a table by cluster, oldest first; raises BadFile."""
+        with explained(self.place(table)):
+            known = self.opened(table)
+            if known is None:
+                return {}
+            version, found = self._listed.get(table.name, (None, {}))
+            if version != known.version():
+                found = _by_cluster(pa.table(known.get_add_actions(flatten=True)), table)
+                self._listed[table.name] = known.version(), found
+        return found
+
+    def between(
+        self, table: LakeTable, first: Hour, last: Hour, columns: Sequence[str] = ()
+    ) -> Iterator[pa.Table]:
+        """The rows of a cluster from one hour to another, both included, file by file, newest first; raises BadFile."""
+        for file in reversed(self.files(table).get(first.cluster, ())):
+            if file.has(first, last):
+                rows = self.read_file(table, file, columns)
+                hours = rows["hour"].to_pylist()
+                keep = [first <= Hour(first.cluster, file.day, hour) <= last for hour in hours]
+                yield rows if all(keep) else rows.filter(pa.array(keep, pa.bool_()))
+
+    def rows(self, table: LakeTable, first: Hour, last: Hour, columns: Sequence[str]) -> pa.Table:
+        """The same as one table."""
+        nothing = loose(table.schema.empty_table().select(columns))
+        return pa.concat_tables([nothing, *self.between(table, first, last, columns)])
+
+    def read_file(self, table: LakeTable, file: TableFile, columns: Sequence[str] = ()) -> pa.Table:
+        """The rows of a file, with columns that it was written without as null; raises BadFile."""
+        names = list(columns) or table.schema.names
+        same = {"cluster": file.cluster, "day": file.day}
+        place = self.place(table)
+        with explained(f"{place}/{file.path}"):
+            with file_system(place).open_input_file(file.path) as source:
+                read = pq.ParquetFile(source)
+                there = set(read.schema_arrow.names)
+                found = read.read([n for n in names if n in there], use_threads=False)
+            return pa.table(
+                [
+                    as_kind(found.column(name), table.schema.field(name).type)
+                    if name in there
+                    else pa.repeat(
+                        pa.scalar(same.get(name), table.schema.field(name).type), len(found)
+                    )
+                    for name in names
+                ],
+                schema=loose(table.schema.empty_table().select(names)).schema,
+            )
 
     def require(self) -> None:
         """Raise BadUsage where there is no lake: what only reads one does not begin another."""
@@ -182,7 +264,8 @@ class Lake:
 
         opened = self._opened.get((get_ident(), table.name))
         if opened is not None:
-            opened.update_incremental()
+            if not self.still:
+                opened.update_incremental()
             return opened
         try:
             known = DeltaTable(self.place(table))
@@ -222,6 +305,81 @@ class Lake:
             if known is None:
                 raise
             return known
+
+
+@lru_cache(maxsize=1)
+def lake_at(address: str) -> Lake:
+    """The lake from which all tasks of a run read: its tables are opened once in each process."""
+    return Lake(address, still=True)
+
+
+@lru_cache(maxsize=1)
+def begin(run: str) -> None:  # noqa: ARG001 - a run that has begun here is not begun again
+    """Let tasks of another run see what was written since."""
+    lake_at.cache_clear()
+
+
+def lake_there(address: str, found: Mapping[str, str]) -> Lake:
+    """The same in an executor, which gets the settings of the store that it has not."""
+    take(found)
+    return Lake(address)
+
+
+def _by_cluster(actions: pa.Table, table: LakeTable) -> Mapping[str, Sequence[TableFile]]:
+    wanted = {
+        "path": "path",
+        "size": "size_bytes",
+        "cluster": "partition.cluster",
+        "day": "partition.day",
+        "first": "min.hour",
+        "last": "max.hour",
+        "rows": "num_records",
+        "begin": "min.observed_at",
+        "end": "max.observed_at",
+        "least": "min.cluster_id",
+        "greatest": "max.cluster_id",
+        "empty": "null_count.header",
+    }
+    columns: dict[str, list[Any]] = {
+        name: actions[source].to_pylist()
+        if source in actions.schema.names
+        else [None] * len(actions)
+        for name, source in wanted.items()
+    }
+    found: dict[str, list[TableFile]] = {}
+    for path, size, cluster, day, first, last, rows, begin, end, least, greatest, empty in zip(
+        *columns.values(), strict=True
+    ):
+        headers = None if rows is None or empty is None else rows - empty
+        moments = (begin, end)
+        at = day if table.keeps_days else date.min
+        one = TableFile(
+            path, size, cluster, at, first, last, rows, moments, (least, greatest), headers
+        )
+        found.setdefault(cluster, []).append(one)
+    for files in found.values():
+        files.sort(key=lambda file: (file.day, file.first or 0, file.path))
+    return found
+
+
+def as_kind(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Values of an older table: of a row that is one value they may have fewer fields."""
+    if values.type == kind:
+        return values
+    if not pa.types.is_struct(kind):
+        return values.cast(kind)
+    there = {field.name for field in values.type}
+
+    def whole(chunk: pa.StructArray) -> pa.StructArray:
+        parts = [
+            chunk.field(field.name).cast(field.type)
+            if field.name in there
+            else pa.nulls(len(chunk), field.type)
+            for field in kind
+        ]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=chunk.is_null())
+
+    return pa.chunked_array([whole(chunk) for chunk in values.chunks], kind)
 
 
 def loose(rows: pa.Table) -> pa.Table:
@@ -266,9 +424,6 @@ def explained(place: str) -> Iterator[None]:
     """What the library raises as an error of the table, with its causes."""
     from deltalake.exceptions import CommitFailedError, DeltaError
 
-    elsewhere = "://" in place
-    way_out = f"; are its address and the credentials in the environment right? {DOCS}"
-
     try:
         yield
     except CommitFailedError as problem:
@@ -276,10 +431,4 @@ def explained(place: str) -> Iterator[None]:
             f"{place}: another process changed the same rows meanwhile; run it again ({causes(str(problem))})"
         ) from problem
     except (DeltaError, OSError, pa.ArrowException) as problem:
-        raise BadFile(f"{place}: {causes(str(problem))}{way_out if elsewhere else ''}") from problem
-
-
-def causes(text: str) -> str:
-    """What the library says as one line: what failed, and below it why, each behind an arrow, in colours."""
-    parts = (CAUSE.sub("", line).strip() for line in text.splitlines())
-    return ": ".join(part for part in parts if part)
+        raise BadFile(f"{place}: {causes(str(problem))}{way_out(place)}") from problem

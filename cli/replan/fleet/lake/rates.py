@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Lake, quoted
+from replan.fleet.lake.delta import Hour, Lake, quoted
 from replan.fleet.lake.tables import RATES
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
@@ -18,17 +18,27 @@ class KeptRates:
 
 
 def newest_rates(lake: Lake, cluster_id: str) -> KeptRates:
-    """The newest that are known; raises BadFile where there are none of this cluster.
+    """The newest that are known; raises BadFile where there are none of this cluster."""
+    found = rates_until(lake, cluster_id)
+    if found is None:
+        raise BadFile(
+            f"{lake.place(RATES)}: there are no rates of cluster {cluster_id}; `replan fleet rates` finds them"
+        )
+    return found
+
+
+def rates_until(lake: Lake, cluster_id: str, hour: Hour | None = None) -> KeptRates | None:
+    """The newest of an hour or of those before it; None where there are none.
 
     The fastest interval counts: copies must come to an end at the busiest hour, too. A partition that shrank meanwhile
     is left out: retention or compaction is at work there, so that its rate is too low, by a factor that nobody knows.
     """
     where = f"cluster_id = {quoted(cluster_id)}"
     moments = lake.read(RATES, where, ["day", "hour", "observed_at"]).to_pylist()
+    if hour is not None:
+        moments = [m for m in moments if (str(m["day"]), m["hour"]) <= (str(hour.day), hour.hour)]
     if not moments:
-        raise BadFile(
-            f"{lake.place(RATES)}: there are no rates of cluster {cluster_id}; `replan fleet rates` finds them"
-        )
+        return None
     newest = max(moments, key=lambda m: (m["day"], m["hour"]))
     at = f"{where} AND day = '{newest['day']}' AND hour = {newest['hour']}"
     columns = ("topic", "partition", "peak_bytes_per_second")

@@ -5,7 +5,7 @@ name has the row as one value. The document in `header` carries the version of t
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from replan.documents.json_text import parse_document
 from replan.documents.nodes import Node
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Hour, Lake, at
+from replan.fleet.lake.delta import Hour, Lake, TableFile
+from replan.fleet.lake.files import replace_rows
 from replan.fleet.lake.tables import SNAPSHOTS
 from replan.model.snapshot import Snapshot
 from replan.snapshots.assembled import assembled, header_of
@@ -33,6 +34,7 @@ class Kept:
     cluster_id: str
     observed_at: str
     partitions: int = 0
+    """About how many there are."""
 
     def dated_after(self, now: datetime) -> str | None:
         """What is wrong with a snapshot that a wrong clock has dated, and the way out; None of any other."""
@@ -66,8 +68,8 @@ def keep_snapshots(lake: Lake, snapshots: Mapping[str, Snapshot]) -> Mapping[str
     """The same of many, in one commit."""
     hours = {name: Hour.of(name, one.observed_at) for name, one in snapshots.items()}
     rows = [rows_of(one, hours[name]) for name, one in snapshots.items()]
-    lake.replace(
-        SNAPSHOTS, pa.concat_tables([SNAPSHOTS.schema.empty_table(), *rows]), hours.values()
+    replace_rows(
+        lake, SNAPSHOTS, pa.concat_tables([SNAPSHOTS.schema.empty_table(), *rows]), hours.values()
     )
     return hours
 
@@ -110,20 +112,39 @@ def _values(rows: pa.Table, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     return rows.cast(pa.schema(list(kind))).combine_chunks().to_struct_array().combine_chunks()
 
 
-def kept_snapshots(lake: Lake, where: str = "true") -> list[Kept]:
-    """The snapshots that there are, oldest first within each cluster."""
-    columns = ("cluster", "day", "hour", "cluster_id", "observed_at", HEADER)
-    found = lake.read(SNAPSHOTS, f"part = '{HEADER}' AND ({where})", columns)
-    kept = [
-        Kept(
-            Hour(r["cluster"], r["day"], r["hour"]),
-            r["cluster_id"],
-            r["observed_at"],
-            _partitions(r[HEADER]),
+def kept_snapshots(lake: Lake, clusters: Container[str] | None = None) -> list[Kept]:
+    """The snapshots that there are, or those of some clusters, oldest first within each cluster."""
+    found = lake.files(SNAPSHOTS)
+    names = sorted(name for name in found if clusters is None or name in clusters)
+    return [kept for name in names for kept in kept_in(lake, found[name])]
+
+
+def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[Kept]:
+    """The snapshots of some files of the table, oldest first; raises BadFile.
+
+    The table's log says it all where a file has one; others are opened.
+    """
+    found: list[Kept] = []
+    for file in files:
+        if file.one is not None and file.headers == 1:
+            hour, cluster_id, moment = file.one
+            found.append(
+                Kept(Hour(file.cluster, file.day, hour), cluster_id, moment, file.rows or 0)
+            )
+            continue
+        rows = lake.read_file(
+            SNAPSHOTS, file, ("hour", "cluster_id", "observed_at", "part", HEADER)
         )
-        for r in found.to_pylist()
-    ]
-    return sorted(kept, key=lambda k: k.at)
+        found += [
+            Kept(
+                Hour(file.cluster, file.day, row["hour"]),
+                row["cluster_id"],
+                row["observed_at"],
+                _partitions(row[HEADER]),
+            )
+            for row in _rows_of(rows, HEADER).to_pylist()
+        ]
+    return sorted(found, key=lambda kept: kept.at)
 
 
 def _partitions(header: str) -> int:
@@ -135,9 +156,26 @@ def _partitions(header: str) -> int:
 
 
 def read_kept(lake: Lake, hour: Hour) -> Snapshot:
-    """The snapshot of an hour, by one look at the table; raises BadFile."""
+    """The snapshot of an hour; raises BadFile."""
+    return _snapshot(lake, hour, lake.rows(SNAPSHOTS, hour, hour, COLUMNS))
+
+
+def kept_between(lake: Lake, first: Hour, last: Hour) -> Iterator[tuple[Hour, Snapshot]]:
+    """The snapshots of a cluster from one hour to another, both included, newest first; raises BadFile."""
+    for rows in lake.between(SNAPSHOTS, first, last, COLUMNS):
+        for day, hour in sorted(
+            {*zip(rows["day"].to_pylist(), rows["hour"].to_pylist(), strict=True)}
+        )[::-1]:
+            at = Hour(first.cluster, day, hour)
+            yield at, _snapshot(lake, at, rows.filter(pc.equal(rows["hour"], hour)))
+
+
+COLUMNS = ("day", "hour", "part", "row", HEADER, *SCHEMAS)
+
+
+def _snapshot(lake: Lake, hour: Hour, rows: pa.Table) -> Snapshot:
     place = f"{lake.place(SNAPSHOTS)}, {hour.cluster} {hour.day} {hour.hour:02}h"
-    found = lake.read(SNAPSHOTS, at(hour), ["part", "row", HEADER, *SCHEMAS]).sort_by("row")
+    found = rows.sort_by("row")
     headers = _rows_of(found, HEADER).column(HEADER)
     if len(headers) != 1:
         raise BadFile(f"{place}: there are {len(headers)} snapshots, where one is expected")

@@ -147,6 +147,10 @@ JUDGED = LakeTable(
             _required("drifted", pa.int64()),
             _required("converging", pa.int64()),
             _required("acknowledged", pa.int64()),
+            pa.field(
+                "inputs", pa.string()
+            ),  # sha256 of placement, owners, prices, code; null: an error
+            pa.field("stages", pa.string()),  # that were asked for; a rerun of them finds the same
         ]
     ),
 )

@@ -17,8 +17,6 @@ from secrets import token_hex
 from replan.errors import ReplanError
 
 OLDEST = 17
-SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""What spark-submit sets for the program that it starts: there its Java runs already."""
 LEFT_SECONDS = 3600
 """An unfinished archive that nobody has written to for so long belongs to no run."""
 

@@ -22,7 +22,7 @@ from replan.fleet.lake.files import RowFile, is_seen
 from replan.fleet.lake.tables import ERRORS, TABLES
 from replan.fleet.perform import Done, Rows, Stage, not_done, performed, stage_function, stage_of
 from replan.fleet.spark.types import columns_of
-from replan.fleet.tasks.work import TASKS, Task, Work, lake_at
+from replan.fleet.tasks.work import TASKS, Task, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -76,7 +76,7 @@ def rows_frame(tasks: "DataFrame", table: str) -> "DataFrame":
 
 def done_frame(tasks: "DataFrame", stages: Sequence[Stage], lake: Lake, run: str) -> "DataFrame":
     """What was done for each task, its rows being in files of the lake's tables that nobody has committed yet."""
-    job = partial(_done, stages=tuple(stages), address=lake.address, run=run)
+    job = partial(_done, stages=tuple(stages), lake=lake, run=run)
     return tasks.mapInArrow(job, columns_of(DONE))
 
 
@@ -97,14 +97,13 @@ def _read(row: "Row", task: Task) -> Done:
 
 
 def _done(
-    batches: Iterable[pa.RecordBatch], stages: Sequence[Stage], address: str, run: str
+    batches: Iterable[pa.RecordBatch], stages: Sequence[Stage], lake: Lake, run: str
 ) -> Iterator[pa.RecordBatch]:
     """What an executor does: each task, and what it finds into files."""
     from pyspark import TaskContext
 
-    lake = lake_at(address)
     if not is_seen(lake, run):
-        raise ReplanError(f"{address}: executors do not see this folder; it must be shared")
+        raise ReplanError(f"{lake.address}: executors do not see this folder; it must be shared")
     context = TaskContext.get()
     attempt = 0 if context is None else context.attemptNumber()
     for number, task in _tasks(batches):

@@ -25,7 +25,8 @@ from pyspark.sql import SparkSession
 
 from replan.documents.work_folder import work_folder
 from replan.errors import ReplanError
-from replan.fleet.spark.java import SUBMITTED, ClassArchive, alone, class_archive, find_java
+from replan.fleet.lake.store import SUBMITTED
+from replan.fleet.spark.java import ClassArchive, alone, class_archive, find_java
 from replan.fleet.spark.shipping import package_folder, zip_package
 from replan.wording import first_line
 

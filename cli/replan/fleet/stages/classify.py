@@ -28,6 +28,8 @@ def classified(work: Work) -> Mapping[str, pa.Table]:
         "drifted": [len(drifted)],
         "converging": [len(found) - len(drifted)],
         "acknowledged": [len(work.drift.acknowledged)],
+        "inputs": [work.task.inputs],
+        "stages": [work.task.stages],
     }
     return {
         DRIFT.name: pa.concat_tables([_drift(work, drifted), _acknowledged(work)]),

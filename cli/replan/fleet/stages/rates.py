@@ -10,8 +10,8 @@ retention and compaction take none of these away.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any
@@ -21,9 +21,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.fleet.lake.delta import Hour, Lake, quoted
-from replan.fleet.lake.delta import at as rows_at
-from replan.fleet.lake.snapshots import kept_snapshots, read_kept
+from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.snapshots import kept_between
 from replan.fleet.lake.tables import OFFSETS, RATES
 from replan.fleet.tasks.work import Work
 from replan.model.columns import to_matrix
@@ -86,19 +85,16 @@ def earlier(work: Work) -> Iterator[tuple[Hour, Snapshot]]:
     lake, hour = work.lake, work.task.hour
     if lake is None:
         return
-    where = (
-        f"cluster = {quoted(hour.cluster)} AND day <= '{hour.day}' "
-        f"AND day >= DATE '{hour.day}' - INTERVAL '{WINDOW_DAYS} days'"
-    )
-    for kept in reversed(kept_snapshots(lake, where)):
-        if kept.cluster_id == work.task.cluster_id and kept.at < hour:
-            yield kept.at, read_kept(lake, kept.at)
+    first = Hour(hour.cluster, hour.day - timedelta(days=WINDOW_DAYS), 0)
+    for at, seen in kept_between(lake, first, replace(hour, hour=hour.hour - 1)):
+        if seen.cluster_id == work.task.cluster_id:
+            yield at, seen
 
 
 def _log_ends(lake: Lake | None, hour: Hour) -> pa.Table:
     if lake is None:
         return OFFSETS.schema.empty_table()
-    return lake.read(OFFSETS, rows_at(hour), ["topic", "partition", "log_end"])
+    return lake.rows(OFFSETS, hour, hour, ["hour", "topic", "partition", "log_end"])
 
 
 def _sizes(snapshot: Snapshot, newest: Snapshot, log_ends: pa.Table) -> _Sizes:

@@ -5,20 +5,26 @@ an error, and hides nothing. Late ones came after the comparison of a newer one,
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 
-from replan.errors import BadFile
-from replan.fleet.fleet_file import Fleet
-from replan.fleet.lake.delta import Hour, Lake, quoted
-from replan.fleet.lake.snapshots import Kept, dated_after, kept_snapshots
+import replan
+from replan.errors import BadFile, ReplanError
+from replan.fleet.fleet_file import Fleet, FleetCluster
+from replan.fleet.lake.delta import Hour, Lake, TableFile
+from replan.fleet.lake.snapshots import Kept, dated_after, kept_in
+from replan.fleet.lake.store import files_at, in_store
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
 from replan.fleet.tasks.heads import head_of
 from replan.fleet.tasks.pairs import FleetError, Head, pair_up
 from replan.fleet.tasks.sources import find_placements, find_snapshots
 from replan.fleet.tasks.work import Task, prices_text
+from replan.placement_file.yaml_text.sources import find_files
 
 BYTES_OF_A_PARTITION = 13
 """In a snapshot's Parquet folder; a JSON document has six times as many, and takes ten times as long to read."""
@@ -39,6 +45,8 @@ class Todo:
     """About how many there are in all."""
     of_newest: bool = False
     """Whether each task has the newest snapshot of its cluster in the lake: what failed after that is over."""
+    done: tuple[Task, ...] = ()
+    """What was judged before, and has not changed since."""
     late: tuple[Kept, ...] = ()
     """Older snapshots in the lake that were never judged, of clusters that were."""
 
@@ -77,29 +85,40 @@ def _by_clock(head: Head, now: datetime) -> Head:
     return head if wrong is None else replace(head, message=f"{head.path}: {wrong}")
 
 
-def from_lake(fleet: Fleet, lake: Lake, now: datetime, unanswered: Collection[str] = ()) -> Todo:
+def from_lake(
+    fleet: Fleet,
+    lake: Lake,
+    now: datetime,
+    unanswered: Collection[str] = (),
+    as_of: datetime | None = None,
+) -> Todo:
     """The newest snapshot of each cluster of the fleet; raises BadFile where the table of snapshots cannot be read.
 
-    That there is none is no error of its own where the cluster is among the `unanswered` of this run.
+    `as_of`: the newest at that moment or before, and no other. That there is none is no error of its own where the
+    cluster is among the `unanswered` of this run.
     """
-    known, torn = snapshots_of(lake, fleet.clusters)
+    files = lake.files(SNAPSHOTS)
     place = lake.place(SNAPSHOTS)
     newest: list[Kept] = []
     errors: list[FleetError] = []
     undeclared: list[str] = []
     for name, cluster in fleet.clusters.items():
-        dated = [(kept, kept.dated_after(now)) for kept in known.get(name, ())]
-        trusted = [kept for kept, wrong in dated if wrong is None]
         if cluster.placement is None:
             undeclared.append(name)
             continue
-        errors += [FleetError(name, place, f"{place}: {wrong}") for _, wrong in dated if wrong]
-        if trusted:
-            newest.append(trusted[-1])
-        elif name in torn:
-            errors.append(FleetError(name, place, torn[name]))
-        elif not dated and name not in unanswered:
-            message = "there is no snapshot of it in the lake; `replan fleet collect` takes one"
+        try:
+            trusted, wrong = _newest(lake, files.get(name, ()), now, as_of)
+        except BadFile as problem:
+            errors.append(FleetError(name, place, str(problem)))
+            continue
+        errors += [FleetError(name, place, f"{place}: {message}") for message in wrong]
+        if trusted is not None:
+            newest.append(trusted)
+        elif not wrong and name not in unanswered:
+            before = "" if as_of is None else f" from before {as_of.isoformat()}"
+            message = (
+                f"there is no snapshot of it in the lake{before}; `replan fleet collect` takes one"
+            )
             errors.append(FleetError(name, lake.address, message))
     newest.sort(key=lambda kept: -kept.partitions)
     return Todo(
@@ -107,77 +126,161 @@ def from_lake(fleet: Fleet, lake: Lake, now: datetime, unanswered: Collection[st
         tuple(errors),
         tuple(undeclared),
         partitions=sum(kept.partitions for kept in newest),
-        of_newest=True,
-        late=tuple(_late(lake, newest, known)),
+        of_newest=as_of is None,
+        late=() if as_of is not None else tuple(_late(lake, newest)),
     )
 
 
-def _late(
-    lake: Lake, newest: Iterable[Kept], known: Mapping[str, Sequence[Kept]]
-) -> Iterator[Kept]:
+def _newest(
+    lake: Lake, files: Sequence[TableFile], now: datetime, as_of: datetime | None
+) -> tuple[Kept | None, list[str]]:
+    """The newest snapshot of a cluster that counts, and what is wrong with those after it."""
+    wrong: list[str] = []
+    for _, some in groupby(reversed(files), key=lambda file: file.day):
+        for kept in reversed(kept_in(lake, some)):
+            if as_of is not None and datetime.fromisoformat(kept.observed_at) > as_of:
+                continue
+            message = kept.dated_after(now)
+            if message is None:
+                return kept, wrong
+            wrong.append(message)
+    return None, wrong
+
+
+def _late(lake: Lake, newest: Iterable[Kept]) -> Iterator[Kept]:
     """The snapshots between the first comparison of a cluster and its newest one that nobody has tried to judge.
 
     What stands before the first comparison is older than the history of its cluster.
     """
-    judged: dict[str, set[tuple[Hour, str]]] = {}
-    for row in lake.read(JUDGED, columns=["cluster", "day", "hour", "observed_at"]).to_pylist():
-        hour = Hour(row["cluster"], row["day"], row["hour"])
-        judged.setdefault(hour.cluster, set()).add((hour, row["observed_at"]))
-    failed = {
-        Hour(row["cluster"], row["day"], row["hour"])
-        for row in lake.read(ERRORS, columns=["cluster", "day", "hour"]).to_pylist()
-    }
+    snapshots, judged, errors = (lake.files(table) for table in (SNAPSHOTS, JUDGED, ERRORS))
     for last in newest:
-        done = judged.get(last.at.cluster)
-        if done is None:
+        name = last.at.cluster
+        compared = judged.get(name, ())
+        if not compared:
             continue
-        begin = min(done)[0]
-        for kept in known[last.at.cluster]:
-            tried = (kept.at, kept.observed_at) in done or kept.at in failed
-            if begin < kept.at < last.at and kept.cluster_id == last.cluster_id and not tried:
-                yield kept
+        begin = Hour(name, compared[0].day, compared[0].first or 0)
+        for day, some in groupby(snapshots.get(name, ()), key=lambda file: file.day):
+            if not begin.day <= day <= last.at.day:
+                continue
+            files, done = list(some), [file for file in compared if file.day == day]
+            if _is_covered(files, done):
+                continue
+            known = set(_judged_in(lake, done))
+            failed = {
+                hour
+                for file in errors.get(name, ())
+                if file.day == day
+                for hour in lake.read_file(ERRORS, file, ["hour"])["hour"].to_pylist()
+            }
+            for kept in kept_in(lake, files):
+                tried = (kept.at.hour, kept.observed_at) in known or kept.at.hour in failed
+                if begin < kept.at < last.at and kept.cluster_id == last.cluster_id and not tried:
+                    yield kept
+
+
+def _is_covered(snapshots: Sequence[TableFile], judged: Sequence[TableFile]) -> bool:
+    """Whether the logs say that each snapshot of a day was judged: as many, from the first moment to the last."""
+    both = [(file, file.headers) for file in snapshots], [(file, file.rows) for file in judged]
+    if not judged or any(
+        count is None or None in file.moments for side in both for file, count in side
+    ):
+        return False
+    sides = {
+        (
+            sum(count or 0 for _, count in side),
+            min(str(file.moments[0]) for file, _ in side),
+            max(str(file.moments[1]) for file, _ in side),
+        )
+        for side in both
+    }
+    return len(sides) == 1
+
+
+def _judged_in(lake: Lake, files: Iterable[TableFile]) -> Iterator[tuple[int, str]]:
+    for file in files:
+        if file.one is not None:
+            yield file.one[0], file.one[2]
+        else:
+            rows = lake.read_file(JUDGED, file, ["hour", "observed_at"])
+            yield from zip(*(rows[name].to_pylist() for name in rows.schema.names), strict=True)
+
+
+def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:
+    """The same without the tasks that were done without an error, of the same snapshot with the same inputs.
+
+    Late snapshots change the rates of their cluster.
+    """
+    judged = lake.files(JUDGED)
+    late = {kept.at.cluster for kept in todo.late}
+
+    def is_done(task: Task) -> bool:
+        hour = task.hour
+        if task.cluster in late or not any(
+            file.has(hour, hour) for file in judged.get(task.cluster, ())
+        ):
+            return False
+        rows = lake.rows(
+            JUDGED, hour, hour, ["hour", "observed_at", "inputs", "stages"]
+        ).to_pylist()
+        return any(
+            row["inputs"] == task.inputs is not None
+            and row["observed_at"] == task.observed_at
+            and set(stages) <= set((row["stages"] or "").split(","))
+            for row in rows
+        )
+
+    done = tuple(task for task in todo.tasks if is_done(task))
+    same = set(done)
+    return replace(todo, tasks=tuple(t for t in todo.tasks if t not in same), done=done)
 
 
 def task_of(fleet: Fleet, lake: Lake, kept: Kept) -> Task:
     """The task for one snapshot of a cluster that has a placement."""
     cluster = fleet.cluster(kept.at.cluster)
+    placement, owners = placement_of(cluster), json.dumps(dict(cluster.owners))
+    prices = prices_text(cluster)
     return Task(
         kept.at.cluster,
         kept.cluster_id,
         kept.observed_at,
-        str((cluster.placement or Path()).absolute()),
+        placement,
         lake=lake.address,
-        owners=json.dumps(dict(cluster.owners)),
-        prices=prices_text(cluster),
+        owners=owners,
+        prices=prices,
+        inputs=inputs_of(placement, owners, prices),
     )
 
 
-def snapshots_of(
-    lake: Lake, clusters: Iterable[str]
-) -> tuple[Mapping[str, Sequence[Kept]], Mapping[str, str]]:
-    """The snapshots of each cluster, oldest first, and why those of others cannot be read.
+def placement_of(cluster: FleetCluster) -> str:
+    """Where the placement of a cluster is: an absolute path, or an address."""
+    place = cluster.placement
+    return str((place or Path()).absolute()) if not isinstance(place, str) else place
 
-    Raises BadFile where it is the table itself.
-    """
+
+def inputs_of(placement: str, *options: str | None) -> str:
+    """The digest of what a cluster is judged by besides its snapshot: its placement, these options, this program."""
+    found = sha256(program_digest().encode())
+    for option in options:
+        found.update(f"\0{option}".encode())
     try:
-        return _by_name(kept_snapshots(lake)), {}
-    except BadFile:
-        lake.read(SNAPSHOTS, "false", ("cluster",))  # where this fails, too, it is the table itself
-        found: dict[str, Sequence[Kept]] = {}
-        torn: dict[str, str] = {}
-        for name in clusters:
-            try:
-                found.update(_by_name(kept_snapshots(lake, f"cluster = {quoted(name)}")))
-            except BadFile as problem:
-                torn[name] = str(problem)
-        return found, torn
+        if in_store(placement):
+            files = files_at(placement)
+        else:
+            files = {str(file): file.read_bytes() for file in find_files([Path(placement)])}
+    except (ReplanError, OSError) as problem:  # whoever judges it says the same
+        files = {"": str(problem).encode()}
+    for name, content in files.items():
+        found.update(f"\0{Path(name).name}\0".encode() + sha256(content).digest())
+    return found.hexdigest()
 
 
-def _by_name(oldest_first: Iterable[Kept]) -> Mapping[str, Sequence[Kept]]:
-    found: dict[str, list[Kept]] = {}
-    for kept in oldest_first:
-        found.setdefault(kept.at.cluster, []).append(kept)
-    return found
+@cache
+def program_digest() -> str:
+    """The digest of this program's own code."""
+    found = sha256()
+    for file in sorted(Path(replan.__file__).parent.rglob("*.py")):
+        found.update(file.read_bytes())
+    return found.hexdigest()
 
 
 def _size(path: Path) -> int:

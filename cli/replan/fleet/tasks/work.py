@@ -8,20 +8,26 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from replan.errors import BadPlacement
 from replan.fleet.fleet_file import FleetCluster
-from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.delta import Hour, Lake, lake_at
+from replan.fleet.lake.rates import rates_until
 from replan.fleet.lake.snapshots import read_kept
+from replan.fleet.lake.store import files_at, in_store, local_copy
 from replan.fleet.lake.tables import LakeTable
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Prices
+from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
-from replan.placement_file.load import load_placement
+from replan.placement_file.load import load_placement, load_sources
+from replan.placement_file.yaml_text.events import fastest_parser
+from replan.placement_file.yaml_text.sources import SUFFIXES, source_of
 from replan.planning.compared import Comparison, compared
 from replan.planning.findings.drift import Drift, drift_of
 from replan.planning.findings.drift_classes import Classified, classify
@@ -42,6 +48,10 @@ class Task:
     """JSON, as the fleet file has them."""
     prices: str | None = None
     """JSON: currency, across racks, a month."""
+    inputs: str | None = None
+    """The digest of what it is judged by; None where nobody asks whether that has changed."""
+    stages: str | None = None
+    """The stages that are asked for."""
 
     @property
     def hour(self) -> Hour:
@@ -51,7 +61,9 @@ class Task:
 
 TASKS = pa.schema(
     [
-        pa.field(name, pa.string(), nullable=name in {"snapshot", "lake", "prices"})
+        pa.field(
+            name, pa.string(), nullable=name in {"snapshot", "lake", "prices", "inputs", "stages"}
+        )
         for name in Task.__dataclass_fields__
     ]
 )
@@ -83,17 +95,27 @@ class Work:
         """What was observed; raises BadFile."""
         if self.lake is not None:
             return read_kept(self.lake, self.task.hour)
-        return read_snapshot(Path(self.task.snapshot or ""))
+        with local_copy(self.task.snapshot or "") as path:
+            return read_snapshot(path)
 
     @cached_property
     def placement(self) -> Placement:
-        """What is declared; raises BadPlacement."""
-        return load_placement([Path(self.task.placement)])
+        """What is declared; raises BadPlacement, and BadFile where it is in a store that has it not."""
+        return placement_at(self.task.placement)
 
     @cached_property
     def comparison(self) -> Comparison:
         """The two compared; raises WrongCluster."""
-        return compared(self.placement, self.snapshot)
+        return compared(self.placement, self.snapshot, self._rates())
+
+    def _rates(self) -> Rates | None:
+        """What producers write as far as the lake knew by then, where the balance goes by it."""
+        balance = self.placement.balance
+        wanted = balance is not None and any(t.measure.needs_rates for t in balance.tolerances)
+        if self.lake is None or not wanted:
+            return None
+        kept = rates_until(self.lake, self.task.cluster_id, self.task.hour)
+        return None if kept is None else kept.rates
 
     @cached_property
     def drift(self) -> Drift:
@@ -134,10 +156,15 @@ class Work:
         )
 
 
-@lru_cache(maxsize=1)
-def lake_at(address: str) -> Lake:
-    """The lake of all tasks of a run: its tables are opened once in each process."""
-    return Lake(address)
+def placement_at(place: str) -> Placement:
+    """The placement at a path, or at an address of a store; raises BadPlacement, BadFile."""
+    if not in_store(place):
+        return load_placement([Path(place)])
+    files = files_at(place)
+    texts = [source_of(name, raw) for name, raw in files.items() if Path(name).suffix in SUFFIXES]
+    if not texts:
+        raise BadPlacement(f"{place}: there is no *.yaml and no *.yml; check the address")
+    return load_sources(texts, fastest_parser())
 
 
 def _column(values: Any, field: pa.Field) -> pa.Array | pa.ChunkedArray:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from replan.kafka.properties.keys import UnsupportedKey
-from replan.kafka.properties.keystores import Keystore, opened
+from replan.kafka.properties.tls import Keystore, opened
 
 JAAS = "sasl.jaas.config"
 CONTINUED = frozenset(

@@ -12,7 +12,7 @@ from typing import Any
 from kafka.errors import KafkaError
 
 from replan.kafka.properties.client_properties import ClientProperties
-from replan.kafka.properties.own_certificate import is_given, subject_of
+from replan.kafka.properties.tls import is_given, subject_of
 
 ANONYMOUS = "User:ANONYMOUS"
 

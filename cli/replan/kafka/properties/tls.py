@@ -1,11 +1,153 @@
 """The TLS settings of a properties file as an `ssl.SSLContext`."""
 
+import re
 import ssl
+import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from replan.kafka.properties.keys import Keys, UnsupportedKey
+
+# Java's keystores: what kind a file is, and the PEM that is in a PKCS12 one. Passwords go through a pipe.
+
+_JKS, _JCEKS = b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"
+_BLOCKS = re.compile(r"-----BEGIN ([A-Z ]+)-----.*?-----END \1-----\n?", re.DOTALL)
+_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Keystore:
+    """A file of certificates and keys, and the property that names it."""
+
+    key: str
+    path: Path
+    password: str = field(repr=False)
+
+    @property
+    def is_pem(self) -> bool:
+        """Whether both clients read it as it is; raises UnsupportedKey where nobody can, or Java alone (JKS)."""
+        try:
+            begins = self.path.read_bytes()[:4096]
+        except FileNotFoundError as problem:
+            raise UnsupportedKey(f"{self.key}: there is no such file") from problem
+        except OSError as problem:
+            raise UnsupportedKey(f"{self.key}: cannot be read: {problem.strerror}") from problem
+        if begins.startswith((_JKS, _JCEKS)):
+            raise UnsupportedKey(
+                f"{self.key}: a JKS file is read by Java alone; make a PKCS12 file of it, and name that:\n"
+                f"  keytool -importkeystore -srckeystore {self.path} "
+                f"-destkeystore {self.path.with_suffix('.p12')} -deststoretype PKCS12"
+            )
+        return b"-----BEGIN " in begins
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What is in a keystore, as PEM."""
+
+    key: str = field(repr=False)
+    """Without a password; empty where there is none."""
+    chain: str
+    """The certificate of the key, then who signed it."""
+    all: str
+    """Every certificate."""
+
+
+def opened(store: Keystore) -> Opened:
+    """Read a PKCS12 file; raises UnsupportedKey."""
+    own, others = _pem(store, "-nokeys", "-clcerts"), _pem(store, "-nokeys", "-cacerts")
+    return Opened(_pem(store, "-nocerts", "-nodes"), own + others, own + others)
+
+
+def _pem(store: Keystore, *what: str) -> str:
+    """Java of before 2021 encrypts with ciphers that OpenSSL 3 has put aside (`-legacy`)."""
+    asked = ["openssl", "pkcs12", "-in", str(store.path), "-passin", "stdin", *what]
+    done = _run(asked, store)
+    if done.returncode and "unsupported" in done.stderr:
+        done = _run([*asked, "-legacy"], store)
+    if done.returncode:
+        wrong = "invalid password" in done.stderr or "mac verify" in done.stderr.lower()
+        password = f"{store.key.rpartition('.')[0]}.password"
+        raise UnsupportedKey(
+            f"{password} does not open the file of {store.key}"
+            if wrong
+            else f"{store.key}: it is neither PEM nor PKCS12"
+        )
+    return "".join(found[0] for found in _BLOCKS.finditer(done.stdout))
+
+
+def _run(command: list[str], store: Keystore) -> "subprocess.CompletedProcess[str]":
+    try:
+        return subprocess.run(  # noqa: S603 - the file is one argument, and no option
+            command,
+            input=f"{store.password}\n",
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise UnsupportedKey(
+            f"{store.key}: a PKCS12 file is read by the program openssl, which cannot be run here; install it, or "
+            "name a PEM file instead"
+        ) from problem
+
+
+# The certificate by which this client proves who it is: its owner, and until when it is valid. No secrets.
+
+_SHORT = {
+    "commonName": "CN",
+    "organizationalUnitName": "OU",
+    "organizationName": "O",
+    "localityName": "L",
+    "stateOrProvinceName": "ST",
+    "countryName": "C",
+    "streetAddress": "STREET",
+    "domainComponent": "DC",
+    "userId": "UID",
+}
+
+
+def is_given(keys: Mapping[str, str]) -> bool:
+    """Whether the client properties name one."""
+    return "ssl.certificate.location" in keys or "ssl.certificate.pem" in keys
+
+
+def subject_of(keys: Mapping[str, str]) -> str | None:
+    """Its owner as X500Principal.getName writes it (RFC 2253: the last part first); None where it cannot be read."""
+    parts = [part for level in _decoded(keys).get("subject", ()) for part in level]
+    names = (f"{_SHORT.get(key, key)}={_escaped(value)}" for key, value in reversed(parts))
+    return ",".join(names) if parts else None
+
+
+def valid_until(keys: Mapping[str, str]) -> float | None:
+    """Its end, as seconds of the wall clock; None where it cannot be read."""
+    end = _decoded(keys).get("notAfter")
+    return None if end is None else float(ssl.cert_time_to_seconds(end))
+
+
+def _decoded(keys: Mapping[str, str]) -> dict[str, Any]:
+    """As `SSLSocket.getpeercert` has it, by CPython's own decoder: empty where there is none, or it reads nothing."""
+    location = keys.get("ssl.certificate.location", "")
+    decode: Any = getattr(getattr(ssl, "_ssl", None), "_test_decode_cert", None)
+    with (
+        suppress(OSError, ValueError, TypeError, KeyError),
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        path = Path(location or Path(folder) / "certificate.pem")
+        if not location:
+            path.write_text(keys["ssl.certificate.pem"], encoding="ascii")
+        return dict(decode(str(path)))
+    return {}
+
+
+def _escaped(value: str) -> str:
+    return "".join(f"\\{c}" if c in ',+"\\<>;' else c for c in value)
+
 
 _YES_NO = {"true": "true", "false": "false"}
 _IDENTIFICATION = {"https": "https", "none": "none"}

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from kafka.errors import UnsupportedVersionError
 
 from replan.kafka.messages import ApiVersions
-from replan.kafka.wire.flexible import Cursor
-from replan.kafka.wire.frames import Question
+from replan.kafka.wire.frames import Cursor, Question
 
 FIRST_VERSION = 3
 """Of Kafka 2.4."""

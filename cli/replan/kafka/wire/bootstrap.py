@@ -13,11 +13,9 @@ from replan.errors import ClusterUnreachable
 from replan.kafka.failures import DESCRIBE_CLUSTER, passes, reason, refusal
 from replan.kafka.messages import DescribeCluster
 from replan.kafka.properties.client_properties import Address, ClientProperties
-from replan.kafka.wire.connection import Connection
-from replan.kafka.wire.conversations import Conversation, converse
+from replan.kafka.wire.connection import Connection, opened
+from replan.kafka.wire.conversations import Conversation, Interrupt, converse
 from replan.kafka.wire.frames import Question
-from replan.kafka.wire.interrupt import Interrupt
-from replan.kafka.wire.opening import opened
 from replan.kafka.wire.wire import CONNECT_SECONDS, Wire
 from replan.model.names import BrokerId
 

@@ -4,21 +4,40 @@ A broker works on one request of a connection after another, so requests that ar
 order in which they were sent, each by a broker that knows at least what it knew before.
 """
 
+import contextlib
 import errno
 import itertools
+import resource
 import select
+import socket
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from kafka.errors import KafkaConnectionError, KafkaError
+from kafka.errors import (
+    KafkaConnectionError,
+    KafkaError,
+    SaslAuthenticationFailedError,
+    UnsupportedSaslMechanismError,
+    for_code,
+)
 
-from replan.kafka.certificates import refused_certificate
+from replan.kafka.certificates import (
+    CertificateProblem,
+    CertificateRefused,
+    refused_certificate,
+)
+from replan.kafka.failures import reason
+from replan.kafka.messages import SaslAuthenticate, SaslHandshake
 from replan.kafka.properties.client_properties import Address, ClientProperties
+from replan.kafka.properties.tls import is_given, valid_until
 from replan.kafka.wire.abilities import ASKING, UNKNOWN
-from replan.kafka.wire.conversations import READ, WRITE, Conversation, Wait
-from replan.kafka.wire.frames import Question, answer_in, frame_length, version_for
+from replan.kafka.wire.conversations import READ, WRITE, Conversation, Wait, in_background
+from replan.kafka.wire.frames import Question, answer_in, frame_length, unchecked, version_for
+from replan.model.names import BrokerId
 
 _RECEIVED_AT_ONCE = 1_000_000
 
@@ -154,3 +173,262 @@ def text_of(problem: OSError) -> str:
         if isinstance(problem, ssl.SSLError) and problem.reason
         else str(problem)
     )
+
+
+# SASL on an open connection: the handshake and kafka-python's mechanisms (KIP-43, KIP-152, KIP-368).
+#
+# A mechanism may look up hosts, ask a ticket server or a token endpoint, so each of its steps runs in the background.
+
+_USED_SHARE = 0.85
+"""A session is left after this share of its life, before the broker ends it."""
+
+
+def authenticate(
+    connection: Connection, sasl: Mapping[str, object], until: float
+) -> Conversation[None]:
+    """Prove who asks.
+
+    Raises:
+        SaslAuthenticationFailedError, UnsupportedSaslMechanismError: the broker does not accept it.
+    """
+    from kafka.net.sasl import get_sasl_mechanism
+
+    name = str(sasl["sasl_mechanism"])
+    yield from _shake_hands(connection, name, until)
+    host = connection.address.host
+    make = get_sasl_mechanism(name)
+    mechanism = yield from _step(lambda: make(host=host, **sasl), until)
+    lifetime_milliseconds = 0
+    while not mechanism.is_done():
+        proof = yield from _step(mechanism.auth_bytes, until)
+        found = yield from _ask(connection, SaslAuthenticate(auth_bytes=proof), until)
+        if found.error_code:
+            raise SaslAuthenticationFailedError(found.error_message or "no reason given")
+        lifetime_milliseconds = found.session_lifetime_ms
+        yield from _step(lambda: mechanism.receive(found.auth_bytes), until)  # noqa: B023  # at once
+    if not mechanism.is_authenticated():
+        raise SaslAuthenticationFailedError(f"{name} did not come to its end")
+    if lifetime_milliseconds > 0:
+        connection.ends_in(_USED_SHARE * lifetime_milliseconds / 1000)
+
+
+def _shake_hands(connection: Connection, name: str, until: float) -> Conversation[None]:
+    found = yield from _ask(connection, SaslHandshake(mechanism=name), until)
+    if found.error_code == UnsupportedSaslMechanismError.errno:
+        raise UnsupportedSaslMechanismError(
+            f"the broker does not take {name}; it takes {', '.join(found.mechanisms)}"
+        )
+    if found.error_code:
+        raise for_code(found.error_code)
+
+
+def _ask(connection: Connection, message: Any, until: float) -> Conversation[Any]:
+    (found,) = yield from connection.ask([Question(message, unchecked(message))], until)
+    return found
+
+
+def _step(work: Callable[[], Any], until: float) -> Conversation[Any]:
+    """One step of a mechanism; libraries raise what they like, so it is reported as a failure of the proof."""
+    try:
+        return (yield from in_background(work, until))
+    except (KafkaError, GeneratorExit):
+        raise
+    except OSError as problem:
+        raise KafkaConnectionError(str(problem)) from problem
+    except Exception as problem:
+        raise SaslAuthenticationFailedError(f"{type(problem).__name__}: {problem}") from problem
+
+
+# Opening a connection to one broker: its name, TCP, TLS, the versions that it knows, SASL.
+
+
+def opened(
+    address: Address, properties: ClientProperties, until: float
+) -> Conversation[Connection]:
+    """Connect to an address and get ready to ask.
+
+    Raises:
+        KafkaConnectionError: nobody listens there, or what listens is no Kafka broker.
+        CertificateRefused: its certificate is not accepted here, or ours not there.
+        SaslAuthenticationFailedError: it does not accept the credentials.
+    """
+    sock = yield from _connected(address, until)
+    try:
+        if properties.tls is not None:
+            sock = yield from _secured(sock, address, properties.tls, until)
+        connection = Connection(address, properties, sock)
+        try:
+            yield from connection.ask_abilities(until)
+            if properties.sasl is not None:
+                yield from authenticate(connection, properties.sasl, until)
+        except BaseException:
+            connection.close()
+            raise
+    except CertificateRefused as refused:
+        raise _explained(refused, properties) from refused
+    return connection
+
+
+def _explained(refused: CertificateRefused, properties: ClientProperties) -> CertificateRefused:
+    """The same, where a broker does not say that the client's certificate is missing or has expired."""
+    if refused.problem is CertificateProblem.OWN_NOT_TRUSTED:
+        if not is_given(properties.librdkafka):
+            return CertificateRefused(CertificateProblem.OWN_MISSING, str(refused.args[0]))
+        end = valid_until(properties.librdkafka)
+        if end is not None and end < time.time():
+            when = datetime.fromtimestamp(end, UTC).isoformat(timespec="seconds")
+            return CertificateRefused(CertificateProblem.OWN_EXPIRED, f"it was valid until {when}")
+    return refused
+
+
+def _connected(address: Address, until: float) -> Conversation[socket.socket]:
+    failure = KafkaConnectionError("the name does not resolve")
+    for family, kind, protocol, _, where in (yield from _resolved(address, until)):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            if sock.connect_ex(where) == errno.EINPROGRESS:
+                yield Wait(until, sock, WRITE)
+            problem = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) or sock.connect_ex(where)
+            if problem in (0, errno.EISCONN):
+                return sock
+            failure = KafkaConnectionError(text_of(OSError(problem, "")))
+        except BaseException:
+            sock.close()
+            raise
+        sock.close()
+    raise failure
+
+
+def _resolved(address: Address, until: float) -> Conversation[list[Any]]:
+    """The socket addresses; a name is looked up in the background, since a name server may be silent for long."""
+    try:
+        return _look_up(address, socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        pass
+    try:
+        return (yield from in_background(lambda: _look_up(address, 0), until))
+    except (OSError, UnicodeError):
+        raise KafkaConnectionError("the name does not resolve") from None
+
+
+def _look_up(address: Address, flags: int) -> list[Any]:
+    return socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=flags)
+
+
+def _secured(
+    sock: socket.socket, address: Address, context: ssl.SSLContext, until: float
+) -> Conversation[ssl.SSLSocket]:
+    try:
+        secured = context.wrap_socket(
+            sock, server_hostname=address.host, do_handshake_on_connect=False
+        )
+    except BaseException:
+        sock.close()
+        raise
+    try:
+        while True:
+            try:
+                secured.do_handshake()
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as wanted:
+                yield Wait(until, secured, event_of(wanted, READ))
+            else:
+                return secured
+    except OSError as problem:
+        secured.close()
+        failed = KafkaConnectionError(f"TLS handshake failed: {text_of(problem)}")
+        raise refused_certificate(problem) or failed from problem
+    except BaseException:
+        secured.close()
+        raise
+
+
+# Which brokers have not answered, and when to ask them again: nobody waits long for the same one twice in a minute.
+
+LONGEST_BACK_OFF_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Silent:
+    since: float
+    failures: int
+    ask_again_at: float
+    reason: str
+
+
+class Silence:
+    """The memory of one process; times are monotonic seconds."""
+
+    def __init__(self) -> None:
+        self._silent: dict[BrokerId, _Silent] = {}
+
+    def heard(self, broker: BrokerId) -> None:
+        """It answers, or there is reason to think so."""
+        self._silent.pop(broker, None)
+
+    def missed(self, broker: BrokerId, failure: KafkaError) -> None:
+        """It does not: ask again in a minute, or after 1, 2, 4 ... seconds where it refuses a connection at once."""
+        now = time.monotonic()
+        before = self._silent.get(broker)
+        failures = 1 if before is None else before.failures + 1
+        back_off = LONGEST_BACK_OFF_SECONDS
+        if isinstance(failure, KafkaConnectionError):
+            back_off = min(back_off, 2.0 ** (failures - 1))
+        since = now if before is None else before.since
+        self._silent[broker] = _Silent(since, failures, now + back_off, reason(failure))
+
+    def knows(self, broker: BrokerId) -> bool:
+        """Whether it did not answer when it was asked last."""
+        return broker in self._silent
+
+    def why_not(self, broker: BrokerId) -> KafkaConnectionError | None:
+        """Why a broker is not asked now, if so."""
+        found, now = self._silent.get(broker), time.monotonic()
+        if found is None or found.ask_again_at <= now:
+            return None
+        return KafkaConnectionError(
+            f"broker {broker} has not answered for {now - found.since:.0f} s ({found.reason});"
+            f" it is asked again in {found.ask_again_at - now:.0f} s"
+        )
+
+
+# How many connections this process may hold: a broker of a large cluster may need a file that is not there.
+
+_OTHERS = 64
+"""Files that are open for something else."""
+_EACH = 3
+"""Files that a broker may need while its connection is made: the name is looked up beside it."""
+_AT_ONCE = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many connections there may be."""
+
+    connections: int
+
+    @property
+    def at_once(self) -> int:
+        """How many brokers may be asked at the same time."""
+        return max(1, min(_AT_ONCE, self.connections // _EACH))
+
+    def make(self, held: dict[BrokerId, Connection]) -> None:
+        """Close those that have rested longest where there are as many as there may be."""
+        resting = [broker for broker, connection in held.items() if not connection.busy]
+        for broker in resting[: max(0, len(held) + _EACH * self.at_once - self.connections)]:
+            held.pop(broker).close()
+
+
+def room_for_connections(brokers: int) -> Room:
+    """Raise the soft limit of open files as far as these brokers need and the hard limit lets."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = brokers + _EACH * _AT_ONCE + _OTHERS
+    most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+    limit = wanted if soft == resource.RLIM_INFINITY else soft
+    return Room(max(_EACH, limit - _OTHERS))

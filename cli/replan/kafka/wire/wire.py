@@ -16,13 +16,9 @@ from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 from replan.kafka.failures import ControllerSilent, passes, reason
 from replan.kafka.properties.client_properties import Address, ClientProperties
 from replan.kafka.wire.abilities import ASKING, UNKNOWN, Abilities
-from replan.kafka.wire.connection import Connection
-from replan.kafka.wire.conversations import HURRY_SECONDS, Conversation, converse, pause
+from replan.kafka.wire.connection import Connection, Silence, opened, room_for_connections
+from replan.kafka.wire.conversations import HURRY_SECONDS, Conversation, Interrupt, converse, pause
 from replan.kafka.wire.frames import Question
-from replan.kafka.wire.interrupt import Interrupt
-from replan.kafka.wire.open_files import room_for_connections
-from replan.kafka.wire.opening import opened
-from replan.kafka.wire.silence import Silence
 from replan.model.names import BrokerId
 
 CONNECT_SECONDS = 5.0

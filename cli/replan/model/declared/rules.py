@@ -94,18 +94,74 @@ class LogDirBlacklist:
     """RFC 3339; from then on plans warn of it, and it stays in force: no date moves data."""
 
 
+class BalanceMeasure(StrEnum):
+    """What of the brokers is balanced."""
+
+    REPLICAS = "replicas"
+    BYTES = "bytes"
+    BYTES_IN = "bytesIn"
+    """What producers write to a broker and what it fetches as a follower, per second."""
+    BYTES_OUT = "bytesOut"
+    """What followers fetch from a broker, per second; what consumers read is not known."""
+    LEADERS = "leaders"
+    LEADERS_BY_BYTES = "leaders by bytes"
+    LEADERS_BY_BYTES_IN = "leaders by bytesIn"
+    """The same by what producers write."""
+    LOG_DIRS = "logDirs"
+    """The bytes of each log directory, among those of one broker."""
+
+    @property
+    def written(self) -> str:
+        """How a placement file writes it, with `{}` for the tolerance."""
+        key, _, by = self.value.partition(" by ")
+        return f"{key}: {{}}" + (f", by: {by}" if by else "")
+
+    @property
+    def of_leaders(self) -> bool:
+        """Whether who leads decides it, so that the order of lists changes, and no replica moves."""
+        return self in _OF_LEADERS
+
+    @property
+    def needs_rates(self) -> bool:
+        """Whether it goes by what producers write."""
+        return self in _BY_RATES
+
+
+_OF_LEADERS = frozenset(
+    {
+        BalanceMeasure.BYTES_OUT,
+        BalanceMeasure.LEADERS,
+        BalanceMeasure.LEADERS_BY_BYTES,
+        BalanceMeasure.LEADERS_BY_BYTES_IN,
+    }
+)
+_BY_RATES = frozenset(
+    {BalanceMeasure.BYTES_IN, BalanceMeasure.BYTES_OUT, BalanceMeasure.LEADERS_BY_BYTES_IN}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far each broker may be from its share of a measure, as a part of that share: `5%` is 1/20."""
+
+    measure: BalanceMeasure
+    within: Fraction
+
+
 @dataclass(frozen=True, slots=True)
 class Balance:
     """How far brokers may differ from their share, over the topics that are placed by rule; exact ratios."""
 
     where: Where
-    replicas: Fraction | None = None
-    """Tolerance of the number of replicas: `5%` is 1/20. None: not balanced."""
-    bytes: Fraction | None = None
-    """Tolerance of the bytes."""
+    tolerances: tuple[Tolerance, ...] = ()
+    """The first counts most; each measure once."""
     weights: Mapping[BrokerId, Fraction] = field(default_factory=dict)
     """Shares; a broker that is not named has 1."""
     places: Mapping[str, Where] = field(default_factory=dict)
-    """Where each key is written."""
+    """Where each measure, and each other key, is written."""
     required: bool = False
     """A plan that does not reach it is refused; otherwise it comes as near as it can."""
+
+    def asks(self, measure: BalanceMeasure) -> bool:
+        """Whether a measure is balanced."""
+        return any(found.measure is measure for found in self.tolerances)

@@ -6,7 +6,7 @@ file can still be compared with the other files.
 What a placement file can declare, each thing with its path of keys and its place.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
@@ -24,9 +24,11 @@ from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requir
 from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
 from replan.model.declared.rules import (
     Balance,
+    BalanceMeasure,
     LeaderRule,
     LogDirBlacklist,
     ReplicaBlacklist,
+    Tolerance,
     TopicRule,
 )
 from replan.model.declared.where import Where
@@ -147,26 +149,50 @@ def _cluster(file: _File) -> Iterator[Declaration]:
 
 
 def _balance(file: _File) -> Iterator[Declaration]:
-    section, path = file.mapping("balance"), ("balance",)
+    written, path = file.root["balance"], ("balance",)
+    found: dict[BalanceMeasure, Fraction] = {}
+    once: dict[str, Any] = {}
+    places: dict[str, Where] = {}
+    parts: dict[KeyPath, Any] = {path: written}
+    if isinstance(written, YamlList):
+        parts = {("balance", i): item for i, item in enumerate(written)}
+    for part, section in parts.items():
+        keys: dict[str, str] = {}
+        for measure, key in _measures(section):
+            found.setdefault(measure, parse_percentage(section[key]))
+            keys[measure.value] = key
+        for key in ("weights", "required"):
+            if key in section:
+                once.setdefault(key, section[key])
+                keys[key] = key
+        for name, key in keys.items():
+            where = file.where((*part, key))
+            places.setdefault(name, where)
+            if part != path:
+                yield Declaration(path, where, name, (f"`{name}`", (name,)))
     yield Declaration(
         path,
         file.where(path),
         Balance(
             file.where(path),
-            replicas=_percentage(section.get("replicas")),
-            bytes=_percentage(section.get("bytes")),
-            required=section.get("required", False),
+            tolerances=tuple(Tolerance(measure, within) for measure, within in found.items()),
+            required=once.get("required", False),
             weights={
                 BrokerId(int(broker)): Fraction(round(Fraction(str(share)) * 1000), 1000)
-                for broker, share in sorted(section.get("weights", {}).items())
+                for broker, share in sorted(once.get("weights", {}).items())
             },
-            places={str(key[-1]): where for key, where, _ in file.named("balance")},
+            places=places,
         ),
     )
 
 
-def _percentage(text: str | None) -> Fraction | None:
-    return None if text is None else parse_percentage(text)
+def _measures(section: Mapping[str, Any]) -> Iterator[tuple[BalanceMeasure, str]]:
+    """What a mapping of `balance` has, that which counts most first, and its key."""
+    by = section.get("by", "count")
+    for measure in BalanceMeasure:
+        key, _, counted = measure.value.partition(" by ")
+        if key in section and (key != "leaders" or (counted or "count") == by):
+            yield measure, key
 
 
 def _blacklists(file: _File) -> Iterator[Declaration]:

@@ -74,20 +74,25 @@ def read_source(path: Path) -> Source:
         raw = read_bytes(path, limit=MOST_BYTES)
     except (OSError, ValueError) as problem:
         raise BadPlacement(f"{path}: {_reason(problem)}") from problem
+    return source_of(str(path), raw)
+
+
+def source_of(name: str, raw: bytes) -> Source:
+    """The text of a file of this name; raises BadPlacement where it is not text in UTF-8."""
     if raw.startswith(_WIDE_ENCODINGS):
-        raise BadPlacement(f"{path}: this is UTF-16; save it as UTF-8")
+        raise BadPlacement(f"{name}: this is UTF-16; save it as UTF-8")
     if b"\0" in raw:
         line, column = _byte_place(raw, raw.index(b"\0"))
         raise BadPlacement(
-            f"{path}:{line}:{column}: this is a binary file (it has a zero byte); "
+            f"{name}:{line}:{column}: this is a binary file (it has a zero byte); "
             "a placement file is YAML text in UTF-8"
         )
     try:
-        return Source(str(path), raw.decode("utf-8-sig"))
+        return Source(name, raw.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
         line, column = _byte_place(raw, problem.start)
         raise BadPlacement(
-            f"{path}:{line}:{column}: byte 0x{raw[problem.start]:02x} is not UTF-8; "
+            f"{name}:{line}:{column}: byte 0x{raw[problem.start]:02x} is not UTF-8; "
             "save the file as UTF-8"
         ) from problem
 

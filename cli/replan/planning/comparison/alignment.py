@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from replan.model.columns import Ints
 from replan.model.declared.placement import Placement
 from replan.model.names import Replicas, TopicPartition
+from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 
 
@@ -64,9 +65,13 @@ class Alignment:
     """The observed row of each partition with a preferred leader, in the placement's order; -1 where there is none."""
     heading: Mapping[TopicPartition, Replicas]
     """As the snapshot says."""
+    rates: Rates | None = None
+    """What producers write, where it is known."""
 
     @classmethod
-    def of(cls, placement: Placement, snapshot: Snapshot) -> "Alignment":
+    def of(
+        cls, placement: Placement, snapshot: Snapshot, rates: Rates | None = None
+    ) -> "Alignment":
         """Join the two."""
         observed = PartitionIndex.of(snapshot.partitions)
         return cls(
@@ -76,6 +81,7 @@ class Alignment:
             observed.rows(placement.explicit),
             observed.rows(named_partitions(placement.preferred_leaders)),
             snapshot.heading,
+            rates,
         )
 
 

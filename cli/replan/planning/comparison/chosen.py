@@ -14,15 +14,18 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
+import pyarrow as pa
 
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import PAD, Ints, Matrix, row, same_width, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerRange, Spread, TopicRule
 from replan.model.names import BrokerId
+from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.acknowledged import covered
 from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.comparison.balanced import balanced_by, leading_of, rates_of_rows
 from replan.planning.placing.judge import Finding, judge
 from replan.planning.placing.problem import (
     NO_LIMIT,
@@ -37,7 +40,6 @@ from replan.planning.placing.problem import (
     PartitionTable,
     PlacementProblem,
     Rule,
-    Tolerance,
 )
 from replan.planning.plans.log_dirs import HEADROOM
 
@@ -62,6 +64,8 @@ class Chosen:
     """Observed rows that may keep their rule: it counts racks, and that of a broker that is down is not known."""
     imbalances: tuple[Imbalance, ...] = ()
     """How near the balance comes, where it comes no nearer than asked for."""
+    led: Flags = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """Observed rows whose order the balance decides; empty where it balances no leaders."""
     staying: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Observed rows that are placed by rule and stay as they are: an acknowledgement covers them."""
     findings: tuple[Finding, ...] = ()
@@ -75,11 +79,12 @@ def chosen(
     lists: Matrix,
     held: Matrix,
     fixed: Sequence[int] = (),
+    rates: Rates | None = None,
 ) -> Chosen:
     """Choose; `explicit_rows`: the observed row of each explicit list.
 
     `lists`: what each observed row has, or is to have; `held`: the brokers that hold it already; `fixed`: rows that
-    cannot move now, so that the balance has to do without them.
+    cannot move now, so that the balance has to do without them; `rates`: what producers write.
     """
     declared = to_matrix(placement.explicit.column("replicas"))
     ruled = topic_rules(placement, snapshot)
@@ -88,7 +93,7 @@ def chosen(
     if not ruled and not drained:
         return Chosen(declared, lists, nothing, nothing)
     question = _Question(
-        placement, snapshot, explicit_rows, declared, lists, held, ruled, drained, fixed
+        placement, snapshot, explicit_rows, declared, lists, held, ruled, drained, fixed, rates
     )
     if not len(question.rows):
         return Chosen(declared, lists, nothing, nothing, unjudged=question.unjudged)
@@ -128,6 +133,7 @@ class _Question:
         ruled: Mapping[str, TopicRule],
         drained: frozenset[int],
         fixed: Sequence[int],
+        rates: Rates | None,
     ) -> None:
         declared, lists = same_width(declared, lists)
         declared, held = same_width(declared, held)
@@ -183,7 +189,9 @@ class _Question:
             rules,
             Elsewhere(base[rest], codes[rest].astype(np.int64)),
             drained,
-            Tolerance() if unjudged.any() else _tolerance(placement),
+            () if unjudged.any() else balanced_by(placement, rates),
+            rates_of_rows(rates, partitions.take(pa.array(self.rows))),
+            leading_of(placement, snapshot, self.rows, lists),
             np.flatnonzero(stays),
         )
 
@@ -257,12 +265,22 @@ class _Question:
             tuple(self._by_row(reason) for reason in choice.impossible),
             self.unjudged,
             choice.imbalances,
+            self._led(),
             self._staying,
             tuple(
                 Finding(int(self.rows[found.row]), found.breach)
                 for found in judge(self.problem, choice, sorted({*differs.tolist(), *given_up}))
             ),
         )
+
+    def _led(self) -> Flags:
+        """Observed rows whose order the balance decides."""
+        leading = self.problem.leading
+        led = np.zeros(len(self._lists), dtype=bool)
+        if leading is not None:
+            by_rule = self.problem.partitions.rule > 0
+            led[self.rows[by_rule & ~leading.declared]] = True
+        return led
 
     def _by_row(self, reason: Impossible) -> Impossible:
         rows = tuple(int(self.rows[row]) for row in reason.partitions)
@@ -342,8 +360,3 @@ def _leading(placement: Placement, snapshot: Snapshot, held: Matrix) -> Ints:
         if at >= 0 and preferred.broker in held[at]:
             leading[at] = preferred.broker
     return leading
-
-
-def _tolerance(placement: Placement) -> Tolerance:
-    found = placement.balance
-    return Tolerance() if found is None else Tolerance(found.replicas, found.bytes)

@@ -97,6 +97,8 @@ def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> Wanted:
     ordered = ours.copy()
     ours |= pressed
     ordered |= ours | demoted
+    if len(reached.chosen.led):
+        ordered[explicit.num_rows :] |= reached.chosen.led[reached.rows]
     asked, observed = same_width(lists[explicit.num_rows :], reached.observed)
     ours[explicit.num_rows :] |= (asked != observed).any(axis=1)
     refused = [at for reason in reached.chosen.impossible for at in reason.partitions]
@@ -132,7 +134,9 @@ def _undeclared(aligned: Alignment, fixed: Sequence[int]) -> _Undeclared:
     bases, heading = _on_the_way(bases, aligned)
     bases, lists = same_width(bases, lists)
     held = np.where((shorter & ~heading)[:, None], lists, bases) if shorter.any() else bases
-    made = chosen(aligned.placement, snapshot, aligned.explicit_rows, bases, held, fixed)
+    made = chosen(
+        aligned.placement, snapshot, aligned.explicit_rows, bases, held, fixed, aligned.rates
+    )
     reached = (
         ((reached | orders.back | known) & ~running)
         | made.changed

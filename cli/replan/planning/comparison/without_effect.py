@@ -5,18 +5,24 @@ well be written for clusters to come, as patterns and policy are, and what is le
 gone, is said and stops nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from replan.model.declared.placement import Placement
+from replan.model.declared.rules import BalanceMeasure
 from replan.model.declared.topic_patterns import is_pattern, matches
 from replan.model.declared.where import Where
+from replan.model.names import TopicPartition
+from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import passed
+from replan.planning.comparison.balanced import without_rates
 from replan.planning.comparison.chosen import topic_rules
-from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
+from replan.planning.plans.plan import NAMED, Fact, Facts, PlanWarning, WarningKind
 
 
-def without_effect(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+def without_effect(
+    placement: Placement, snapshot: Snapshot, rates: Rates | None = None
+) -> Iterator[PlanWarning]:
     """All of it, by the place in the file."""
     for section, name, where in sorted(
         _unmatched(placement, snapshot), key=lambda found: (found[2], found[1])
@@ -28,18 +34,40 @@ def without_effect(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWar
         if entry.broker not in registered:
             gone: Facts = {"where": str(entry.where), "broker": entry.broker}
             yield PlanWarning(WarningKind.DRAIN_UNREGISTERED, gone)
-    yield from _balance(placement, snapshot)
+    yield from _balance(placement, snapshot, rates)
 
 
-def _balance(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+def _balance(
+    placement: Placement, snapshot: Snapshot, rates: Rates | None
+) -> Iterator[PlanWarning]:
     balance = placement.balance
     if balance is None:
         return
-    at: Facts = {"where": str(balance.where)}
-    if balance.replicas is None and balance.bytes is None:
+    at: dict[str, Fact] = {"where": str(balance.where)}
+    if not balance.tolerances:
         yield PlanWarning(WarningKind.WEIGHTS_ALONE, at)
-    elif not topic_rules(placement, snapshot):
+        return
+    ruled = topic_rules(placement, snapshot)
+    if not ruled and any(t.measure is not BalanceMeasure.LOG_DIRS for t in balance.tolerances):
         yield PlanWarning(WarningKind.BALANCES_NOTHING, at)
+    lacking = without_rates(placement, rates)
+    if lacking:
+        where = balance.places.get(lacking[0].value, balance.where)
+        facts: Facts = {"where": str(where), "measures": ", ".join(lacking)}
+        yield PlanWarning(WarningKind.NEEDS_RATES, facts)
+    elif rates is not None and any(t.measure.needs_rates for t in balance.tolerances):
+        unknown = [n for n in _partitions_of(ruled, snapshot) if n not in rates.bytes_per_second]
+        if unknown:
+            named = tuple(map(str, unknown[:NAMED]))
+            yield PlanWarning(
+                WarningKind.RATES_UNKNOWN, at | {"partitions": named, "count": len(unknown)}
+            )
+
+
+def _partitions_of(topics: Iterable[str], snapshot: Snapshot) -> Iterator[TopicPartition]:
+    counts = snapshot.partition_counts()
+    for topic in sorted(topics):
+        yield from (TopicPartition(topic, number) for number in range(counts[topic]))
 
 
 def _unmatched(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, str, Where]]:

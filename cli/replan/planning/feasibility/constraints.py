@@ -11,7 +11,7 @@ from replan.model.columns import row, to_matrix
 from replan.model.configs import TopicSettings
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Requirement
-from replan.model.declared.rules import Spread, TopicRule
+from replan.model.declared.rules import BalanceMeasure, Spread, TopicRule
 from replan.model.declared.topic_patterns import winners
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
@@ -193,7 +193,7 @@ def _most_room(
 
     Where bytes are balanced anything may leave, so there is no such bound.
     """
-    if placement.balance is not None and placement.balance.bytes is not None:
+    if placement.balance is not None and placement.balance.asks(BalanceMeasure.BYTES):
         return {}
     leaving: dict[BrokerId, int] = {}
     for move in moves:

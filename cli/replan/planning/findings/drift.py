@@ -13,6 +13,7 @@ import pyarrow as pa
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Mistake
 from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison, compared
 from replan.planning.comparison.alignment import (
@@ -25,6 +26,7 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.overlays import managed
 from replan.planning.comparison.preferred import absent_leaders
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
+from replan.planning.plans.log_dir_balance import log_dir_balance
 from replan.planning.plans.log_dirs import log_drains
 from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
@@ -87,12 +89,12 @@ class Drift:
         )
 
 
-def find_drift(placement: Placement, snapshot: Snapshot) -> Drift:
-    """Compare; raises WrongCluster where the placement names another cluster.
+def find_drift(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Drift:
+    """Compare; raises WrongCluster where the placement names another cluster, or the rates are of another one.
 
     While the open application is at work, what goes to the declared list converges.
     """
-    return drift_of(compared(placement, snapshot))
+    return drift_of(compared(placement, snapshot, rates))
 
 
 def drift_of(found: Comparison) -> Drift:
@@ -120,10 +122,12 @@ def drift_of(found: Comparison) -> Drift:
     differing += _absent_leaders(found)
     lost, undeclared = _leaderless(found, {d.partition for d in differing})
     differing += lost
-    unbalanced = _unbalanced(found)
+    dirs = log_dir_balance(placement, snapshot, {}, log_drains(placement, snapshot, {}))
+    dirs_unbalanced = found.log_dirs_off_balance(dirs.now)
+    unbalanced = (*_unbalanced(found), *(dirs_unbalanced if dirs.moves else ()))
     missed = [
         PlanWarning(WarningKind.BALANCE, reason.facts)
-        for reason in found.off_balance
+        for reason in (*found.off_balance, *dirs_unbalanced)
         if reason not in unbalanced
     ]
     return Drift(

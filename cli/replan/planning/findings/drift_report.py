@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.findings.drift import Drift, find_drift
 from replan.planning.findings.drift_classes import (
@@ -103,12 +104,13 @@ def drift_report(
     snapshot: Snapshot,
     *,
     journal_unread: bool = False,
+    rates: Rates | None = None,
 ) -> DriftReport:
     """Compare and classify. Raises WrongCluster.
 
     `journal_unread`: nobody knows whether an application of replan's is open, nor what it moves.
     """
-    found = find_drift(placement, snapshot)
+    found = find_drift(placement, snapshot, rates)
     classified = classify(found, placement, snapshot)
     own = {(name.topic, name.partition) for name in snapshot.heading}
     counts = snapshot.partition_counts()

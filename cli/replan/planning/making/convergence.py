@@ -10,10 +10,10 @@ send or fetch, they never converge.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from replan.errors import UnsafePlan, WrongCluster
+from replan.errors import UnsafePlan
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.rates import JudgedBy, Rates
+from replan.model.rates import JudgedBy, Rates, check_rates
 from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import SLOTS
 from replan.wording import capped, count
@@ -56,11 +56,7 @@ def check_convergence(
     moves: Sequence[Move], throttle: MoveThrottle | None, rates: Rates, cluster_id: str
 ) -> JudgedBy:
     """Raise NeverConverges with every side of a broker whose rate is too low, WrongCluster for rates of another one."""
-    if rates.cluster_id not in {None, cluster_id}:
-        raise WrongCluster(
-            f"the rates are of cluster {rates.cluster_id}, and the plan is for cluster {cluster_id}; "
-            "measure them there, with --measure 30s"
-        )
+    check_rates(rates, cluster_id)
     if throttle is not None:
         too_slow = list(_too_slow(moves, throttle, rates.bytes_per_second))
         if too_slow:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from replan.errors import UnsafePlan
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
@@ -21,6 +22,7 @@ from replan.model.partition import PartitionState
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison, compared
+from replan.planning.comparison.balanced import without_rates
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
@@ -37,6 +39,7 @@ from replan.planning.making.recoveries import Recoveries, declared_wishes, recov
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.making.room import NoRoomFor, in_room_order
 from replan.planning.making.why_moved import Difference, Facts, reason_of
+from replan.planning.plans.log_dir_balance import log_dir_balance
 from replan.planning.plans.log_dirs import NoRoomLeft, log_drains
 from replan.planning.plans.moves import Move, move_of
 from replan.planning.plans.plan import Facts as PlanFacts
@@ -62,7 +65,7 @@ def make_plan(
     The arguments are those of `plan_of`, which says what it raises; also WrongCluster, where the placement names
     another cluster.
     """
-    found = compared(placement, snapshot)
+    found = compared(placement, snapshot, rates)
     return plan_of(found, allowed, only=only, rates=rates)
 
 
@@ -103,6 +106,7 @@ def plan_of(
     off_balance = found.off_balance
     if off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(off_balance)
+    _check_rates(placement, aligned.rates)
     remember: set[TopicPartition] = set()
     for difference, seen in _differences(differs, asked, snapshot):
         move = _move(difference, seen, facts)
@@ -126,7 +130,11 @@ def plan_of(
         if not only or _within(s.setting, within)
     )
     drains = log_drains(placement, snapshot, {m.partition: m.target for m, _ in judged})
-    log_moves = tuple(m for m in drains.moves if within(m.partition))
+    dirs = log_dir_balance(placement, snapshot, {m.partition: m.target for m, _ in judged}, drains)
+    log_moves = tuple(m for m in (*drains.moves, *dirs.moves) if within(m.partition))
+    dirs_off_balance = found.log_dirs_off_balance(dirs.then)
+    if dirs_off_balance and placement.balance is not None and placement.balance.required:
+        raise BalanceUnreachable(dirs_off_balance)
     check_limits(
         [move for move, _ in judged],
         raised(placement.limits, allowed),
@@ -155,7 +163,10 @@ def plan_of(
         refusals=tuple(refused),
         conflicts=conflicts(aligned, refused, planned_or_lacking, asked.chosen.impossible),
         warnings=(
-            *(PlanWarning(WarningKind.BALANCE, found.facts) for found in off_balance),
+            *(
+                PlanWarning(WarningKind.BALANCE, far.facts)
+                for far in (*off_balance, *dirs_off_balance)
+            ),
             *plan_warnings(
                 found,
                 differs,
@@ -170,6 +181,17 @@ def plan_of(
         allowed=dict(allowed),
     )
     return require_invariants(placement, snapshot, plan, judged, asked.chosen.findings)
+
+
+def _check_rates(placement: Placement, rates: Rates | None) -> None:
+    """Raise UnsafePlan where a balance is required that nobody can judge."""
+    lacking, balance = without_rates(placement, rates), placement.balance
+    if lacking and balance is not None and balance.required:
+        where = balance.places.get(lacking[0].value, balance.where)
+        raise UnsafePlan(
+            f"{where}: the balance is required, and nobody has said what producers write, by which "
+            f"{', '.join(lacking)} goes; give --rates FILE or LAKE, or --measure 60s, or take `required` out"
+        )
 
 
 def _recoveries(placement: Placement, snapshot: Snapshot, within: Part) -> Recoveries:

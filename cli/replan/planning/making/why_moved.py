@@ -113,6 +113,8 @@ def _lifted(difference: Difference, seen: PartitionState, facts: Facts) -> Repli
 def _plain(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:
     if difference.kind is DifferenceKind.LEADER:
         return MoveReason(ReasonKind.LEADER, leader=seen.leader, broker=difference.declared[0])
+    if difference.balanced and difference.declared[0] != seen.replicas[0]:
+        return MoveReason(ReasonKind.BALANCE)
     rule = facts.leaders.get(seen.partition.topic)
     if rule is not None and rule.racks:
         return MoveReason(ReasonKind.ORDER, rule=rule.pattern)

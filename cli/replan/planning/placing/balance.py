@@ -1,22 +1,19 @@
-"""Replicas and bytes per broker within the tolerance of their shares, over the partitions that are placed by rule.
+"""Replicas of brokers within the tolerance of their shares, by number, bytes or load, of what is placed by rule.
 
-A balance is aimed at. Replicas are exact (`flow`): where no moves bring all brokers within their bounds, the bounds
-give way, as little as can be, to those that no replica can leave, or none can come to. Bytes are searched for
-(`packing`), and the search keeps what it has found. How near that is, an `Imbalance` says. Room on disks is searched
-for with them.
+A balance is aimed at (`search`); how near it comes, an `Imbalance` says. Room on disks is searched for with it: where
+bytes are balanced, within the bounds of both; else for its own sake, after all that is balanced.
 """
 
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from replan.model.columns import Ints, Matrix, same_width
+from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.planning.placing.arranging import arranged
-from replan.planning.placing.exchanges import ReplicaExchanges
-from replan.planning.placing.flow import Bounds, Stuck, bring_within
-from replan.planning.placing.legal_steps import LegalSteps, Way
-from replan.planning.placing.packing import Packed, Packing
+from replan.planning.placing.legal_steps import LegalSteps
+from replan.planning.placing.packing import Measured
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import (
     NO_LIMIT,
@@ -25,18 +22,16 @@ from replan.planning.placing.problem import (
     Imbalance,
     Impossible,
     Lie,
-    Measure,
     Obstacle,
     PlacementProblem,
 )
-from replan.planning.placing.shares import PARTS, Aim, shares
+from replan.planning.placing.search import Goal, Search, amounts, fit, no_bounds, within
+from replan.planning.placing.shares import Aim, shares
 from replan.planning.placing.spread import TopicSpread
-from replan.planning.placing.sweep import sweep
+from replan.planning.placing.steps import Way
 
-Amounts = tuple[Ints, Ints]
-"""Replicas and bytes of each broker."""
-FEW = 64
-"""So many replicas take the cheapest paths from the first one on."""
+AGAIN = 8
+"""How often a search begins again from what it found, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +45,46 @@ class Balanced:
 def balance(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags) -> Balanced:
     """Change `lists`, as ids, of the partitions that are placed by rule.
 
-    Replicas go only where something is out of bounds, so that what is balanced stays as it is.
+    Replicas go only where something is out of bounds, so that what is balanced stays as it is. A search that ends
+    before all is balanced is asked again from what it found, until that is all: so that the next plan finds no more.
     """
-    by_rule = np.array([rule.lie is not Lie.LISTED for rule in problem.rules] + [False])
-    rows = np.flatnonzero(by_rule[problem.partitions.rule] & placed)
+    return until_nothing_moves(problem, lists, lambda asked: _balanced(asked, at, lists, placed))
+
+
+def until_nothing_moves(
+    problem: PlacementProblem, lists: Matrix, once: Callable[[PlacementProblem], Balanced]
+) -> Balanced:
+    """Ask again where partitions have the lists that were found, as long as that changes them and steps are left."""
+    before, spent = lists.copy(), 0
+    found = once(problem)
+    for _ in range(AGAIN):
+        steps = max((i.steps or 0 for i in found.imbalances), default=0)
+        if not found.imbalances or (lists == before).all() or steps >= problem.budget:
+            break
+        before, spent = lists.copy(), spent + steps
+        partitions = replace(problem.partitions, base=before, current=before)
+        problem = replace(problem, partitions=partitions, budget=problem.budget - steps)
+        found = once(problem)
+    counted = [
+        i if i.steps is None else replace(i, steps=i.steps + spent) for i in found.imbalances
+    ]
+    return replace(found, imbalances=tuple(counted))
+
+
+def _balanced(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags) -> Balanced:
+    rows = placed_by_rule(problem, placed)
     limited = bool((problem.brokers.room < NO_LIMIT).any())
-    tolerance = problem.balance
-    if not len(rows) or (tolerance.replicas is None and tolerance.bytes is None and not limited):
+    asked = [tolerance for tolerance in problem.balance if not tolerance.measure.of_leaders]
+    if not len(rows) or not (asked or limited):
         return Balanced()
     mine, base = at.find(lists[rows]), at.find(problem.partitions.current[rows])
-    before, sizes = mine.copy(), problem.partitions.bytes[rows]
-    counts, used = _amounts(mine, sizes, at.count)
-    replicas = _aim(problem, rows, mine, np.ones_like(sizes), counts, tolerance.replicas)
-    bytes_ = _aim(problem, rows, mine, sizes, used, tolerance.bytes)
-    room = _room(problem, at, lists, rows)
+    before = mine.copy()
+    room = _room(problem, at, lists, rows) if limited else None
+    goals = [_goal(problem, rows, mine, tolerance, room) for tolerance in asked]
     found = Balanced()
-    if not (_within(counts, _bounds(replicas, at.count)) and _within(used, _fit(bytes_, room))):
+    if not _is_balanced(problem, rows, mine, goals, room):
         spread = TopicSpread(problem, at, rows, lists)
-        found = _Search(
-            problem, LegalSteps(problem, at, rows, mine, base, spread), replicas, bytes_, room
-        ).run()
+        found = _run(problem, LegalSteps(problem, at, rows, mine, base, spread), goals, room)
     rack = at.numbers(problem.brokers.rack, NO_RACK).tolist()
     for row in np.flatnonzero((mine != before).any(axis=1)).tolist():
         had = [b for b in base[row].tolist() if b >= 0]
@@ -79,178 +94,94 @@ def balance(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Fla
     return found
 
 
-class _Search:
-    """Takes replicas elsewhere: first by count, then by bytes and room; `steps.lists` changes in place."""
-
-    def __init__(
-        self,
-        problem: PlacementProblem,
-        steps: LegalSteps,
-        replicas: Aim | None,
-        bytes_: Aim | None,
-        room: Ints,
-    ) -> None:
-        self._problem, self._steps = problem, steps
-        self._replicas, self._bytes, self._room = replicas, bytes_, room
-
-    def run(self) -> Balanced:
-        """Come as near as can be; what is still in the way."""
-        found: list[Imbalance] = []
-        impossible: list[Impossible] = []
-        counts, _ = self._amounts()
-        asked = _bounds(self._replicas, self._steps.brokers)
-        if self._replicas is not None:
-            while stuck := self._brought_within(counts, self._replicas.bounds):
-                give_way = self._replicas.give_way_above
-                if not stuck.over:
-                    give_way = self._replicas.give_way_below
-                give_way(stuck.brokers, counts)
-        counts, used = self._amounts()
-        if not _within(used, _fit(self._bytes, self._room)):
-            asked = Bounds(np.minimum(asked.least, counts), np.maximum(asked.most, counts))
-            ended, impossible = self._packed(used, counts, asked)
-            counts, used = self._amounts()
-            tolerance = self._problem.balance.bytes
-            if self._bytes is not None and tolerance is not None:
-                found += self._imbalance(Measure.BYTES, tolerance, self._bytes, used, ended.steps)
-        tolerance = self._problem.balance.replicas
-        if self._replicas is not None and tolerance is not None:
-            found = [
-                *self._imbalance(Measure.REPLICAS, tolerance, self._replicas, counts, None),
-                *found,
-            ]
-        return Balanced(tuple(impossible), tuple(found))
-
-    def _brought_within(self, counts: Ints, bounds: Bounds) -> Stuck | None:
-        """One replica of each partition as far as that does, then more."""
-        for way in (Way.ONE_EACH, Way.MORE):
-            self._steps.way = way
-            stuck = self._carried(counts, bounds)
-            if stuck and stuck.over and way is Way.ONE_EACH:
-                self._carried(counts, Bounds(bounds.least, np.maximum(bounds.most, counts)))
-            if not stuck:
-                break
-        return stuck
-
-    def _carried(self, counts: Ints, bounds: Bounds) -> Stuck | None:
-        """Many are swept, and few or what is left take the cheapest paths."""
-        if _out(counts, bounds) > FEW:
-            sweep(counts, bounds, self._steps)
-        while not _within(counts, bounds):
-            exchanges = ReplicaExchanges(self._steps)
-            stuck = bring_within(counts, bounds, exchanges)
-            if not exchanges.stale:
-                return stuck
-        return None
-
-    def _amounts(self) -> Amounts:
-        return _amounts(self._steps.lists, self._steps.size, self._steps.brokers)
-
-    def _packed(
-        self, used: Ints, counts: Ints, by_count: Bounds
-    ) -> tuple[Packed, list[Impossible]]:
-        """Search for bytes and room; without a balance of bytes it is for room alone, and all or nothing."""
-        mine = self._steps.lists
-        bounds, before = _fit(self._bytes, self._room), mine.copy()
-        proved = [] if self._bytes is not None else self._no_room(bounds)
-        if proved:
-            return Packed(within=False, steps=0), proved
-        packing, ended = Packing(self._steps, used, bounds, counts, by_count), Packed(False, 0)
-        for self._steps.way in Way:
-            if not ended.within and (self._bytes is None or self._steps.way is not Way.CROWDED):
-                more = packing.pack(self._problem.budget - ended.steps)
-                ended = Packed(more.within, ended.steps + more.steps)
-        if ended.within or (self._amounts()[1] <= self._room).all():
-            return ended, []
-        if self._bytes is None:  # each move without room is refused by itself
-            mine[:] = before
-        return ended, [Impossible(Obstacle.ROOM_NOT_FOUND, needed=ended.steps)]
-
-    def _no_room(self, bounds: Bounds) -> list[Impossible]:
-        """The proof that the disks cannot hold all of it, if there is one."""
-        among = _among(self._problem)
-        size = self._steps.size
-        total = int((size * (self._steps.lists >= 0).sum(axis=1)).sum())
-        room = int(np.minimum(bounds.most, total)[among].sum())
-        largest, most = int(size.max(initial=0)), int(bounds.most[among].max(initial=0))
-        if total > room:
-            return [Impossible(Obstacle.ROOM_IMPOSSIBLE, needed=total, available=room)]
-        if largest > most:
-            return [Impossible(Obstacle.ROOM_IMPOSSIBLE, needed=largest, available=most)]
-        return []
-
-    def _imbalance(
-        self, measure: Measure, asked: Fraction, aim: Aim, amounts: Ints, steps: int | None
-    ) -> list[Imbalance]:
-        reached = aim.reached(amounts)
-        far = [b for b, parts in enumerate(reached) if Fraction(parts, PARTS) > asked]
-        if not far:
-            return []
-        brokers = tuple(int(b) for b in self._problem.brokers.ids[far])
-        return [Imbalance(measure, asked, Fraction(max(reached), PARTS), brokers, steps)]
+def placed_by_rule(problem: PlacementProblem, placed: Flags) -> Ints:
+    """The rows that a rule places, and that have a placement."""
+    by_rule = np.array([rule.lie is not Lie.LISTED for rule in problem.rules] + [False])
+    return np.flatnonzero(by_rule[problem.partitions.rule] & placed)
 
 
-def _amounts(lists: Matrix, sizes: Ints, brokers: int) -> Amounts:
-    there = lists >= 0
-    of_each = np.broadcast_to(sizes[:, None], lists.shape)[there]
-    used = np.zeros(brokers, dtype=np.int64)
-    np.add.at(used, lists[there], of_each)
-    return np.bincount(lists[there], minlength=brokers).astype(np.int64), used
-
-
-def _out(amounts: Ints, bounds: Bounds) -> int:
-    """How many have to come or to go at least."""
-    over = np.maximum(amounts - bounds.most, 0).sum()
-    return int(max(over, np.maximum(bounds.least - amounts, 0).sum()))
-
-
-def _within(amounts: Ints, bounds: Bounds) -> bool:
-    return bool(((amounts >= bounds.least) & (amounts <= bounds.most)).all())
-
-
-def _aim(
-    problem: PlacementProblem,
-    rows: Ints,
-    mine: Matrix,
-    units: Ints,
-    amounts: Ints,
-    tolerance: Fraction | None,
-) -> Aim | None:
-    if tolerance is None:
-        return None
-    among = _among(problem)
-    opens = among & problem.brokers.open
-    of = [shares(problem, rows, mine, units, takes) for takes in (opens, among)]
-    return Aim.at(of, tolerance, amounts, opens)
-
-
-def _bounds(aim: Aim | None, brokers: int) -> Bounds:
-    """The fewest and most of each broker; none where nothing is balanced."""
-    if aim is None:
-        return Bounds(np.zeros(brokers, dtype=np.int64), np.full(brokers, NO_LIMIT))
-    return aim.bounds
-
-
-def _fit(aim: Aim | None, room: Ints) -> Bounds:
-    """The bounds, where the disks hold less."""
-    bounds = _bounds(aim, len(room))
-    return Bounds(np.minimum(bounds.least, room), np.minimum(bounds.most, room))
-
-
-def _among(problem: PlacementProblem) -> Flags:
+def among(problem: PlacementProblem) -> Flags:
     """The candidates of all rules together."""
-    among = np.zeros(len(problem.brokers.ids), dtype=bool)
+    found = np.zeros(len(problem.brokers.ids), dtype=bool)
     for rule in problem.rules:
         if rule.lie is not Lie.LISTED:
-            among |= rule.candidates
-    return among
+            found |= rule.candidates
+    return found
+
+
+def units_of(problem: PlacementProblem, rows: Ints, measure: BalanceMeasure) -> Ints:
+    """What one replica, or one leadership, of each partition counts."""
+    match measure:
+        case BalanceMeasure.BYTES | BalanceMeasure.LEADERS_BY_BYTES:
+            return problem.partitions.bytes[rows]
+        case BalanceMeasure.BYTES_IN | BalanceMeasure.LEADERS_BY_BYTES_IN:
+            return problem.rates[rows]
+        case BalanceMeasure.BYTES_OUT:
+            return problem.rates[rows] * (problem.partitions.factor[rows] - 1)
+        case _:
+            return np.ones(len(rows), dtype=np.int64)
+
+
+def _goal(
+    problem: PlacementProblem, rows: Ints, mine: Matrix, tolerance: Tolerance, room: Ints | None
+) -> Goal:
+    units = units_of(problem, rows, tolerance.measure)
+    every = among(problem)
+    opens = every & problem.brokers.open
+    of = [shares(problem, rows, mine, units, takes) for takes in (opens, every)]
+    has = amounts(mine, units, len(every))
+    most = room if tolerance.measure is BalanceMeasure.BYTES else None
+    return Goal(tolerance, units, Aim.at(of, tolerance.within, has, opens), most)
+
+
+def _is_balanced(
+    problem: PlacementProblem, rows: Ints, mine: Matrix, goals: list[Goal], room: Ints | None
+) -> bool:
+    count, size = len(problem.brokers.ids), problem.partitions.bytes[rows]
+    fits = room is None or within(amounts(mine, size, count), fit(no_bounds(count), room))
+    return fits and all(within(amounts(mine, g.units, count), g.bounds) for g in goals)
+
+
+def _run(
+    problem: PlacementProblem, steps: LegalSteps, goals: list[Goal], room: Ints | None
+) -> Balanced:
+    """All goals, then room on disks; without a balance of bytes that is all or nothing."""
+    search, size, mine = Search(steps, problem.budget, problem.brokers.ids), steps.size, steps.lists
+    imbalances = search.run(goals)
+    used = amounts(mine, size, steps.brokers)
+    if room is None or (used <= room).all():
+        return Balanced((), tuple(imbalances))
+    if any(goal.most is not None for goal in goals):
+        missing = Impossible(Obstacle.ROOM_NOT_FOUND, needed=search.spent)
+        return Balanced((missing,), tuple(imbalances))
+    bounds = fit(no_bounds(steps.brokers), room)
+    proved = _no_room(problem, steps, bounds.most)
+    if proved:
+        return Balanced(tuple(proved), tuple(imbalances))
+    before, spent = mine.copy(), search.spent
+    held: list[Measured] = [search.held(goal) for goal in goals]
+    if search.pack(size, bounds, held, list(Way)):
+        return Balanced((), tuple(imbalances))
+    mine[:] = before  # each move without room is refused by itself
+    missing = Impossible(Obstacle.ROOM_NOT_FOUND, needed=search.spent - spent)
+    return Balanced((missing,), tuple(imbalances))
+
+
+def _no_room(problem: PlacementProblem, steps: LegalSteps, most: Ints) -> list[Impossible]:
+    """The proof that the disks cannot hold all of it, if there is one."""
+    some, size = among(problem), steps.size
+    total = int((size * (steps.lists >= 0).sum(axis=1)).sum())
+    room = int(np.minimum(most, total)[some].sum())
+    largest, roomiest = int(size.max(initial=0)), int(most[some].max(initial=0))
+    if total > room:
+        return [Impossible(Obstacle.ROOM_IMPOSSIBLE, needed=total, available=room)]
+    if largest > roomiest:
+        return [Impossible(Obstacle.ROOM_IMPOSSIBLE, needed=largest, available=roomiest)]
+    return []
 
 
 def _room(problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints) -> Ints:
     """What each broker may hold: the disks hold the partitions that are not placed by rule as well."""
-    room = problem.brokers.room
-    if not (room < NO_LIMIT).any():
-        return room
     elsewhere = np.ones(len(lists), dtype=bool)
     elsewhere[rows] = False
     others = np.flatnonzero(elsewhere)
@@ -258,6 +189,6 @@ def _room(problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints) -
     stays = np.isin(others, problem.staying)
     lying = at.find(np.where(stays[:, None], held[others], lists[others]))
     lying = np.where(lying < at.count, lying, -1).astype(np.int32)
-    _, taken = _amounts(lying, problem.partitions.bytes[others], at.count)
-    left: Ints = np.maximum(room - taken, 0)
+    taken = amounts(lying, problem.partitions.bytes[others], at.count)
+    left: Ints = np.maximum(problem.brokers.room - taken, 0)
     return left

@@ -1,5 +1,7 @@
 """The whole choice: what is in place stays, what is missing is filled, then replicas and bytes are balanced."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from replan.model.columns import PAD, Ints, Matrix
@@ -7,8 +9,9 @@ from replan.planning.placing.balance import balance
 from replan.planning.placing.heads import spread_heads
 from replan.planning.placing.in_place import in_place
 from replan.planning.placing.keeping import Filler
+from replan.planning.placing.leader_balance import balance_leaders
 from replan.planning.placing.positions import Positions, base_lists
-from replan.planning.placing.problem import Choice, PlacementProblem
+from replan.planning.placing.problem import Choice, Imbalance, PlacementProblem
 from replan.planning.placing.respread import respread
 
 
@@ -38,7 +41,15 @@ def choose(problem: PlacementProblem) -> Choice:
     respread(problem, at, lists, np.flatnonzero(placed & ~settled), filler.spread)
     balanced = balance(problem, at, lists, placed)
     spread_heads(problem, at, lists, placed)
-    return Choice(lists, settled, (*reasons, *balanced.impossible), balanced.imbalances)
+    leaders = balance_leaders(problem, at, lists, placed)
+    imbalances = in_order(problem, (*balanced.imbalances, *leaders))
+    return Choice(lists, settled, (*reasons, *balanced.impossible), imbalances)
+
+
+def in_order(problem: PlacementProblem, found: Iterable[Imbalance]) -> tuple[Imbalance, ...]:
+    """As they are asked for, the first counts most."""
+    asked = [tolerance.measure for tolerance in problem.balance]
+    return tuple(sorted(found, key=lambda imbalance: asked.index(imbalance.measure)))
 
 
 def by_size(rows: Ints, problem: PlacementProblem) -> Ints:

@@ -16,8 +16,8 @@ import numpy as np
 
 from replan.model.columns import Ints
 from replan.planning.placing.flow import FAR, Costs
-from replan.planning.placing.legal_steps import LegalSteps
 from replan.planning.placing.problem import Flags
+from replan.planning.placing.steps import Steps
 
 CHUNK = 64
 """Partitions of a broker that are looked through at a time."""
@@ -29,7 +29,7 @@ Entry = tuple[int, int, int, int]
 class ReplicaExchanges:
     """Replicas of some partitions that may go elsewhere within their rules; `steps.lists` changes in place."""
 
-    def __init__(self, steps: LegalSteps) -> None:
+    def __init__(self, steps: Steps) -> None:
         self._steps = steps
         count = steps.brokers
         self._stamp = np.zeros(len(steps.lists), dtype=np.int64)

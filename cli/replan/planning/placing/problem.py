@@ -4,6 +4,7 @@ Broker ids are those of Kafka in every column here; a padded place is -1 (`model
 names and the table does not have is unregistered: it is kept by no rule.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from replan.model.columns import Ints, Matrix
+from replan.model.declared.rules import BalanceMeasure, Tolerance
 
 Flags = npt.NDArray[np.bool_]
 NO_RACK = -1
@@ -94,11 +96,15 @@ class Elsewhere:
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerance:
-    """How far each broker may be from its share by weight, as a part of that share; None: not balanced by this."""
+class Leading:
+    """What a balance of leaders asks of each partition; the first dimension of every column."""
 
-    replicas: Fraction | None = None
-    bytes: Fraction | None = None
+    first: Ints
+    """Who comes first in its list in the cluster, as a broker id; -1: nobody."""
+    declared: Flags
+    """Whether its order is declared: it is left as it is, and not counted."""
+    listed: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    """Of each topic, by its number, the brokers that shall not lead it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +117,12 @@ class PlacementProblem:
     elsewhere: Elsewhere
     drained: frozenset[int] = frozenset()
     """Brokers that shall hold nothing, registered or not; those in the table are no candidates of any rule."""
-    balance: Tolerance = field(default_factory=Tolerance)
+    balance: tuple[Tolerance, ...] = ()
+    """The first counts most."""
+    rates: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """What producers write to each partition, bytes per second; needed where the balance goes by it."""
+    leading: Leading | None = None
+    """Needed where leaders are balanced."""
     staying: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Rows that keep what they have, whatever is chosen for them: the others are balanced around them."""
     budget: int = 20_000
@@ -139,18 +150,11 @@ class Obstacle(StrEnum):
     """The search for room on disks ended after `needed` steps; there may be a placement that has it."""
 
 
-class Measure(StrEnum):
-    """What is balanced."""
-
-    REPLICAS = "replicas"
-    BYTES = "bytes"
-
-
 @dataclass(frozen=True, slots=True)
 class Imbalance:
     """The balance is not as near as is asked for, and the moves that were found bring it no nearer."""
 
-    measure: Measure
+    measure: BalanceMeasure
     asked: Fraction
     reached: Fraction
     """The tolerance that would do."""

@@ -49,8 +49,9 @@ class TopicSpread:
         had = elsewhere + self._held(at, problem.partitions.current, mine, of, number)
         has = elsewhere + self._held(at, lists, mine, of, number)
         share = self._shares(problem, mine, number, has, elsewhere)
-        most = np.ceil(share - ROUNDING).astype(np.int32) + 1
-        most = np.maximum(np.pad(most, ((0, 0), (0, 1))), had)
+        self.fair: Matrix = np.pad(np.ceil(share - ROUNDING).astype(np.int32) + 1, ((0, 0), (0, 1)))
+        """The share of each broker, rounded up, and one; in the shape of `most`."""
+        most = np.maximum(self.fair, had)
         most[0] = ANY
         self.most: Matrix = most
         """Shape (topics, brokers and one for those that are not registered)."""

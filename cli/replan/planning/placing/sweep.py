@@ -9,14 +9,14 @@ import numpy as np
 
 from replan.model.columns import Ints
 from replan.planning.placing.flow import Bounds
-from replan.planning.placing.legal_steps import LegalSteps, Way
 from replan.planning.placing.problem import Flags
+from replan.planning.placing.steps import Steps, Way
 
 CHUNK = 256
 """Partitions whose legal steps are found at a time."""
 
 
-def sweep(counts: Ints, bounds: Bounds, steps: LegalSteps) -> None:
+def sweep(counts: Ints, bounds: Bounds, steps: Steps) -> None:
     """Bring `counts`, which changes, within the bounds as far as straight steps do."""
     passes = (
         (bounds.most, bounds.least),  # from who has too many to who has too few
@@ -30,7 +30,7 @@ def sweep(counts: Ints, bounds: Bounds, steps: LegalSteps) -> None:
 class _Pass:
     """From who has more than it shall give down to, to who has less than it shall take up to."""
 
-    def __init__(self, counts: Ints, down_to: Ints, up_to: Ints, steps: LegalSteps) -> None:
+    def __init__(self, counts: Ints, down_to: Ints, up_to: Ints, steps: Steps) -> None:
         self._counts, self._steps = counts, steps
         self._gives: list[int] = (counts - down_to).tolist()
         self._takes: list[int] = (up_to - counts).tolist()

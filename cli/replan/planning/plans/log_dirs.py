@@ -70,7 +70,7 @@ class _Room:
         open_dirs = (
             d for d in dirs if d.error is None and not d.cordoned and d.path not in drained
         )
-        return cls({d.path: _takes(d) for d in sorted(open_dirs, key=lambda d: d.path)})
+        return cls({d.path: takes(d) for d in sorted(open_dirs, key=lambda d: d.path)})
 
     def taken(self, size: int) -> str | None:
         """Where so many bytes go; None where they do not fit."""
@@ -83,7 +83,8 @@ class _Room:
         return None
 
 
-def _takes(found: LogDir) -> int | None:
+def takes(found: LogDir) -> int | None:
+    """How many more bytes a directory takes, with a tenth of its volume free; None: not known."""
     if found.usable_bytes is None or found.total_bytes is None:
         return None
     return max(0, found.usable_bytes - int(found.total_bytes * HEADROOM))
@@ -111,7 +112,7 @@ def log_drains(
             unread.append(entry)
             continue
         before, room = len(moves), rooms[entry.broker]
-        for name, topic_id, size in _lying(source, snapshot, targets):
+        for name, topic_id, size in lying(source, snapshot, targets):
             path = room.taken(size)
             if path is None:
                 largest = max((r or 0 for r in room.left.values()), default=0)
@@ -123,7 +124,7 @@ def log_drains(
     return LogDrains(tuple(moves), tuple(no_room), tuple(unread), tuple(uncordoned))
 
 
-def _lying(
+def lying(
     source: LogDir, snapshot: Snapshot, targets: Mapping[TopicPartition, Replicas]
 ) -> Iterator[tuple[TopicPartition, TopicId, int]]:
     """What lies in a directory and stays on its broker, the largest first."""

@@ -108,9 +108,13 @@ class WarningKind(StrEnum):
     DRAIN_UNREGISTERED = "drain-unregistered"
     """A broker is to hold nothing, and is not registered."""
     WEIGHTS_ALONE = "weights-alone"
-    """`balance` has weights, and balances neither replicas nor bytes."""
+    """`balance` has weights, and balances nothing."""
     BALANCES_NOTHING = "balances-nothing"
     """`balance` without a topic that is placed by rule."""
+    NEEDS_RATES = "needs-rates"
+    """`balance` goes by what producers write, and nobody has said what that is."""
+    RATES_UNKNOWN = "rates-unknown"
+    """Of some partitions that are balanced by what producers write, nobody knows what that is."""
     UNKNOWN_RACK = "unknown-rack"
     RACK_NOT_TOLD = "rack-not-told"
     """A broker is down whose rack Kafka does not tell: what it holds is kept, and judged when it is back."""
@@ -202,6 +206,8 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.DRAIN_UNREGISTERED: ("where", "broker"),
     WarningKind.WEIGHTS_ALONE: ("where",),
     WarningKind.BALANCES_NOTHING: ("where",),
+    WarningKind.NEEDS_RATES: ("where", "measures"),
+    WarningKind.RATES_UNKNOWN: ("where", "partitions", "count"),
     WarningKind.UNKNOWN_RACK: ("where", "rack"),
     WarningKind.RACK_NOT_TOLD: ("brokers", "partitions", "count"),
     WarningKind.FEWER_RACKS: ("where", "racks", "partitions", "count"),

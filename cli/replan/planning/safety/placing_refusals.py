@@ -13,7 +13,7 @@ import numpy as np
 
 from replan.errors import UnsafePlan
 from replan.model.declared.placement import Placement
-from replan.model.declared.rules import TopicRule
+from replan.model.declared.rules import BalanceMeasure, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
@@ -75,11 +75,15 @@ class BalanceUnreachable(UnsafePlan):
 
 
 def out_of_balance(
-    chosen: Chosen, placement: Placement, snapshot: Snapshot, without: Sequence[Refusal]
+    found: Sequence[Imbalance],
+    chosen: Chosen,
+    placement: Placement,
+    snapshot: Snapshot,
+    without: Sequence[Refusal],
 ) -> tuple[OutOfBalance, ...]:
     """Each measure that is not as near its shares as `balance` asks for; `without`: whom it had to do without."""
     asked = placement.balance
-    if asked is None or not chosen.imbalances:
+    if asked is None or not found:
         return ()
     held = [*_acknowledged(chosen, placement, snapshot), *_refused(without)]
     drained = {entry.broker for entry in placement.replica_blacklist}
@@ -99,13 +103,13 @@ def out_of_balance(
     ]
     return tuple(
         OutOfBalance(
-            asked.places.get(found.measure.value, asked.where),
-            found,
-            tuple(capped(_rules_of(found, placement), str, limit=SHOWN)),
+            asked.places.get(far.measure.value, asked.where),
+            far,
+            tuple(capped(_rules_of(far, placement), str, limit=SHOWN)),
             tuple(capped(closed, str, limit=SHOWN)),
             tuple(capped(held, str, limit=SHOWN)),
         )
-        for found in chosen.imbalances
+        for far in found
     )
 
 
@@ -179,9 +183,10 @@ def balance_text(facts: Facts) -> str:
     for name, what in (("closed", "broker"), ("held", ""), ("rules", "")):
         found = facts.get(name, ())
         ways += [f"{what} {one}".strip() for one in (found if isinstance(found, tuple) else ())]
+    written = BalanceMeasure(str(measure)).written.format(reached)
     in_the_way = f" In the way: {'; '.join(ways)}." if ways else ""
     return (
         f"balance: {facts['where']} asks that {measure} lie within {asked} of the brokers' shares, and {nearest} as "
-        f"near as {reached} (further than asked: brokers {named}).{in_the_way} Write `{measure}: {reached}`, or "
+        f"near as {reached} (further than asked: brokers {named}).{in_the_way} Write `{written}`, or "
         "change what is in the way"
     )

@@ -135,7 +135,16 @@ def arrives(
 def _balanced(placement: Placement, judged: Judged) -> dict[TopicPartition, PreferredLeader]:
     """Who leads each moved partition whose leaders are balanced, as preferred leaders by id."""
     rules = leader_rules(placement, {m.partition.topic for m, _ in judged})
-    return {
+    balance = placement.balance
+    if balance is not None and any(t.measure.of_leaders for t in balance.tolerances):
+        ruled = {
+            m.partition: PreferredLeader(m.target[0], balance.where)
+            for m, _ in judged
+            if m.partition.topic not in rules
+        }
+    else:
+        ruled = {}
+    return ruled | {
         m.partition: PreferredLeader(m.target[0], rule.where)
         for m, _ in judged
         if (rule := rules.get(m.partition.topic)) and rule.balanced

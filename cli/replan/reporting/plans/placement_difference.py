@@ -6,13 +6,14 @@ the place of 3. DeepDiff compares everything else; entries of blacklists are kno
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 from replan.model.declared.placement import Placement
+from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
@@ -122,6 +123,8 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
         case Mapping():
             for key, inner in value.items():
                 yield from _flat(f"{path}.{key}", inner)
+        case (Tolerance(), *_):
+            yield from _tolerances(value)
         case tuple() if any(map(is_dataclass, value)):
             for inner in value:
                 yield from _flat(f"{path}.{_identity(inner)}", inner)
@@ -129,6 +132,15 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
             yield from _flat_record(path, value)
         case _:
             yield path, _shown(path, value)
+
+
+def _tolerances(found: Sequence[Tolerance]) -> Iterator[tuple[str, str]]:
+    """Each measure of a balance; and their order, where it is not the one that a mapping has."""
+    for tolerance in found:
+        yield f"balance.{tolerance.measure}", f"{float(100 * tolerance.within):g}%"
+    order = [tolerance.measure for tolerance in found]
+    if order != [measure for measure in BalanceMeasure if measure in order]:
+        yield "balance, the first counts most", ", ".join(order)
 
 
 def _flat_record(path: str, record: Any) -> Iterator[tuple[str, str]]:
@@ -155,8 +167,7 @@ def _shown(path: str, value: Any) -> str:
         case bool():
             return str(value).lower()
         case Fraction():
-            share = path in {"balance.replicas", "balance.bytes"}
-            return f"{float(100 * value):g}%" if share else f"{float(value):g}"
+            return f"{float(value):g}"
         case int() if path.startswith("limits.bytes") and len(str(value).rstrip("0")) <= DIGITS:
             return size(value)
         case int() if path.startswith("throttles.") and path.rpartition(".")[2] in RATES:

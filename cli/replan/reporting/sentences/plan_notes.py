@@ -183,10 +183,18 @@ WARNINGS: Mapping[WarningKind, str] = {
         "{where}: broker {broker} is not registered; where no list names it any more, take its entry out"
     ),
     WarningKind.WEIGHTS_ALONE: (
-        "{where}: `balance` with weights alone does nothing; declare `replicas` or `bytes` as well"
+        "{where}: `balance` with weights alone does nothing; declare `replicas`, `bytes` or another measure as well"
     ),
     WarningKind.BALANCES_NOTHING: (
         "{where}: `balance` does nothing: it moves topics that are placed by rule, and none is"
+    ),
+    WarningKind.NEEDS_RATES: (
+        "{where}: not balanced by {measures}: nobody has said what producers write. `replan plan --measure 60s "
+        "--save-rates rates.json` measures it, and --rates rates.json brings it to plan, apply, drift and explain; "
+        "`replan fleet rates` finds it in a lake of snapshots, and --rates LAKE brings that"
+    ),
+    WarningKind.RATES_UNKNOWN: (
+        "{where}: the rates do not say what producers write to {named}; the balance takes it that nobody does"
     ),
     WarningKind.UNKNOWN_RACK: (
         "{where}: no registered broker is in rack {rack}; leaders are preferred as if it were not named"

@@ -48,7 +48,7 @@ from replan.simulator.controller.commands import (
     RegisterBroker,
     UnfenceBroker,
 )
-from replan.simulator.controller.partition.replica_lists import without
+from replan.simulator.controller.partition import without
 
 _OfBrokers = KillBroker | StopBroker | StartBroker | LoseDisk | ReplaceDisks
 RESTART_SECONDS = 10.0

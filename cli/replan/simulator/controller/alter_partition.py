@@ -9,8 +9,7 @@ from replan.model.names import BrokerId
 from replan.simulator.controller.commands import AlterIsr, Decision
 from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.events import merged
-from replan.simulator.controller.partition.change import Wish, changed, context, lists_of
-from replan.simulator.controller.partition.election import Election
+from replan.simulator.controller.partition import Election, Wish, changed, context, lists_of
 from replan.simulator.controller.state import ClusterState, Partition
 
 NO_EPOCH = -1

@@ -25,9 +25,16 @@ from replan.simulator.controller.events import (
     Event,
     PartitionChanged,
 )
-from replan.simulator.controller.partition.change import Context, Wish, changed, context, lists_of
-from replan.simulator.controller.partition.election import Election
-from replan.simulator.controller.partition.replica_lists import Lists, without
+from replan.simulator.controller.partition import (
+    Context,
+    Election,
+    Lists,
+    Wish,
+    changed,
+    context,
+    lists_of,
+    without,
+)
 from replan.simulator.controller.state import BrokerRegistration, ClusterState, Partition
 
 

@@ -39,7 +39,7 @@ from replan.simulator.controller.commands import (
 )
 from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.events import evolve_all
-from replan.simulator.controller.partition.change import NoSuchReplica
+from replan.simulator.controller.partition import NoSuchReplica
 from replan.simulator.controller.state import ClusterState
 
 RULES: Mapping[type[Command], Callable[[ClusterState, Any], Decision]] = MappingProxyType(

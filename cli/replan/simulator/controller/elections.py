@@ -17,8 +17,7 @@ from replan.simulator.controller.commands import (
 )
 from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.events import PartitionChanged
-from replan.simulator.controller.partition.change import Wish, changed, context, lists_of
-from replan.simulator.controller.partition.election import Election
+from replan.simulator.controller.partition import Election, Wish, changed, context, lists_of
 from replan.simulator.controller.reassignment import MAX_RECORDS
 from replan.simulator.controller.state import ClusterState
 

@@ -13,7 +13,7 @@ from replan.simulator.controller.broker_lifecycle import without_broker
 from replan.simulator.controller.commands import AssignDirs, Decision, LoseDirs
 from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.events import BrokerChanged, PartitionChanged
-from replan.simulator.controller.partition.change import Wish, changed, context, lists_of
+from replan.simulator.controller.partition import Wish, changed, context, lists_of
 from replan.simulator.controller.state import ClusterState, Partition
 
 

@@ -10,15 +10,17 @@ from replan.simulator.controller.assignments import refusal
 from replan.simulator.controller.commands import AlterReassignments, Decision
 from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.events import PartitionChanged
-from replan.simulator.controller.partition.change import (
+from replan.simulator.controller.partition import (
+    Election,
+    Lists,
     NoSuchReplica,
     Wish,
     changed,
     context,
     lists_of,
+    retargeted,
+    reverted,
 )
-from replan.simulator.controller.partition.election import Election
-from replan.simulator.controller.partition.replica_lists import Lists, retargeted, reverted
 from replan.simulator.controller.state import ClusterState, Partition
 
 MAX_RECORDS = 10_000

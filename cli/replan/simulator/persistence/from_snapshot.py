@@ -4,12 +4,16 @@ What only the simulator knows (epochs, progress of copies, time) is beside the s
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
+
 from replan.model.broker import Broker, LogDir
+from replan.model.columns import from_lists
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
@@ -19,23 +23,150 @@ from replan.model.configs import (
     ConfigSource,
     TopicSettings,
 )
-from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.replica_logs import LogsFound, ReplicaLog
-from replan.model.snapshot import Snapshot
-from replan.simulator.cluster.disks import UNREPORTED
-from replan.simulator.cluster.physical_state import Lag, Simulation, Speeds, World
+from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
+from replan.simulator.client_view import broker_configs, broker_seen, topic_settings
+from replan.simulator.cluster.disk_failures import offline_replicas
+from replan.simulator.cluster.disks import UNREPORTED, directory_id_of, directory_of, id_of, spread
+from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, Speeds, World
 from replan.simulator.cluster.replica_logs import BEGINNING, EpochStart, Log
 from replan.simulator.cluster.submit import ask
-from replan.simulator.controller.commands import FenceBroker
+from replan.simulator.controller.commands import FenceBroker, LoseDirs
 from replan.simulator.controller.state import (
     CLUSTER_DEFAULT,
     BrokerRegistration,
     ClusterState,
+    Directories,
     Partition,
     Resource,
     Topic,
 )
-from replan.simulator.persistence.snapshot_log_dirs import lay, with_directories
+
+# Disks as snapshots have them: which are lost, and how many logs each holds, but not which.
+#
+# Here belongs what a simulation makes of that when it begins or is read back, and how an observer sees it.
+
+LOST = "KAFKA_STORAGE_ERROR"
+"""What DescribeLogDirs answers of a directory that is offline."""
+
+
+def with_replicas(simulation: Simulation, dirs: Sequence[LogDir]) -> tuple[LogDir, ...]:
+    """The directories with the replicas in them, where their broker has several."""
+    several = {b for b, number in Counter(d.broker for d in dirs).items() if number > 1}
+    lying: dict[tuple[BrokerId, str], dict[str, list[int]]] = {}
+    for name, partition in simulation.cluster.partitions() if several else ():
+        for broker in several.intersection(partition.replicas):
+            path = directory_of(simulation.world, (name, broker))
+            if path is not None:
+                of = lying.setdefault((broker, path), {})
+                of.setdefault(name.topic, []).append(name.partition)
+    return tuple(
+        replace(
+            d,
+            replicas={t: tuple(sorted(of)) for t, of in lying.get((d.broker, d.path), {}).items()},
+        )
+        if d.broker in several
+        else d
+        for d in dirs
+    )
+
+
+def lay(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[ReplicaName, str]:
+    """Where replicas of brokers with several directories lie in the beginning: as they say, or dealt out."""
+    dirs: dict[BrokerId, list[LogDir]] = {}
+    for found in log_dirs:
+        dirs.setdefault(found.broker, []).append(found)
+    members: dict[BrokerId, list[tuple[TopicPartition, bool]]] = {
+        broker: [] for broker, several in dirs.items() if len(several) > 1
+    }
+    if not members:
+        return {}
+    known = {
+        (TopicPartition(topic, number), broker): d.path
+        for broker in members
+        for d in dirs[broker]
+        for topic, numbers in d.replicas.items()
+        for number in numbers
+    }
+    for name, partition in cluster.partitions():
+        for broker in partition.replicas:
+            if broker in members:
+                members[broker].append((name, broker in partition.isr))
+    dealt = {r: p for b, held in members.items() for r, p in spread(dirs[b], held).items()}
+    return {replica: known.get(replica, path) for replica, path in dealt.items()}
+
+
+def with_log_dirs(simulation: Simulation, dirs: Sequence[LogDir]) -> Simulation:
+    """The cluster whose brokers begin with these log directories."""
+    cluster = simulation.cluster
+    paths: dict[BrokerId, tuple[str, ...]] = {}
+    for found in dirs:
+        paths[found.broker] = (*paths.get(found.broker, ()), found.path)
+    brokers = {b: replace(r, log_dirs=paths.get(b, r.log_dirs)) for b, r in cluster.brokers.items()}
+    cluster = replace(cluster, brokers=brokers)
+    world = replace(simulation.world, log_dirs=tuple(dirs), lay=lay(cluster, dirs))
+    return with_directories(Simulation(cluster, world))
+
+
+def with_directories(simulation: Simulation) -> Simulation:
+    """The cluster whose controller knows where replicas lie; those in sync on lost disks leave the ISR."""
+    cluster, world = simulation.cluster, simulation.world
+    first = {d.broker: id_of(world, d.broker, d.path) for d in reversed(world.log_dirs)}
+    usual = {b: first.get(b, r.default_dir) for b, r in cluster.brokers.items()}
+
+    def directories(name: TopicPartition, replicas: Replicas) -> Directories:
+        if not (world.placed or world.lay):
+            return tuple(usual.get(b) for b in replicas)
+        return tuple(directory_id_of(world, (name, b)) or usual.get(b) for b in replicas)
+
+    topics = {
+        topic: Topic(
+            found.id,
+            {
+                number: replace(
+                    p, directories=directories(TopicPartition(topic, number), p.replicas)
+                )
+                for number, p in found.partitions.items()
+            },
+        )
+        for topic, found in cluster.topics.items()
+    }
+    return _without_lost(replace(simulation, cluster=replace(cluster, topics=topics)))
+
+
+def _without_lost(simulation: Simulation) -> Simulation:
+    """Let brokers report disks that the snapshot shows as lost while replicas on them are still in sync."""
+    world = simulation.world
+    for broker in sorted({b for b, _ in world.lost_dirs} & simulation.cluster.brokers.keys()):
+        lost = {path for b, path in world.lost_dirs if b == broker}
+        if not any(
+            broker in p.isr and p.directory(broker) in lost
+            for _, p in simulation.cluster.partitions()
+        ):
+            continue
+        known = simulation.cluster.brokers[broker]
+        whole = replace(known, log_dirs=tuple(dict.fromkeys((*known.log_dirs, *lost))))
+        brokers = {**simulation.cluster.brokers, broker: whole}
+        before = replace(simulation, cluster=replace(simulation.cluster, brokers=brokers))
+        simulation, _ = ask(before, LoseDirs(broker, frozenset(lost)))
+    return simulation
+
+
+def log_dir_seen(simulation: Simulation, found: LogDir) -> LogDir:
+    """A directory with what the controller and the disk make of it."""
+    cordoned = found.path in simulation.cluster.brokers[found.broker].cordoned_dirs
+    lost = (found.broker, found.path) in simulation.world.lost_dirs
+    error = found.error or LOST
+    return replace(found, cordoned=cordoned, error=error if lost else None)
+
+
+def log_dir_described(found: LogDir) -> LogDir:
+    """A directory as DescribeLogDirs answers: of an offline one only the error."""
+    if found.error is None:
+        return found
+    return replace(found, total_bytes=None, usable_bytes=None, logs=0)
+
 
 DEFAULT_VERSION = "4.3"
 YEARS = range(1_000, 9_001)
@@ -288,3 +419,113 @@ def _store_broker(
             files.setdefault(str(broker), {})[key] = value
         case _:
             stored.setdefault((ConfigScope.BROKER, str(broker)), {})[key] = value
+
+
+# What an observer sees of a simulated cluster.
+
+MOST_BYTES = 2**63 - 1
+
+
+def to_snapshot(simulation: Simulation, now: float) -> Snapshot:
+    """What an observer sees at a virtual second: dead brokers answer neither sizes nor configurations."""
+    cluster, serving = simulation.cluster, _serving(simulation)
+    unresponsive = {b for b, r in cluster.brokers.items() if not r.fenced} - serving
+    whole = whole_snapshot(simulation, now)
+    return replace(
+        whole,
+        log_dirs=with_replicas(simulation, log_dirs_described(simulation)),
+        broker_configs={b: c for b, c in whole.broker_configs.items() if b in serving},
+        silent=tuple(sorted({*whole.silent, *unresponsive} & cluster.brokers.keys())),
+    )
+
+
+def log_dirs_described(simulation: Simulation) -> tuple[LogDir, ...]:
+    """The log directories of the brokers that answer."""
+    serving = _serving(simulation)
+    dirs = (d for d in simulation.world.log_dirs if d.broker in serving)
+    return tuple(log_dir_described(log_dir_seen(simulation, d)) for d in dirs)
+
+
+def _serving(simulation: Simulation) -> set[BrokerId]:
+    brokers, world = simulation.cluster.brokers, simulation.world
+    return {b for b, r in brokers.items() if not r.fenced and world.serves(b)}
+
+
+def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
+    """The snapshot with what dead brokers cannot answer, to be saved."""
+    cluster, world = simulation.cluster, simulation.world
+    configured = {b: broker_configs(cluster, b) for b in sorted(cluster.brokers)}
+    return Snapshot(
+        cluster_id=cluster.cluster_id,
+        observed_at=_wall_clock(world, now),
+        features=features_of(cluster),
+        brokers=tuple(broker_seen(r) for _, r in sorted(cluster.brokers.items())),
+        topics=_topics_table(cluster),
+        partitions=_partitions_table(cluster, world),
+        log_dirs=tuple(
+            log_dir_seen(simulation, d) for d in world.log_dirs if d.broker in configured
+        ),
+        broker_configs={b: found for b, found in configured.items() if found},
+        silent=world.silent,
+        remembered=world.remembered,
+        offline=offline_replicas(simulation),
+    )
+
+
+def features_of(cluster: ClusterState) -> Features:
+    """What a cluster of this version and these features can do."""
+    return Features(cluster.rules.replication_factor_guard, cluster.elr_enabled)
+
+
+def _topics_table(cluster: ClusterState) -> pa.Table:
+    rows = []
+    for name, topic in sorted(cluster.topics.items()):
+        settings = topic_settings(cluster, name)
+        rows.append(
+            {
+                "name": name,
+                "id": topic.id,
+                "min_insync_replicas": settings.min_insync_replicas,
+                "min_insync_source": int(settings.min_insync_source),
+                "unclean_election": settings.unclean_election,
+                "leader_throttled": settings.leader_throttled,
+                "follower_throttled": settings.follower_throttled,
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
+
+
+def _partitions_table(cluster: ClusterState, world: World) -> pa.Table:
+    names = sorted(cluster.topics)
+    codes = {name: code for code, name in enumerate(names)}
+    rows = list(cluster.partitions())
+
+    def lists(of: str) -> pa.Array:
+        return from_lists([getattr(p, of) for _, p in rows])
+
+    def numbers(values: Iterable[int], kind: pa.DataType) -> pa.Array:
+        return pa.array(list(values), kind)
+
+    return partitions_table(
+        pa.array(names, pa.string()),
+        numbers((codes[n.topic] for n, _ in rows), pa.int32()),
+        {
+            "partition": numbers((n.partition for n, _ in rows), pa.int32()),
+            "leader": numbers((-1 if p.leader is None else p.leader for _, p in rows), pa.int32()),
+            "leader_epoch": numbers((p.leader_epoch for _, p in rows), pa.int32()),
+            **{
+                c: lists(c)
+                for c in ("replicas", "isr", "adding", "removing", "elr", "last_known_elr")
+            },
+            "bytes": numbers(
+                (min(round(world.sizes.get(n, 0.0)), MOST_BYTES) for n, _ in rows), pa.int64()
+            ),
+        },
+    )
+
+
+def _wall_clock(world: World, now: float) -> str:
+    """The moment of a virtual second, whole seconds, as RFC 3339 writes it."""
+    started = datetime.fromisoformat(world.started_at)
+    moment = (started + timedelta(seconds=now)).astimezone(UTC)
+    return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")

@@ -8,20 +8,463 @@ since it was last seen, it is read again before the next change, as something th
 """
 
 import fcntl
+import math
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import asdict, fields, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated, Any, Protocol
+
+from msgspec import Meta, defstruct, structs, to_builtins
 
 from replan.documents.atomic import write_file
 from replan.documents.files import cannot
+from replan.documents.forms import Form, Int32, Text
 from replan.documents.json_text import render_document
-from replan.errors import Held
+from replan.documents.nodes import INT32_MAX, INT64_MAX
+from replan.documents.typed import typed
+from replan.errors import BadFile, Held
+from replan.model.configs import ConfigScope
+from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.persistence.kept_state import restore, written
-from replan.simulator.persistence.to_snapshot import whole_snapshot
+from replan.simulator.cluster.disks import UNREPORTED
+from replan.simulator.cluster.physical_state import (
+    Burst,
+    Deletion,
+    FutureLog,
+    Lag,
+    ReplicaName,
+    Simulation,
+    Speeds,
+    World,
+)
+from replan.simulator.cluster.replica_logs import BEGINNING, EpochStart, Log
+from replan.simulator.controller.configs import DEFAULTS, DESCRIBED_RATES
+from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
+from replan.simulator.persistence.from_snapshot import (
+    DEFAULT_VERSION,
+    first_rebalance,
+    from_snapshot,
+    whole_snapshot,
+    with_directories,
+)
 from replan.snapshots.files import read_document
-from replan.snapshots.json_form import to_document
+from replan.snapshots.json_form import from_document, to_document
+
+# What the simulator keeps beside a snapshot: the part `simulation` of its document, its form, writing and reading it.
+#
+# Here belong the types of that part, one for each kind of object in it, `written`, and `restore`, which lays it over
+# the
+# snapshot. The snapshot wins: a person may edit it by hand between two commands. So whatever the part says of a
+# broker,
+# topic or replica that is not there any more is ignored, and all of it may be missing. Scheduled faults are not kept.
+
+Amount = Annotated[float, Meta(ge=0, le=INT64_MAX)]
+"""Bytes, or bytes per second."""
+Positive = Annotated[float, Meta(gt=0, le=INT64_MAX)]
+Seconds = Annotated[float, Meta(ge=0, le=1e10)]
+"""Virtual seconds, at most some three hundred years."""
+NEVER_ZERO = frozenset(
+    {
+        "rebalance_seconds",
+        "unclean_seconds",
+        "shutdown_seconds",
+        "grain_seconds",
+        "batch_bytes",
+        "record_bytes",
+    }
+)
+
+
+class KeptBroker(Form, frozen=True, kw_only=True):
+    """One broker; its times are not used where a person has changed `fenced` in the snapshot."""
+
+    id: Int32
+    epoch: Int32 | None = None
+    fenced: bool = False
+    shutting_down: bool = False
+    down_since: Seconds | None = None
+    serves_at: Seconds | None = None
+    next_beat: Seconds | None = None
+    returns_as: Annotated[int, Meta(ge=-1, le=INT32_MAX)] | None = None
+    disk_lost: bool = False
+    new_disk: bool = False
+
+
+class KeptLag(Form, frozen=True):
+    """What a replica that is not caught up lacks, when it starts to fetch, and since when if it is in the ISR."""
+
+    broker: Int32
+    bytes: Amount
+    fetches_from: Seconds
+    behind_since: Seconds | None = None
+
+
+class KeptEpoch(Form, frozen=True):
+    """From which byte of a log on an epoch wrote it."""
+
+    epoch: Int32
+    bytes: Amount
+
+
+class KeptLog(Form, frozen=True):
+    """The log of a replica that is no beginning of the leader's."""
+
+    broker: Int32
+    bytes: Amount
+    epochs: tuple[KeptEpoch, ...]
+
+
+class KeptPlace(Form, frozen=True):
+    """The log directory of a replica."""
+
+    broker: Int32
+    path: Text
+
+
+class KeptFuture(Form, frozen=True):
+    """A log on its way to another directory of its broker."""
+
+    broker: Int32
+    path: Text
+    remaining_bytes: Amount
+    bytes: Amount
+
+
+class KeptPartition(Form, frozen=True, kw_only=True):
+    """What is not usual of one partition."""
+
+    topic: Text
+    partition: Int32
+    epoch: Int32 = 0
+    recovering: bool = False
+    bytes_per_second: Amount = 0.0
+    lags: tuple[KeptLag, ...] = ()
+    epochs: tuple[KeptEpoch, ...] = ()
+    parted: tuple[KeptLog, ...] = ()
+    placed: tuple[KeptPlace, ...] = ()
+    lay: tuple[KeptPlace, ...] = ()
+    preferred: tuple[KeptPlace, ...] = ()
+    futures: tuple[KeptFuture, ...] = ()
+
+    @property
+    def name(self) -> TopicPartition:
+        """The partition."""
+        return TopicPartition(self.topic, self.partition)
+
+
+class KeptConfigs(Form, frozen=True):
+    """Dynamic values of one resource that no snapshot has."""
+
+    scope: ConfigScope
+    name: str
+    values: dict[str, str]
+
+
+class KeptFile(Form, frozen=True):
+    """The values of one broker's server.properties; of all brokers' under the name ""."""
+
+    name: str
+    values: dict[str, str]
+
+
+class KeptBurst(Form, frozen=True):
+    """What a throttled leader may still send ahead of its even rate."""
+
+    broker: Int32
+    bytes: Amount
+    used_at: Seconds | None = None
+
+
+class KeptDeletion(Form, frozen=True):
+    """Bytes of a dropped replica that are still on the disk until `due`."""
+
+    broker: Int32
+    path: Text
+    bytes: Amount
+    due: Seconds
+
+
+def _speed(name: str) -> Any:  # a type, made for msgspec
+    kind = Positive if name in NEVER_ZERO else Amount
+    return kind | None if name == "rebalance_seconds" else kind
+
+
+KeptSpeeds = defstruct(
+    "KeptSpeeds",
+    [(f.name, _speed(f.name), f.default) for f in fields(Speeds)],
+    bases=(Form,),
+    frozen=True,
+)
+
+
+class KeptSimulation(Form, frozen=True, kw_only=True):
+    """The part `simulation`; all of it may be missing."""
+
+    kafka_version: str | None = None
+    seconds: Seconds = 0.0
+    speeds: KeptSpeeds = KeptSpeeds()  # type: ignore[valid-type]  # made from the fields of Speeds
+    next_rebalance: Seconds | None = None
+    next_unclean_election: Seconds | None = None
+    next_broker_epoch: Int32 = 0
+    brokers: tuple[KeptBroker, ...] = ()
+    partitions: tuple[KeptPartition, ...] = ()
+    configs: tuple[KeptConfigs, ...] = ()
+    files: tuple[KeptFile, ...] = ()
+    bursts: tuple[KeptBurst, ...] = ()
+    deletions: tuple[KeptDeletion, ...] = ()
+
+
+def places(
+    partition: KeptPartition, found: tuple[KeptPlace, ...]
+) -> dict[tuple[TopicPartition, BrokerId], str]:
+    """The log directories of replicas."""
+    return {(partition.name, BrokerId(place.broker)): place.path for place in found}
+
+
+def written(simulation: Simulation) -> dict[str, object]:
+    """The part `simulation`; what is as it would be without saying is left out."""
+    cluster, world = simulation.cluster, simulation.world
+    partitions = (_partition(world, name, p) for name, p in cluster.partitions())
+    kept = KeptSimulation(
+        kafka_version=cluster.version,
+        seconds=world.now,
+        speeds=KeptSpeeds(**asdict(world.speeds)),
+        next_rebalance=None if math.isinf(world.next_rebalance) else world.next_rebalance,
+        next_unclean_election=world.next_unclean,
+        next_broker_epoch=cluster.next_broker_epoch,
+        brokers=tuple(_broker(simulation, b) for b in sorted(cluster.brokers)),
+        partitions=tuple(
+            p for p in partitions if p != KeptPartition(topic=p.topic, partition=p.partition)
+        ),
+        configs=_configs(cluster),
+        files=tuple(KeptFile(n, dict(v)) for n, v in sorted(cluster.file_configs.items())),
+        bursts=tuple(
+            KeptBurst(b, f.left_bytes, f.used_at) for b, f in sorted(world.bursts.items())
+        ),
+        deletions=tuple(
+            KeptDeletion(d.broker, d.path, round(d.bytes), d.due) for d in world.deletions
+        ),
+    )
+    document: dict[str, object] = to_builtins(kept)
+    return document
+
+
+def _broker(simulation: Simulation, broker: BrokerId) -> KeptBroker:
+    registration, world = simulation.cluster.brokers[broker], simulation.world
+    return KeptBroker(
+        id=broker,
+        epoch=registration.epoch,
+        fenced=registration.fenced,
+        shutting_down=registration.shutting_down,
+        down_since=world.down.get(broker),
+        serves_at=world.starting.get(broker),
+        next_beat=world.stopping.get(broker),
+        returns_as=world.stopped_cleanly.get(broker),
+        disk_lost=(broker, UNREPORTED) in world.lost_dirs,
+        new_disk=broker in world.new_disks,
+    )
+
+
+def _partition(world: World, name: TopicPartition, partition: Partition) -> KeptPartition:
+    lags = ((b, world.lags.get((name, b))) for b in partition.replicas)
+    return KeptPartition(
+        topic=name.topic,
+        partition=name.partition,
+        epoch=partition.partition_epoch,
+        recovering=partition.recovering,
+        bytes_per_second=world.produce.get(name, 0),
+        lags=tuple(
+            KeptLag(b, *lag, world.behind.get((name, b))) for b, lag in lags if lag is not None
+        ),
+        epochs=tuple(KeptEpoch(*of) for of in world.epochs.get(name, BEGINNING) if of.epoch),
+        parted=tuple(
+            KeptLog(b, log.bytes, tuple(KeptEpoch(*of) for of in log.epochs))
+            for b in partition.replicas
+            if (log := world.parted.get((name, b))) is not None
+        ),
+        placed=_places(world.placed, name, partition.replicas),
+        lay=_places(world.lay, name, partition.replicas),
+        preferred=_places(
+            world.preferred, name, sorted({b for n, b in world.preferred if n == name})
+        ),
+        futures=tuple(
+            KeptFuture(b, of.path, of.remaining_bytes, of.bytes)
+            for b in partition.replicas
+            if (of := world.futures.get((name, b))) is not None
+        ),
+    )
+
+
+def _places(
+    found: Mapping[ReplicaName, str], name: TopicPartition, brokers: Iterable[BrokerId]
+) -> tuple[KeptPlace, ...]:
+    return tuple(KeptPlace(b, found[name, b]) for b in brokers if (name, b) in found)
+
+
+def _configs(cluster: ClusterState) -> tuple[KeptConfigs, ...]:
+    """Dynamic values that are in no snapshot: other keys, and defaults that are not shown."""
+    reported = {
+        ConfigScope.TOPIC: {key for key, _ in DEFAULTS},
+        ConfigScope.BROKER: set(DESCRIBED_RATES),
+    }
+    found = []
+    for (scope, name), values in sorted(cluster.configs.items()):
+        hidden = set() if (scope, name) == CLUSTER_DEFAULT else reported[scope]
+        kept = {key: value for key, value in values.items() if key not in hidden}
+        if kept:
+            found.append(KeptConfigs(scope, name, kept))
+    return tuple(found)
+
+
+def restore(document: Mapping[str, object], source: str) -> Simulation:
+    """The simulated cluster that a document describes."""
+    snapshot = from_document(document, source)
+    kept = typed(document.get("simulation", {}), KeptSimulation, source, "$.simulation")
+    try:
+        simulation = from_snapshot(snapshot, kept.kafka_version or DEFAULT_VERSION)
+    except ValueError as problem:
+        raise BadFile(f"{source}: {problem}") from problem
+    cluster = _with_brokers(simulation.cluster, kept)
+    cluster = _with_partitions(_with_configs(cluster, kept), kept)
+    world = _with_processes(_with_time(simulation.world, cluster, kept), cluster, kept)
+    return with_directories(Simulation(cluster, _with_logs(world, cluster, kept)))
+
+
+def _with_brokers(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
+    brokers = dict(cluster.brokers)
+    for found in kept.brokers:
+        known = brokers.get(BrokerId(found.id))
+        if known is not None:
+            epoch = known.epoch if found.epoch is None else found.epoch
+            brokers[known.id] = replace(known, epoch=epoch, shutting_down=found.shutting_down)
+    highest = max((r.epoch for r in brokers.values()), default=0)
+    following = max(kept.next_broker_epoch, highest + 1)
+    return replace(cluster, brokers=brokers, next_broker_epoch=following)
+
+
+def _with_configs(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
+    configs = {resource: dict(values) for resource, values in cluster.configs.items()}
+    for found in kept.configs:
+        if found.scope is ConfigScope.BROKER or found.name in cluster.topics:
+            resource = found.scope, found.name
+            configs[resource] = found.values | configs.get(resource, {})
+    files = {name: dict(values) for name, values in cluster.file_configs.items()}
+    for file in kept.files:
+        files[file.name] = file.values | files.get(file.name, {})
+    return replace(cluster, configs=configs, file_configs=files)
+
+
+def _with_partitions(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
+    topics = {name: dict(topic.partitions) for name, topic in cluster.topics.items()}
+    for found in kept.partitions:
+        known = cluster.partition(found.name)
+        if known is not None:
+            topics[found.topic][found.partition] = replace(
+                known,
+                partition_epoch=found.epoch,
+                recovering=found.recovering and known.leader is not None,
+            )
+    return replace(
+        cluster,
+        topics={n: Topic(cluster.topics[n].id, partitions) for n, partitions in topics.items()},
+    )
+
+
+def _with_time(world: World, cluster: ClusterState, kept: KeptSimulation) -> World:
+    now, speeds = kept.seconds, Speeds(**structs.asdict(kept.speeds))
+    began = datetime.fromisoformat(world.started_at) - timedelta(seconds=now)
+    rebalance, unclean = kept.next_rebalance, kept.next_unclean_election
+    return replace(
+        world,
+        now=now,
+        started_at=began.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        speeds=speeds,
+        next_rebalance=first_rebalance(cluster, speeds, now) if rebalance is None else rebalance,
+        next_unclean=now + speeds.unclean_seconds if unclean is None else unclean,
+        bursts={BrokerId(b.broker): Burst(b.bytes, b.used_at) for b in kept.bursts},
+        deletions=tuple(
+            Deletion(d.due, BrokerId(d.broker), d.path, d.bytes) for d in kept.deletions
+        ),
+    )
+
+
+def _with_processes(world: World, cluster: ClusterState, kept: KeptSimulation) -> World:
+    """Processes as they were; one whose fencing was edited by hand starts as the snapshot has it."""
+    known = [
+        b
+        for b in kept.brokers
+        if (r := cluster.brokers.get(BrokerId(b.id))) and r.fenced == b.fenced
+    ]
+
+    def each(field: str) -> dict[BrokerId, float]:
+        return {BrokerId(b.id): v for b in known if (v := getattr(b, field)) is not None}
+
+    return replace(
+        world,
+        down=dict.fromkeys(world.down, world.now) | each("down_since"),
+        starting=each("serves_at"),
+        stopping=each("next_beat"),
+        stopped_cleanly={BrokerId(b.id): b.returns_as for b in known if b.returns_as is not None},
+        lost_dirs=world.lost_dirs | {(BrokerId(b.id), UNREPORTED) for b in known if b.disk_lost},
+        new_disks=frozenset(BrokerId(b.id) for b in known if b.new_disk),
+    )
+
+
+def _with_logs(world: World, cluster: ClusterState, kept: KeptSimulation) -> World:
+    """Progress of copies and places of replicas, for replicas that still are what they were."""
+    begins = world.now + world.speeds.fetch_start_seconds
+    lags = {r: Lag(lag.remaining_bytes, begins) for r, lag in world.lags.items()}
+    placed: dict[ReplicaName, str] = {}
+    lay = dict(world.lay)
+    preferred: dict[ReplicaName, str] = {}
+    produce: dict[TopicPartition, float] = {}
+    epochs, parted = dict(world.epochs), dict(world.parted)
+    futures: dict[ReplicaName, FutureLog] = {}
+    behind: dict[ReplicaName, float] = {}
+    for found in kept.partitions:
+        if found.epochs and found.name in world.sizes:
+            first = () if found.epochs[0].bytes == 0 else BEGINNING
+            epochs[found.name] = (*first, *_starts(found.epochs))
+        for log in found.parted:
+            if (replica := (found.name, BrokerId(log.broker))) in lags:
+                parted[replica] = Log(_starts(log.epochs), log.bytes)
+        for lag in found.lags:
+            replica = (found.name, BrokerId(lag.broker))
+            if lag.behind_since is not None and _in_sync(cluster, replica):
+                behind[replica] = lag.behind_since
+            if replica in lags or replica in behind:
+                lags[replica] = Lag(lag.bytes, lag.fetches_from)
+        placed |= places(found, found.placed)
+        lay |= places(found, found.lay)
+        preferred |= places(found, found.preferred)
+        for of in found.futures:
+            future = FutureLog(of.path, of.remaining_bytes, of.bytes)
+            futures[found.name, BrokerId(of.broker)] = future
+        if found.bytes_per_second and found.name in world.sizes:
+            produce[found.name] = found.bytes_per_second
+    return replace(
+        world,
+        lags=lags,
+        behind=behind,
+        placed=placed,
+        lay=lay,
+        preferred=preferred,
+        produce=produce,
+        epochs=epochs,
+        parted=parted,
+        futures=futures,
+    )
+
+
+def _in_sync(cluster: ClusterState, replica: ReplicaName) -> bool:
+    partition = cluster.partition(replica[0])
+    return partition is not None and replica[1] in partition.isr
+
+
+def _starts(kept: Iterable[KeptEpoch]) -> tuple[EpochStart, ...]:
+    return tuple(EpochStart(of.epoch, of.bytes) for of in kept)
 
 
 class StateFile:
@@ -88,3 +531,22 @@ class StateFile:
 def _text(simulation: Simulation) -> str:
     document = to_document(whole_snapshot(simulation, simulation.world.now))
     return render_document(document | {"simulation": written(simulation)})
+
+
+# What keeps a simulated cluster between the lives of processes, as the control plane needs it.
+
+
+class StateStore(Protocol):
+    """Keeps a simulated cluster between the lives of processes."""
+
+    def lock(self) -> Simulation | None:
+        """Keep other processes from changing it; returns the state where it was changed by another one."""
+        ...
+
+    def keep(self, simulation: Simulation) -> None:
+        """Keep the state after a change."""
+        ...
+
+    def release(self, simulation: Simulation) -> None:
+        """Keep the last state, if this process changed any, and let others change it again."""
+        ...

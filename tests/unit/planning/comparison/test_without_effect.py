@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from tests.builders import FILE, placement, snapshot, state
+from tests.builders import FILE, placement, snapshot, state, within
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement, Requirement
@@ -45,7 +45,7 @@ CASES: list[tuple[WarningKind, Placement]] = [
         WarningKind.WEIGHTS_ALONE,
         placement(rules=RULED, balance=Balance(HERE, weights=WEIGHTS, places={"weights": HERE})),
     ),
-    (WarningKind.BALANCES_NOTHING, placement(balance=Balance(HERE, replicas=Fraction(1)))),
+    (WarningKind.BALANCES_NOTHING, placement(balance=Balance(HERE, within(replicas=Fraction(1))))),
 ]
 
 
@@ -66,7 +66,9 @@ def test_what_has_an_effect_is_not_named() -> None:
         rules=RULED,
         requirements={"*": Requirement(HERE, replication_factor=2)},
         acknowledged=(Acknowledgement("or*", None, HERE, "later", LATER),),
-        balance=Balance(HERE, replicas=Fraction(2), weights=WEIGHTS, places={"weights": HERE}),
+        balance=Balance(
+            HERE, within(replicas=Fraction(2)), weights=WEIGHTS, places={"weights": HERE}
+        ),
     )
     assert find_drift(asked, SEEN).warnings == ()
 

@@ -1,16 +1,15 @@
 """Conflicts are real and have nothing in them that could be spared: beside an exact solver that shares no rule."""
 
-import os
-
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
+from tests.profiles import examples
 from tests.unit.planning.feasibility.exact_case import can_be_placed
 
 from replan.planning.feasibility.irreducible import apart, irreducible
 from replan.planning.feasibility.one_partition import Brokers, Case, lacks, simplified
 from replan.planning.plans.conflicts import Constraint, ConstraintKind
 
-EXAMPLES = {"fast": 40, "nightly": 5_000}.get(os.environ.get("HYPOTHESIS_PROFILE", ""), 150)
+EXAMPLES = examples(fast=40, ci=150, nightly=5_000)
 ONE_BROKER = (
     ConstraintKind.FENCED,
     ConstraintKind.CORDONED,
@@ -61,7 +60,7 @@ def cases(draw: st.DrawFn) -> tuple[Case, Brokers]:
     return Case(held, base, below, live, tuple(found)), Brokers(racks)
 
 
-@settings(max_examples=EXAMPLES)
+@EXAMPLES
 @given(cases())
 def test_every_conflict_is_infeasible_alone_and_feasible_without_any_one_of_its_constraints(
     given_: tuple[Case, Brokers],
@@ -78,7 +77,7 @@ def test_every_conflict_is_infeasible_alone_and_feasible_without_any_one_of_its_
             assert can_be_placed(case, brokers, [c for c in part if c is not constraint])
 
 
-@settings(max_examples=EXAMPLES)
+@EXAMPLES
 @given(cases())
 def test_partitions_that_count_as_alike_have_the_same_conflicts(
     given_: tuple[Case, Brokers],

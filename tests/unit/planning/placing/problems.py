@@ -6,8 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
+from tests.builders import within
 
 from replan.model.columns import PAD
+from replan.model.declared.rules import Tolerance
 from replan.planning.placing.problem import (
     NO_LIMIT,
     NO_RACK,
@@ -17,7 +19,6 @@ from replan.planning.placing.problem import (
     PartitionTable,
     PlacementProblem,
     Rule,
-    Tolerance,
 )
 
 
@@ -57,7 +58,7 @@ def problem(
     sizes: Sequence[int] | None = None,
     leaders: Sequence[int] | None = None,
     topics: Sequence[int] | None = None,
-    tolerance: Tolerance | None = None,
+    balance: tuple[Tolerance, ...] = (),
     budget: int = 2_000,
 ) -> PlacementProblem:
     """Partitions with these lists under one rule; led by their first, of 10 bytes each, of a topic each."""
@@ -89,7 +90,7 @@ def problem(
         rules=(Rule(lie, chosen & ~gone),),
         elsewhere=Elsewhere(np.zeros((0, 1), dtype=np.int32), np.zeros(0, dtype=np.int64)),
         drained=frozenset(drained),
-        balance=tolerance or Tolerance(),
+        balance=balance,
         budget=budget,
     )
 
@@ -117,7 +118,7 @@ def problems(draw: st.DrawFn, *, tight: bool = False, balanced: bool = False) ->
         drained=draw(some),
         among=draw(st.none() | st.lists(st.sampled_from(ids), unique=True, min_size=1)),
         sizes=[draw(st.integers(0, 9)) for _ in range(partitions)],
-        tolerance=Tolerance(replicas=Fraction(draw(st.integers(0, 5)), 10)) if balanced else None,
+        balance=within(replicas=Fraction(draw(st.integers(0, 5)), 10)) if balanced else (),
     )
 
 

@@ -1,6 +1,5 @@
 """The chooser against its judge and an exact solver, and its rules one by one."""
 
-import os
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -8,17 +7,19 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.builders import within
+from tests.profiles import examples
 from tests.unit.planning.placing.exact import balance_bounds, cost_of, optimum, racks, racks_kept
 from tests.unit.planning.placing.problems import brokers, only, problem, problems
 
+from replan.model.declared.rules import Tolerance
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import Breach, judge
-from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem, Rule, Tolerance
+from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem, Rule
 
-FAST = os.environ.get("HYPOTHESIS_PROFILE") == "fast"
-INSTANCES = 60 if FAST else 500
+INSTANCES = examples(fast=60, ci=200, nightly=5_000)
 
 
 def lists(asked: PlacementProblem) -> list[list[int]]:
@@ -35,19 +36,19 @@ def reasons(asked: PlacementProblem) -> list[tuple[Obstacle, str | None, int, in
     return [(r.obstacle, r.rack, r.needed, r.available) for r in found.impossible]
 
 
-@settings(max_examples=INSTANCES)
+@INSTANCES
 @given(problems())
 def test_the_fewest_bytes_and_copies_are_those_of_an_exact_solver(asked: PlacementProblem) -> None:
     _compare(asked)
 
 
-@settings(max_examples=INSTANCES)
+@INSTANCES
 @given(problems(tight=True))
 def test_a_placement_is_found_exactly_where_there_is_one(asked: PlacementProblem) -> None:
     _compare(asked)
 
 
-@settings(max_examples=INSTANCES)
+@INSTANCES
 @given(problems(balanced=True), st.sets(st.integers(0, 7)))
 def test_balance_costs_what_it_costs_an_exact_solver(
     asked: PlacementProblem, staying: set[int]
@@ -56,7 +57,7 @@ def test_balance_costs_what_it_costs_an_exact_solver(
 
     Where it is not reached, no placement is nearer.
     """
-    unbalanced = replace(asked, balance=Tolerance())
+    unbalanced = replace(asked, balance=())
     lost = {row for reason in choose(unbalanced).impossible for row in reason.partitions}
     rows = [row for row in range(len(asked.partitions)) if row not in lost]
     assume(rows)
@@ -65,33 +66,31 @@ def test_balance_costs_what_it_costs_an_exact_solver(
     asked = replace(asked, staying=kept[np.isin(kept, sorted(staying))])
     found = choose(asked)
     assert judge(asked, found) == []
-    moved = np.flatnonzero(
-        (found.lists != choose(replace(asked, balance=Tolerance())).lists).any(axis=1)
-    )
+    moved = np.flatnonzero((found.lists != choose(replace(asked, balance=())).lists).any(axis=1))
     assert not np.isin(moved, asked.staying).any()
     assert found.impossible == ()
-    filled = choose(replace(asked, balance=Tolerance())).lists
+    filled = choose(replace(asked, balance=())).lists
     for imbalance in found.imbalances:
         assert imbalance.steps is None
         nearer = imbalance.reached - Fraction(1, 1000)
         assert optimum(asked, balance_bounds(asked, filled, nearer), filled) is None
     if not found.imbalances:
-        tolerance = asked.balance.replicas or Fraction(0)
+        tolerance = asked.balance[0].within if asked.balance else Fraction(0)
         bounds = balance_bounds(asked, filled, tolerance)
         best = optimum(asked, bounds, filled, one_each=True)
         assert best is None or cost_of(asked, found.lists) == best
 
 
-@settings(max_examples=INSTANCES)
+@INSTANCES
 @given(problems(balanced=True))
 def test_a_balance_moves_only_what_can_move_and_the_tolerance_it_names_is_reached(
     asked: PlacementProblem,
 ) -> None:
     """Whatever cannot be balanced, the rest is placed as without; and planning again moves nothing."""
     found = choose(asked)
-    assert found.impossible == choose(replace(asked, balance=Tolerance())).impossible
+    assert found.impossible == choose(replace(asked, balance=())).impossible
     for imbalance in found.imbalances:
-        named = Tolerance(replicas=imbalance.reached)
+        named = within(replicas=imbalance.reached)
         assert choose(replace(asked, balance=named)).imbalances == ()
     lists = found.lists
     ended = replace(
@@ -110,7 +109,7 @@ def test_a_share_that_no_broker_can_hold_is_no_share() -> None:
         [[3, 1], [3, 1], [3, 1, 2], [1, 3]],
         lie=Lie.NONE,
         factor=2,
-        tolerance=Tolerance(replicas=Fraction(0)),
+        balance=within(replicas=Fraction(0)),
     )
     assert [found.count(1) for found in lists(asked)] == [1, 1, 1, 1]
     assert choose(asked).imbalances == ()
@@ -121,7 +120,7 @@ def test_racks_of_different_size_have_shares_of_their_own() -> None:
     asked = problem(
         brokers("aaabb"),
         [[1, 4], [2, 5], [3, 4], [1, 5], [2, 4], [3, 5]],
-        tolerance=Tolerance(Fraction(0)),
+        balance=within(replicas=Fraction(0)),
     )
     assert choose(asked).imbalances == ()
     assert (choose(asked).lists == asked.partitions.current).all()
@@ -132,7 +131,7 @@ def test_two_sets_of_brokers_have_shares_of_their_own() -> None:
         brokers("aaaa"),
         [[1], [2], [3]] + [[3], [4]] * 9,
         lie=Lie.NONE,
-        tolerance=Tolerance(Fraction(0)),
+        balance=within(replicas=Fraction(0)),
     )
     sets = [np.array([1, 1, 0, 0], dtype=bool), np.array([0, 0, 1, 1], dtype=bool)]
     rule = np.array([0, 0] + [1] * 19)
@@ -155,7 +154,7 @@ def test_a_broker_that_gets_nothing_new_has_no_share_and_keeps_what_it_has(
         brokers("aaaaa" if closed == [5] else "aaaa", closed=closed),
         had,
         lie=Lie.NONE,
-        tolerance=Tolerance(Fraction(0)),
+        balance=within(replicas=Fraction(0)),
     )
     assert choose(asked).imbalances == ()
     assert lists(asked) == had
@@ -227,10 +226,10 @@ def test_a_declared_list_keeps_a_broker_that_is_not_registered_unless_it_is_drai
     assert lists(problem(brokers("abc"), [[1, 9, 3]], lie=Lie.LISTED, drained=[9])) == [[1, 2, 3]]
 
 
-@settings(max_examples=INSTANCES)
-@given(problems(), st.sampled_from([Tolerance(), Tolerance(Fraction(1, 10), Fraction(1, 10))]))
+@INSTANCES
+@given(problems(), st.sampled_from([(), within(replicas=Fraction(1, 10), bytes=Fraction(1, 10))]))
 def test_no_partition_ends_in_fewer_racks_than_it_can_keep(
-    asked: PlacementProblem, tolerance: Tolerance
+    asked: PlacementProblem, tolerance: tuple[Tolerance, ...]
 ) -> None:
     """Where a rule says nothing of racks, whether brokers are balanced or not."""
     asked = replace(
@@ -243,7 +242,7 @@ def test_no_partition_ends_in_fewer_racks_than_it_can_keep(
         assert racks(asked, found.lists[row]) >= racks_kept(asked, row)
 
 
-@settings(max_examples=INSTANCES)
+@INSTANCES
 @given(problems())
 def test_no_drain_takes_a_rack_from_a_list_where_a_substitute_can_keep_it(
     asked: PlacementProblem,
@@ -280,8 +279,8 @@ def test_of_too_many_replicas_the_last_of_a_rack_stays() -> None:
 
 def test_balance_takes_no_partition_out_of_its_last_rack() -> None:
     """Brokers 2 and 3 have one too many each; the place of 2, alone in its rack, cannot go to 1."""
-    tolerance = Tolerance(replicas=Fraction(0))
-    asked = problem(brokers("aba"), [[2, 3], [3, 2]], lie=Lie.NONE, tolerance=tolerance)
+    tolerance = within(replicas=Fraction(0))
+    asked = problem(brokers("aba"), [[2, 3], [3, 2]], lie=Lie.NONE, balance=tolerance)
     assert lists(asked) == [[2, 1], [3, 2]]
 
 
@@ -321,7 +320,7 @@ def test_the_widest_bounds_of_the_largest_sizes_are_bounds() -> None:
     tolerance = Fraction(999_999, 100_000)
     table = brokers("aa", weights={1: 1_000_000, 2: 1})
     asked = problem(
-        table, [[1]] * 4, sizes=[1 << 58] * 4, tolerance=Tolerance(tolerance, tolerance)
+        table, [[1]] * 4, sizes=[1 << 58] * 4, balance=within(replicas=tolerance, bytes=tolerance)
     )
     assert lists(asked) == [[1]] * 4
 

@@ -1,17 +1,17 @@
 """Balanced leaders, beside every other choice of leaders that there is."""
 
-import os
 from collections import Counter
 from itertools import product
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from replan.model.columns import PAD
 from replan.planning.placing.leaders import balanced_heads
 
-INSTANCES = 60 if os.environ.get("HYPOTHESIS_PROFILE") == "fast" else 500
+INSTANCES = examples(fast=60, ci=200, nightly=5_000)
 
 LISTS = st.lists(
     st.lists(st.integers(1, 5), unique=True, min_size=1, max_size=3), min_size=1, max_size=6
@@ -32,7 +32,7 @@ def judged(chosen: tuple[int, ...], lists: list[list[int]]) -> tuple[int, int, i
     return max(counts.values()), -min(counts[b] for b in brokers), changes
 
 
-@settings(max_examples=INSTANCES)
+@INSTANCES
 @given(LISTS)
 def test_no_other_choice_is_more_even_or_changes_less(lists: list[list[int]]) -> None:
     found = judged(tuple(heads(lists)), lists)

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.builders import within
 from tests.unit.planning.placing.exact import cost_of, optimum
 from tests.unit.planning.placing.problems import brokers, problem, problems
 
+from replan.model.declared.rules import BalanceMeasure
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import judge
-from replan.planning.placing.problem import Lie, Measure, Obstacle, PlacementProblem, Tolerance
+from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem
 
 
 def used(asked: PlacementProblem) -> list[int]:
@@ -32,7 +34,7 @@ def even(
         lists,
         lie=Lie.NONE,
         sizes=sizes,
-        tolerance=Tolerance(bytes=Fraction(part)),
+        balance=within(bytes=Fraction(part)),
         budget=budget,
     )
 
@@ -52,7 +54,7 @@ def test_bytes_that_fit_nowhere_come_as_near_as_they_can() -> None:
     """One partition is most of all bytes: whoever has it is 194 % above a third, and the small one goes elsewhere."""
     found = choose(even([[1], [1], [1]], [100, 1, 0], "1/10"))
     [imbalance] = found.imbalances
-    assert (imbalance.measure, imbalance.brokers) == (Measure.BYTES, (1, 2, 3))
+    assert (imbalance.measure, imbalance.brokers) == (BalanceMeasure.BYTES, (1, 2, 3))
     assert imbalance.reached == Fraction(1941, 1000)
     assert found.lists[1].tolist() != [1]
 
@@ -98,7 +100,7 @@ def test_replicas_and_bytes_are_balanced_together() -> None:
         brokers("aabb"),
         lists,
         sizes=rng.integers(1, 100, len(lists)).tolist(),
-        tolerance=Tolerance(Fraction(1, 10), Fraction(1, 10)),
+        balance=within(replicas=Fraction(1, 10), bytes=Fraction(1, 10)),
     )
     found = used(asked)
     assert max(found) <= 1.1 * sum(found) / 4 + 1

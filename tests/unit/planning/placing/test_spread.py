@@ -8,11 +8,12 @@ from itertools import product
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.builders import within
 from tests.unit.planning.placing.problems import brokers, only, problem
 
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import judge
-from replan.planning.placing.problem import Lie, PlacementProblem, Tolerance
+from replan.planning.placing.problem import Lie, PlacementProblem
 
 Held = Counter[tuple[int, int]]
 """What each broker has of each topic."""
@@ -37,14 +38,14 @@ def clusters(draw: st.DrawFn) -> PlacementProblem:
         drained=draw(some),
         sizes=np.floor(chance.lognormal(3, 2, len(topics))).astype(int).tolist(),
         topics=topics,
-        tolerance=draw(
+        balance=draw(
             st.sampled_from(
                 [
-                    Tolerance(),
-                    Tolerance(replicas=Fraction(0)),
-                    Tolerance(replicas=Fraction(1, 10)),
-                    Tolerance(bytes=Fraction(1, 10)),
-                    Tolerance(Fraction(1, 10), Fraction(1, 10)),
+                    (),
+                    within(replicas=Fraction(0)),
+                    within(replicas=Fraction(1, 10)),
+                    within(bytes=Fraction(1, 10)),
+                    within(replicas=Fraction(1, 10), bytes=Fraction(1, 10)),
                 ]
             )
         ),
@@ -59,7 +60,7 @@ def test_no_broker_comes_to_hold_more_of_a_topic_than_its_share_and_one_while_th
     assert judge(asked, found) == []
     most = allowed(asked, heads=False)
     now = held(asked, found.lists)
-    without = held(asked, choose(replace(asked, balance=Tolerance())).lists)
+    without = held(asked, choose(replace(asked, balance=())).lists)
     for topic, broker in now:
         if now[topic, broker] > most[topic, broker]:
             assert now[topic, broker] <= without[topic, broker]
@@ -110,7 +111,7 @@ def joined(draw: st.DrawFn) -> PlacementProblem:
         lists,
         sizes=sizes.tolist(),
         topics=topics,
-        tolerance=Tolerance(replicas=Fraction(1, 10)),
+        balance=within(replicas=Fraction(1, 10)),
     )
 
 

@@ -1,19 +1,160 @@
-"""One change of one partition, in the controller's order of work.
+"""One change of one partition, whatever asked for it (PartitionChangeBuilder, PartitionReassignmentReplicas).
 
-Here belongs the pipeline that every change runs through, whatever caused it (PartitionChangeBuilder.build): complete
-the reassignment, keep the ELR, elect, raise the leader epoch where replicas were dropped, write what differs. Hence
-any change can complete a reassignment or refresh the ELR. Not here: why a partition changes (the families of commands).
+The order of work of a change, the choice of a leader and the arithmetic of replica lists.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.controller.events import NewLeader, PartitionChanged
-from replan.simulator.controller.partition.election import Candidates, Elected, Election, elect
-from replan.simulator.controller.partition.replica_lists import Lists, completed
 from replan.simulator.controller.state import ClusterState, Directories, Partition
-from replan.simulator.controller.versions import Rules
+from replan.simulator.controller.versions import Completion, Rules
+
+# Who leads: the choice of a leader among the replicas of one partition.
+#
+# Here belongs the choice alone (PartitionChangeBuilder.electLeader). Not here: what else a change writes
+# (`partition.change`), and the requests and timers that cause elections (`elections`).
+
+
+class Election(Enum):
+    """How far an election may go (PartitionChangeBuilder.Election)."""
+
+    PREFERRED = "the first replica, else the present leader, else any in-sync one"
+    ONLINE = "the present leader, else any in-sync one"
+    UNCLEAN = "as ONLINE, else the first live replica, whatever it has lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What an election chooses from: the target lists of the change under way."""
+
+    leader: BrokerId | None
+    replicas: Replicas
+    isr: Replicas
+    elr: Replicas
+    last_known_leader: BrokerId | None
+    """None where it may not be used: ELR off, or ISR and ELR not both empty."""
+    acceptable: Callable[[BrokerId], bool]
+    """Whether a broker is able to lead at all: registered, not fenced, not shutting down."""
+
+    def valid(self, broker: BrokerId) -> bool:
+        """Whether a broker may lead cleanly: in the ISR, or in the ELR while the ISR is empty."""
+        eligible = self.isr or self.elr
+        return broker in eligible and self.acceptable(broker)
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    """The outcome; None leads where nobody can."""
+
+    leader: BrokerId | None
+    unclean: bool = False
+
+
+def elect(among: Candidates, election: Election) -> Elected:
+    """Choose the leader: in list order, never in order of ISR or id."""
+    first = among.replicas[0]
+    if election is Election.PREFERRED and among.valid(first):
+        return Elected(first)
+    if among.leader is not None and among.valid(among.leader):
+        return Elected(among.leader)
+    clean = next(filter(among.valid, among.replicas), None)
+    if clean is not None:
+        return Elected(clean)
+    if among.last_known_leader is not None:
+        return Elected(among.last_known_leader, unclean=True)
+    if election is Election.UNCLEAN:
+        stale = next(filter(among.acceptable, among.replicas), None)
+        return Elected(stale, unclean=stale is not None)
+    return Elected(None)
+
+
+# The lists of a reassignment: how they merge with a new target, when they are complete, what a cancel leaves.
+#
+# Here belongs arithmetic on replica lists alone (PartitionReassignmentReplicas, PartitionReassignmentRevert). Not
+# here:
+# requests, records, leaders.
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The five lists that a change of one partition works on."""
+
+    replicas: Replicas
+    isr: Replicas
+    adding: Replicas = ()
+    removing: Replicas = ()
+
+
+def retargeted(lists: Lists, target: Replicas) -> Lists:
+    """The lists after a request for `target`, before anything completes.
+
+    Both sets come out in ascending order, and are computed against the transitional list; an *empty* result leaves
+    the stored set as it was, so stale members survive (ReplicationControlManager.changePartitionReassignment).
+    """
+    removing = tuple(sorted(set(lists.replicas) - set(target)))
+    adding = tuple(sorted(set(target) - set(lists.replicas)))
+    return replace(
+        lists,
+        replicas=target + removing,
+        adding=adding or lists.adding,
+        removing=removing or lists.removing,
+    )
+
+
+def completed(lists: Lists, rule: Completion) -> Lists | None:
+    """The lists after the reassignment completed; None where it has not, or where none runs."""
+    if not lists.adding and not lists.removing:
+        return None
+    isr = without(lists.isr, lists.removing)
+    target = without(lists.replicas, lists.removing)
+    if lists.removing and not (isr and target):
+        return None
+    if not _complete(frozenset(isr), target, lists, rule):
+        return None
+    return Lists(target, isr)
+
+
+def _complete(isr: frozenset[BrokerId], target: Replicas, lists: Lists, rule: Completion) -> bool:
+    match rule:
+        case Completion.WHOLE_TARGET_IN_SYNC:
+            return isr.issuperset(target)
+        case Completion.ADDING_IN_SYNC:  # the second condition keeps the ISR from shrinking
+            enough = len(lists.adding) >= len(lists.removing) or isr.issuperset(target)
+            return isr.issuperset(lists.adding) and enough
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """What a cancel asks for; `unclean` where nobody of the ISR would stay."""
+
+    replicas: Replicas
+    isr: Replicas
+    unclean: bool
+
+
+def reverted(lists: Lists) -> Reverted | None:
+    """The lists after a cancel: the adding ones go, the order before is lost; None where nothing would stay."""
+    kept = without(lists.replicas, lists.adding)
+    isr = without(lists.isr, lists.adding)
+    if not kept:
+        return None
+    return Reverted(kept, isr or kept[:1], unclean=not isr)
+
+
+def without(replicas: Replicas, dropped: Replicas) -> Replicas:
+    """The list without some members, in its own order."""
+    return tuple(b for b in replicas if b not in dropped)
+
+
+# One change of one partition, in the controller's order of work.
+#
+# Here belongs the pipeline that every change runs through, whatever caused it (PartitionChangeBuilder.build): complete
+# the reassignment, keep the ELR, elect, raise the leader epoch where replicas were dropped, write what differs. Hence
+# any change can complete a reassignment or refresh the ELR. Not here: why a partition changes (the families of
+# commands).
 
 NOBODY = BrokerId(-1)
 

@@ -1,0 +1,380 @@
+"""The requests that change a cluster, each sent once. Nothing is read or asked again here."""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, TypeVar
+
+from kafka.errors import (
+    AuthorizationError,
+    BrokerResponseError,
+    KafkaError,
+    UnsupportedVersionError,
+)
+
+from replan.kafka.failures import (
+    ALTER_LOG_DIRS,
+    ALTER_REASSIGNMENTS,
+    CREATE_PARTITIONS,
+    ELECT_LEADERS,
+    INVALID_REQUEST,
+    Operation,
+    answer,
+    name_of,
+    reason,
+    refusal,
+    unknown_after,
+)
+from replan.kafka.messages import (
+    AlterPartitionReassignments,
+    AlterReplicaLogDirs,
+    CreatePartitions,
+    ElectLeaders,
+    IncrementalAlterConfigs,
+)
+from replan.kafka.wire.frames import Question
+from replan.kafka.wire.wire import Wire
+from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope
+from replan.model.control_plane import (
+    Answer,
+    ElectionType,
+    NewPartitions,
+    OutcomeUnknown,
+    Rejected,
+    ReplicaName,
+)
+from replan.model.names import BrokerId, Replicas, TopicPartition
+
+# Replicas to other log directories of their brokers: AlterReplicaLogDirs (KIP-113), sent once to each broker.
+#
+# A broker acts on its own replicas alone, so it is asked directly, and one that does not answer holds up nobody.
+
+LOG_DIRS_SECONDS = 5.0
+
+
+def move_logs(wire: Wire, paths: Mapping[ReplicaName, str]) -> dict[ReplicaName, Answer]:
+    """Ask each broker for its replicas; one answer for each replica.
+
+    Raises:
+        ClusterRefused: the user may not do this.
+    """
+    silent = OutcomeUnknown("its broker is not live")
+    answers: dict[ReplicaName, Answer] = dict.fromkeys(paths, silent)
+    by_broker: dict[BrokerId, dict[TopicPartition, str]] = {}
+    for (name, broker), path in paths.items():
+        if broker in wire.addresses:
+            by_broker.setdefault(broker, {})[name] = path
+    questions = {broker: [Question(_log_dirs_request(of))] for broker, of in by_broker.items()}
+    _, told = wire.round([], questions, home_seconds=0, broker_seconds=LOG_DIRS_SECONDS)
+    for broker, found in told.items():
+        answers |= _log_dirs_answers([(name, broker) for name in by_broker[broker]], found[0])
+    return answers
+
+
+def _log_dirs_request(paths: Mapping[TopicPartition, str]) -> Any:
+    grouped: dict[str, dict[str, list[int]]] = {}
+    for name, path in sorted(paths.items()):
+        grouped.setdefault(path, {}).setdefault(name.topic, []).append(name.partition)
+    directory = AlterReplicaLogDirs.AlterReplicaLogDir
+    return AlterReplicaLogDirs(
+        dirs=[
+            directory(
+                path=path,
+                topics=[
+                    directory.AlterReplicaLogDirTopic(name=topic, partitions=of)
+                    for topic, of in topics.items()
+                ],
+            )
+            for path, topics in grouped.items()
+        ]
+    )
+
+
+def _log_dirs_answers(asked: Sequence[ReplicaName], told: Any) -> dict[ReplicaName, Answer]:
+    if isinstance(told, AuthorizationError):
+        raise refusal(ALTER_LOG_DIRS, told) from told
+    if isinstance(told, BrokerResponseError):
+        return dict.fromkeys(asked, answer(int(told.errno), reason(told)))
+    if isinstance(told, KafkaError):
+        return dict.fromkeys(asked, unknown_after(told))
+    found = {
+        TopicPartition(topic.topic_name, row.partition_index): answer(row.error_code, None)
+        for topic in told.results
+        for row in topic.partitions
+    }
+    missing = OutcomeUnknown(f"the answer to {ALTER_LOG_DIRS.name} leaves it out")
+    return {(name, broker): found.get(name, missing) for name, broker in asked}
+
+
+# One write, sent once, and what is known of it afterwards: an answer for everything that it asked.
+#
+# A write is never sent again here. The broker that forwards it may do so for a minute, so whoever asks must
+# look at the cluster before asking for anything else.
+
+TIMEOUT_MS = 15_000
+"""How long the controller may take; later it drops the request unseen (7 is not always proof of that)."""
+ANSWER_SECONDS = 20.0
+_T = TypeVar("_T")
+_Subject = TypeVar("_Subject", bound=Hashable)
+Row = tuple[TopicPartition, int, str | None]
+
+
+def send_once(
+    wire: Wire,
+    operation: Operation,
+    message: Any,
+    asked: Collection[_Subject],
+    rows: Callable[[Any], Iterable[tuple[_Subject, int, str | None]]],
+) -> dict[_Subject, Answer]:
+    """Send a request and answer for every partition or topic that it asks for.
+
+    Raises:
+        ClusterRefused: the user may not do this, or the cluster does not know the request.
+    """
+    try:
+        response = wire.ask(Question(message, forwarded=True), limit_seconds=ANSWER_SECONDS)
+    except (AuthorizationError, UnsupportedVersionError) as failure:
+        raise refusal(operation, failure) from failure
+    except BrokerResponseError as failure:
+        found = answer(int(failure.errno), reason(failure))
+        whole = replace(found, whole=True) if isinstance(found, Rejected) else found
+        return dict.fromkeys(asked, whole)
+    except KafkaError as failure:
+        return dict.fromkeys(asked, unknown_after(failure))
+    told = {name: answer(code, message) for name, code, message in rows(response)}
+    missing = OutcomeUnknown(f"the answer to {operation.name} leaves it out")
+    return {name: told.get(name, missing) for name in asked}
+
+
+def chunks(wanted: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """The items in order, at most `size` at a time."""
+    items = iter(wanted)
+    while chunk := list(islice(items, size)):
+        yield chunk
+
+
+# Configurations, changed: IncrementalAlterConfigs (KIP-339).
+#
+# All changes of one topic or broker travel together and succeed or fail together. A broker's own configuration can be
+# changed only through that broker, so one that is fenced is answered here at once, and one that does not answer holds
+# up
+# nobody: all requests of a call are one round.
+
+RESOURCES_PER_REQUEST = 1000
+BROKER_SECONDS = 3.0
+"""For a broker that changes its own configuration."""
+_KINDS = {ConfigScope.TOPIC: 2, ConfigScope.BROKER: 4}  # ConfigResource.Type
+Resource = tuple[ConfigScope, str]
+
+
+def alter(
+    wire: Wire, changes: Sequence[ConfigChange], *, validate_only: bool = False
+) -> dict[Resource, Answer]:
+    """Apply the changes, or only ask whether Kafka would; one answer for each topic and broker among them."""
+
+    def request(part: Collection[Resource]) -> Any:
+        return _configs_request({r: asked[r] for r in part}, validate_only=validate_only)
+
+    answers = refused_unasked(changes, wire.addresses.keys())
+    asked = {r: of for r, of in _by_resource(changes).items() if r not in answers}
+    topics = [r for r in asked if r[0] is ConfigScope.TOPIC]
+    parts = list(chunks(topics, RESOURCES_PER_REQUEST))
+    own = {
+        BrokerId(int(name)): (scope, name) for scope, name in asked if scope is ConfigScope.BROKER
+    }
+    of_home, of_brokers = wire.round(
+        [Question(request(part), forwarded=True) for part in parts],
+        {b: [Question(request([r]))] for b, r in own.items()},
+        home_seconds=ANSWER_SECONDS,
+        broker_seconds=BROKER_SECONDS,
+    )
+    for part, told in zip(parts, of_home, strict=True):
+        answers |= _configs_answers(part, told)
+    for broker, found in of_brokers.items():
+        answers |= _configs_answers([own[broker]], found[0])
+    return answers
+
+
+def _by_resource(changes: Sequence[ConfigChange]) -> dict[Resource, list[ConfigChange]]:
+    grouped: dict[Resource, list[ConfigChange]] = {}
+    for change in changes:
+        grouped.setdefault((change.scope, change.name), []).append(change)
+    return grouped
+
+
+def _configs_request(
+    grouped: Mapping[Resource, Sequence[ConfigChange]], *, validate_only: bool
+) -> Any:
+    resource = IncrementalAlterConfigs.AlterConfigsResource
+    return IncrementalAlterConfigs(
+        resources=[
+            resource(
+                resource_type=_KINDS[scope],
+                resource_name=name,
+                configs=[
+                    resource.AlterableConfig(
+                        name=change.key,
+                        config_operation=int(change.operation),
+                        value=None if change.operation is ConfigOperation.DELETE else change.value,
+                    )
+                    for change in of
+                ],
+            )
+            for (scope, name), of in grouped.items()
+        ],
+        validate_only=validate_only,
+    )
+
+
+def refused_unasked(
+    changes: Sequence[ConfigChange], live: Collection[BrokerId]
+) -> dict[Resource, Answer]:
+    """The topics and brokers whose answer is known without asking."""
+    answers: dict[Resource, Answer] = {}
+    for (scope, name), of in _by_resource(changes).items():
+        if scope is ConfigScope.BROKER and not (name.isdecimal() and BrokerId(int(name)) in live):
+            answers[scope, name] = _invalid(
+                f"broker {name} is not live, and only a broker itself can change its configuration;"
+                " ask again when it is back"
+            )
+        elif len({change.key for change in of}) < len(of):
+            answers[scope, name] = _invalid("Error due to duplicate config keys")  # as Kafka says
+    return answers
+
+
+def _invalid(message: str) -> Rejected:
+    return Rejected(INVALID_REQUEST, name_of(INVALID_REQUEST), message)
+
+
+def _configs_answers(asked: Sequence[Resource], told: Any) -> dict[Resource, Answer]:
+    if isinstance(told, BrokerResponseError):
+        return dict.fromkeys(asked, answer(int(told.errno), reason(told)))
+    if isinstance(told, KafkaError):
+        return dict.fromkeys(asked, unknown_after(told))
+    found: dict[tuple[int, str], Answer] = {
+        (row.resource_type, row.resource_name): answer(row.error_code, row.error_message)
+        for row in told.responses
+    }
+    missing = OutcomeUnknown("the answer leaves it out")
+    return {(scope, name): found.get((_KINDS[scope], name), missing) for scope, name in asked}
+
+
+# New partitions of topics that exist: CreatePartitions (KIP-195) with the replicas of each, sent once.
+
+
+def create_partitions(
+    wire: Wire, added: Mapping[str, NewPartitions], *, validate_only: bool = False
+) -> dict[str, Answer]:
+    """Add partitions, or let the controller say whether it would; one answer for each topic."""
+    return send_once(
+        wire, CREATE_PARTITIONS, _create_request(added, validate_only), added.keys(), _create_rows
+    )
+
+
+def _create_request(added: Mapping[str, NewPartitions], validate_only: bool) -> Any:
+    topic = CreatePartitions.CreatePartitionsTopic
+    return CreatePartitions(
+        topics=[
+            topic(
+                name=name,
+                count=new.count,
+                assignments=[
+                    topic.CreatePartitionsAssignment(broker_ids=list(replicas))
+                    for replicas in new.lists
+                ],
+            )
+            for name, new in added.items()
+        ],
+        timeout_ms=TIMEOUT_MS,
+        validate_only=validate_only,
+    )
+
+
+def _create_rows(response: Any) -> Iterator[tuple[str, int, str | None]]:
+    for row in response.results:
+        yield row.name, row.error_code, row.error_message
+
+
+# Elections: ElectLeaders (KIP-460), sent once per chunk.
+#
+# One request with exactly 10,000 elections makes the active controller resign (seen on 3.9 to 4.4), so chunks
+# are far below that.
+
+ELECTIONS_PER_REQUEST = 1000
+
+
+def elect(
+    wire: Wire, partitions: Collection[TopicPartition], kind: ElectionType
+) -> dict[TopicPartition, Answer]:
+    """Ask for elections; an election that is not needed is answered with 84."""
+    answers: dict[TopicPartition, Answer] = {}
+    for chunk in chunks(dict.fromkeys(partitions), ELECTIONS_PER_REQUEST):
+        answers |= send_once(
+            wire, ELECT_LEADERS, _election_request(chunk, kind), chunk, _election_rows
+        )
+    return answers
+
+
+def _election_request(partitions: Collection[TopicPartition], kind: ElectionType) -> Any:
+    numbers: dict[str, list[int]] = {}
+    for name in partitions:
+        numbers.setdefault(name.topic, []).append(name.partition)
+    topic = ElectLeaders.TopicPartitions
+    return ElectLeaders(
+        election_type=int(kind),
+        topic_partitions=[topic(topic=name, partitions=of) for name, of in numbers.items()],
+        timeout_ms=TIMEOUT_MS,
+        min_version=1,  # version 0 knows only preferred elections
+    )
+
+
+def _election_rows(response: Any) -> Iterator[Row]:
+    for topic in response.replica_election_results:
+        for row in topic.partition_result:
+            yield TopicPartition(topic.topic, row.partition_id), row.error_code, row.error_message
+
+
+# Reassignments: asking for lists, and cancelling.
+#
+# AlterPartitionReassignments (KIP-455) is sent once per chunk; the controller bounds one request to 10,000
+# records, so a chunk has at most 5,000 partitions. Nothing is sent again here: brokers do that already.
+
+LISTS_PER_REQUEST = 5000
+_GUARD_VERSION = 1
+
+
+def reassign(
+    wire: Wire,
+    lists: Mapping[TopicPartition, Replicas | None],
+    *,
+    allow_replication_factor_change: bool,
+) -> dict[TopicPartition, Answer]:
+    """Ask for new lists, None cancels; forbids another length where the cluster can (KIP-860)."""
+    guarded = not allow_replication_factor_change and wire.knows(
+        AlterPartitionReassignments, _GUARD_VERSION
+    )
+    answers: dict[TopicPartition, Answer] = {}
+    for chunk in chunks(lists, LISTS_PER_REQUEST):
+        request = _alter_request({name: lists[name] for name in chunk}, guarded=guarded)
+        answers |= send_once(wire, ALTER_REASSIGNMENTS, request, chunk, _rows)
+    return answers
+
+
+def _alter_request(lists: Mapping[TopicPartition, Replicas | None], *, guarded: bool) -> Any:
+    topic = AlterPartitionReassignments.ReassignableTopic
+    rows: dict[str, list[Any]] = {}
+    for name, replicas in lists.items():
+        row = topic.ReassignablePartition(
+            partition_index=name.partition, replicas=None if replicas is None else list(replicas)
+        )
+        rows.setdefault(name.topic, []).append(row)
+    topics = [topic(name=name, partitions=of) for name, of in rows.items()]
+    # min_version: a broker that is too old must not drop the field silently.
+    guard = {"allow_replication_factor_change": False, "min_version": 1} if guarded else {}
+    return AlterPartitionReassignments(timeout_ms=TIMEOUT_MS, topics=topics, **guard)
+
+
+def _rows(response: Any) -> Iterator[Row]:
+    for topic in response.responses:
+        for row in topic.partitions:
+            yield TopicPartition(topic.name, row.partition_index), row.error_code, row.error_message

@@ -1,1 +1,0 @@
-"""The requests that change a cluster, a module each, sent once. Nothing is read or asked again here."""

@@ -1,0 +1,170 @@
+"""Measures of brokers brought within the tolerance of their shares, one after the other, by steps of one kind.
+
+The first measure counts most: the steps for a later one keep an earlier one within its bounds, or as near as it has
+come. A measure that counts units alone, and is the first, is exact (`flow`): where no steps bring all brokers within
+their bounds, the bounds give way, as little as can be, to those that nothing can leave, or nothing can come to. All
+others are searched for (`packing`), and the search keeps what it has found.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from replan.model.columns import Ints, Matrix
+from replan.model.declared.rules import Tolerance
+from replan.planning.placing.exchanges import ReplicaExchanges
+from replan.planning.placing.flow import Bounds, Stuck, bring_within
+from replan.planning.placing.packing import Measured, Packed, Packing
+from replan.planning.placing.problem import NO_LIMIT, Imbalance
+from replan.planning.placing.shares import PARTS, Aim
+from replan.planning.placing.steps import Steps, Way
+from replan.planning.placing.sweep import sweep
+
+FEW = 64
+"""So many units take the cheapest paths from the first one on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One measure of the balance."""
+
+    tolerance: Tolerance
+    units: Ints
+    """What one unit of each partition counts."""
+    aim: Aim
+    most: Ints | None = None
+    """What each broker can have at most, whatever its share is; None: anything."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """What each broker shall have."""
+        return fit(self.aim.bounds, self.most)
+
+    @property
+    def counts_alone(self) -> bool:
+        """Whether every unit counts one, and nothing but the shares bounds them."""
+        return self.most is None and bool((self.units == 1).all())
+
+
+class Search:
+    """Takes units elsewhere; `steps.lists` changes in place."""
+
+    def __init__(self, steps: Steps, budget: int, ids: Ints) -> None:
+        """`ids`: of the brokers."""
+        self._steps, self._budget, self._ids = steps, budget, ids
+        self.spent = 0
+        """Steps of the searches so far."""
+
+    def run(self, goals: Sequence[Goal], within: Sequence[Measured] = ()) -> list[Imbalance]:
+        """Come as near as can be, and hold what is `within` its bounds; how near, where that is not as asked."""
+        held = list(within)
+        searched: list[int | None] = []
+        for goal in goals:
+            before = self.spent
+            if goal.counts_alone and not held:
+                self._count(goal)
+                searched.append(None)
+            else:
+                self.pack(goal.units, goal.bounds, held, list(Way)[:2])
+                searched.append(self.spent - before)
+            held.append(self.held(goal))
+        found = []
+        for goal, steps in zip(goals, searched, strict=True):
+            found += self._imbalance(goal, steps)
+        return found
+
+    def held(self, goal: Goal) -> Measured:
+        """What brokers have of a measure, which they keep within its bounds, or no further from them than now."""
+        used, bounds = self._used(goal.units), goal.bounds
+        loose = Bounds(np.minimum(bounds.least, used), np.maximum(bounds.most, used))
+        return Measured(goal.units, used, loose)
+
+    def pack(
+        self, units: Ints, bounds: Bounds, held: Sequence[Measured], ways: Sequence[Way]
+    ) -> bool:
+        """Search for a measure, with what is held as it is by now; whether it is within its bounds."""
+        aimed = Measured(units, self._used(units), bounds)
+        if not aimed.excess.any():
+            return True
+        for measured in held:
+            measured.used[:] = self._used(measured.units)
+        packing, ended = Packing(self._steps, aimed, held), Packed(False, 0)
+        for self._steps.way in ways:
+            if not ended.within:
+                more = packing.pack(self._budget - ended.steps)
+                ended = Packed(more.within, ended.steps + more.steps)
+        self.spent += ended.steps
+        return ended.within
+
+    def _count(self, goal: Goal) -> None:
+        counts, aim = self._used(goal.units), goal.aim
+        while stuck := self._brought_within(counts, aim.bounds):
+            give_way = aim.give_way_above if stuck.over else aim.give_way_below
+            give_way(stuck.brokers, counts)
+
+    def _brought_within(self, counts: Ints, bounds: Bounds) -> Stuck | None:
+        """One unit of each partition as far as that does, then more."""
+        for way in (Way.ONE_EACH, Way.MORE):
+            self._steps.way = way
+            stuck = self._carried(counts, bounds)
+            if stuck and stuck.over and way is Way.ONE_EACH:
+                self._carried(counts, Bounds(bounds.least, np.maximum(bounds.most, counts)))
+            if not stuck:
+                break
+        return stuck
+
+    def _carried(self, counts: Ints, bounds: Bounds) -> Stuck | None:
+        """Many are swept, and few or what is left take the cheapest paths."""
+        if _out(counts, bounds) > FEW:
+            sweep(counts, bounds, self._steps)
+        while not within(counts, bounds):
+            exchanges = ReplicaExchanges(self._steps)
+            stuck = bring_within(counts, bounds, exchanges)
+            if not exchanges.stale:
+                return stuck
+        return None
+
+    def _used(self, units: Ints) -> Ints:
+        return amounts(self._steps.lists, units, self._steps.brokers)
+
+    def _imbalance(self, goal: Goal, steps: int | None) -> list[Imbalance]:
+        asked, reached = goal.tolerance.within, goal.aim.reached(self._used(goal.units))
+        far = [b for b, parts in enumerate(reached) if Fraction(parts, PARTS) > asked]
+        if not far:
+            return []
+        brokers = tuple(int(b) for b in self._ids[far])
+        nearest = Fraction(max(reached), PARTS)
+        return [Imbalance(goal.tolerance.measure, asked, nearest, brokers, steps)]
+
+
+def amounts(lists: Matrix, units: Ints, brokers: int) -> Ints:
+    """What each broker has of some lists, by what one unit of each counts."""
+    there = lists >= 0
+    found = np.zeros(brokers, dtype=np.int64)
+    np.add.at(found, lists[there], np.broadcast_to(units[:, None], lists.shape)[there])
+    return found
+
+
+def within(used: Ints, bounds: Bounds) -> bool:
+    """Whether all brokers are within their bounds."""
+    return bool(((used >= bounds.least) & (used <= bounds.most)).all())
+
+
+def fit(bounds: Bounds, most: Ints | None) -> Bounds:
+    """The bounds, where brokers can have less."""
+    if most is None:
+        return bounds
+    return Bounds(np.minimum(bounds.least, most), np.minimum(bounds.most, most))
+
+
+def no_bounds(brokers: int) -> Bounds:
+    """Anything."""
+    return Bounds(np.zeros(brokers, dtype=np.int64), np.full(brokers, NO_LIMIT))
+
+
+def _out(counts: Ints, bounds: Bounds) -> int:
+    """How many have to come or to go at least."""
+    over = np.maximum(counts - bounds.most, 0).sum()
+    return int(max(over, np.maximum(bounds.least - counts, 0).sum()))

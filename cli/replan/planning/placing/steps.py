@@ -1,0 +1,105 @@
+"""Steps: units of partitions (replicas, leaderships) go from one broker to another, and what they may do.
+
+Who searches (`sweep`, `flow`, `packing`) asks nothing else. Which step keeps the rule of its partition, the kinds of
+steps know (`legal_steps`, `leader_steps`). Every step keeps the topic spread, unless more is allowed (`Way`).
+"""
+
+from abc import ABC, abstractmethod
+from enum import StrEnum
+
+import numpy as np
+
+from replan.model.columns import Ints, Matrix
+from replan.planning.placing.flow import Costs
+from replan.planning.placing.problem import Flags, PlacementProblem
+from replan.planning.placing.spread import TopicSpread
+
+
+class Way(StrEnum):
+    """Which steps are taken, each for what those before it cannot do."""
+
+    ONE_EACH = "one-each"
+    """A new replica of a partition that has none yet, and what takes a new replica elsewhere."""
+    MORE = "more"
+    """New replicas of partitions that have some already."""
+    CROWDED = "crowded"
+    """Also to brokers that hold too much of the topic then: for room on disks alone."""
+
+
+class Steps(ABC):
+    """Who has units of some partitions, who had them before, and the steps that are allowed; brokers as positions."""
+
+    def __init__(
+        self, problem: PlacementProblem, rows: Ints, lists: Matrix, had: Matrix, spread: TopicSpread
+    ) -> None:
+        """Take rows of a problem; `lists`: who shall have units of each by now, `had`: who has them."""
+        self.brokers = len(problem.brokers.ids)
+        self._every = np.arange(self.brokers, dtype=np.int64)
+        self.lists, self.had = lists, had
+        self.rows, self.topic, self.spread = rows, problem.partitions.topic[rows], spread
+        self.way = Way.ONE_EACH
+        self.size = problem.partitions.bytes[rows]
+        """Bytes that a step copies."""
+        self.new = (~_in(lists, had) & (lists >= 0)).sum(axis=1)
+        """How many new units each partition gives by now."""
+
+    def members(self, row: int) -> list[int]:
+        """The brokers of one list."""
+        return [b for b in self.lists[row].tolist() if b >= 0]
+
+    def held(self, rows: Ints) -> Flags:
+        """Who had some partitions before; shape (rows, brokers)."""
+        return has(self.had[rows], self._every)
+
+    def left_behind(self) -> Flags:
+        """Which partitions have left a broker that had them."""
+        return np.asarray((~_in(self.had, self.lists) & (self.had >= 0)).any(axis=1))
+
+    def topic_of(self, row: int) -> int:
+        """The number of the partition's topic, 0 where it is always spread."""
+        return int(self.spread.of[self.rows[row]])
+
+    def left(self, topic: int, broker: int) -> int:
+        """How many more of a topic a broker may have."""
+        return int(self.spread.left[topic, broker])
+
+    def take(self, row: int, source: int, target: int) -> None:
+        """Take one unit, which keeps its place in the list."""
+        had = self.had[row].tolist()
+        self.new[row] += (target not in had) - (source not in had)
+        self.lists[row, self.lists[row] == source] = target
+        self.spread.take(int(self.rows[row]), [source], [target])
+
+    @abstractmethod
+    def legal(self, rows: Ints, source: int | Matrix, to: Ints | None = None) -> Flags:
+        """To which brokers, of some or of all, the unit on `source` may go; shape (rows, brokers).
+
+        `source`: one for all rows, or of each.
+        """
+
+    def together(self, rows: Ints, others: Ints, target: int) -> Flags:
+        """Which pairs of partitions, each of which may go to a broker, may go there together."""
+        of, other = (self.spread.of[self.rows[some]] for some in (rows, others))
+        return np.asarray(
+            (of != other) | (self.spread.left[of, target] > 1) | (self.way is Way.CROWDED)
+        )
+
+    def costs(self, rows: Ints, source: int) -> Costs:
+        """What it costs, whether it may or not; shape (rows, brokers)."""
+        more = (~self.held(rows)).astype(np.int64)
+        more -= ~(self.had[rows] == source).any(axis=1)[:, None]
+        return Costs(more * self.size[rows][:, None], more)
+
+
+def has(lists: Matrix, brokers: Ints) -> Flags:
+    """Which lists have which brokers; shape (lists, brokers)."""
+    found: Flags = (lists[:, :, None] == brokers).any(axis=1)
+    return found
+
+
+def _in(lists: Matrix, others: Matrix) -> Flags:
+    """Which members of each list are in another list of the same row."""
+    found = np.zeros(lists.shape, dtype=bool)
+    for slot in range(others.shape[1]):
+        found |= lists == others[:, slot, None]
+    return found

@@ -1,0 +1,128 @@
+"""What a run leaves alone, since it has not changed since it was judged; and the past, by today's placements."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from tests.fleet.test_moments import BAD, BEGIN, GOOD, Clusters
+
+from replan.commands.fleet.judge import perform_and_write
+from replan.commands.fleet.options import EngineChoice, moment
+from replan.fleet.fleet_file import Fleet
+from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.tables import DECLARED, DIFFERENCES, DRIFT, ERRORS, JUDGED, PLANS, TABLES
+from replan.fleet.perform import DRIFT_STAGES, Stage
+from replan.fleet.report import render_fleet_drift
+from replan.fleet.run import FleetRun
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def clusters(tmp_path: Path) -> Clusters:
+    found = Clusters(tmp_path / "home")
+    for name in ("eu", "us"):
+        found.arrive(1, BAD, name)
+    return found
+
+
+def versions(lake: Lake) -> dict[str, int]:
+    """The last commit of each table that there is."""
+    places = {name: lake.place(table) for name, table in TABLES.items()}
+    return {n: DeltaTable(p).version() for n, p in places.items() if DeltaTable.is_deltatable(p)}
+
+
+def as_of(clusters: Clusters, hour: float) -> FleetRun:
+    stages, choice = (*DRIFT_STAGES, Stage.COST, Stage.PLAN), EngineChoice("local")
+    now, then = BEGIN + timedelta(days=3), BEGIN + timedelta(hours=hour)
+    return perform_and_write(clusters.fleet, clusters.lake, stages, choice, now, (), then)
+
+
+def test_what_has_not_changed_is_not_judged_again_and_is_said_all_the_same(
+    clusters: Clusters,
+) -> None:
+    first = render_fleet_drift(clusters.run(2))
+    before = versions(clusters.lake)
+    assert render_fleet_drift(clusters.run(3)) == first
+    assert versions(clusters.lake) == before
+    clusters.run(3, *DRIFT_STAGES)
+    assert versions(clusters.lake) == before
+
+
+def test_another_stage_another_placement_or_another_snapshot_is_judged(clusters: Clusters) -> None:
+    clusters.run(2, *DRIFT_STAGES)
+    assert not clusters.lake.read(PLANS).num_rows
+    assert clusters.run(2).counts["plans"] == 2
+    clusters.declare(BAD)
+    assert clusters.run(2).drifted.num_rows == 0
+    assert clusters.judged() == [("eu", 1, 0), ("us", 1, 0)]
+    clusters.arrive(1.5, GOOD, "us")  # in the place of the one of the same hour
+    assert clusters.run(2).counts["judged"] == 1
+    assert clusters.judged() == [("eu", 1, 0), ("us", 1, 1)]
+    eu = clusters.fleet.clusters["eu"]
+    owned = {
+        **clusters.fleet.clusters,
+        "eu": type(eu)("eu", placement=eu.placement, owners={"*": "x"}),
+    }
+    clusters.fleet = Fleet(owned, clusters.lake.address)
+    assert clusters.run(2).counts["judged"] == 1
+
+
+def test_what_left_an_error_is_judged_again(clusters: Clusters) -> None:
+    text = clusters.placement.read_text(encoding="utf-8")
+    clusters.placement.write_text("version: 1\nassignment: 3\n", encoding="utf-8")
+    for _ in range(2):
+        assert clusters.run(2).errors.num_rows == 2
+    clusters.placement.write_text(text, encoding="utf-8")
+    assert clusters.run(2).counts["judged"] == 2
+    assert not clusters.lake.read(ERRORS).num_rows
+
+
+def test_the_past_is_judged_by_todays_placements_and_stays_the_past(clusters: Clusters) -> None:
+    clusters.run(2)
+    clusters.arrive(5, GOOD)
+    clusters.run(6)
+    clusters.declare(BAD)
+    found = as_of(clusters, 4)
+    assert {row["cluster"]: row["hour"] for row in found.rows["judged"].to_pylist()} == {
+        "eu": 1,
+        "us": 1,
+    }
+    assert found.drifted.num_rows == 0
+    assert clusters.judged() == [("eu", 1, 0), ("eu", 5, 0), ("us", 1, 0)]
+    declared = {r["cluster"]: r["replicas"] for r in clusters.lake.read(DECLARED).to_pylist()}
+    assert declared == {"eu": GOOD, "us": BAD}, "that of eu is of its newest snapshot"
+    assert not clusters.lake.read(DRIFT, "hour = 1").num_rows
+    assert not clusters.lake.read(DIFFERENCES, "hour = 1").num_rows
+
+
+def test_of_a_time_before_all_snapshots_nothing_is_known(clusters: Clusters) -> None:
+    found = as_of(clusters, 0.5)
+    assert found.rows["judged"].num_rows == 0
+    messages = found.errors.column("message").to_pylist()
+    assert all("no snapshot of it in the lake from before 2026-11-21T00:30" in m for m in messages)
+    assert len(messages) == 2
+
+
+def test_a_day_means_its_end() -> None:
+    assert str(moment("2026-11-21")) == "2026-11-21 23:59:59.999999+00:00"
+    assert str(moment("2026-11-21T03:00:00Z")) == "2026-11-21 03:00:00+00:00"
+    for wrong in ("yesterday", "2026-11-21T03:00:00"):
+        with pytest.raises(Exception, match=r"is no time; write e\.g\."):
+            moment(wrong)
+
+
+def test_each_table_that_is_written_has_one_commit_in_a_run(clusters: Clusters) -> None:
+    clusters.run(2)
+    before = versions(clusters.lake)
+    for name in ("eu", "us"):
+        clusters.arrive(3, GOOD, name)
+    clusters.run(4)
+    after = versions(clusters.lake)
+    assert {name: after[name] - before[name] for name in after if name != "snapshots"} == {
+        name: int(name in {"declared", "judged", "plans", "history"})
+        for name in after
+        if name != "snapshots"
+    }
+    assert JUDGED.name in after

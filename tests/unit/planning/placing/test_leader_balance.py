@@ -1,0 +1,191 @@
+"""Leaders within the tolerance of their shares, by the order of lists alone."""
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.profiles import examples
+from tests.unit.planning.placing.problems import brokers, problem
+
+from replan.model.declared.rules import BalanceMeasure, Tolerance
+from replan.planning.placing.choose import choose
+from replan.planning.placing.judge import judge
+from replan.planning.placing.problem import Choice, Leading, Lie, PlacementProblem
+
+LEADERS = BalanceMeasure.LEADERS
+MEASURES = [m for m in BalanceMeasure if m.of_leaders]
+
+
+def led(
+    asked: PlacementProblem,
+    *balance: Tolerance,
+    listed: dict[int, frozenset[int]] | None = None,
+    declared: tuple[int, ...] = (),
+    rates: list[int] | None = None,
+) -> PlacementProblem:
+    """The problem with a balance of leaders; who comes first in a list leads it."""
+    rows = len(asked.partitions)
+    return replace(
+        asked,
+        balance=balance,
+        rates=np.array(rates if rates is not None else [1] * rows, dtype=np.int64),
+        leading=Leading(
+            asked.partitions.current[:, 0].astype(np.int64),
+            np.isin(np.arange(rows), declared),
+            listed or {},
+        ),
+    )
+
+
+def within(part: Fraction | int, measure: BalanceMeasure = LEADERS) -> Tolerance:
+    return Tolerance(measure, Fraction(part))
+
+
+def heads(found: Choice) -> list[int]:
+    return [int(b) for b in found.lists[:, 0]]
+
+
+def after(asked: PlacementProblem, found: Choice) -> PlacementProblem:
+    """The same problem once the choice is there."""
+    partitions = replace(
+        asked.partitions,
+        base=found.lists,
+        current=found.lists,
+        leader=found.lists[:, 0].astype(np.int64),
+    )
+    leading = asked.leading
+    assert leading is not None
+    first = found.lists[:, 0].astype(np.int64)
+    return replace(asked, partitions=partitions, leading=replace(leading, first=first))
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> PlacementProblem:
+    count = draw(st.integers(2, 6))
+    ids = range(1, count + 1)
+    rows = draw(st.integers(1, 14))
+    factor = draw(st.integers(1, min(3, count)))
+    lists = [draw(st.permutations(ids))[:factor] for _ in range(rows)]
+    some = st.lists(st.sampled_from(list(ids)), unique=True, max_size=count // 2)
+    numbers = st.lists(st.integers(0, 9), min_size=rows, max_size=rows)
+    asked = problem(
+        brokers(
+            "a" * count,
+            closed=draw(some),
+            weights=draw(st.dictionaries(st.sampled_from(list(ids)), st.just(3), max_size=1)),
+        ),
+        lists,
+        lie=Lie.NONE,
+        sizes=draw(numbers),
+        topics=sorted(draw(st.lists(st.integers(0, 2), min_size=rows, max_size=rows))),
+    )
+    measures = draw(st.lists(st.sampled_from(MEASURES), unique=True, min_size=1, max_size=2))
+    balance = [within(Fraction(draw(st.integers(0, 4)), 10), measure) for measure in measures]
+    if draw(st.booleans()):
+        balance.insert(0, within(Fraction(draw(st.integers(0, 4)), 10), BalanceMeasure.REPLICAS))
+    return led(
+        asked,
+        *balance,
+        listed=draw(st.dictionaries(st.integers(0, 2), some.map(frozenset), max_size=2)),
+        declared=tuple(draw(st.lists(st.integers(0, rows - 1), max_size=2))),
+        rates=draw(numbers),
+    )
+
+
+@examples(fast=40, ci=150, nightly=3_000)
+@given(problems())
+def test_lists_keep_their_rules_and_the_second_choice_changes_nothing(
+    asked: PlacementProblem,
+) -> None:
+    found = choose(asked)
+    assert judge(asked, found) == []
+    again = choose(after(asked, found))
+    assert again.lists.tolist() == found.lists.tolist()
+    for one, other in zip(again.imbalances, found.imbalances, strict=True):
+        assert replace(one, steps=None) == replace(other, steps=None)
+
+
+@examples(fast=40, ci=100, nightly=3_000)
+@given(problems())
+def test_without_a_balance_of_replicas_no_list_gets_other_members(asked: PlacementProblem) -> None:
+    alone = replace(asked, balance=tuple(t for t in asked.balance if t.measure.of_leaders))
+    found = choose(alone)
+    leading, fenced = alone.leading, set(alone.brokers.ids[alone.brokers.fenced].tolist())
+    assert leading is not None
+    for row, (had, has) in enumerate(
+        zip(alone.partitions.current.tolist(), found.lists.tolist(), strict=True)
+    ):
+        assert sorted(had) == sorted(has)
+        if had[0] != has[0]:
+            barred = leading.listed.get(int(alone.partitions.topic[row]), frozenset())
+            assert has[0] not in barred | fenced
+            assert not leading.declared[row]
+
+
+def test_leaders_are_balanced_by_elections_alone() -> None:
+    asked = led(problem(brokers("aaa"), [[1, 2, 3]] * 9), within(0))
+    found = choose(asked)
+    assert Counter(heads(found)) == {1: 3, 2: 3, 3: 3}
+    assert found.imbalances == ()
+
+
+def test_leaders_go_by_way_of_a_third_broker_where_none_goes_straight() -> None:
+    lists = [[1, 2], [1, 2], [1, 2], [2, 3], [2, 3], [3, 2]]
+    found = choose(led(problem(brokers("aaa"), lists, lie=Lie.NONE), within(0)))
+    assert Counter(heads(found)) == {1: 2, 2: 2, 3: 2}
+
+
+def test_a_broker_leads_no_more_than_it_holds_and_that_is_its_share() -> None:
+    lists = [[1, 2], [1, 2], [1, 2], [3, 1]]
+    found = choose(led(problem(brokers("aaa"), lists, lie=Lie.NONE), within(0)))
+    assert Counter(heads(found)) == {1: 2, 2: 1, 3: 1} or Counter(heads(found)) == {
+        1: 1,
+        2: 2,
+        3: 1,
+    }
+    assert found.imbalances == ()
+
+
+def test_leaders_are_balanced_by_bytes_or_by_what_producers_write() -> None:
+    lists, sizes = [[1, 2]] * 5, [40, 10, 10, 10, 10]
+    asked = problem(brokers("aa"), lists, sizes=sizes, lie=Lie.NONE)
+    by_bytes = choose(led(asked, within(0, BalanceMeasure.LEADERS_BY_BYTES)))
+    assert sum(s for s, b in zip(sizes, heads(by_bytes), strict=True) if b == 1) == 40
+    written = [10, 10, 40, 10, 10]
+    by_rates = choose(led(asked, within(0, BalanceMeasure.LEADERS_BY_BYTES_IN), rates=written))
+    assert sum(s for s, b in zip(written, heads(by_rates), strict=True) if b == 1) == 40
+
+
+def test_the_first_measure_counts_most() -> None:
+    lists, sizes = [[1, 2]] * 4, [90, 10, 10, 10]
+    asked = problem(brokers("aa"), lists, sizes=sizes, lie=Lie.NONE)
+    number, by_bytes = within(0), within(0, BalanceMeasure.LEADERS_BY_BYTES)
+    assert Counter(heads(choose(led(asked, number, by_bytes)))) == {1: 2, 2: 2}
+    first = choose(led(asked, by_bytes, number))
+    assert sorted(Counter(heads(first)).values()) == [1, 3]
+    assert {i.measure for i in first.imbalances} == {number.measure, by_bytes.measure}
+
+
+def test_a_topic_is_spread_although_the_brokers_are_balanced() -> None:
+    lists = [[1, 2]] * 8 + [[2, 1]] * 8
+    asked = problem(brokers("aa"), lists, topics=[0] * 8 + [1] * 8, lie=Lie.NONE)
+    found = choose(led(asked, within(0)))
+    assert Counter(heads(found)) == {1: 8, 2: 8}
+    assert max(Counter(heads(found)[:8]).values()) <= 5
+    assert max(Counter(heads(found)[8:]).values()) <= 5
+
+
+def test_where_no_order_does_it_the_tolerance_that_would_do_is_named() -> None:
+    lists = [[1, 2], [1, 2], [1, 3], [1, 3]]
+    asked = problem(brokers("aaa", closed=[2]), lists, topics=[0, 0, 0, 0], lie=Lie.NONE)
+    found = choose(led(asked, within(0), declared=(2, 3)))
+    assert found.lists.tolist() == asked.partitions.current.tolist()
+    asked = problem(brokers("aa"), [[1, 2], [1, 2]], lie=Lie.NONE, sizes=[29, 11])
+    [imbalance] = choose(led(asked, within(0, BalanceMeasure.LEADERS_BY_BYTES))).imbalances
+    assert (imbalance.reached, imbalance.brokers) == (
+        Fraction(401, 1000),
+        (1, 2),
+    )  # 29, with 20 to 28 at 40 %
