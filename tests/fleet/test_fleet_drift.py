@@ -27,7 +27,7 @@ from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.store import SUBMITTED
 from replan.fleet.lake.tables import TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage, written_by
-from replan.fleet.run import FleetRun, commit, judge, run_stages
+from replan.fleet.run import FleetRun, asking_for, commit, judge, run_stages
 from replan.fleet.tasks.todo import Todo, from_folders, from_lake
 from replan.placement_file.load import load_placement
 from replan.planning.findings.drift import find_drift
@@ -156,6 +156,7 @@ def in_a_lake(tmp_path: Path) -> Callable[[str], tuple[Lake, Todo]]:
 def judged_in(spark: Any, lake: Lake, todo: Todo) -> FleetRun:
     from replan.fleet.spark.on_spark import performed_in
 
+    todo = asking_for(list(Stage), todo)
     with run_in(lake) as name:
         for table in written_by(list(Stage)):
             lake.begun(TABLES[table])
@@ -196,7 +197,7 @@ def test_spark_has_a_task_for_each_cluster_and_none_of_its_rows(
     spark.sparkContext.setJobGroup("here", "")
     found = judged_in(spark, lake, todo)
     spark.sparkContext.setJobGroup("elsewhere", "")
-    (log,) = event_log.rglob("events_*")
+    (log,) = event_log.glob(f"*{spark.sparkContext.applicationId}/events_*")
     events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     stages = {
         stage

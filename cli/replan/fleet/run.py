@@ -126,8 +126,7 @@ def run_stages(todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> 
 
 def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:
     """Do these stages for all tasks, and put what they find into the lake; raises ReplanError, and BadFile."""
-    asked = ",".join(stages)
-    todo = replace(todo, tasks=tuple(replace(task, stages=asked) for task in todo.tasks))
+    todo = asking_for(stages, todo)
     if not todo.tasks:
         return commit(lake, todo, stages, (), "", now)
     with run_in(lake) as name:
@@ -135,6 +134,12 @@ def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], where: Where, now: Ho
             lake.begun(TABLES[table])
         done = done_by(where, todo, stages, lake, name)
         return commit(lake, todo, stages, done, name, now)
+
+
+def asking_for(stages: Sequence[Stage], todo: Todo) -> Todo:
+    """The same tasks, each with the stages that are asked for, which `judged` keeps."""
+    asked = ",".join(stages)
+    return replace(todo, tasks=tuple(replace(task, stages=asked) for task in todo.tasks))
 
 
 def commit(
