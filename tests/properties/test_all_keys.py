@@ -26,6 +26,7 @@ from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_sources
 from replan.placement_file.yaml_text.events import fastest_parser
 from replan.placement_file.yaml_text.sources import Source
+from replan.planning.making.limits import over_limits, topic_of
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps, loads
@@ -302,6 +303,55 @@ def shuffled(found: Any, chance: Any) -> Any:
         keys = chance.sample(sorted(found), len(found))
         return {key: shuffled(found[key], chance) for key in keys}
     return found
+
+
+@st.composite
+def some_limits(draw: st.DrawFn) -> dict[str, Any]:
+    """Narrow ones, some of which no single change keeps."""
+    found = parts(
+        draw,
+        {
+            "partitions": st.integers(1, 4),
+            "bytes": st.integers(20, 150).map(lambda size: f"{size}MB"),
+            "bytesPerBroker": st.integers(20, 80).map(lambda size: f"{size}MB"),
+            "leaders": st.integers(0, 3),
+            "replicationFactorDecreases": st.integers(0, 2),
+            "topics": st.integers(1, 3),
+        },
+    )
+    return found or {"partitions": 1}
+
+
+@given(worlds(), some_limits())
+@ENOUGH
+def test_stages_within_limits_come_to_the_end_of_the_whole_plan(
+    world: World, limits: dict[str, Any]
+) -> None:
+    """Each is a plan like any other, changes something, and is kept by the limits."""
+    free, whole = planned(World(world.cluster, {**world.file, "limits": {"partitions": 500}}))
+    asked = World(world.cluster, {**world.file, "limits": {**limits, "stage": True}}).placement()
+    clock = VirtualClock()
+    plane = SimulatedControlPlane(cluster_of(world.snapshot()), clock)
+    stages, seen = 0, world.snapshot()
+    while True:
+        made = make_plan(asked, seen, rates=RATES)
+        assert over_limits(changes_of(made), asked.limits) == ()
+        if not made.changes:
+            break
+        stages += 1
+        assert stages <= 3 * (whole.steps + 2), "it comes to an end"
+        lab = Lab(plane, clock, made)
+        assert lab.apply().exit_code is made.left_out
+        seen = as_planned_from(lab.plane.observe(), fold(lab.journal.read()))
+    left = make_plan(free, seen, rates=RATES)
+    refused = {r.partition.topic for r in (*whole.refusals, *made.refusals)}
+    assert refused or left.empty, dumps(left)
+    if "balance" not in world.file:  # what is refused has its part in the balance of the others
+        assert {t for change in changes_of(left) for t in topic_of(change)} <= refused
+
+
+def changes_of(plan: Plan) -> list[Any]:
+    return [*plan.moves, *plan.creates, *plan.standing, *plan.recoveries, *plan.log_moves]
 
 
 @given(worlds())

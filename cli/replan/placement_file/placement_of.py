@@ -25,7 +25,7 @@ from replan.model.declared.placement import (
     ThrottledReplicas,
     TopicEntry,
 )
-from replan.model.declared.policy import Acknowledgement, Limit, Requirement
+from replan.model.declared.policy import Acknowledgement, InStages, Limit, Requirement
 from replan.model.declared.recovery import RecoveryRule
 from replan.model.declared.rules import (
     Balance,
@@ -74,6 +74,7 @@ def placement_of(merged: Merged) -> Placement:
         recovery=_by_name(merged, RecoveryRule),
         requirements=_by_name(merged, Requirement),
         limits={found.measure: found for found in _sorted(merged, Limit)},
+        in_stages=(found := _one(merged, InStages)) is not None and found.wanted,
         acknowledged=tuple(dict.fromkeys(_sorted(merged, Acknowledgement))),
     )
 

@@ -157,12 +157,8 @@ def explain(
         refusals=tuple(r for r in plan.refusals if r.partition == name),
         conflicts=tuple(c for c in plan.conflicts if _concerned(name, c)),
         exceeded=over_limits(
-            plan.moves,
+            [*plan.moves, *plan.creates, *plan.standing, *plan.recoveries, *plan.log_moves],
             placement.limits,
-            plan.creates,
-            plan.standing,
-            plan.recoveries,
-            plan.log_moves,
         ),
         unbalanced=drift.unbalanced
         if placement.balance is not None and placement.balance.required

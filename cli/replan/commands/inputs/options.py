@@ -70,6 +70,14 @@ Allow = Annotated[
     ),
 ]
 
+WithinLimits = Annotated[
+    bool,
+    typer.Option(
+        "--within-limits",
+        help="Plan the part that the limits allow, the most urgent first, instead of refusing the whole.",
+    ),
+]
+
 
 ProduceRates = Annotated[
     str | None,

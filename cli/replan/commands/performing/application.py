@@ -64,6 +64,7 @@ class Asked:
 
     files: Sequence[Path]
     allow: Sequence[str] = ()
+    within_limits: bool = False
     rates: Rates | None = None
     color: Color = "auto"
 
@@ -83,7 +84,13 @@ def plan_of_files(asked: Asked, cluster: LiveTarget, connection: Connection) -> 
     seen = for_placement(seen, placement, connection.control_plane)
     make = plan_with_journal if cluster.journal_is_topic else make_plan
     with planning(placement, seen):
-        plan = make(placement, as_planned_from(seen, ledger), allowed, rates=asked.rates)
+        plan = make(
+            placement,
+            as_planned_from(seen, ledger),
+            allowed,
+            rates=asked.rates,
+            within_limits=asked.within_limits,
+        )
     check_free(ledger, plan)
     result_lines(plan_lines(plan, PlanContext(snapshot=seen)), asked.color)
     return FilesPlan(plan)

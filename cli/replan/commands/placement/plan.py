@@ -19,6 +19,7 @@ from replan.commands.inputs.options import (
     ProduceRates,
     Steps,
     Topics,
+    WithinLimits,
     limit_of,
     placement_files,
 )
@@ -35,6 +36,7 @@ def plan(
         typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),
     ] = None,
     allow: Allow = None,
+    within_limits: WithinLimits = False,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,6 +89,7 @@ def plan(
 
     Examples:
       replan plan --measure 30s --bootstrap-server kafka-1:9092 -o plan.json
+      replan plan --within-limits --bootstrap-server kafka-1:9092 -o stage.json
       replan plan -f placements/ --snapshot cluster.json --max-snapshot-age 24h --format markdown
     """
     from replan.commands.inputs.observed import observed
@@ -121,7 +124,14 @@ def plan(
         check_age(cluster, seen.snapshot, max_snapshot_age)
         make = plan_with_journal if cluster.journal_is_topic else make_plan
         with planning(placement, seen.snapshot):
-            made = make(placement, seen.snapshot, allowed, only=only or (), rates=written)
+            made = make(
+                placement,
+                seen.snapshot,
+                allowed,
+                only=only or (),
+                rates=written,
+                within_limits=within_limits,
+            )
         if annotations:
             from replan.reporting.plans.findings import plan_findings
 

@@ -10,7 +10,16 @@ import typer
 from replan.commands.elections.tails import SaveTails
 from replan.commands.elections.tails import save_tails as save
 from replan.commands.frame.output import Color, is_live, note
-from replan.commands.inputs.options import COLOR, Allow, Detail, Faults, Pace, ProduceRates, Until
+from replan.commands.inputs.options import (
+    COLOR,
+    Allow,
+    Detail,
+    Faults,
+    Pace,
+    ProduceRates,
+    Until,
+    WithinLimits,
+)
 from replan.commands.inputs.target import LiveTarget
 from replan.errors import BadUsage, Exit
 
@@ -33,6 +42,7 @@ def apply(
         ),
     ] = None,
     allow: Allow = None,
+    within_limits: WithinLimits = False,
     rates: ProduceRates = None,
     auto_approve: Annotated[
         bool,
@@ -114,7 +124,7 @@ def apply(
             "give either a saved plan (replan apply plan.json) or placement files (replan apply -f placement.yaml)"
         )
     if plan_file is not None:
-        _check_saved(allow, rates)
+        _check_saved(allow, rates, within_limits=within_limits)
     if (digest is not None or placement) and plan_file is None:
         raise BadUsage("--digest and --placement go with a saved plan; -f makes a new one")
     saved = None if plan_file is None else read_plan(plan_file)
@@ -128,7 +138,7 @@ def apply(
         if saved is not None:
             found = application.FilesPlan(saved, approved=True)
         else:
-            asked = application.Asked(files or (), allow or (), written, color)
+            asked = application.Asked(files or (), allow or (), within_limits, written, color)
             found = application.plan_of_files(asked, cluster, connection)
         if found.rates is not None and change_rates(cluster, connection, found.rates):
             return Exit.OK
@@ -169,10 +179,14 @@ def _placement(
     return files
 
 
-def _check_saved(allow: list[str] | None, rates: str | None) -> None:
+def _check_saved(allow: list[str] | None, rates: str | None, *, within_limits: bool) -> None:
     """Raise BadUsage where a saved plan is given with what only a new one is made from."""
     if allow:
         raise BadUsage("--allow goes with -f; a saved plan has what `replan plan --allow` raised")
+    if within_limits:
+        raise BadUsage(
+            "--within-limits goes with -f; a saved plan has what `replan plan --within-limits` planned"
+        )
     if rates is not None:
         raise BadUsage("--rates goes with -f; a saved plan was judged by `replan plan --rates`")
 

@@ -173,6 +173,8 @@ class Placement:
     requirements: Mapping[str, Requirement] = field(default_factory=dict)
     """Entries of `require`: a topic's name or a pattern."""
     limits: Limits = field(default_factory=dict)
+    in_stages: bool = False
+    """A plan beyond a limit is the part of it that fits."""
     acknowledged: tuple[Acknowledgement, ...] = ()
     digest: str = ""
     """sha256 of what the placement means, whatever its layout and the order of its files."""

@@ -64,6 +64,14 @@ Limits = Mapping[Measure, Limit]
 
 
 @dataclass(frozen=True, slots=True)
+class InStages:
+    """Whether a plan beyond a limit is made in stages, each within the limits, and not refused whole."""
+
+    where: Where
+    wanted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Acknowledgement:
     """Known drift: neither reported nor planned until it expires."""
 

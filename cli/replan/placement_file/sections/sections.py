@@ -20,7 +20,13 @@ from replan.model.declared.placement import (
     StandingRate,
     ThrottledReplicas,
 )
-from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requirement
+from replan.model.declared.policy import (
+    Acknowledgement,
+    InStages,
+    Limit,
+    Measure,
+    Requirement,
+)
 from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
 from replan.model.declared.rules import (
     Balance,
@@ -84,7 +90,7 @@ Declared = (
     | (PreferredLeaders | LeaderRule)
     | (LeaderBlacklist | NoLeaderListed | ReplicaBlacklist | LogDirBlacklist)
     | (Rate | Keep | BrokerRate | ThrottledReplicas | StandingRate)
-    | (Requirement | Limit | Acknowledgement | RecoveryRule)
+    | (Requirement | Limit | InStages | Acknowledgement | RecoveryRule)
 )
 
 
@@ -285,6 +291,9 @@ def _recovery(file: _File) -> Iterator[Declaration]:
 
 def _limits(file: _File) -> Iterator[Declaration]:
     for path, where, value in file.named("limits"):
+        if path[-1] == "stage":
+            yield Declaration(path, where, InStages(where, bool(value)))
+            continue
         most = parse_size(value) if isinstance(value, str) else int(value)
         yield Declaration(path, where, Limit(Measure(str(path[-1])), where, most))
 

@@ -99,7 +99,7 @@ def recovery_elections(
     found = recoveries(snapshot, {n: asked.wish(n, leaders) for n in names}, formerly)
     missing = (Refusal(n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing)
     limits = {} if placement is None else placement.limits
-    check_limits(moves, raised(limits, allowed), recoveries=found.chosen)
+    check_limits([*moves, *found.chosen], raised(limits, allowed))
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=None if placement is None else placement.cluster_name,

@@ -41,11 +41,14 @@ def plan_with_journal(
     *,
     only: Sequence[str] = (),
     rates: Rates | None = None,
+    within_limits: bool = False,
 ) -> Plan:
     """As `make_plan`, for a cluster whose journal is a topic; where that is to be made, the plan says where."""
     live = [b for b in snapshot.brokers if b.live]
     if snapshot.topic_row(JOURNAL_TOPIC) is not None or not live:
-        return make_plan(placement, snapshot, allowed, only=only, rates=rates)
+        return make_plan(
+            placement, snapshot, allowed, only=only, rates=rates, within_limits=within_limits
+        )
     first = _apart(live)
     made = make_plan(
         placement,
@@ -53,6 +56,7 @@ def plan_with_journal(
         allowed,
         only=[*only, JOURNAL_TOPIC] if only else (),
         rates=rates,
+        within_limits=within_limits,
     )
     wanted = next((m.target for m in made.moves if m.partition == JOURNAL), first)
     without = replace(

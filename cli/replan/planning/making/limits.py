@@ -1,4 +1,6 @@
-"""How much a plan changes, against the limits that the placement sets: a plan beyond one is refused whole, never cut.
+"""How much a plan changes, against the limits that the placement sets.
+
+A plan beyond one is refused whole, or is made in stages (`stages`).
 
 Bytes are those that are copied, between log directories of one broker too; sizes that are not known count nothing.
 Leaders are those that may change: the controller's own preferred leader election follows the head of a list, whether
@@ -6,14 +8,13 @@ we ask for an election or not.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from replan.errors import BadUsage, UnsafePlan
 from replan.model.configs import ConfigScope
 from replan.model.declared.policy import Limit, Limits, Measure
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
@@ -24,6 +25,12 @@ from replan.wording import count
 SHOWN = 5
 Offender = tuple[str, int]
 """A partition, topic or broker in words, with its part of the measure."""
+Change = Move | Create | ThrottleSetting | Recovery | LogMove
+"""One thing that a plan does."""
+Key = TopicPartition | BrokerId | str
+"""What a measure counts by: a partition, a broker or a topic."""
+ONCE = frozenset({Measure.PARTITIONS, Measure.TOPICS})
+"""Measures by which a partition or topic counts once, whatever is done to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +46,15 @@ class Exceeded:
 class LimitExceeded(UnsafePlan):
     """The plan would change more than the placement allows."""
 
-    def __init__(self, exceeded: Sequence[Exceeded]) -> None:
+    def __init__(self, exceeded: Sequence[Exceeded], *, in_stages: bool = False) -> None:
         self.exceeded = tuple(exceeded)
         lines = "\n".join(f"  {e.limit.where}: {exceeded_text(e)}" for e in exceeded)
         allow = " ".join(f"--allow {e.limit.measure}={e.found}" for e in exceeded)
+        part = "Plan the part that fits with --within-limits, change" if in_stages else "Change"
         super().__init__(
             f"the plan exceeds {count(len(exceeded), 'limit')} of the placement, and is refused as a whole:\n"
             f"{lines}\n"
-            f"Change less at once, raise the limit, or allow it for this plan alone: {allow}"
+            f"{part} less at once, raise the limit, or allow it for this plan alone: {allow}"
         )
 
 
@@ -66,85 +74,132 @@ def raised(limits: Limits, allowed: Mapping[Measure, int]) -> Limits:
     }
 
 
-class _Changes(NamedTuple):
-    """All that a plan changes."""
+@dataclass(slots=True)
+class Used:
+    """How much of one limit changes use, taken one by one."""
 
-    moves: Sequence[Move]
-    creates: Sequence[Create]
-    configured: Set[str]
-    """Topics whose settings change."""
-    recovered: Sequence[TopicPartition]
-    """Partitions that get a leader again."""
-    log_moves: Sequence[LogMove]
+    limit: Limit
+    by_key: Counter[Key] = field(default_factory=Counter)
+    total: int = 0
+
+    @property
+    def of_each(self) -> bool:
+        """Whether the limit is one of each broker, and not of all together."""
+        return self.limit.measure is Measure.BYTES_PER_BROKER
+
+    @property
+    def found(self) -> int:
+        """What the limit is held against."""
+        return max(self.by_key.values(), default=0) if self.of_each else self.total
+
+    def fits(self, change: Change) -> bool:
+        """Whether a change leaves this limit kept; what adds nothing always does."""
+        adds = self._adds(change)
+        if self.of_each:
+            return all(self.by_key[key] + added <= self.limit.most for key, added in adds.items())
+        return not adds or self.total + sum(adds.values()) <= self.limit.most
+
+    def take(self, change: Change) -> None:
+        """Count a change."""
+        for key, added in self._adds(change).items():
+            self.by_key[key] += added
+            self.total += added
+
+    def _adds(self, change: Change) -> dict[Key, int]:
+        adds = dict(parts_of(change, self.limit.measure))
+        if self.limit.measure in ONCE:
+            return {key: added for key, added in adds.items() if key not in self.by_key}
+        return {key: added for key, added in adds.items() if added}
+
+    def exceeded(self) -> Exceeded | None:
+        """What is beyond the limit, if anything is."""
+        found, measure = self.found, self.limit.measure
+        if found <= self.limit.most:
+            return None
+        parts = Counter[str]()
+        for key, amount in self.by_key.items():
+            if not self.of_each or amount > self.limit.most:
+                parts[_name(key, measure)] += amount
+        largest = sorted(parts.items(), key=lambda part: (-part[1], part[0]))
+        return Exceeded(self.limit, found, tuple(largest[:SHOWN]))
 
 
-def check_limits(
-    moves: Sequence[Move],
-    limits: Limits,
-    creates: Sequence[Create] = (),
-    standing: Sequence[ThrottleSetting] = (),
-    recoveries: Sequence[Recovery] = (),
-    log_moves: Sequence[LogMove] = (),
-) -> None:
-    """Raise LimitExceeded with every limit that these exceed."""
-    found = over_limits(moves, limits, creates, standing, recoveries, log_moves)
+def check_limits(changes: Iterable[Change], limits: Limits, *, in_stages: bool = False) -> None:
+    """Raise LimitExceeded with every limit that these exceed.
+
+    `in_stages`: whoever asks can have the part that fits instead.
+    """
+    found = over_limits(changes, limits)
     if found:
-        raise LimitExceeded(found)
+        raise LimitExceeded(found, in_stages=in_stages)
 
 
-def over_limits(
-    moves: Sequence[Move],
-    limits: Limits,
-    creates: Sequence[Create] = (),
-    standing: Sequence[ThrottleSetting] = (),
-    recoveries: Sequence[Recovery] = (),
-    log_moves: Sequence[LogMove] = (),
-) -> tuple[Exceeded, ...]:
+def over_limits(changes: Iterable[Change], limits: Limits) -> tuple[Exceeded, ...]:
     """The limits that these exceed; a new partition counts as one that changes."""
-    topics = {s.setting.name for s in standing if s.setting.scope is ConfigScope.TOPIC}
-    changes = _Changes(moves, creates, topics, [r.partition for r in recoveries], log_moves)
-    found = [_exceeded(changes, limit) for limit in limits.values()]
-    exceeded = [e for e in found if e is not None]
+    used = [Used(limit) for limit in limits.values()]
+    if used:
+        for change in changes:
+            for one in used:
+                one.take(change)
+    exceeded = [e for one in used if (e := one.exceeded()) is not None]
     return tuple(sorted(exceeded, key=lambda e: e.limit.measure))
 
 
-def _exceeded(changes: _Changes, limit: Limit) -> Exceeded | None:
-    parts = Counter[str]()
-    for name, amount in _parts(changes, limit.measure):
-        parts[name] += amount
-    one_is_judged = limit.measure is Measure.BYTES_PER_BROKER
-    found = max(parts.values(), default=0) if one_is_judged else sum(parts.values())
-    if found <= limit.most:
-        return None
-    largest = sorted(parts.items(), key=lambda part: (-part[1], part[0]))
-    if one_is_judged:
-        largest = [part for part in largest if part[1] > limit.most]
-    return Exceeded(limit, found, tuple(largest[:SHOWN]))
+def parts_of(change: Change, measure: Measure) -> Iterator[tuple[Key, int]]:
+    """What a change adds to a measure: each key with how much."""
+    match measure, change:
+        case Measure.PARTITIONS, _:
+            yield from ((partition, 1) for partition in partitions_of(change))
+        case Measure.TOPICS, _:
+            yield from ((topic, 1) for topic in topic_of(change))
+        case Measure.BYTES, Move():
+            yield change.partition, change.copies_bytes
+        case (Measure.BYTES, LogMove()):
+            yield change.partition, change.bytes
+        case Measure.BYTES_PER_BROKER, Move():
+            yield from ((broker, change.bytes) for broker in change.new)
+        case Measure.BYTES_PER_BROKER, LogMove():
+            yield change.broker, change.bytes
+        case Measure.LEADERS, Recovery():
+            yield change.partition, 1
+        case Measure.LEADERS, Move() if may_change_leader(change):
+            yield change.partition, 1
+        case Measure.REPLICATION_FACTOR_DECREASES, Move():
+            yield change.partition, int(len(change.target) < len(change.original))
+        case _:
+            pass
 
 
-def _parts(changes: _Changes, measure: Measure) -> Iterator[Offender]:
-    """What each move and create adds to a measure, under the name that a reader looks for."""
-    moves, creates, configured, recovered, log_moves = changes
-    match measure:
-        case Measure.PARTITIONS:
-            names = {m.partition for m in moves} | {m.partition for m in log_moves}
-            names = names.union(recovered, *(c.partitions for c in creates))
-            yield from ((name.topic, 1) for name in names)
-        case Measure.BYTES:
-            yield from ((str(m.partition), m.copies_bytes) for m in moves if m.new)
-            yield from ((str(m.partition), m.bytes) for m in log_moves)
-        case Measure.BYTES_PER_BROKER:
-            yield from ((f"broker {broker}", m.bytes) for m in moves for broker in m.new)
-            yield from ((f"broker {m.broker}", m.bytes) for m in log_moves)
-        case Measure.LEADERS:
-            yield from ((m.partition.topic, 1) for m in moves if may_change_leader(m))
-            yield from ((name.topic, 1) for name in recovered)
-        case Measure.REPLICATION_FACTOR_DECREASES:
-            yield from ((str(m.partition), 1) for m in moves if len(m.target) < len(m.original))
-        case Measure.TOPICS:
-            names_of = {m.partition.topic for m in moves} | {c.topic for c in creates} | configured
-            names_of |= {name.topic for name in recovered} | {m.partition.topic for m in log_moves}
-            yield from ((topic, 1) for topic in sorted(names_of))
+def partitions_of(change: Change) -> Iterable[TopicPartition]:
+    """The partitions that a change is about; none where it is a setting."""
+    match change:
+        case Create():
+            return change.partitions
+        case ThrottleSetting():
+            return ()
+        case Move() | Recovery() | LogMove():
+            return (change.partition,)
+
+
+def topic_of(change: Change) -> Iterable[str]:
+    """The topic that a change is about; none where it is a setting of a broker."""
+    match change:
+        case Create():
+            return (change.topic,)
+        case ThrottleSetting():
+            name = change.setting
+            return (name.name,) if name.scope is ConfigScope.TOPIC else ()
+        case Move() | Recovery() | LogMove():
+            return (change.partition.topic,)
+
+
+def _name(key: Key, measure: Measure) -> str:
+    """The name that a reader looks for: a partition where its size counts, its topic where it is one of many."""
+    if measure is Measure.BYTES_PER_BROKER:
+        return f"broker {key}"
+    if isinstance(key, TopicPartition) and measure in {Measure.PARTITIONS, Measure.LEADERS}:
+        return key.topic
+    return str(key)
 
 
 def may_change_leader(move: Move) -> bool:

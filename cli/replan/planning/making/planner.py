@@ -6,7 +6,7 @@ order (`admission_order`), say what else a person should know (`plan_warnings`),
 Only partitions that differ become objects.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,7 @@ from replan.planning.making.plan_warnings import ended_entries, log_dir_warnings
 from replan.planning.making.recoveries import Recoveries, declared_wishes, recoveries
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.making.room import NoRoomFor, in_room_order
+from replan.planning.making.stages import Changes, Stage, require_limits, staged
 from replan.planning.making.why_moved import Difference, Facts, reason_of
 from replan.planning.plans.log_dir_balance import log_dir_balance
 from replan.planning.plans.log_dirs import NoRoomLeft, log_drains
@@ -59,6 +60,7 @@ def make_plan(
     *,
     only: Sequence[str] = (),
     rates: Rates | None = None,
+    within_limits: bool = False,
 ) -> Plan:
     """Plan what brings the cluster from the snapshot to the placement.
 
@@ -66,7 +68,7 @@ def make_plan(
     another cluster.
     """
     found = compared(placement, snapshot, rates)
-    return plan_of(found, allowed, only=only, rates=rates)
+    return plan_of(found, allowed, only=only, rates=rates, within_limits=within_limits)
 
 
 @garbage_collection_paused()  # it makes values by the hundred thousand, and no cycles
@@ -76,26 +78,29 @@ def plan_of(
     *,
     only: Sequence[str] = (),
     rates: Rates | None = None,
+    within_limits: bool = False,
 ) -> Plan:
     """Plan what a comparison found.
 
     `allowed`: limits of the placement that are raised for this plan alone. `only`: the topics, patterns and partitions
     to plan; all without any. `rates`: what producers write; without them nobody judges whether the copies end.
+    `within_limits`: plan the part that the limits allow, as `limits.stage` of the placement does.
 
     Raises BadPlacement where the placement contradicts the cluster, LimitExceeded where the plan would change
-    more than the placement allows, NeverConverges where copies would never end at their throttle, BadUsage where
-    `allowed` raises no limit or `only` names nothing; everything that safety refuses is in `Plan.refusals`, and the
-    other partitions are planned all the same. Raises UnsafePlan where a bug of replan made a plan that breaks a law.
+    more than the placement allows and is not made in stages, NeverConverges where copies would never end at their
+    throttle, BadUsage where `allowed` raises no limit, `within_limits` finds none, or `only` names nothing; everything
+    that safety refuses is in `Plan.refusals`, and the other partitions are planned all the same. Raises UnsafePlan
+    where a bug of replan made a plan that breaks a law.
     """
     found.required()
+    if within_limits:
+        require_limits(found.aligned.placement.limits)
     growth, aligned, asked, left = found.growth, found.aligned, found.wanted, found.left
     placement, snapshot = aligned.placement, aligned.snapshot
     within = chosen_part(only, snapshot)
     differs = part_of(left.differences, within) if only else left.differences
     judge = Judge.of(snapshot)
     facts = _facts(placement, snapshot, differs.table, judge.nameable)
-    racks = RequiredRacks.of(placement, snapshot, facts.listed)
-    judged: list[tuple[Move, PartitionState]] = []
     creates = tuple(c for c in growth.creates if within(c.first))
     reasons = [
         *growth.refusals,
@@ -107,20 +112,15 @@ def plan_of(
     if off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(off_balance)
     _check_rates(placement, aligned.rates)
-    remember: set[TopicPartition] = set()
-    for difference, seen in _differences(differs, asked, snapshot):
-        move = _move(difference, seen, facts)
-        unsafe = [*judge.refusals(move, seen), *racks.refusals(move)]
-        refused.extend(unsafe)
-        if not unsafe:
-            judged.append((move, seen))
-            if difference.remember:
-                remember.add(move.partition)
+    judged, unsafe, remember = _moves(
+        _differences(differs, asked, snapshot), judge, facts, snapshot
+    )
+    refused += unsafe
     ordered, lacking = in_room_order(admission_order(judged), snapshot.log_dirs)
     refused += map(_lacks_room, lacking)
-    without = {of.move.partition for of in lacking}
     planned_or_lacking = [move for move, _ in judged]
-    judged = [(move, seen) for move, seen in judged if move.partition not in without]
+    states = {move.partition: seen for move, seen in judged}
+    targets = {move.partition: move.target for move in ordered}
     recovered = _recoveries(placement, snapshot, within)
     refused = [r for r in refused if r.partition not in recovered.about or not r.of_the_list]
     refused += recovered.refused
@@ -129,35 +129,42 @@ def plan_of(
         for s in standing_differences(placement, snapshot)
         if not only or _within(s.setting, within)
     )
-    drains = log_drains(placement, snapshot, {m.partition: m.target for m, _ in judged})
-    dirs = log_dir_balance(placement, snapshot, {m.partition: m.target for m, _ in judged}, drains)
-    log_moves = tuple(m for m in (*drains.moves, *dirs.moves) if within(m.partition))
+    drains = log_drains(placement, snapshot, targets)
+    dirs = log_dir_balance(placement, snapshot, targets, drains)
     dirs_off_balance = found.log_dirs_off_balance(dirs.then)
     if dirs_off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(dirs_off_balance)
-    check_limits(
-        [move for move, _ in judged],
-        raised(placement.limits, allowed),
+    changes = Changes(
+        [(move, states[move.partition]) for move in ordered],
         creates,
         standing,
         recovered.chosen,
-        log_moves,
+        [m for m in drains.moves if within(m.partition)],
+        [m for m in dirs.moves if within(m.partition)],
     )
+    stage, limits = Stage(changes), raised(placement.limits, allowed)
+    if within_limits or placement.in_stages:
+        stage = staged(changes, limits, snapshot.log_dirs)
+        changes = stage.changes
+    else:
+        check_limits(changes, limits, in_stages=True)
+    refused += stage.refusals
     refused += [r for r in map(_no_room, drains.no_room) if within(r.partition)]
     judged_by = None
     if rates is not None:
-        planned = [move for move, _ in judged]
-        judged_by = check_convergence(planned, placement.move_throttle, rates, snapshot.cluster_id)
+        judged_by = check_convergence(
+            changes.moves, placement.move_throttle, rates, snapshot.cluster_id
+        )
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=placement.cluster_name,
         placement_digest=placement.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
-        moves=tuple(ordered),
-        creates=creates,
-        recoveries=recovered.chosen,
-        standing=standing,
-        log_moves=log_moves,
+        moves=tuple(changes.moves),
+        creates=tuple(changes.creates),
+        recoveries=tuple(changes.recoveries),
+        standing=tuple(changes.standing),
+        log_moves=(*changes.log_drains, *changes.log_balance),
         judged_by=judged_by,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
@@ -170,17 +177,40 @@ def plan_of(
             *plan_warnings(
                 found,
                 differs,
-                [m for m, _ in judged],
+                changes.moves,
                 recovered.about | {r.partition for r in refused if r.rule is RefusalRule.NO_LEADER},
                 {r.partition for r in refused if r.of_the_list},
             ),
             *ended_entries(found.declared, snapshot),
             *log_dir_warnings(drains),
+            *stage.warnings,
         ),
-        remember=frozenset(remember - without),
+        remember=frozenset(remember.intersection(m.partition for m in changes.moves)),
         allowed=dict(allowed),
     )
-    return require_invariants(placement, snapshot, plan, judged, asked.chosen.findings)
+    return require_invariants(placement, snapshot, plan, changes.judged, asked.chosen.findings)
+
+
+def _moves(
+    differences: Iterable[tuple[Difference, PartitionState]],
+    judge: Judge,
+    facts: Facts,
+    snapshot: Snapshot,
+) -> tuple[list[tuple[Move, PartitionState]], list[Refusal], set[TopicPartition]]:
+    """A move of each difference that safety lets be removed, why not of the others, and whose order is remembered."""
+    judged: list[tuple[Move, PartitionState]] = []
+    refused: list[Refusal] = []
+    remember: set[TopicPartition] = set()
+    racks = RequiredRacks.of(facts.placement, snapshot, facts.listed)
+    for difference, seen in differences:
+        move = _move(difference, seen, facts)
+        unsafe = [*judge.refusals(move, seen), *racks.refusals(move)]
+        refused.extend(unsafe)
+        if not unsafe:
+            judged.append((move, seen))
+            if difference.remember:
+                remember.add(move.partition)
+    return judged, refused, remember
 
 
 def _check_rates(placement: Placement, rates: Rates | None) -> None:

@@ -80,7 +80,7 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
         if not unsafe:
             judged.append((move, seen))
     standing = list(_settings_back(wanted, snapshot))
-    check_limits([move for move, _ in judged], wanted.limits, standing=standing)
+    check_limits([*(move for move, _ in judged), *standing], wanted.limits)
     return Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=wanted.cluster_name,

@@ -64,6 +64,8 @@ class RefusalRule(StrEnum):
     """Its room is taken by a replica that waits for room itself: that one must be moved aside first."""
     NO_ROOM_IN_LOG_DIRS = "no-room-in-log-dirs"
     """It is to leave a log directory, and fits into no other of its broker."""
+    BEYOND_LIMIT = "beyond-limit"
+    """A plan is made in stages, and its change is beyond a limit all by itself."""
     RECOVERY_REASSIGNED = "recovery-reassigned"
     """The others up to the last: nobody is chosen to lead it again (`recovery.choose.Obstacle`)."""
     BETTER_MAY_RETURN = "better-may-return"
@@ -146,6 +148,8 @@ class WarningKind(StrEnum):
     """A plan goes back, and replicas of these stay in the log directories of their broker where they lie now."""
     RECOVERIES_STAY = "recoveries-stay"
     """A plan goes back, and nothing takes back the elections by which these are led again."""
+    MORE_STAGES = "more-stages"
+    """What the limits leave for later plans."""
     JOURNAL_MADE = "journal-made"
     """The topic of the journal does not exist: whoever applies the plan makes it, on these brokers."""
 
@@ -178,6 +182,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.NO_ROOM: ("broker", "path", "bytes", "usable"),
     RefusalRule.NO_ROOM_BEFORE: ("broker", "path", "bytes", "usable", "aside"),
     RefusalRule.NO_ROOM_IN_LOG_DIRS: ("broker", "path", "bytes", "largest"),
+    RefusalRule.BEYOND_LIMIT: ("where", "measure", "found", "most"),
     RefusalRule.FEWER_PARTITIONS: ("rule", "declared", "observed"),
     RefusalRule.PREFERRED_UNAVAILABLE: ("broker", "why", "inSync"),
     RefusalRule.DESIGNATED_UNAVAILABLE: ("broker", "why", "inSync"),
@@ -238,6 +243,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.FIRST_LEADS_ON: ("partitions", "count"),
     WarningKind.LOG_DIRS_STAY: ("partitions", "count"),
     WarningKind.RECOVERIES_STAY: ("partitions", "count"),
+    WarningKind.MORE_STAGES: ("stages", "count"),
     WarningKind.JOURNAL_MADE: ("topic", "replicas"),
 }
 """`partitions` and `topics` name the first of `count`."""
@@ -257,7 +263,11 @@ class Refusal:
     @property
     def of_the_list(self) -> bool:
         """Whether it is about the partition's replica list, so that no move can be planned beside it."""
-        return self.rule not in {RefusalRule.FEWER_PARTITIONS, RefusalRule.NO_ROOM_IN_LOG_DIRS}
+        return self.rule not in {
+            RefusalRule.FEWER_PARTITIONS,
+            RefusalRule.NO_ROOM_IN_LOG_DIRS,
+            RefusalRule.BEYOND_LIMIT,
+        }
 
     @property
     def held(self) -> bool:

@@ -130,6 +130,10 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "{bytes} bytes, and of those that take replicas (not cordoned, not offline) none takes more than {largest} "
         "with a tenth kept free; make room, uncordon one, or drain the broker"
     ),
+    RefusalRule.BEYOND_LIMIT: (
+        "its change alone is beyond a limit, so no stage has it: {measure} {found}, limit {most} ({where}); raise the "
+        "limit, or allow it for one plan: --allow {measure}={found}"
+    ),
     RefusalRule.FEWER_PARTITIONS: (
         "the topic has more partitions ({observed}) than are declared ({declared}; {rule}): Kafka cannot remove any, "
         "as their records would be lost; declare {observed}, or no number: lists by partition, no `partitionCount`"
@@ -276,6 +280,9 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.RECOVERIES_STAY: (
         "led again by an election, which nothing takes back: {named}; the next plan from the placement restores the "
         "order of the list"
+    ),
+    WarningKind.MORE_STAGES: (
+        "this is one stage: the limits leave {count} changes for at least {stages} more; apply it, then plan again"
     ),
     WarningKind.JOURNAL_MADE: (
         "the journal topic {topic} does not exist: `replan apply` makes it, one compacted partition on {replicas}"

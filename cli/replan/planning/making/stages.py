@@ -1,0 +1,239 @@
+"""A plan in stages: of all that differs the part that the limits of the placement allow, the most urgent first.
+
+A stage is a plan like any other. The next one is planned from what is there when it has ended, and the last one leaves
+the cluster as the whole plan would. What a stage leaves out stays as it is, so that no list breaks a rule that it kept
+before. Changes are taken by rank, one by one; one is left for a later stage where
+
+* a limit has no room for it beside those that were taken,
+* a broker has no room for its copy before something that is left has moved away,
+* it moves a partition that another change creates, and that one is left.
+
+A change that is beyond a limit all by itself fits into no stage: it is refused by name.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from replan.errors import BadUsage
+from replan.model.broker import LogDir
+from replan.model.declared.policy import Limit, Limits
+from replan.model.names import TopicPartition
+from replan.model.partition import PartitionState
+from replan.planning.making.admission_order import Urgency, admission_order, urgency
+from replan.planning.making.limits import Change, Used, partitions_of, topic_of
+from replan.planning.making.room import Disks, in_room_order
+from replan.planning.plans.creates import Create
+from replan.planning.plans.log_dirs import LogMove
+from replan.planning.plans.move_reasons import ReasonKind
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.plans.standing_throttles import ThrottleSetting
+from replan.planning.recovery.recovery import Recovery
+
+Judged = tuple[Move, PartitionState]
+"""A move, beside the partition as it was observed."""
+
+
+class Rank(IntEnum):
+    """What a stage takes first; lower is earlier."""
+
+    LEADERLESS = 0
+    UNDER_MIN_ISR = 1
+    AT_MIN_ISR = 2
+    DRAINED = 3
+    """A broker or a log directory is to hold nothing."""
+    DECLARED = 4
+    BALANCED = 5
+    """What it keeps its rules without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """All that a plan changes, by kind."""
+
+    judged: Sequence[Judged] = ()
+    """In the order of admission."""
+    creates: Sequence[Create] = ()
+    standing: Sequence[ThrottleSetting] = ()
+    recoveries: Sequence[Recovery] = ()
+    log_drains: Sequence[LogMove] = ()
+    log_balance: Sequence[LogMove] = ()
+
+    @property
+    def moves(self) -> list[Move]:
+        """The moves alone."""
+        return [move for move, _ in self.judged]
+
+    def __iter__(self) -> Iterator[Change]:
+        """All of them."""
+        yield from self.creates
+        yield from self.standing
+        yield from self.recoveries
+        yield from self.log_drains
+        yield from self.log_balance
+        yield from self.moves
+
+    def by_rank(self) -> list[Change]:
+        """All of them, the most urgent first."""
+        ranked: dict[Rank, list[Change]] = {rank: [] for rank in Rank}
+        ranked[Rank.LEADERLESS] += self.recoveries
+        ranked[Rank.DECLARED] += [*self.creates, *self.standing]
+        for move, seen in self.judged:
+            ranked[_rank(move, seen)].append(move)
+        ranked[Rank.DRAINED] += self.log_drains
+        ranked[Rank.BALANCED] += self.log_balance
+        return [change for rank in Rank for change in ranked[rank]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The part of a plan that is done now, and what is not."""
+
+    changes: Changes
+    beyond: tuple[tuple[Change, Limit, int], ...] = ()
+    """What no stage takes: the limit, and how much of it is needed."""
+    left: tuple[Change, ...] = ()
+    at_least: int = 0
+    """So many stages more, as none takes more than the limits allow."""
+
+    @property
+    def refusals(self) -> Iterator[Refusal]:
+        """What no stage takes, by name."""
+        for change, limit, found in self.beyond:
+            facts: Facts = {"where": str(limit.where), "measure": limit.measure.value}
+            amounts: Facts = {"found": found, "most": limit.most}
+            yield Refusal(_named(change), RefusalRule.BEYOND_LIMIT, {**facts, **amounts})
+
+    @property
+    def warnings(self) -> Iterator[PlanWarning]:
+        """What is left, where anything is."""
+        if self.left:
+            facts: Facts = {"stages": self.at_least, "count": len(self.left)}
+            yield PlanWarning(WarningKind.MORE_STAGES, facts)
+
+
+def _rank(move: Move, seen: PartitionState) -> Rank:
+    found = urgency(move, seen)
+    if found is Urgency.HEAL:
+        return Rank.UNDER_MIN_ISR
+    if move.reason.kind is ReasonKind.BALANCE:
+        return Rank.BALANCED
+    if found is Urgency.ENDANGERED:
+        return Rank.AT_MIN_ISR
+    return Rank.DRAINED if move.reason.kind is ReasonKind.DRAIN else Rank.DECLARED
+
+
+def require_limits(limits: Limits) -> None:
+    """Raise BadUsage where there are none that a stage could keep."""
+    if not limits:
+        raise BadUsage(
+            "--within-limits: the placement sets no limits, e.g. limits: {bytes: 2TB}; set some, or leave it out"
+        )
+
+
+def staged(whole: Changes, limits: Limits, log_dirs: Iterable[LogDir]) -> Stage:
+    """The first stage of what a plan changes."""
+    waiting, beyond = _alone(whole.by_rank(), limits)
+    used = [Used(limit) for limit in limits.values()]
+    chosen = _Chosen({c.topic: c for c in whole.creates}, Disks.of(log_dirs))
+    going = True
+    while going:
+        blocked, rest = False, []
+        before = len(chosen.changes)
+        for change in waiting:
+            fits = all(limit.fits(change) for limit in used)
+            if not fits or chosen.awaits(change):
+                blocked = blocked or fits
+                rest.append(change)
+                continue
+            chosen.take(change)
+            for limit in used:
+                limit.take(change)
+        waiting = rest
+        going = blocked and len(chosen.changes) > before
+    never = {change.topic for change, _, _ in beyond if isinstance(change, Create)}
+    left = tuple(c for c in waiting if not never.intersection(topic_of(c)))
+    changes, late = _of(whole, chosen, log_dirs)
+    left = (*left, *late)
+    return Stage(changes, tuple(beyond), left, _at_least(left, limits))
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """What a stage has taken so far, and what that makes possible."""
+
+    awaited: dict[str, Create]
+    """By topic: creates that were not taken."""
+    disks: Disks
+    changes: list[Change] = field(default_factory=list)
+
+    def awaits(self, change: Change) -> bool:
+        """Whether something that is not taken has to happen before a change."""
+        if not isinstance(change, Move):
+            return False
+        created = self.awaited.get(change.partition.topic)
+        if created is not None and change.partition.partition >= created.present:
+            return True
+        return self.disks.lacking(change) is not None
+
+    def take(self, change: Change) -> None:
+        """Count a change as done."""
+        self.changes.append(change)
+        if isinstance(change, Create):
+            del self.awaited[change.topic]
+        elif isinstance(change, Move):
+            self.disks.done(change)
+
+
+def _alone(
+    changes: Iterable[Change], limits: Limits
+) -> tuple[list[Change], list[tuple[Change, Limit, int]]]:
+    """The changes that keep each limit by themselves, and those that do not, with what they need of one."""
+    keep: list[Change] = []
+    beyond: list[tuple[Change, Limit, int]] = []
+    for change in changes:
+        for limit in limits.values():
+            used = Used(limit)
+            if not used.fits(change):
+                used.take(change)
+                beyond.append((change, limit, used.found))
+                break
+        else:
+            keep.append(change)
+    return keep, beyond
+
+
+def _of(whole: Changes, chosen: _Chosen, log_dirs: Iterable[LogDir]) -> tuple[Changes, list[Move]]:
+    """What was chosen of each kind, moves in the order of admission, and the moves that have no room in that order."""
+    taken = set(map(id, chosen.changes))
+    judged = {m.partition: (m, seen) for m, seen in whole.judged if id(m) in taken}
+    ordered, late = in_room_order(admission_order(judged.values()), log_dirs)
+    changes = Changes(
+        [judged[m.partition] for m in ordered],
+        [c for c in whole.creates if id(c) in taken],
+        [s for s in whole.standing if id(s) in taken],
+        [r for r in whole.recoveries if id(r) in taken],
+        [m for m in whole.log_drains if id(m) in taken],
+        [m for m in whole.log_balance if id(m) in taken],
+    )
+    return changes, [of.move for of in late]
+
+
+def _at_least(left: Sequence[Change], limits: Limits) -> int:
+    """How many stages these need at least; 0 without any."""
+    needed = 1 if left else 0
+    for limit in limits.values():
+        used = Used(limit)
+        for change in left:
+            used.take(change)
+        needed = max(needed, -(-used.found // max(1, limit.most)))
+    return needed
+
+
+def _named(change: Change) -> TopicPartition:
+    """The partition that stands for a change; of a setting of a topic, its first."""
+    for partition in partitions_of(change):
+        return partition
+    [topic] = topic_of(change)
+    return TopicPartition(topic, 0)
