@@ -1,12 +1,13 @@
 """What a placement file means, as one sha256: the same for every layout, comment and order of files.
 
-Places are left out; everything else of a placement counts, reasons and owners too, since plans show them.
+Places are left out; everything else of a placement counts, reasons and owners too, since plans show them. What has its
+default counts as not said: so a placement keeps its digest when a later release knows more keys.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -36,9 +37,18 @@ def digest_of(placement: Placement) -> str:
 
 
 def _head(placement: Placement) -> dict[str, object]:
-    parts = {f.name: _plain(getattr(placement, f.name)) for f in fields(placement)}
-    rows = placement.explicit.num_rows
-    return parts | {"format": FORMAT, "explicit": rows, "digest": "", "throttle_places": []}
+    said = _said(placement, "explicit", "digest", "throttle_places")
+    return said | {"format": FORMAT, "explicit": placement.explicit.num_rows}
+
+
+def _said(value: Any, *but: str) -> dict[str, object]:
+    """The fields of a dataclass that have another value than their default."""
+    found = ((f.name, getattr(value, f.name), _default(f)) for f in fields(value))
+    return {name: _plain(of) for name, of, default in found if name not in but and of != default}
+
+
+def _default(of: Field[Any]) -> object:
+    return of.default if of.default_factory is MISSING else of.default_factory()
 
 
 def _plain(value: Any) -> object:
@@ -53,8 +63,8 @@ def _plain(value: Any) -> object:
         case Fraction():
             return str(value)
         case _ if is_dataclass(value):
-            found = {f.name: getattr(value, f.name) for f in fields(value) if f.name != "places"}
-            return {k: _plain(v) for k, v in found.items() if not isinstance(v, Where)}
+            wheres = [f.name for f in fields(value) if isinstance(getattr(value, f.name), Where)]
+            return _said(value, "places", *wheres)
         case _:
             return value
 

@@ -89,7 +89,6 @@ def plan(
 
     Examples:
       replan plan --measure 30s --bootstrap-server kafka-1:9092 -o plan.json
-      replan plan --within-limits --bootstrap-server kafka-1:9092 -o stage.json
       replan plan -f placements/ --snapshot cluster.json --max-snapshot-age 24h --format markdown
     """
     from replan.commands.inputs.observed import observed

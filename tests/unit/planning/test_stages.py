@@ -1,0 +1,137 @@
+"""A plan in stages: the most urgent first, within the limits, and by name what no stage can take."""
+
+from dataclasses import replace
+
+import pytest
+from tests.builders import FILE, brokers, placement, snapshot, state
+from tests.unit.planning.test_room import disk
+
+from replan.errors import BadUsage, Exit
+from replan.model.declared.placement import Placement
+from replan.model.declared.policy import Limit, Limits, Measure
+from replan.model.declared.rules import ReplicaBlacklist, TopicRule
+from replan.model.declared.where import Where
+from replan.model.names import BrokerId
+from replan.model.snapshot import Snapshot
+from replan.planning.making.limits import LimitExceeded
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
+from replan.planning.plans.plan_file import dumps, loads
+
+HERE = Where(FILE, 9, 3)
+MB = 10**6
+
+
+def limits(**most: int) -> Limits:
+    measures = {measure.value: measure for measure in Measure}
+    return {measures[key]: Limit(measures[key], HERE, of) for key, of in most.items()}
+
+
+def names(plan: Plan) -> list[str]:
+    return [str(m.partition) for m in plan.moves]
+
+
+def left(plan: Plan) -> list[tuple[object, object]]:
+    found = (w.facts for w in plan.warnings if w.kind is WarningKind.MORE_STAGES)
+    return [(facts["stages"], facts["count"]) for facts in found]
+
+
+@pytest.fixture
+def ten() -> tuple[Placement, Snapshot]:
+    """Ten partitions of 10 MB each that go to broker 4."""
+    seen = snapshot([state([1, 2, 3], partition=n, size=10 * MB) for n in range(10)])
+    return placement({"orders": [[1, 2, 4]] * 10}, limits=limits(bytes=35 * MB)), seen
+
+
+def test_a_stage_is_what_fits_and_says_what_is_left(ten: tuple[Placement, Snapshot]) -> None:
+    plan = make_plan(*ten, within_limits=True)
+    assert (names(plan), plan.refusals) == (["orders-0", "orders-1", "orders-2"], ())
+    assert left(plan) == [(2, 7)]
+    assert loads(dumps(plan), "plan.json") == plan
+
+
+def test_a_plan_that_fits_is_the_whole_one(ten: tuple[Placement, Snapshot]) -> None:
+    asked, seen = ten
+    enough = replace(asked, limits=limits(bytes=100 * MB))
+    assert make_plan(enough, seen, within_limits=True) == make_plan(enough, seen)
+
+
+def test_the_placement_says_it_as_the_option_does(ten: tuple[Placement, Snapshot]) -> None:
+    asked, seen = ten
+    said = make_plan(replace(asked, in_stages=True), seen)
+    assert said == make_plan(asked, seen, within_limits=True)
+    assert left(make_plan(asked, seen, {Measure.BYTES: 50 * MB}, within_limits=True)) == [(1, 5)]
+
+
+def test_a_refused_plan_names_the_option(ten: tuple[Placement, Snapshot]) -> None:
+    with pytest.raises(LimitExceeded, match="--within-limits"):
+        make_plan(*ten)
+
+
+def test_without_limits_there_are_no_stages(ten: tuple[Placement, Snapshot]) -> None:
+    asked, seen = ten
+    with pytest.raises(BadUsage, match="sets no limits"):
+        make_plan(replace(asked, limits={}), seen, within_limits=True)
+
+
+def test_who_is_under_min_isr_goes_before_a_drain_and_that_before_a_list() -> None:
+    seen = snapshot(
+        [
+            state([1, 2, 3]),
+            state([5, 2, 3], partition=1),
+            state([1, 2, 3], [1], partition=2),
+            state([5, 3], topic="clicks"),
+        ],
+        registered=brokers(6, "abc"),
+    )
+    asked = placement(
+        {"orders": [[1, 2, 4], [5, 2, 3], [1, 2, 6]]},
+        replica_blacklist=(ReplicaBlacklist(BrokerId(5), HERE, reason="sold"),),
+        limits=limits(partitions=1),
+    )
+    assert names(make_plan(asked, seen, within_limits=True)) == ["orders-2"]
+    two = make_plan(replace(asked, limits=limits(partitions=3)), seen, within_limits=True)
+    assert set(names(two)) == {"orders-2", "clicks-0", "orders-1"}
+
+
+def test_what_no_stage_can_take_is_refused_by_name_and_the_rest_goes_on() -> None:
+    seen = snapshot([state([1, 2, 3], size=90 * MB), state([1, 2, 3], partition=1, size=MB)])
+    asked = placement({"orders": [[1, 2, 4]] * 2}, limits=limits(bytesPerBroker=50 * MB))
+    plan = make_plan(asked, seen, within_limits=True)
+    assert names(plan) == ["orders-1"]
+    [refusal] = plan.refusals
+    assert (str(refusal.partition), refusal.rule) == ("orders-0", RefusalRule.BEYOND_LIMIT)
+    assert refusal.facts == {
+        "where": str(HERE),
+        "measure": "bytesPerBroker",
+        "found": 90 * MB,
+        "most": 50 * MB,
+    }
+    assert (plan.left_out, left(plan)) == (Exit.REFUSED, [])
+
+
+def test_a_move_waits_for_the_stage_that_makes_room_for_it() -> None:
+    """orders-0 needs the room of orders-1, which is left for a later stage as long as one partition may change."""
+    states = [state([1, 3], size=80), state([2, 3], partition=1, size=80)]
+    seen = replace(
+        snapshot(states, registered=brokers(4, "abc"), min_insync_replicas=1),
+        log_dirs=(disk(1, 0), disk(2, 10), disk(4, 100)),
+    )
+    asked = placement({"orders": [[2, 3], [4, 3]]}, limits=limits(partitions=1))
+    assert names(make_plan(asked, seen, within_limits=True)) == ["orders-1"]
+    both = replace(asked, limits=limits(partitions=2))
+    assert names(make_plan(both, seen, within_limits=True)) == ["orders-1", "orders-0"]
+
+
+def test_new_partitions_that_are_left_are_not_moved() -> None:
+    seen = snapshot([state([1, 2]), state([1, 3], topic="clicks")], registered=brokers(5, "abcab"))
+    rules = {"clicks": TopicRule(HERE, "clicks", partition_count=4, replication_factor=3)}
+    asked = placement({"orders": [[1, 3]]}, rules=rules, limits=limits(partitions=2))
+    plan = make_plan(asked, seen, within_limits=True)
+    assert plan.creates == ()
+    [refusal] = plan.refusals
+    assert (refusal.rule, refusal.facts["found"]) == (RefusalRule.BEYOND_LIMIT, 3)
+    assert {m.partition.partition for m in plan.moves} == {0}
+    whole = make_plan(replace(asked, limits=limits(partitions=5)), seen, within_limits=True)
+    assert [c.topic for c in whole.creates] == ["clicks"]
+    assert left(whole) == []
