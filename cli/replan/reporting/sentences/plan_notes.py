@@ -282,8 +282,8 @@ WARNINGS: Mapping[WarningKind, str] = {
         "order of the list"
     ),
     WarningKind.MORE_STAGES: (
-        "this is what the limits allow at once; left for later: {count} (stages still to come: {stages} or more). Apply "
-        "it, then plan again"
+        "this is what the limits allow at once; left for later: {count} (stages still to come: {stages} or more). "
+        "Apply it, then plan again"
     ),
     WarningKind.JOURNAL_MADE: (
         "the journal topic {topic} does not exist: `replan apply` makes it, one compacted partition on {replicas}"
