@@ -157,6 +157,8 @@ def whole_placements() -> st.SearchStrategy[Document]:
         [
             {"metrics-*": {"replicationFactor": 2, "spread": "rack"}},
             {"clicks": {"replicationFactor": 3, "partitionCount": 24, "brokers": [1, "10-14"]}},
+            {"clicks": {"brokers": {"racks": ["eu-1a"], "ids": ["1-9"]}}},
+            {"clicks": {"inRack": "eu-1a", "brokers": {"ids": [3]}}},
             {},
         ]
     )

@@ -170,7 +170,7 @@ def _chosen(
     left_out = drained | snapshot.brokers_of_unknown_rack()
     able = np.array([b.id not in left_out for b in brokers], dtype=bool)
     asked = [k.rule for k in lacking if k.rule]
-    rules = tuple(Rule(LIES[r.spread], able & among(brokers, r.brokers)) for r in asked)
+    rules = tuple(Rule(LIES[r.spread], able & among(brokers, r)) for r in asked)
     new = np.repeat(np.arange(len(lacking)), [k.count - k.present for k in lacking])
     factors = np.array(
         [r.replication_factor or k.factor for k, r in zip(lacking, asked, strict=True)]

@@ -15,6 +15,7 @@ from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requir
 from replan.model.declared.recovery import RecoveryStrategy
 from replan.model.declared.rules import (
     BrokerRange,
+    BrokerSelector,
     LeaderRule,
     LogDirBlacklist,
     ReplicaBlacklist,
@@ -92,9 +93,11 @@ def test_rules_arrive_with_the_place_of_each_key() -> None:
             partition_count=24,
             replication_factor=3,
             spread=Spread.RACK,
-            brokers=(
-                BrokerRange(B(1), B(1), at(7, 24), single=True),
-                BrokerRange(B(10), B(14), at(7, 15), single=False),
+            brokers=BrokerSelector(
+                (
+                    BrokerRange(B(1), B(1), at(7, 24), single=True),
+                    BrokerRange(B(10), B(14), at(7, 15), single=False),
+                )
             ),
             below_min_isr=True,
             places={

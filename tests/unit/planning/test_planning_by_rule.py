@@ -18,6 +18,7 @@ from replan.model.declared.policy import Acknowledgement, Requirement
 from replan.model.declared.rules import (
     Balance,
     BrokerRange,
+    BrokerSelector,
     LeaderRule,
     ReplicaBlacklist,
     Spread,
@@ -163,7 +164,10 @@ def test_an_explicit_list_wins_over_a_rule_and_a_name_over_a_pattern() -> None:
         min_insync_replicas=1,
     )
     rules = {
-        **ruled("*", brokers=(BrokerRange(BrokerId(3), BrokerId(4), HERE, single=False),)),
+        **ruled(
+            "*",
+            brokers=BrokerSelector((BrokerRange(BrokerId(3), BrokerId(4), HERE, single=False),)),
+        ),
         **ruled("clicks*", replication_factor=1),
         **ruled("clicks", replication_factor=2),
     }
@@ -201,7 +205,7 @@ def test_a_balance_that_cannot_be_reached_is_said_and_everything_else_is_planned
     asked = placement(
         rules=ruled(
             replication_factor=1,
-            brokers=(BrokerRange(BrokerId(1), BrokerId(2), HERE, single=False),),
+            brokers=BrokerSelector((BrokerRange(BrokerId(1), BrokerId(2), HERE, single=False),)),
         ),
         balance=Balance(HERE, within(bytes=Fraction(1, 10))),
         replica_blacklist=drain(3),
@@ -363,9 +367,58 @@ def test_a_broker_that_no_rule_can_mean_is_a_mistake() -> None:
     for first, last in ((9, 9), (7, 9)):
         found = BrokerRange(BrokerId(first), BrokerId(last), HERE, single=first == last)
         with pytest.raises(BadPlacement, match="not registered"):
-            make_plan(placement(rules=ruled(brokers=(found,))), seen)
+            make_plan(placement(rules=ruled(brokers=BrokerSelector((found,)))), seen)
     with pytest.raises(BadPlacement, match="does not exist"):
         make_plan(placement(rules=ruled("absent", replication_factor=1)), seen)
+
+
+def selector(*ids: int, racks: tuple[str, ...] = ()) -> BrokerSelector:
+    of = tuple(BrokerRange(BrokerId(b), BrokerId(b), HERE, single=True) for b in ids)
+    return BrokerSelector(of, racks, dict.fromkeys(racks, HERE))
+
+
+def test_a_rack_that_no_broker_is_in_is_a_mistake_and_so_are_ids_outside_the_rack() -> None:
+    seen = snapshot([state([1, 2])], registered=brokers(3, "abb"))
+    for parts, told in (
+        ({"in_rack": "z"}, "no broker of the cluster is in rack z; racks: a, b"),
+        ({"brokers": selector(racks=("a", "z"))}, "no broker of the cluster is in rack z"),
+        (
+            {"brokers": selector(2, 3, racks=("a",))},
+            "no registered broker of these ids is in rack a",
+        ),
+        (
+            {"brokers": selector(1), "in_rack": "b"},
+            "no registered broker of these ids is in rack b",
+        ),
+    ):
+        with pytest.raises(BadPlacement, match=told):
+            make_plan(placement(rules=ruled(**parts)), seen)
+
+
+def test_a_rule_keeps_to_the_brokers_that_are_in_its_racks_and_have_its_ids() -> None:
+    seen = snapshot([state([1, 2, 3])], registered=brokers(9, "abc"))
+    for parts, wanted in (
+        ({"in_rack": "b", "spread": Spread.IN_RACK}, [2, 5, 8]),
+        ({"brokers": selector(racks=("b",))}, [2, 5, 8]),
+        ({"brokers": selector(1, 3, 4, 5, 6, 7, racks=("a", "b"))}, [1, 4, 7, 5]),
+        ({"brokers": selector(*range(4, 10)), "in_rack": "b", "spread": Spread.IN_RACK}, [5, 8]),
+    ):
+        factor = min(len(wanted), 3)
+        asked = placement(rules=ruled(replication_factor=factor, **parts))
+        plan = make_plan(asked, seen)
+        [move] = plan.moves
+        assert set(move.target) <= set(wanted)
+        assert make_plan(asked, after(plan, seen)).empty
+
+
+IN_RACK_B: dict[str, Any] = {"spread": Spread.IN_RACK, "in_rack": "b"}
+
+
+def selectors(count: int) -> st.SearchStrategy[BrokerSelector | None]:
+    """Brokers by id, by rack and by both, of so many in racks a, b and c."""
+    ids = st.lists(st.integers(1, count), unique=True, max_size=3)
+    racks = st.lists(st.sampled_from("abc"), unique=True, max_size=2)
+    return st.none() | st.builds(lambda i, r: selector(*i, racks=tuple(sorted(r))), ids, racks)
 
 
 LEADERS = tuple(
@@ -387,10 +440,11 @@ def worlds(draw: st.DrawFn) -> tuple[Placement, list[Any], Any]:
         for i, x in enumerate(draw(some))
     ]
     gone = draw(st.lists(ids, unique=True, max_size=2))
-    spread = draw(st.sampled_from(Spread))
+    lies = draw(st.sampled_from([*({"spread": spread} for spread in Spread), IN_RACK_B]))
+    rule: dict[str, Any] = {"brokers": draw(selectors(count)), **lies}
     asked = placement(
         {"orders": {0: draw(st.lists(ids, unique=True, min_size=1, max_size=3))}},
-        rules=ruled("a", replication_factor=draw(st.integers(1, 3)), spread=spread),
+        rules=ruled("a", replication_factor=draw(st.integers(1, 3)), **rule),
         replica_blacklist=drain(*gone),
         below_min_isr=["orders"],
         leader_rules=draw(st.sampled_from([{}, *LEADERS])),
@@ -468,7 +522,7 @@ def test_a_leader_that_is_drained_is_warned_of_before_and_after() -> None:
 
 def test_a_leader_that_its_rule_takes_out_of_the_list_is_a_mistake_before_anything_moves() -> None:
     seen = snapshot([state([1, 2])], registered=brokers(3))
-    others = (BrokerRange(BrokerId(2), BrokerId(3), HERE, single=False),)
+    others = BrokerSelector((BrokerRange(BrokerId(2), BrokerId(3), HERE, single=False),))
     asked = placement(leaders={"orders-0": 1}, rules=ruled(brokers=others))
     with pytest.raises(
         BadPlacement, match=r"broker 1 is no replica of orders-0, whose list is \[3, 2\]"
@@ -549,7 +603,7 @@ def test_fewer_racks_that_cannot_be_avoided_are_said() -> None:
     kept = make_plan(placement(rules=ruled(replication_factor=2)), seen)
     assert [m.target for m in kept.moves] == [(1, 2)]
     assert kept.warnings == ()
-    in_one = (BrokerRange(BrokerId(3), BrokerId(4), HERE, single=False),)
+    in_one = BrokerSelector((BrokerRange(BrokerId(3), BrokerId(4), HERE, single=False),))
     lost = make_plan(placement(rules=ruled(replication_factor=2, brokers=in_one)), seen)
     [warning] = [w for w in lost.warnings if w.kind is WarningKind.RACKS_LEFT]
     assert warning.facts == {"racks": "1 instead of 2", "partitions": ("orders-0",), "count": 1}
@@ -623,7 +677,7 @@ def told_before_4_1(seen: Snapshot, down: int) -> Snapshot:
     st.booleans(),
     st.data(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=90, deadline=None)
 def test_a_rolling_restart_changes_no_verdict_where_kafka_tells_no_rack_of_what_is_down(
     each: int,
     spread: Spread,
@@ -650,8 +704,16 @@ def test_a_rolling_restart_changes_no_verdict_where_kafka_tells_no_rack_of_what_
         [state(listed, partition=n) for n, listed in enumerate(lists)], registered=cluster
     )
     leaders = {"orders": LeaderRule(HERE, "orders", racks=("b", "a"))} if preferred else {}
+    named: dict[str, Any] = (
+        {"in_rack": "b"} if spread is Spread.IN_RACK and data.draw(st.booleans()) else {}
+    )
+    within_racks: dict[str, Any] = {"brokers": selector(racks=("a", "b"))} if each >= factor else {}
     asked = placement(
-        rules=ruled(spread=spread, replication_factor=factor),
+        rules=ruled(
+            spread=spread,
+            replication_factor=factor,
+            **data.draw(st.sampled_from([{}, named, within_racks, {**named, **within_racks}])),
+        ),
         leader_rules=leaders,
         balance=Balance(HERE, within(replicas=Fraction(1))) if balanced else None,
     )

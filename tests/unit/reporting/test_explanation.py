@@ -11,7 +11,14 @@ from replan.commands.inputs.plans import part_of
 from replan.errors import BadUsage
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requirement
-from replan.model.declared.rules import Balance, ReplicaBlacklist, TopicRule
+from replan.model.declared.rules import (
+    Balance,
+    BrokerRange,
+    BrokerSelector,
+    ReplicaBlacklist,
+    Spread,
+    TopicRule,
+)
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, parse_topic_partition, replicas
 from replan.model.snapshot import Snapshot
@@ -55,6 +62,18 @@ def test_a_partition_that_nothing_can_place_has_no_list_that_is_wanted() -> None
     assert (found.kinds, found.wanted) == ((DifferenceKind.UNPLACEABLE,), None)
     assert [r.rule for r in found.refusals] == [RefusalRule.TOO_FEW_BROKERS]
     assert "is wanted" not in render_explanation(found)
+
+
+def test_the_brokers_that_a_rule_may_use_are_named_as_they_are_written() -> None:
+    ids = (BrokerRange(BrokerId(1), BrokerId(6), at(9), single=False),)
+    for parts, told in (
+        ({"brokers": BrokerSelector(ids)}, "on brokers 1-6, by"),
+        ({"brokers": BrokerSelector(racks=("a", "b"))}, "in racks a, b, by"),
+        ({"brokers": BrokerSelector(ids, ("a",))}, "on brokers 1-6 of rack a, by"),
+        ({"in_rack": "a", "spread": Spread.IN_RACK}, "2 replicas, all in rack a, by"),
+    ):
+        rule = TopicRule(at(9), "*", replication_factor=2, **parts)
+        assert told in render_explanation(explained(placement(rules={"*": rule})))
 
 
 def test_other_patterns_that_match_are_named_as_overruled() -> None:

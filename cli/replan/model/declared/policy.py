@@ -34,7 +34,8 @@ def spread_too_narrow(rule: TopicRule, required: Requirement) -> str | None:
     if least is None or least == 1 or not declares:
         return None
     if rule.spread is not Spread.RACK:
-        return f"`require` at {required.where} wants {least} racks; write spread: rack"
+        instead = "" if rule.in_rack is None else f" instead of inRack: {rule.in_rack}"
+        return f"`require` at {required.where} wants {least} racks; write spread: rack{instead}"
     if factor is not None and factor < least:
         return f"{factor} replicas cannot be in {least} racks, as `require` at {required.where} wants; declare more"
     return None

@@ -36,6 +36,23 @@ class BrokerRange:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerSelector:
+    """Brokers that an entry means: of these ids and, where racks are named, in one of these racks."""
+
+    ids: tuple[BrokerRange, ...] = ()
+    """Empty: of any id."""
+    racks: tuple[str, ...] = ()
+    """Empty: in any rack, and without one."""
+    places: Mapping[str, Where] = field(default_factory=dict)
+    """Where each rack is written."""
+
+    def means(self, broker: BrokerId, rack: str | None) -> bool:
+        """Whether it means a broker that is in this rack; None is no rack, or one that is not known."""
+        by_id = not self.ids or any(r.first <= broker <= r.last for r in self.ids)
+        return by_id and (not self.racks or rack in self.racks)
+
+
+@dataclass(frozen=True, slots=True)
 class TopicRule:
     """One entry of `assignments` by rule; a part that is None leaves that aspect as it is."""
 
@@ -45,9 +62,11 @@ class TopicRule:
     partition_count: int | None = None
     replication_factor: int | None = None
     spread: Spread | None = None
-    """None means NONE."""
-    brokers: tuple[BrokerRange, ...] | None = None
+    """None means NONE; IN_RACK where `in_rack` names one."""
+    brokers: BrokerSelector | None = None
     """None: all registered brokers."""
+    in_rack: str | None = None
+    """The rack in which all replicas are."""
     below_min_isr: bool = False
     """The author accepts fewer replicas than min.insync.replicas (KIP-966 asks tools to refuse that)."""
     places: Mapping[str, Where] = field(default_factory=dict)
@@ -56,6 +75,16 @@ class TopicRule:
     def place(self, key: str) -> Where:
         """Where a key is written, or else the entry."""
         return self.places.get(key, self.where)
+
+    @property
+    def names_racks(self) -> bool:
+        """Whether the rack of a broker decides if it may be used."""
+        return self.in_rack is not None or (self.brokers is not None and bool(self.brokers.racks))
+
+    def may_use(self, broker: BrokerId, rack: str | None) -> bool:
+        """Whether it may place a replica on a broker in this rack; None is no rack, or one that is not known."""
+        meant = self.brokers is None or self.brokers.means(broker, rack)
+        return meant and self.in_rack in (None, rack)
 
 
 @dataclass(frozen=True, slots=True)

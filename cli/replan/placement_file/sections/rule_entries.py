@@ -6,7 +6,7 @@ They were checked against the schema before; explicit entries are in `topic_entr
 from collections.abc import Iterator
 from typing import Any, cast
 
-from replan.model.declared.rules import BrokerRange, LeaderRule, Spread, TopicRule
+from replan.model.declared.rules import BrokerRange, BrokerSelector, LeaderRule, Spread, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.placement_file.sections.sections import Declaration
@@ -42,7 +42,7 @@ def _entries(
 
 def _rule(source: Source, topic: str, where: Where, entry: dict[str, Any]) -> TopicRule:
     places = zip(entry, cast("YamlMapping", entry).key_at, strict=True)
-    spread = entry.get("spread")
+    spread = Spread.IN_RACK if "inRack" in entry else entry.get("spread")
     return TopicRule(
         where,
         topic,
@@ -50,12 +50,24 @@ def _rule(source: Source, topic: str, where: Where, entry: dict[str, Any]) -> To
         replication_factor=entry.get("replicationFactor"),
         spread=None if spread is None else Spread(spread),
         brokers=_brokers(source, entry["brokers"]) if "brokers" in entry else None,
+        in_rack=entry.get("inRack"),
         below_min_isr=entry.get("belowMinIsr", False),
         places={key: source.where(at) for key, at in places},
     )
 
 
-def _brokers(source: Source, listed: YamlList) -> tuple[BrokerRange, ...]:
+def _brokers(source: Source, written: YamlList | YamlMapping) -> BrokerSelector:
+    if isinstance(written, YamlList):
+        return BrokerSelector(_ids(source, written))
+    ids, racks = (cast("YamlList | None", written.get(key)) for key in ("ids", "racks"))
+    places: dict[str, Where] = {}
+    if racks is not None:
+        named = zip(cast("list[str]", racks), racks.at, strict=True)
+        places = {rack: source.where(at) for rack, at in named}
+    return BrokerSelector(() if ids is None else _ids(source, ids), tuple(sorted(places)), places)
+
+
+def _ids(source: Source, listed: YamlList) -> tuple[BrokerRange, ...]:
     """Ids and ranges, in order of their first broker."""
     found = [
         _range(cast("int | str", b), source.where(at))

@@ -19,7 +19,7 @@ import pyarrow as pa
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import PAD, Ints, Matrix, row, same_width, to_matrix
 from replan.model.declared.placement import Placement
-from replan.model.declared.rules import BrokerRange, Spread, TopicRule
+from replan.model.declared.rules import BrokerSelector, Spread, TopicRule
 from replan.model.names import BrokerId
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot, topic_codes
@@ -143,7 +143,7 @@ class _Question:
         names = snapshot.topics.column("name").to_pylist()
         of_topic = [ruled.get(name) for name in names]
         unknown = snapshot.brokers_of_unknown_rack()
-        rules, number_of = self._rules(of_topic, drained, unknown)
+        rules, by_rack, number_of = self._rules(of_topic, drained, unknown)
         codes = topic_codes(snapshot.partitions)
         number = np.array([*number_of, 0], dtype=np.int64)[codes]
         self._explicit_row = np.full(len(lists), -1, dtype=np.int64)
@@ -161,10 +161,10 @@ class _Question:
         holds_unknown = by_rule & np.isin(base, sorted(unknown)).any(axis=1)
         unjudged = np.zeros(len(lists), dtype=bool)
         for at in np.flatnonzero(holds_unknown & ~gone & (wanted == length)).tolist():
-            unjudged[at] = self._may_keep(rules[number[at]], row(base, at))
+            if by_rack[number[at]]:
+                unjudged[at] = self._may_keep(rules[number[at]], row(base, at))
         self.unjudged = np.flatnonzero(unjudged)
-        counts_racks = np.array([rule.lie in {Lie.RACK, Lie.IN_RACK} for rule in rules])
-        number[holds_unknown & counts_racks[number]] += 1  # the same with brokers of unknown rack
+        number[holds_unknown & by_rack[number]] += 1  # the same with brokers of unknown rack
         asked = (by_rule | gone) & ~unjudged
         self.rows, rest = np.flatnonzero(asked), np.flatnonzero(~asked)
         _, known = covered(placement, snapshot)
@@ -196,12 +196,12 @@ class _Question:
         )
 
     def _may_keep(self, rule: Rule, held: Sequence[int]) -> bool:
-        """Whether a list that holds brokers of unknown rack keeps a rule that counts racks, wherever those are."""
+        """Whether a list that holds brokers of unknown rack keeps a rule that goes by racks, wherever those are."""
         racks = Counter(b.rack for b in self._brokers if b.id in held and b.rack is not None)
         candidates = dict(zip(self._brokers, rule.candidates.tolist(), strict=True))
         allowed = all(of or b.rack is None for b, of in candidates.items() if b.id in held)
-        if not allowed or rule.lie not in {Lie.RACK, Lie.IN_RACK}:
-            return False
+        if not allowed or rule.lie is Lie.NONE:
+            return allowed
         if rule.lie is Lie.IN_RACK:
             return len(racks) <= 1
         known = {b.rack for b, of in candidates.items() if of}
@@ -212,33 +212,35 @@ class _Question:
         of_topic: Iterable[TopicRule | None],
         drained: frozenset[int],
         unknown: frozenset[BrokerId],
-    ) -> tuple[tuple[Rule, ...], list[int]]:
-        """Different rules, and the number of each topic's: 0 is that of the lists that no rule places.
+    ) -> tuple[tuple[Rule, ...], Flags, list[int]]:
+        """Different rules, which of them go by racks, and the number of each topic's.
 
-        A rule that counts racks leaves brokers of unknown rack out; behind it is the same with them.
+        0 is that of the lists that no rule places. A rule that goes by racks leaves brokers of unknown rack out; behind
+        it is the same with them.
         """
         known = np.array([b.id not in unknown for b in self._brokers], dtype=bool)
         able = np.array([b.id not in drained for b in self._brokers], dtype=bool)
-        rules = [Rule(Lie.LISTED, able)]
-        numbers: dict[tuple[Lie, tuple[tuple[int, int], ...] | None], int] = {}
+        rules, by_rack = [Rule(Lie.LISTED, able)], [False]
+        numbers: dict[tuple[Lie, bool, bytes, bytes], int] = {}
         found: list[int] = []
         for rule in of_topic:
             if rule is None:
                 found.append(0)
                 continue
-            ranges = (
-                None if rule.brokers is None else tuple((r.first, r.last) for r in rule.brokers)
-            )
-            key = (LIES[rule.spread], ranges)
+            lie, meant = LIES[rule.spread], able & among(self._brokers, rule)
+            goes_by_rack = lie is not Lie.NONE or rule.names_racks
+            wide = meant | (able & ~known & among(self._brokers, rule, anywhere=True))
+            key = (lie, goes_by_rack, meant.tobytes(), wide.tobytes())
             if key not in numbers:
                 numbers[key] = len(rules)
-                every = able & among(self._brokers, rule.brokers)
-                if key[0] is Lie.NONE:
-                    rules.append(Rule(key[0], every))
+                if goes_by_rack:
+                    rules += [Rule(lie, meant & known), Rule(lie, wide)]
+                    by_rack += [True, True]
                 else:
-                    rules += [Rule(key[0], every & known), Rule(key[0], every)]
+                    rules.append(Rule(lie, meant))
+                    by_rack.append(False)
             found.append(numbers[key])
-        return tuple(rules), found
+        return tuple(rules), np.array(by_rack), found
 
     def answered(self, choice: Choice) -> Chosen:
         """The answer by observed and explicit row."""
@@ -293,10 +295,12 @@ def _factor(rule: TopicRule | None) -> int:
     return 0 if rule is None or rule.replication_factor is None else rule.replication_factor
 
 
-def among(brokers: Iterable[Broker], ranges: tuple[BrokerRange, ...] | None) -> Flags:
-    """Which brokers a rule may use."""
-    allowed = [ranges is None or any(r.first <= b.id <= r.last for r in ranges) for b in brokers]
-    return np.array(allowed, dtype=bool)
+def among(brokers: Iterable[Broker], rule: TopicRule, *, anywhere: bool = False) -> Flags:
+    """Which brokers a rule may use; `anywhere`: if their racks were those that it names."""
+    if not anywhere:
+        return np.array([rule.may_use(b.id, b.rack) for b in brokers], dtype=bool)
+    ids = None if rule.brokers is None else BrokerSelector(rule.brokers.ids)
+    return np.array([ids is None or ids.means(b.id, None) for b in brokers], dtype=bool)
 
 
 def broker_table(

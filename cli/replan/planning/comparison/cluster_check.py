@@ -12,7 +12,7 @@ import pyarrow as pa
 from replan.errors import WrongCluster
 from replan.model.columns import PAD, to_matrix
 from replan.model.declared.placement import Placement, TopicEntry
-from replan.model.declared.rules import TopicRule
+from replan.model.declared.rules import BrokerSelector, TopicRule
 from replan.model.declared.topic_patterns import is_pattern
 from replan.model.declared.where import Mistake, Where
 from replan.model.names import BrokerId
@@ -75,10 +75,11 @@ def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mista
 
 
 def _unknown_rule_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
-    """A single id must be registered, of a range at least one."""
+    """A single id must be registered, of a range at least one; a rack must have a broker."""
     registered = sorted(snapshot.broker_ids())
     for pattern, rule in sorted(placement.rules.items()):
-        for found in rule.brokers or ():
+        selector = rule.brokers or BrokerSelector()
+        for found in selector.ids:
             if not any(found.first <= broker <= found.last for broker in registered):
                 named = f"broker {found.first}" if found.single else f"{found.first}-{found.last}"
                 yield Mistake(
@@ -86,6 +87,29 @@ def _unknown_rule_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[
                     f"{pattern}: {named} is not registered in the cluster; "
                     f"registered: {ranges(registered)}",
                 )
+        if not snapshot.brokers_of_unknown_rack():
+            yield from _unknown_racks(pattern, rule, snapshot)
+
+
+def _unknown_racks(pattern: str, rule: TopicRule, snapshot: Snapshot) -> Iterator[Mistake]:
+    """Racks that no broker is in, and keys that leave no broker together."""
+    racks = {b.rack for b in snapshot.brokers if b.rack is not None}
+    named = {} if rule.brokers is None else dict(rule.brokers.places)
+    if rule.in_rack is not None:
+        named[rule.in_rack] = rule.place("inRack")
+    unknown = named.keys() - racks
+    for rack in sorted(unknown):
+        known = listed(sorted(racks)) if racks else "none"
+        yield Mistake(
+            named[rack],
+            f"{pattern}: no broker of the cluster is in rack {rack}; racks: {known}",
+        )
+    if named and not unknown and not any(rule.may_use(b.id, b.rack) for b in snapshot.brokers):
+        where = rule.place("brokers" if rule.brokers is not None else "inRack")
+        yield Mistake(
+            where,
+            f"{pattern}: no registered broker of these ids is in rack {' or '.join(sorted(named))}",
+        )
 
 
 def _unknown_partitions(aligned: Alignment) -> Iterator[Mistake]:

@@ -137,7 +137,7 @@ class Refused:
             )
 
     def _unknown_racks(self, rule: TopicRule) -> Iterator[Constraint]:
-        if rule.spread in (Spread.RACK, Spread.IN_RACK):
+        if rule.in_rack is None and rule.spread in (Spread.RACK, Spread.IN_RACK):
             for broker, rack in self.brokers.rack.items():
                 if rack is None:
                     yield Constraint(ConstraintKind.WITHOUT_RACK, brokers=(broker,))
@@ -149,12 +149,14 @@ class Refused:
         def place(key: str) -> str:
             return str(rule.places.get(key, rule.where))
 
+        racks = self.brokers.rack
         if rule.brokers is not None:
-            named = [
-                b for b in self.brokers.rack if any(r.first <= b <= r.last for r in rule.brokers)
-            ]
-            yield Constraint(ConstraintKind.BROKERS, place("brokers"), tuple(named))
-        if rule.spread in (Spread.RACK, Spread.IN_RACK):
+            named = tuple(b for b, rack in racks.items() if rule.brokers.means(BrokerId(b), rack))
+            yield Constraint(ConstraintKind.BROKERS, place("brokers"), named)
+        if rule.in_rack is not None:
+            inside = tuple(b for b, rack in racks.items() if rack == rule.in_rack)
+            yield Constraint(ConstraintKind.IN_RACK, place("inRack"), inside, text=rule.in_rack)
+        elif rule.spread in (Spread.RACK, Spread.IN_RACK):
             yield Constraint(ConstraintKind.SPREAD, place("spread"), text=rule.spread)
         if rule.replication_factor is not None:
             where, factor = place("replicationFactor"), rule.replication_factor

@@ -15,6 +15,9 @@ from replan.planning.placing.problem import Obstacle
 from replan.planning.placing.rack_counts import Racks, rack_counts
 from replan.planning.plans.conflicts import Constraint, ConstraintKind, Lack, Shortage
 
+CHOOSING = (ConstraintKind.BROKERS, ConstraintKind.IN_RACK)
+"""Keys of a rule that choose the brokers it may use."""
+
 
 @dataclass(frozen=True, slots=True)
 class Brokers:
@@ -79,12 +82,8 @@ def _pool(case: Case, brokers: Brokers, found: _Found) -> _Pool:
     full = named(ConstraintKind.NO_ROOM).difference(case.held)
     registered = frozenset(brokers.rack)
     listed = bool(found[ConstraintKind.LIST])
-    among = (
-        frozenset(found[ConstraintKind.BROKERS][0].brokers)
-        if found[ConstraintKind.BROKERS]
-        else registered
-    )
-    allowed = (registered if listed else registered & among) - drained
+    among = registered.intersection(*(c.brokers for kind in CHOOSING for c in found[kind]))
+    allowed = (registered if listed else among) - drained
     unknown = frozenset(b for b in allowed if brokers.rack[b] is None)
     if found[ConstraintKind.SPREAD] and not listed:
         allowed -= unknown - named(ConstraintKind.WITHOUT_RACK)
@@ -172,16 +171,17 @@ def _too_few_racks(
 def simplified(case: Case, brokers: Brokers) -> Case:
     """The same case for brokers that are alike: many partitions then share one, and its answer.
 
-    Brokers are alike that no constraint names, of one rack where racks count, and under `brokers` all or none of them.
+    Brokers are alike that no constraint names, of one rack where racks count, and that the same keys choose.
     """
     kinds = {c.kind for c in case.constraints}
-    named = {b for c in case.constraints if c.kind is not ConstraintKind.BROKERS for b in c.brokers}
-    among = {b for c in case.constraints if c.kind is ConstraintKind.BROKERS for b in c.brokers}
+    named = {b for c in case.constraints if c.kind not in CHOOSING for b in c.brokers}
+    choosing = [frozenset(c.brokers) for c in case.constraints if c.kind in CHOOSING]
     by_rack = not kinds.isdisjoint((ConstraintKind.SPREAD, ConstraintKind.REQUIRED_RACKS))
-    alike: dict[tuple[str | None, bool], list[int]] = {}
+    alike: dict[tuple[str | None, tuple[bool, ...]], list[int]] = {}
     for broker, rack in brokers.rack.items():
         if broker not in named:
-            alike.setdefault((rack if by_rack else None, broker in among), []).append(broker)
+            chosen = tuple(broker in of for of in choosing)
+            alike.setdefault((rack if by_rack else None, chosen), []).append(broker)
     names: dict[int, int] = {}
     for members in alike.values():
         used = [b for b in members if b in case.held or b in case.base]

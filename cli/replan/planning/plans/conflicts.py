@@ -25,6 +25,8 @@ class ConstraintKind(StrEnum):
     """`brokers`: one that shall hold nothing."""
     BROKERS = "brokers"
     """The rule names these `brokers`, as far as they are registered."""
+    IN_RACK = "in-rack"
+    """The rule names the rack `text`, of which these are the `brokers`."""
     SPREAD = "spread"
     """How the replicas lie over the racks: `text`."""
     REPLICATION_FACTOR = "replication-factor"

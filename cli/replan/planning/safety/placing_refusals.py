@@ -105,7 +105,7 @@ def out_of_balance(
         OutOfBalance(
             asked.places.get(far.measure.value, asked.where),
             far,
-            tuple(capped(_rules_of(far, placement), str, limit=SHOWN)),
+            tuple(capped(_rules_of(far, placement, snapshot), str, limit=SHOWN)),
             tuple(capped(closed, str, limit=SHOWN)),
             tuple(capped(held, str, limit=SHOWN)),
         )
@@ -127,16 +127,13 @@ def _refused(without: Sequence[Refusal]) -> Iterator[str]:
         yield f"{count(partitions, 'partition')} refused ({rule})"
 
 
-def _rules_of(found: Imbalance, placement: Placement) -> list[str]:
+def _rules_of(found: Imbalance, placement: Placement, snapshot: Snapshot) -> list[str]:
     """The rules that name their brokers or racks, and may place replicas on these brokers."""
+    named = [b for b in snapshot.brokers if b.id in found.brokers]
     return [
         f"`{pattern}` ({rule.where})"
         for pattern, rule in sorted(placement.rules.items())
-        if (rule.spread or rule.brokers)
-        and (
-            rule.brokers is None
-            or any(r.first <= b <= r.last for r in rule.brokers for b in found.brokers)
-        )
+        if (rule.spread or rule.brokers) and any(rule.may_use(b.id, b.rack) for b in named)
     ]
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from replan.model.declared.placement import PreferredLeader
-from replan.model.declared.rules import BrokerRange, LeaderRule, Spread, TopicRule
+from replan.model.declared.rules import BrokerRange, BrokerSelector, LeaderRule, Spread, TopicRule
 from replan.model.partition import PartitionState
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import DeclaredList, Explanation
@@ -62,10 +62,18 @@ def _rule(rule: TopicRule) -> str:
     parts = [
         None if rule.partition_count is None else count(rule.partition_count, "partition"),
         None if rule.replication_factor is None else count(rule.replication_factor, "replica"),
-        None if rule.spread is None else spread.get(rule.spread),
-        None if rule.brokers is None else f"on brokers {', '.join(map(_range, rule.brokers))}",
+        None if rule.spread is None or rule.in_rack is not None else spread.get(rule.spread),
+        None if rule.in_rack is None else f"all in rack {rule.in_rack}",
+        None if rule.brokers is None else _selected(rule.brokers),
     ]
     return ", ".join(part for part in parts if part) or "anywhere"
+
+
+def _selected(found: BrokerSelector) -> str:
+    ids = f"on brokers {', '.join(map(_range, found.ids))}" if found.ids else ""
+    noun = "rack" if len(found.racks) == 1 else "racks"
+    racks = f"{'of' if ids else 'in'} {noun} {', '.join(found.racks)}" if found.racks else ""
+    return " ".join(part for part in (ids, racks) if part)
 
 
 def _range(listed: BrokerRange) -> str:

@@ -119,6 +119,7 @@ CONSTRAINTS: Mapping[ConstraintKind, str] = {
     ConstraintKind.WITHOUT_RACK: "no rack is known of {brokers}",
     ConstraintKind.DRAINED: "{brokers} {are} drained",
     ConstraintKind.BROKERS: "brokers: {named}",
+    ConstraintKind.IN_RACK: "inRack: {text}",
     ConstraintKind.SPREAD: "spread: {text}",
     ConstraintKind.REPLICATION_FACTOR: "replicationFactor: {number}",
     ConstraintKind.LIST: "the list {listed}",

@@ -12,7 +12,7 @@ from tests.unit.planning.test_room import disk
 from replan.errors import ReplanError
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Requirement
-from replan.model.declared.rules import BrokerRange, Spread, TopicRule
+from replan.model.declared.rules import BrokerRange, BrokerSelector, Spread, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
@@ -23,8 +23,9 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans.conflicts import Conflict, ConstraintKind, Lack, Proof, Shortage
 from replan.planning.plans.plan_file import dumps, loads
 from replan.reporting.plans.plan_text import render_plan
+from replan.reporting.sentences.conflict_text import constraint_texts
 
-KEYS = {"replicationFactor": 5, "spread": 6, "brokers": 7}
+KEYS = {"replicationFactor": 5, "spread": 6, "brokers": 7, "inRack": 8}
 
 
 def ruled(pattern: str = "orders", among: tuple[int, int] | None = None, **parts: Any) -> TopicRule:
@@ -32,7 +33,9 @@ def ruled(pattern: str = "orders", among: tuple[int, int] | None = None, **parts
     places = {key: Where(FILE, line, 5) for key, line in KEYS.items()}
     if among:
         first, last = map(BrokerId, among)
-        parts["brokers"] = (BrokerRange(first, last, places["brokers"], single=False),)
+        parts["brokers"] = BrokerSelector(
+            (BrokerRange(first, last, places["brokers"], single=False),)
+        )
     return TopicRule(Where(FILE, 4, 3), pattern, places=places, **parts)
 
 
@@ -65,6 +68,24 @@ def test_keys_that_conflict_are_named_with_their_lines_and_what_is_no_part_of_it
     ]
     assert (found.proof, found.count, found.topics) == (Proof.IMPOSSIBLE, 3, ("orders",))
     assert found.lacks == (Lack(Shortage.BROKERS, 4, 3),)
+
+
+def test_a_rack_and_ids_that_leave_too_few_brokers_are_named_each_with_its_line() -> None:
+    """Rack a has brokers 1, 4 and 7, and ids 1 to 6 are meant: three replicas need either key to go."""
+    rule = ruled(among=(1, 6), in_rack="a", spread=Spread.IN_RACK, replication_factor=3)
+    [found] = conflicts(by_rule(rule), snapshot(three(), registered=brokers(9, "abc")))
+    assert kinds(found) == [
+        (ConstraintKind.BROKERS, "7:5", (1, 2, 3, 4, 5, 6)),
+        (ConstraintKind.IN_RACK, "8:5", (1, 4, 7)),
+        (ConstraintKind.REPLICATION_FACTOR, "5:5", ()),
+    ]
+    assert constraint_texts(found)[:2] == [
+        f"brokers: 1-6 ({FILE}:7:5)",
+        f"inRack: a ({FILE}:8:5)",
+    ]
+    for kept in ({"brokers": None}, {"in_rack": None, "spread": None}, {"replication_factor": 2}):
+        changed = by_rule(replace(rule, **kept))
+        assert conflicts(changed, snapshot(three(), registered=brokers(9, "abc"))) == ()
 
 
 def test_a_rack_that_lacks_brokers_is_named_with_what_takes_them_away() -> None:
