@@ -156,6 +156,7 @@ def whole_placements() -> st.SearchStrategy[Document]:
     rules = st.sampled_from(
         [
             {"metrics-*": {"replicationFactor": 2, "spread": "rack"}},
+            {"metrics-*": {"spread": "none", "except": ["metrics-old", "metrics-eu-*"]}},
             {"clicks": {"replicationFactor": 3, "partitionCount": 24, "brokers": [1, "10-14"]}},
             {"clicks": {"brokers": {"racks": ["eu-1a"], "ids": ["1-9"]}}},
             {"clicks": {"inRack": "eu-1a", "brokers": {"ids": [3]}}},

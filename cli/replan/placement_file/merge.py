@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from replan.model.declared.placement import ALL_REPLICAS, Side, StandingRate, ThrottledReplicas
-from replan.model.declared.rules import TopicRule
-from replan.model.declared.topic_patterns import winners
+from replan.model.declared.policy import Requirement
+from replan.model.declared.recovery import RecoveryRule
+from replan.model.declared.rules import LeaderRule, TopicRule
+from replan.model.declared.topic_patterns import is_pattern, winners
 from replan.model.names import FIXED_COUNT
 from replan.placement_file.sections.assignments import ExplicitTopic
 from replan.placement_file.sections.sections import Declaration, PreferredLeaders
@@ -47,7 +49,11 @@ def fixed_counts(merged: Merged) -> Iterator[str]:
         for d in merged.values()
         if isinstance(d.declared, TopicRule | ExplicitTopic)
     }
-    for topic, name in sorted(winners(entries, FIXED_COUNT).items()):
+    meant = {
+        name: entry.excepted if isinstance(entry, TopicRule) else ()
+        for name, entry in entries.items()
+    }
+    for topic, name in sorted(winners(meant, FIXED_COUNT).items()):
         entry = entries[name]
         if isinstance(entry, TopicRule) and entry.partition_count is not None:
             yield (
@@ -80,10 +86,20 @@ def note_contradictions(merged: Merged, problems: Problems) -> None:
             beside = merged.get(("assignments", declaration.path[-1]))
             if beside is not None and isinstance(beside.declared, ExplicitTopic):
                 _check_leaders(declaration.declared, beside.declared, problems)
+        _check_exceptions(declaration, problems)
     rates = [d for path, d in merged.items() if path[:-1] == BROKER_RATES or path == KEEP]
     if rates and RATE not in merged:
         text = "`rate` is missing; write the rate of all other brokers, e.g. rate: 50MB/s, or unlimited"
         problems.add(rates[0].where, RATE[:-1], text)
+
+
+def _check_exceptions(declaration: Declaration, problems: Problems) -> None:
+    found, name = declaration.declared, str(declaration.path[-1])
+    if not isinstance(found, TopicRule | LeaderRule | Requirement | RecoveryRule):
+        return
+    if found.excepted and not is_pattern(name):
+        text = f"`except` stands beside a pattern, and {name} is a topic's name; take it out"
+        problems.add(declaration.where, (*declaration.path, "except"), text)
 
 
 def _check_leaders(leaders: PreferredLeaders, topic: ExplicitTopic, problems: Problems) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from replan.model.declared.policy import Requirement, factor_too_small, spread_too_narrow
 from replan.model.declared.rules import TopicRule
-from replan.model.declared.topic_patterns import ties, winners
+from replan.model.declared.topic_patterns import patterns_of, ties, winners
 from replan.model.declared.where import Where
 from replan.placement_file.merge import Merged
 from replan.placement_file.sections.assignments import ExplicitTopic
@@ -27,11 +27,11 @@ def note_unmet_requirements(merged: Merged, problems: Problems) -> None:
         for path, d in merged.items()
         if isinstance(d.declared, ExplicitTopic | TopicRule)
     }
-    for topic, found in ties(required, declared).items():
+    for topic, found in ties(patterns_of(required), declared).items():
         first, second = required[found[0]], required[found[1]]
         text = f"{topic} matches this as well as {found[0]} at {first.where}; name the topic, or a longer prefix"
         problems.add(second.where, ("require", found[1]), text)
-    for topic, name in winners(required, declared).items():
+    for topic, name in winners(patterns_of(required), declared).items():
         for where, path, text in _unmet(declared[topic], required[name]):
             problems.add(where, path, text)
 

@@ -15,7 +15,7 @@ from replan.errors import BadUsage
 from replan.model.declared.placement import LeaderBlacklist, Placement, PreferredLeader
 from replan.model.declared.policy import Acknowledgement, Requirement
 from replan.model.declared.rules import LeaderRule, ReplicaBlacklist, TopicRule
-from replan.model.declared.topic_patterns import matches, winners
+from replan.model.declared.topic_patterns import matches, means, patterns_of, winners
 from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
@@ -53,6 +53,8 @@ class Overruled:
 
     pattern: str
     where: Where
+    excepts: bool = False
+    """It excepts the topic; otherwise it is less exact than another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def explain(
         declared.replicas if isinstance(declared, DeclaredList) else (),
     )
     listed = set(chain.from_iterable(lists))
-    requirement = winners(placement.requirements, [name.topic]).get(name.topic)
+    requirement = winners(patterns_of(placement.requirements), [name.topic]).get(name.topic)
     return Explanation(
         partition=name,
         declared=declared,
@@ -193,7 +195,7 @@ def _overruled(
     """Other entries that match the topic, in the order of their names."""
     for pattern, rule in sorted(placement.rules.items()):
         if rule is not declared and matches(pattern, topic):
-            yield Overruled(pattern, rule.where)
+            yield Overruled(pattern, rule.where, not means(pattern, rule.excepted, topic))
 
 
 def _preferred(placement: Placement, name: TopicPartition) -> PreferredLeader | LeaderRule | None:

@@ -51,13 +51,32 @@ def test_the_literal_prefix_ends_at_the_first_wild_character(pattern: str, prefi
 def test_an_exact_name_wins_then_the_longest_literal_prefix(
     entries: list[str], topic: str, winner: str | None
 ) -> None:
-    assert winners(entries, [topic]).get(topic) == winner
-    assert winners(entries[::-1], [topic]).get(topic) == winner
+    assert winners(dict.fromkeys(entries, ()), [topic]).get(topic) == winner
+    assert winners(dict.fromkeys(entries[::-1], ()), [topic]).get(topic) == winner
 
 
 def test_two_patterns_that_fit_equally_well_are_a_tie() -> None:
     topics = ["orders-x-eu", "orders-x-us", "clicks"]
-    assert ties(["orders-*-eu", "orders-*", "*", "clicks"], topics) == {
+    assert ties(dict.fromkeys(["orders-*-eu", "orders-*", "*", "clicks"], ()), topics) == {
         "orders-x-eu": ["orders-*", "orders-*-eu"]
     }
-    assert ties(["orders-*-eu", "orders-*", "orders-x-eu"], topics) == {}
+    assert ties(dict.fromkeys(["orders-*-eu", "orders-*", "orders-x-eu"], ()), topics) == {}
+
+
+@pytest.mark.parametrize(
+    ("entries", "topic", "winner"),
+    [
+        ({"*": ["orders"], "o*": []}, "orders", "o*"),
+        ({"*": [], "o*": ["orders"]}, "orders", "*"),
+        ({"*": ["ord*"]}, "orders", None),
+        ({"*": ["ord*"]}, "other", "*"),
+        ({"orders-*": ["orders-*-eu"], "orders-*-eu": []}, "orders-x-eu", "orders-*-eu"),
+        ({"__*": ["*"]}, "__consumer_offsets", "__*"),
+        ({"__*": ["__consumer_offsets"]}, "__consumer_offsets", None),
+    ],
+)
+def test_what_an_entry_excepts_goes_to_the_next_one(
+    entries: dict[str, list[str]], topic: str, winner: str | None
+) -> None:
+    assert winners(entries, [topic]).get(topic) == winner
+    assert ties(entries, [topic]) == {}

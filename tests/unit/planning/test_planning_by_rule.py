@@ -178,6 +178,38 @@ def test_an_explicit_list_wins_over_a_rule_and_a_name_over_a_pattern() -> None:
     assert "clicks-0" not in found
 
 
+def test_what_a_pattern_excepts_falls_to_the_next_one_or_stays() -> None:
+    seen = snapshot(
+        [state([1, 2], topic=topic) for topic in ("clicks-a", "clicks-b", "orders", "other")],
+        registered=brokers(4, "abab"),
+        min_insync_replicas=1,
+    )
+    asked = placement(
+        rules={
+            **ruled("*", in_rack="a", spread=Spread.IN_RACK, excepted=("o*",)),
+            **ruled("clicks-*", replication_factor=1, excepted=("clicks-a", "orders")),
+            **ruled("orders*", replication_factor=1, excepted=("orders",)),
+        },
+        leader_rules={"*": LeaderRule(HERE, "*", racks=("b",), excepted=("clicks-*",))},
+        requirements={
+            "*": Requirement(HERE, replication_factor=2, excepted=("clicks-*", "orders*"))
+        },
+    )
+    assert targets(asked, seen) == {
+        "clicks-a-0": [1, 3],
+        "clicks-b-0": [1],
+        "orders-0": [2, 1],
+        "other-0": [2, 1],
+    }
+    plan = make_plan(asked, seen)
+    idle = [w.facts for w in plan.warnings if w.kind is WarningKind.MATCHES_NOTHING]
+    assert [(f["section"], f["name"]) for f in idle] == [
+        ("assignments.except", "orders among clicks-*"),
+        ("assignments", "orders*"),
+    ]
+    assert make_plan(asked, after(plan, seen)).empty
+
+
 def test_a_rule_of_a_count_alone_moves_nothing() -> None:
     seen = snapshot([state([1, 2])], registered=brokers(3))
     assert make_plan(placement(rules=ruled(partition_count=1)), seen).empty
@@ -424,7 +456,8 @@ def selectors(count: int) -> st.SearchStrategy[BrokerSelector | None]:
 LEADERS = tuple(
     {pattern: LeaderRule(HERE, pattern, **by)}
     for pattern in ("*", "b")
-    for by in ({"balanced": True}, {"racks": ("b",)})
+    for by in ({"balanced": True}, {"racks": ("b",)}, {"racks": ("c",), "excepted": ("a*",)})
+    if pattern == "*" or "excepted" not in by
 )
 
 
@@ -442,9 +475,10 @@ def worlds(draw: st.DrawFn) -> tuple[Placement, list[Any], Any]:
     gone = draw(st.lists(ids, unique=True, max_size=2))
     lies = draw(st.sampled_from([*({"spread": spread} for spread in Spread), IN_RACK_B]))
     rule: dict[str, Any] = {"brokers": draw(selectors(count)), **lies}
+    pattern, excepted = draw(st.sampled_from([("a", ()), ("*", ()), ("*", ("[b-c]",))]))
     asked = placement(
         {"orders": {0: draw(st.lists(ids, unique=True, min_size=1, max_size=3))}},
-        rules=ruled("a", replication_factor=draw(st.integers(1, 3)), **rule),
+        rules=ruled(pattern, excepted=excepted, replication_factor=draw(st.integers(1, 3)), **rule),
         replica_blacklist=drain(*gone),
         below_min_isr=["orders"],
         leader_rules=draw(st.sampled_from([{}, *LEADERS])),

@@ -64,6 +64,15 @@ def test_a_partition_that_nothing_can_place_has_no_list_that_is_wanted() -> None
     assert "is wanted" not in render_explanation(found)
 
 
+def test_a_pattern_that_excepts_the_topic_is_named_with_why_it_does_not_count() -> None:
+    rule = TopicRule(at(9), "ord*", replication_factor=2, excepted=("orders",))
+    found = explained(placement(rules={"ord*": rule}))
+    assert (found.declared, found.overruled) == (None, (Overruled("ord*", at(9), excepts=True),))
+    text = f"ord* at {at(9)} matches, too, and does not count: it excepts the topic"
+    assert text in render_explanation(found)
+    assert json.loads(render_explanation_json(found))["overruled"][0]["excepts"]
+
+
 def test_the_brokers_that_a_rule_may_use_are_named_as_they_are_written() -> None:
     ids = (BrokerRange(BrokerId(1), BrokerId(6), at(9), single=False),)
     for parts, told in (

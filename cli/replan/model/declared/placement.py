@@ -18,7 +18,7 @@ from replan.model.declared.rules import (
     ReplicaBlacklist,
     TopicRule,
 )
-from replan.model.declared.topic_patterns import winners
+from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 
@@ -186,4 +186,4 @@ class Placement:
 
     def entries_of(self, topics: Iterable[str]) -> Mapping[str, str]:
         """Which entry of `assignments` counts for each topic, by its name or pattern; the others have none."""
-        return winners({*self.rules, *self.topics}, topics)
+        return winners(patterns_of(self.rules, self.topics), topics)

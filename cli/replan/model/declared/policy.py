@@ -17,6 +17,8 @@ class Requirement:
     where: Where
     replication_factor: int | None = None
     racks: int | None = None
+    excepted: tuple[str, ...] = ()
+    """Names and patterns of topics that the entry, of a pattern, does not mean."""
 
 
 def factor_too_small(replicas: int | None, required: Requirement) -> str | None:

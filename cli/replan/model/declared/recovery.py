@@ -25,3 +25,5 @@ class RecoveryRule:
     strategy: RecoveryStrategy
     wait_seconds: int = 0
     """How long a partition must have been without a leader."""
+    excepted: tuple[str, ...] = ()
+    """Names and patterns of topics that the entry, of a pattern, does not mean."""

@@ -69,6 +69,8 @@ class TopicRule:
     """The rack in which all replicas are."""
     below_min_isr: bool = False
     """The author accepts fewer replicas than min.insync.replicas (KIP-966 asks tools to refuse that)."""
+    excepted: tuple[str, ...] = ()
+    """Names and patterns of topics that the entry, of a pattern, does not mean."""
     places: Mapping[str, Where] = field(default_factory=dict)
     """Where each key is written."""
 
@@ -96,6 +98,8 @@ class LeaderRule:
     """A topic's name or a pattern, as it is written."""
     racks: tuple[str, ...] = ()
     balanced: bool = False
+    excepted: tuple[str, ...] = ()
+    """Names and patterns of topics that the entry, of a pattern, does not mean."""
 
 
 @dataclass(frozen=True, slots=True)

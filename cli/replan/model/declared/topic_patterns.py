@@ -1,14 +1,19 @@
 """Patterns over topics, and which of several entries counts for a topic.
 
 A pattern is a name with `*`, `?` or `[...]`; those three occur in no legal name. An exact name wins over a pattern, a
-longer literal prefix over a shorter one, and the winner counts whole: nothing is inherited from the others.
+longer literal prefix over a shorter one, and the winner counts whole: nothing is inherited from the others. An entry
+does not mean what it excepts (`except`), so that the next one counts there.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Protocol
 
 from replan.model.names import is_internal
+
+Patterns = Mapping[str, Sequence[str]]
+"""Names and patterns of entries, each with the names and patterns that its entry excepts."""
 
 _WILD = re.compile(r"[*?\[]")
 
@@ -30,29 +35,47 @@ def matches(pattern: str, topic: str) -> bool:
     return fnmatchcase(topic, pattern)
 
 
-def winners(patterns: Iterable[str], topics: Iterable[str]) -> Mapping[str, str]:
+class Entry(Protocol):
+    """An entry for a name or a pattern, which may leave topics out."""
+
+    @property
+    def excepted(self) -> Sequence[str]:
+        """Names and patterns of topics that the entry does not mean."""
+
+
+def patterns_of(entries: Mapping[str, Entry], others: Iterable[str] = ()) -> Patterns:
+    """What entries by name or pattern mean; `others`: names and patterns that except nothing."""
+    plain: dict[str, Sequence[str]] = dict.fromkeys(others, ())
+    return {name: entry.excepted for name, entry in entries.items()} | plain
+
+
+def means(pattern: str, excepted: Iterable[str], topic: str) -> bool:
+    """Whether an entry means a topic: its name or pattern matches it, and nothing that it excepts does."""
+    return matches(pattern, topic) and not any(matches(one, topic) for one in excepted)
+
+
+def winners(patterns: Patterns, topics: Iterable[str]) -> Mapping[str, str]:
     """Which name or pattern counts for each topic; a topic that none matches, or two equally well, is left out."""
     return {topic: found[0] for topic, found in _best(patterns, topics) if len(found) == 1}
 
 
-def ties(patterns: Iterable[str], topics: Iterable[str]) -> Mapping[str, Sequence[str]]:
+def ties(patterns: Patterns, topics: Iterable[str]) -> Mapping[str, Sequence[str]]:
     """Topics that several patterns match equally well, with those patterns."""
     return {topic: found for topic, found in _best(patterns, topics) if len(found) > 1}
 
 
-def _best(patterns: Iterable[str], topics: Iterable[str]) -> Iterator[tuple[str, Sequence[str]]]:
+def _best(patterns: Patterns, topics: Iterable[str]) -> Iterator[tuple[str, Sequence[str]]]:
     """The patterns with the longest literal prefix among those that match a topic; an exact name alone."""
-    known = frozenset(patterns)
     by_length: dict[int, list[str]] = {}
-    for pattern in sorted(filter(is_pattern, known)):
+    for pattern in sorted(filter(is_pattern, patterns)):
         by_length.setdefault(len(literal_prefix(pattern)), []).append(pattern)
     longest_first = [by_length[length] for length in sorted(by_length, reverse=True)]
     for topic in topics:
-        if topic in known:
+        if topic in patterns:
             yield topic, [topic]
             continue
         for equal in longest_first:
-            found = [pattern for pattern in equal if matches(pattern, topic)]
+            found = [pattern for pattern in equal if means(pattern, patterns[pattern], topic)]
             if found:
                 yield topic, found
                 break

@@ -27,7 +27,8 @@ def read_rules(
         for topic, where, entry in _entries(source, root, "preferredLeaders"):
             if "racks" in entry or "balanced" in entry:
                 racks = tuple(entry.get("racks", ()))
-                rule = LeaderRule(where, topic, racks, "balanced" in entry)
+                excepted = tuple(sorted(set(entry.get("except", ()))))
+                rule = LeaderRule(where, topic, racks, "balanced" in entry, excepted)
                 yield Declaration(("preferredLeaders", topic), where, rule)
 
 
@@ -52,6 +53,7 @@ def _rule(source: Source, topic: str, where: Where, entry: dict[str, Any]) -> To
         brokers=_brokers(source, entry["brokers"]) if "brokers" in entry else None,
         in_rack=entry.get("inRack"),
         below_min_isr=entry.get("belowMinIsr", False),
+        excepted=tuple(sorted(set(entry.get("except", ())))),
         places={key: source.where(at) for key, at in places},
     )
 

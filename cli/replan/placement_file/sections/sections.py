@@ -278,14 +278,16 @@ def _throttled(where: Where, replicas: str | dict[str, dict[str, list[int]]]) ->
 
 def _require(file: _File) -> Iterator[Declaration]:
     for path, where, entry in file.named("require"):
-        found = Requirement(where, entry.get("replicationFactor"), entry.get("racks"))
+        least = entry.get("replicationFactor"), entry.get("racks")
+        found = Requirement(where, *least, tuple(sorted(set(entry.get("except", ())))))
         yield Declaration(path, where, found)
 
 
 def _recovery(file: _File) -> Iterator[Declaration]:
     for path, where, entry in file.named("recovery"):
         wait = parse_duration(entry["wait"]) if "wait" in entry else 0
-        found = RecoveryRule(where, RecoveryStrategy(entry["strategy"]), wait)
+        excepted = tuple(sorted(set(entry.get("except", ()))))
+        found = RecoveryRule(where, RecoveryStrategy(entry["strategy"]), wait, excepted)
         yield Declaration(path, where, found)
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from replan.model.columns import Ints, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement
-from replan.model.declared.topic_patterns import winners
+from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.diff import Differences
@@ -70,7 +70,7 @@ class _Entries:
         """Of one name or pattern, those of single partitions before that of all."""
         left = {entry.topic for entry in self.entries}
         found: list[Acknowledgement] = []
-        while best := winners(left, [topic]).get(topic):
+        while best := winners(patterns_of({}, left), [topic]).get(topic):
             alike = [e for e in self.entries if e.topic == best]
             found += sorted(alike, key=lambda e: e.partitions is None)
             left.discard(best)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from replan.model.columns import PAD, Ints, Matrix, row, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LeaderRule
-from replan.model.declared.topic_patterns import winners
+from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.snapshot import Snapshot
 from replan.planning.placing.problem import Flags
 
@@ -23,7 +23,7 @@ def leader_rules(placement: Placement, topics: Iterable[str]) -> Mapping[str, Le
     if not placement.leader_rules:
         return {}
     by_id = {name.topic for name in placement.preferred_leaders}
-    won = winners([*placement.leader_rules, *by_id], topics)
+    won = winners(patterns_of(placement.leader_rules, by_id), topics)
     return {t: placement.leader_rules[p] for t, p in won.items() if p in placement.leader_rules}
 
 

@@ -1,6 +1,7 @@
 """Entries for names and patterns against the topics of a cluster: which one counts, and what `require` asks."""
 
 from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pyarrow as pa
 from replan.model.columns import PAD, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import factor_too_small, spread_too_narrow
-from replan.model.declared.topic_patterns import ties, winners
+from replan.model.declared.topic_patterns import Patterns, patterns_of, ties, winners
 from replan.model.declared.where import Mistake, Where
 from replan.model.snapshot import Snapshot
 
@@ -16,35 +17,54 @@ from replan.model.snapshot import Snapshot
 def check_policy(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     """Every topic for which two entries tie, and every topic that is declared with less than `require` asks for."""
     topics: list[str] = snapshot.topics.column("name").to_pylist()
-    rules = {name: rule.where for name, rule in placement.rules.items()}
-    explicit = {name: entry.where for name, entry in placement.topics.items()}
     leaders = {name.topic: p.where for name, p in placement.preferred_leaders.items()}
-    by_rule = {name: rule.where for name, rule in placement.leader_rules.items()}
     standing = placement.standing.topics if placement.standing else {}
-    yield from _ties("assignments", {**rules, **explicit}, topics)
-    yield from _ties("preferredLeaders", {**by_rule, **leaders}, topics)
-    yield from _ties("require", {n: r.where for n, r in placement.requirements.items()}, topics)
-    yield from _ties("throttles.standing.topics", {n: t.where for n, t in standing.items()}, topics)
-    yield from _ties("recovery", {n: of.where for n, of in placement.recovery.items()}, topics)
-    yield from _ties("acknowledged", {e.topic: e.where for e in placement.acknowledged}, topics)
+    known = {e.topic: e.where for e in placement.acknowledged}
+    sections: dict[str, tuple[dict[str, Where], Patterns]] = {
+        "assignments": (
+            _places(placement.rules) | _places(placement.topics),
+            patterns_of(placement.rules, placement.topics),
+        ),
+        "preferredLeaders": (
+            _places(placement.leader_rules) | leaders,
+            patterns_of(placement.leader_rules, leaders),
+        ),
+        "require": (_places(placement.requirements), patterns_of(placement.requirements)),
+        "throttles.standing.topics": (_places(standing), patterns_of({}, standing)),
+        "recovery": (_places(placement.recovery), patterns_of(placement.recovery)),
+        "acknowledged": (known, patterns_of({}, known)),
+    }
+    for section, (places, patterns) in sections.items():
+        yield from _ties(section, places, patterns, topics)
     if placement.requirements:
         yield from _unmet_rules(placement, topics)
         yield from _too_few_racks(placement, snapshot)
 
 
-def _ties(section: str, places: Mapping[str, Where], topics: list[str]) -> Iterator[Mistake]:
-    for topic, found in ties(places, topics).items():
+class _Placed(Protocol):
+    @property
+    def where(self) -> Where: ...
+
+
+def _places(entries: Mapping[str, _Placed]) -> dict[str, Where]:
+    return {name: entry.where for name, entry in entries.items()}
+
+
+def _ties(
+    section: str, places: Mapping[str, Where], patterns: Patterns, topics: list[str]
+) -> Iterator[Mistake]:
+    for topic, found in ties(patterns, topics).items():
         others = " and ".join(f"{name} at {places[name]}" for name in found[:-1])
         yield Mistake(
             places[found[-1]],
             f"{section}: topic {topic} matches {found[-1]} as well as {others}; "
-            "name the topic, or give one of the patterns a longer prefix",
+            "name the topic, give one of the patterns a longer prefix, or let it except the topic",
         )
 
 
 def _unmet_rules(placement: Placement, topics: list[str]) -> Iterator[Mistake]:
     """Topics that a pattern places, where the requirement of the topic is another than that of the pattern."""
-    required = winners(placement.requirements, topics)
+    required = winners(patterns_of(placement.requirements), topics)
     placed = placement.entries_of(topics)
     for topic in sorted(required.keys() & placed.keys()):
         rule, asked = placement.rules.get(placed[topic]), placement.requirements[required[topic]]
@@ -56,7 +76,7 @@ def _unmet_rules(placement: Placement, topics: list[str]) -> Iterator[Mistake]:
 
 def _too_few_racks(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     """Explicit lists in fewer racks than required; a broker without a rack counts as one of its own."""
-    named = winners(placement.requirements, placement.topics)
+    named = winners(patterns_of(placement.requirements), placement.topics)
     least = {topic: placement.requirements[name].racks or 1 for topic, name in named.items()}
     if max(least.values(), default=1) == 1:
         return

@@ -5,11 +5,12 @@ well be written for clusters to come, as patterns and policy are, and what is le
 gone, is said and stops nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure
-from replan.model.declared.topic_patterns import is_pattern, matches
+from replan.model.declared.topic_patterns import Entry, is_pattern, matches, means
 from replan.model.declared.where import Where
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
@@ -70,24 +71,45 @@ def _partitions_of(topics: Iterable[str], snapshot: Snapshot) -> Iterator[TopicP
         yield from (TopicPartition(topic, number) for number in range(counts[topic]))
 
 
+class _Placed(Entry, Protocol):
+    @property
+    def where(self) -> Where: ...
+
+
+def _of_entry(
+    section: str, name: str, entry: _Placed, topics: Sequence[str]
+) -> Iterator[tuple[str, str, Where]]:
+    """An entry that means no topic, and what it excepts of topics that it does not mean anyhow."""
+    matching = [topic for topic in topics if matches(name, topic)]
+    if not any(means(name, entry.excepted, topic) for topic in matching) and (
+        name != "*" or matching
+    ):
+        yield section, name, entry.where
+    for one in entry.excepted:
+        if not any(matches(one, topic) for topic in matching):
+            yield f"{section}.except", f"{one} among {name}", entry.where
+
+
 def _unmatched(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, str, Where]]:
     """Entries that mean no topic or partition of the cluster."""
     seen: list[str] = snapshot.topics.column("name").to_pylist()
     topics = [*seen, *snapshot.hidden]
     standing = {} if placement.standing is None else placement.standing.topics
-    patterns = {
-        "assignments": {name: rule.where for name, rule in placement.rules.items()},
-        "preferredLeaders": {r.pattern: r.where for r in placement.leader_rules.values()},
-        "recovery": {name: of.where for name, of in placement.recovery.items()},
-        "throttles.standing.topics": {name: of.where for name, of in standing.items()},
+    sections: dict[str, Mapping[str, _Placed]] = {
+        "assignments": placement.rules,
+        "preferredLeaders": placement.leader_rules,
+        "recovery": placement.recovery,
+        "require": placement.requirements,
     }
+    for section, entries in sections.items():
+        for name, entry in entries.items():
+            if is_pattern(name) or section == "require":
+                yield from _of_entry(section, name, entry, topics)
     named = [
-        (section, name, where)
-        for section, entries in patterns.items()
-        for name, where in entries.items()
+        ("throttles.standing.topics", name, of.where)
+        for name, of in standing.items()
         if is_pattern(name)
     ]
-    named += [("require", name, of.where) for name, of in placement.requirements.items()]
     named += [
         ("blacklists.leaders.topics", name, entry.where)
         for entry in placement.leader_entries

@@ -12,7 +12,7 @@ from replan.model.configs import TopicSettings
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Requirement
 from replan.model.declared.rules import BalanceMeasure, Spread, TopicRule
-from replan.model.declared.topic_patterns import winners
+from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
@@ -75,7 +75,7 @@ class Refused:
             topic_rules(placement, snapshot),
             {
                 t: placement.requirements[w]
-                for t, w in winners(placement.requirements, topics).items()
+                for t, w in winners(patterns_of(placement.requirements), topics).items()
             },
             {s.partition: s for s in states},
             dict(declared_lists(placement, names)),

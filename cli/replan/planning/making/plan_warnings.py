@@ -11,13 +11,14 @@ import pyarrow.compute as pc
 
 from replan.model.columns import Ints
 from replan.model.declared.placement import LeaderBlacklist, Placement
-from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist
+from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist, Spread
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import Unacknowledged, passed
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
+from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.findings.health import brokers_down, unclean_topics
@@ -186,8 +187,10 @@ def _racks_left(
 ) -> Iterator[PlanWarning]:
     """Moves of a rule or a drain into fewer racks than the partition lies in, other than for want of replicas.
 
-    Those that `require` speaks of are warned of there.
+    Those that `require` speaks of are warned of there; a rule of one rack asks for it.
     """
+    rules = topic_rules(placement, snapshot)
+    in_rack = {topic for topic, rule in rules.items() if rule.spread is Spread.IN_RACK}
     required = RequiredRacks.of(placement, snapshot, {m.partition.topic for m in moves})
     racks = {b.id: b.rack for b in snapshot.brokers if b.rack is not None}
     found: dict[str, list[str]] = {}
@@ -196,7 +199,7 @@ def _racks_left(
             len({racks[b] for b in of if b in racks}) for of in (move.original, move.target)
         )
         narrower = after < min(before, len(move.target)) and required.narrow(move) is None
-        if move.reason.kind in CHOSEN and narrower:
+        if move.reason.kind in CHOSEN and narrower and move.partition.topic not in in_rack:
             found.setdefault(f"{after} instead of {before}", []).append(str(move.partition))
     for number, partitions in sorted(found.items()):
         listed: Facts = {"partitions": tuple(partitions[:NAMED]), "count": len(partitions)}

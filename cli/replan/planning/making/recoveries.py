@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.recovery import RecoveryStrategy
-from replan.model.declared.topic_patterns import winners
+from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.names import TopicPartition
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
@@ -58,7 +58,7 @@ def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicParti
     """The partitions without a leader for which the placement has a strategy other than none."""
     names = leaderless(snapshot) if placement.recovery else ()
     topics = sorted({name.topic for name in names})
-    entries = winners(placement.recovery, topics)
+    entries = winners(patterns_of(placement.recovery), topics)
     found: dict[TopicPartition, Wish] = {}
     for name in names:
         rule = placement.recovery.get(entries.get(name.topic, ""))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Requirement
-from replan.model.declared.topic_patterns import winners
+from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.moves import Move
@@ -33,7 +33,7 @@ class RequiredRacks:
         return cls(
             {
                 topic: placement.requirements[name]
-                for topic, name in winners(placement.requirements, topics).items()
+                for topic, name in winners(patterns_of(placement.requirements), topics).items()
                 if placement.requirements[name].racks
             },
             {b.id: b.rack or b.id for b in snapshot.brokers},

@@ -30,7 +30,7 @@ from replan.model.declared.placement import (
     StandingRate,
     StandingThrottles,
 )
-from replan.model.declared.topic_patterns import winners
+from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 
@@ -115,7 +115,7 @@ def _throttled(
 ) -> frozenset[int]:
     """The brokers with a throttled replica on a side, once the lists are as declared."""
     settings = snapshot.all_settings()
-    entries = winners(declared.topics, settings)
+    entries = winners(patterns_of({}, declared.topics), settings)
     found: set[int] = set()
     for topic, of in settings.items():
         entry = declared.topics.get(entries.get(topic, ""))
@@ -134,7 +134,7 @@ def _throttled(
 
 def _lists(declared: StandingThrottles, snapshot: Snapshot) -> Iterator[ThrottleSetting]:
     settings = snapshot.all_settings() if declared.topics else {}
-    for topic, entry in winners(declared.topics, settings).items():
+    for topic, entry in winners(patterns_of({}, declared.topics), settings).items():
         wanted = declared.topics[entry]
         for key, listed in ((LEADER_REPLICAS, wanted.leader), (FOLLOWER_REPLICAS, wanted.follower)):
             name = SettingName(ConfigScope.TOPIC, topic, key)

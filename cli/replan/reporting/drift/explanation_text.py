@@ -43,9 +43,10 @@ def _declared(found: Explanation) -> Iterator[Line]:
         case None:
             yield "declared", "nothing under `assignments`; what is there stays"
     for other in found.overruled:
+        why = "it excepts the topic" if other.excepts else "it is less exact"
         yield (
             "declared",
-            f"{other.pattern} at {other.where} matches, too, and does not count: it is less exact",
+            f"{other.pattern} at {other.where} matches, too, and does not count: {why}",
         )
     if found.required is not None:
         asked = found.required
@@ -172,7 +173,10 @@ def render_explanation_json(found: Explanation) -> str:
         "topic": found.partition.topic,
         "partition": found.partition.partition,
         "declared": _declared_json(found.declared),
-        "overruled": [{"pattern": o.pattern, "where": str(o.where)} for o in found.overruled],
+        "overruled": [
+            {"pattern": o.pattern, "where": str(o.where), "excepts": o.excepts}
+            for o in found.overruled
+        ],
         "preferredLeader": None
         if found.preferred is None
         else {"where": str(found.preferred.where)},

@@ -187,6 +187,8 @@ def _identity(entry: Any) -> str:
 
 
 def _camel(name: str) -> str:
+    if name == "excepted":
+        return "except"
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 

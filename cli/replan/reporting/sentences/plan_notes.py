@@ -181,7 +181,7 @@ WARNINGS: Mapping[WarningKind, str] = {
         "{where}: broker {broker} is not registered; its blacklist entry does nothing"
     ),
     WarningKind.MATCHES_NOTHING: (
-        "{where}: {section}: {name} means no topic or partition of the cluster, so the entry does nothing"
+        "{where}: {section}: {name} means no topic or partition of the cluster, so it does nothing"
     ),
     WarningKind.DRAIN_UNREGISTERED: (
         "{where}: broker {broker} is not registered; where no list names it any more, take its entry out"
