@@ -53,8 +53,27 @@ def test_an_entry_is_added_applied_shown_and_taken_out(shell: Listed) -> None:
         "kind": "replan.blacklist",
         "declared": True,
         "entries": [],
+        "racksWithoutBrokers": [],
         "remembered": [],
     }
+
+
+def test_a_rack_is_listed_as_its_brokers_are(shell: Listed) -> None:
+    document = json.loads(shell.cluster.read_text())
+    brokers = document.get("snapshot", document)["brokers"]
+    rack = next(b["rack"] for b in brokers if b["id"] == 1)
+    shell.run("blacklist", "add", "--rack", rack, "--reason", "maintenance")
+    of_rack = [b["id"] for b in brokers if b["rack"] == rack]
+    assert [e["broker"] for e in shell.shown()["entries"]] == of_rack
+    shell.said("apply", "-f", "placement.yaml", "--auto-approve")
+    assert {e["leads"] for e in shell.shown()["entries"]} == {0}
+    shell.said("drift", "-f", "placement.yaml")
+    shell.run("blacklist", "add", "--rack", "nowhere")
+    assert [e["rack"] for e in shell.shown()["racksWithoutBrokers"]] == ["nowhere"]
+    assert "No registered broker is in rack nowhere" in shell.said("blacklist", "show")
+    shell.run("blacklist", "remove", "--rack", "nowhere")
+    shell.run("blacklist", "remove", "--rack", rack)
+    assert shell.shown()["entries"] == []
 
 
 def test_a_new_topic_is_caught_by_the_next_drift(shell: Listed) -> None:
@@ -77,6 +96,8 @@ def test_a_new_topic_is_caught_by_the_next_drift(shell: Listed) -> None:
         ("add", "1", "--move", "never"),
         ("add", "-1"),
         ("remove", "1"),
+        ("remove",),
+        ("add", "1", "--rack", "a"),
         ("add", "1", "-f", "missing.yaml"),
         ("add", "1", "--topic", ""),
     ],

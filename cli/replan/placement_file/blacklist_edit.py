@@ -14,7 +14,7 @@ import yaml
 
 from replan.documents.atomic import write_file
 from replan.errors import BadPlacement, BadUsage
-from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement
+from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement, RackBlacklist
 from replan.model.names import BrokerId
 from replan.placement_file.digest import digest_of
 from replan.placement_file.load import load_sources
@@ -23,6 +23,7 @@ from replan.placement_file.yaml_text.scalars import means_itself
 from replan.placement_file.yaml_text.sources import Source, find_files, read_source
 
 SECTION, LIST = "blacklists", "leaders"
+Entry = LeaderBlacklist | RackBlacklist
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ._/%*-]*[A-Za-z0-9%*]|[A-Za-z]|\d{4}-\d\d-\d\d")
 _BY_HAND = "edit it by hand"
 
@@ -40,17 +41,17 @@ class Edit:
         return text[: self.start] + self.text + text[self.end :]
 
 
-def add(files: Sequence[Path], entry: LeaderBlacklist) -> Path:
+def add(files: Sequence[Path], entry: Entry) -> Path:
     """Write an entry into the file that has the blacklist, or into the first; gives back which.
 
-    Raises BadPlacement, and BadUsage where its broker is listed already, or the file cannot be edited without harm.
+    Raises BadPlacement, and BadUsage where who it names is listed already, or the file cannot be edited without harm.
     """
     sources = [read_source(file) for file in find_files(files)]
     before = load_sources(sources, fastest_parser())
-    for listed in before.leader_entries:
-        if listed.broker == entry.broker:
+    for listed in _entries(before):
+        if _who(listed) == _who(entry):
             raise BadUsage(
-                f"broker {entry.broker} is on the leader blacklist already, at {listed.where}; remove it first, or "
+                f"{_named(_who(entry))} is on the leader blacklist already, at {listed.where}; remove it first, or "
                 f"{_BY_HAND}"
             )
     at = next((i for i, s in enumerate(sources) if _value(s, SECTION, LIST) is not None), None)
@@ -58,23 +59,38 @@ def add(files: Sequence[Path], entry: LeaderBlacklist) -> Path:
         having = (i for i, s in enumerate(sources) if _value(s, SECTION) is not None)
         at = next(having, 0)
     edited = _edited(sources[at], _addition(sources[at], _written(entry)))
-    wanted = (*before.leader_entries, entry)
+    wanted = (*_entries(before), entry)
     return _save(sources, at, edited, before, wanted)
 
 
-def remove(files: Sequence[Path], broker: BrokerId) -> Path:
-    """Take the entry of a broker out; gives back the file. Raises BadPlacement, and BadUsage where it is not listed."""
+def remove(files: Sequence[Path], who: BrokerId | str) -> Path:
+    """Take the entry of a broker, or of a rack, out; gives back the file.
+
+    Raises BadPlacement, and BadUsage where it is not listed.
+    """
     sources = [read_source(file) for file in find_files(files)]
     before = load_sources(sources, fastest_parser())
     for at, source in enumerate(sources):
         items = _value(source, SECTION, LIST)
-        number = None if items is None else _item_of(items, broker)
+        number = None if items is None else _item_of(items, who)
         if items is not None and number is not None:
             edited = _edited(source, _removal(source, items, number))
-            wanted = tuple(e for e in before.leader_entries if e.broker != broker)
+            wanted = tuple(e for e in _entries(before) if _who(e) != who)
             return _save(sources, at, edited, before, wanted)
-    known = ", ".join(str(e.broker) for e in before.leader_entries) or "nobody"
-    raise BadUsage(f"broker {broker} is not on the leader blacklist; listed: {known}")
+    known = ", ".join(_named(_who(e)) for e in _entries(before)) or "nobody"
+    raise BadUsage(f"{_named(who)} is not on the leader blacklist; listed: {known}")
+
+
+def _entries(placement: Placement) -> tuple[Entry, ...]:
+    return (*placement.leader_entries, *placement.leader_racks)
+
+
+def _who(entry: Entry) -> BrokerId | str:
+    return entry.rack if isinstance(entry, RackBlacklist) else entry.broker
+
+
+def _named(who: BrokerId | str) -> str:
+    return f"rack {who}" if isinstance(who, str) else f"broker {who}"
 
 
 def _edited(source: Source, edit: Edit) -> Source:
@@ -86,7 +102,7 @@ def _save(
     at: int,
     edited: Source,
     before: Placement,
-    wanted: Sequence[LeaderBlacklist],
+    wanted: Sequence[Entry],
 ) -> Path:
     """Write the file, if it means what it meant, but for the blacklist, which is to be as wanted."""
     changed = [edited if i == at else s for i, s in enumerate(sources)]
@@ -95,10 +111,12 @@ def _save(
     except BadPlacement as problem:
         raise BadUsage(f"{edited.name}: this cannot be edited; {_BY_HAND}: {problem}") from problem
     plain = [replace(e, where=wanted[0].where) for e in wanted] if wanted else []
-    found = [replace(e, where=wanted[0].where) for e in after.leader_entries] if wanted else []
-    rest = replace(after, leader_blacklist=before.leader_blacklist)
+    found = [replace(e, where=wanted[0].where) for e in _entries(after)] if wanted else []
+    rest = replace(
+        after, leader_blacklist=before.leader_blacklist, leader_racks=before.leader_racks
+    )
     same = sorted(plain, key=repr) == sorted(found, key=repr)
-    if not same or bool(wanted) != bool(after.leader_entries) or digest_of(rest) != before.digest:
+    if not same or bool(wanted) != bool(_entries(after)) or digest_of(rest) != before.digest:
         raise BadUsage(f"{edited.name}: this cannot be edited without changing more; {_BY_HAND}")
     path = Path(edited.name)
     write_file(path, edited.text)
@@ -115,10 +133,11 @@ def _value(source: Source, *keys: str) -> yaml.Node | None:
     return found
 
 
-def _item_of(items: yaml.Node, broker: BrokerId) -> int | None:
+def _item_of(items: yaml.Node, who: BrokerId | str) -> int | None:
+    name = "rack" if isinstance(who, str) else "broker"
     for number, item in enumerate(items.value):
         for key, value in item.value:
-            if key.value == "broker" and value.value == str(broker):
+            if key.value == name and value.value == str(who):
                 return number
     return None
 
@@ -208,9 +227,10 @@ def _line_end(text: str, index: int) -> int:
     return len(text) if found < 0 else found + 1
 
 
-def _written(entry: LeaderBlacklist) -> str:
+def _written(entry: Entry) -> str:
     """The entry as YAML, on one line."""
-    parts = {"broker": str(entry.broker)}
+    who = _who(entry)
+    parts = {"rack": _word(who)} if isinstance(who, str) else {"broker": str(who)}
     for key, value in (
         ("reason", entry.reason),
         ("owner", entry.owner),

@@ -18,6 +18,7 @@ from replan.model.declared.placement import (
     MoveThrottle,
     Placement,
     PreferredLeader,
+    RackBlacklist,
     Side,
     SideRates,
     StandingRate,
@@ -66,6 +67,8 @@ def placement_of(merged: Merged) -> Placement:
         leader_rules=_by_name(merged, LeaderRule),
         leader_blacklist=_leader_blacklist(merged),
         replica_blacklist=_sorted(merged, ReplicaBlacklist),
+        leader_racks=_racks(merged, "leaders"),
+        replica_racks=_racks(merged, "replicas"),
         log_dir_blacklist=_sorted(merged, LogDirBlacklist),
         balance=_one(merged, Balance),
         move_throttle=_move_throttle(merged),
@@ -132,7 +135,14 @@ def _one(merged: Merged, kind: type[T]) -> T | None:
 def _leader_blacklist(merged: Merged) -> tuple[LeaderBlacklist, ...] | None:
     """None where no file has the key."""
     empty = any(isinstance(d.declared, NoLeaderListed) for d in merged.values())
-    return _sorted(merged, LeaderBlacklist) or (() if empty else None)
+    spoken_of = empty or bool(_racks(merged, "leaders"))
+    return _sorted(merged, LeaderBlacklist) or (() if spoken_of else None)
+
+
+def _racks(merged: Merged, blacklist: str) -> tuple[RackBlacklist, ...]:
+    """The racks that a blacklist names."""
+    path: KeyPath = ("blacklists", blacklist)
+    return _sorted({k: d for k, d in merged.items() if d.path == path}, RackBlacklist)
 
 
 def _standing(merged: Merged) -> StandingThrottles | None:

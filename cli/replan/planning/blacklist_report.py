@@ -6,11 +6,16 @@ from enum import StrEnum
 import numpy as np
 
 from replan.model.columns import to_matrix
-from replan.model.declared.placement import LeaderBlacklist, Placement
+from replan.model.declared.placement import LeaderBlacklist, Placement, RackBlacklist
 from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import passed
-from replan.planning.comparison.blacklist import has_ended, within
+from replan.planning.comparison.blacklist import (
+    has_ended,
+    with_brokers_of_racks,
+    within,
+    without_brokers,
+)
 from replan.planning.comparison.cluster_check import check_cluster
 
 
@@ -44,21 +49,26 @@ class EntryReport:
 
 @dataclass(frozen=True, slots=True)
 class BlacklistReport:
-    """All entries, and the remembered orders."""
+    """All entries, those of racks by broker, and the remembered orders."""
 
     declared: bool
     """The placement has the key `blacklists.leaders`; without it what a blacklist changed stays."""
     entries: tuple[EntryReport, ...]
+    idle: tuple[RackBlacklist, ...]
+    """Racks that no registered broker is in."""
     remembered: tuple[tuple[TopicPartition, Replicas], ...]
 
 
 def blacklist_report(placement: Placement, snapshot: Snapshot) -> BlacklistReport:
     """Judge every entry; raises WrongCluster."""
     check_cluster(placement, snapshot)
+    idle = without_brokers(placement.leader_racks, snapshot)
+    placement = with_brokers_of_racks(placement, snapshot)
     entries = sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where)))
     orders = sorted((name, kept.order) for name, kept in snapshot.remembered.items())
     declared = placement.leader_blacklist is not None
-    return BlacklistReport(declared, tuple(_judged(e, snapshot) for e in entries), tuple(orders))
+    judged = tuple(_judged(e, snapshot) for e in entries)
+    return BlacklistReport(declared, judged, idle, tuple(orders))
 
 
 def _judged(entry: LeaderBlacklist, snapshot: Snapshot) -> EntryReport:

@@ -19,7 +19,11 @@ from replan.model.rates import Rates, check_rates
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import Unacknowledged, without_acknowledged
 from replan.planning.comparison.alignment import Alignment
-from replan.planning.comparison.blacklist import without_ended
+from replan.planning.comparison.blacklist import (
+    racks_without_brokers,
+    with_brokers_of_racks,
+    without_ended,
+)
 from replan.planning.comparison.cluster_check import check_cluster, mistakes_of
 from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import Wanted, wanted
@@ -44,7 +48,7 @@ class Comparison:
     """All that a placement says of a cluster at one moment."""
 
     declared: Placement
-    """As it is written; that of `aligned` is without the entries that have ended."""
+    """As it is written, with the brokers of racks on blacklists; that of `aligned` has no entries that have ended."""
     observed: Snapshot
     """As it was taken; that of `aligned` has the partitions that are to be created."""
     growth: Growth
@@ -99,6 +103,7 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
     check_cluster(placement, snapshot)
     if rates is not None:
         check_rates(rates, snapshot.cluster_id)
+    written, placement = placement, with_brokers_of_racks(placement, snapshot)
     in_force = without_ended(placement, snapshot)
     growth = grown(in_force, snapshot)
     aligned = Alignment.of(in_force, growth.snapshot, rates)
@@ -113,6 +118,7 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
     mistakes = tuple(mistakes_of(aligned, asked.chosen))
     warnings = (
         *_hidden(snapshot),
+        *racks_without_brokers(written, snapshot),
         *without_effect(in_force, growth.snapshot, rates),
         *goes_on(aligned),
     )

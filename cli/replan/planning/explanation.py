@@ -116,6 +116,7 @@ def explain(
             f"{name}: the cluster has no such partition and no list declares it; write TOPIC-PARTITION, e.g. orders-7"
         )
     comparison = compared(placement, snapshot, rates).required()
+    placement = comparison.declared
     drift = drift_of(comparison)
     found = next((d for d in drift.partitions if d.partition == name), None)
     classes = classify(drift, placement, snapshot)

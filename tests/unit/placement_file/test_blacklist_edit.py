@@ -6,7 +6,8 @@ import pytest
 from tests.builders import listed_leader
 
 from replan.errors import BadUsage, ReplanError
-from replan.model.declared.placement import LeaderBlacklist
+from replan.model.declared.placement import LeaderBlacklist, RackBlacklist
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.placement_file.blacklist_edit import add, remove
 from replan.placement_file.load import load_placement
@@ -143,8 +144,26 @@ def test_a_broker_is_listed_once(tmp_path: Path) -> None:
 
 def test_a_broker_that_is_not_listed_cannot_be_taken_off(tmp_path: Path) -> None:
     path = placed(tmp_path, f"{HEAD}blacklists: {{leaders: [{{broker: 1}}]}}\n")
-    with pytest.raises(BadUsage, match="listed: 1"):
+    with pytest.raises(BadUsage, match="listed: broker 1"):
         remove([path], BrokerId(7))
+
+
+def test_a_rack_is_added_and_taken_out_as_a_broker_is(tmp_path: Path) -> None:
+    path = placed(tmp_path, f"{HEAD}blacklists: {{leaders: [{{broker: 7}}]}}\n")
+    rack = RackBlacklist("eu-1a", Where("", 0, 0), reason="maintenance", topics=("pay-*",))
+    add([path], rack)
+    written = '{rack: eu-1a, reason: maintenance, topics: ["pay-*"]}'
+    assert f"leaders: [{{broker: 7}}, {written}]" in path.read_text()
+    with pytest.raises(BadUsage, match="rack eu-1a is on the leader blacklist already, at"):
+        add([path], rack)
+    with pytest.raises(BadUsage, match=r"rack eu-1b is not on .* listed: broker 7, rack eu-1a"):
+        remove([path], "eu-1b")
+    remove([path], BrokerId(7))
+    assert brokers_of(path) == set()
+    remove([path], "eu-1a")
+    assert path.read_text() == f"{HEAD}blacklists: {{leaders: []}}\n"
+    add([path], RackBlacklist("7", Where("", 0, 0)))
+    assert 'leaders: [{rack: "7"}]' in path.read_text()
 
 
 @pytest.mark.parametrize("text", ["{version: 1, assignments: {}}\n", f"{HEAD}...\n"])

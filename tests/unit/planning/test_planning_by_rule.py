@@ -13,7 +13,7 @@ from tests.profiles import examples
 
 from replan.errors import BadPlacement
 from replan.model.broker import Broker
-from replan.model.declared.placement import LeaderBlacklist, Placement
+from replan.model.declared.placement import LeaderBlacklist, Placement, RackBlacklist
 from replan.model.declared.policy import Acknowledgement, Requirement
 from replan.model.declared.rules import (
     Balance,
@@ -443,6 +443,34 @@ def test_a_rule_keeps_to_the_brokers_that_are_in_its_racks_and_have_its_ids() ->
         assert make_plan(asked, after(plan, seen)).empty
 
 
+def listed_racks(*racks: str) -> tuple[RackBlacklist, ...]:
+    return tuple(RackBlacklist(rack, HERE, reason="maintenance") for rack in racks)
+
+
+def test_a_rack_on_a_blacklist_stands_for_its_brokers() -> None:
+    """Those of rack a lead nothing, and rack b is emptied; what one entry says already is not said twice."""
+    seen = snapshot([state([1, 2, 3]), state([4, 3, 6], partition=1)], registered=brokers(9, "abc"))
+    asked = placement(
+        blacklist=[LeaderBlacklist(BrokerId(3), HERE)], replica_blacklist=drain(5), below_min_isr=[]
+    )
+    by_rack = replace(asked, leader_racks=listed_racks("a", "z"), replica_racks=listed_racks("b"))
+    by_id = replace(
+        asked,
+        leader_blacklist=tuple(LeaderBlacklist(BrokerId(b), HERE) for b in (3, 1, 4, 7)),
+        replica_blacklist=drain(2, 5, 8),
+    )
+    plan = make_plan(by_rack, seen)
+    told = [(m.partition, m.target) for m in plan.moves]
+    assert told == [(m.partition, m.target) for m in make_plan(by_id, seen).moves]
+    assert {m.reason.kind for m in plan.moves} == {ReasonKind.DRAIN, ReasonKind.LEADER_BLACKLIST}
+    unknown = [w.facts for w in plan.warnings if w.kind is WarningKind.UNKNOWN_RACK]
+    assert unknown == [{"where": str(HERE), "rack": "z"}]
+    assert make_plan(by_rack, after(plan, seen)).empty
+    assert (
+        make_plan(replace(by_rack, leader_racks=listed_racks("z", "a")), seen).moves == plan.moves
+    )
+
+
 IN_RACK_B: dict[str, Any] = {"spread": Spread.IN_RACK, "in_rack": "b"}
 
 
@@ -487,6 +515,10 @@ def worlds(draw: st.DrawFn) -> tuple[Placement, list[Any], Any]:
             LeaderBlacklist(BrokerId(b), HERE) for b in draw(st.lists(ids, unique=True, max_size=2))
         ],
     )
+    racks = st.lists(st.sampled_from("abz"), unique=True, max_size=1)
+    asked = replace(asked, leader_racks=listed_racks(*draw(racks)))
+    if draw(st.integers(0, 3)) == 0:
+        asked = replace(asked, replica_racks=listed_racks(*draw(racks)))
     fenced = draw(st.lists(ids, unique=True, max_size=1))
     return asked, states, brokers(count, "abc", fenced=fenced)
 
@@ -750,7 +782,10 @@ def test_a_rolling_restart_changes_no_verdict_where_kafka_tells_no_rack_of_what_
         ),
         leader_rules=leaders,
         balance=Balance(HERE, within(replicas=Fraction(1))) if balanced else None,
+        blacklist=[],
     )
+    racks = data.draw(st.sampled_from([(), ("a",), ("b", "c")]))
+    asked = replace(asked, leader_racks=listed_racks(*racks))
     try:
         settled = after(make_plan(asked, seen), seen)
     except BalanceUnreachable:

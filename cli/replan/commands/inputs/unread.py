@@ -52,8 +52,9 @@ def check_shown(placement: "Placement", seen: "Snapshot") -> None:
         raise ClusterRefused(
             f"Describe is not allowed on {_listed(meant)}, which the placement names\n  {_ASK}"
         )
-    if placement.replica_blacklist and seen.hidden:
-        drained = listed([str(b) for b in sorted({e.broker for e in placement.replica_blacklist})])
+    if (placement.replica_blacklist or placement.replica_racks) and seen.hidden:
+        brokers = sorted({e.broker for e in placement.replica_blacklist})
+        drained = listed([*brokers, *(f"rack {e.rack}" for e in placement.replica_racks)])
         raise ClusterRefused(
             f"Describe is not allowed on {_listed(sorted(seen.hidden))}, so nobody can say whether a broker is empty "
             f"that the placement drains ({drained})\n  {_ASK}"

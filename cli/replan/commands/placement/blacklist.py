@@ -9,7 +9,10 @@ from replan.commands.inputs.options import AS, Files, placement_files
 from replan.commands.inputs.target import JournaledTarget
 from replan.errors import BadUsage, Exit
 
-Broker = Annotated[int, typer.Argument(metavar="BROKER", min=0, help="The id of a broker.")]
+Broker = Annotated[int | None, typer.Argument(metavar="BROKER", min=0, help="The id of a broker.")]
+Rack = Annotated[
+    str | None, typer.Option(metavar="RACK", help="Instead of a broker: all brokers of this rack.")
+]
 NEXT = "`replan plan` shows what follows from it"
 
 
@@ -46,7 +49,8 @@ def show(
 
 def add(
     *,
-    broker: Broker,
+    broker: Broker = None,
+    rack: Rack = None,
     files: Files = None,
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; plans show it.")] = None,
     owner: Annotated[str | None, typer.Option(metavar="TEXT", help="Whom to ask about it.")] = None,
@@ -74,20 +78,21 @@ def add(
         typer.Option(help="End the entry once the broker is in sync everywhere."),
     ] = None,
 ) -> Exit:
-    """Put a broker on the leader blacklist of the placement file.
+    """Put a broker, or the brokers of a rack, on the leader blacklist of the placement file.
 
     Only the file is changed, and of the file only this entry: comments and layout stay. Where the files name several
     entries already, it goes beside them. `replan plan` and `replan apply` do the rest.
 
     Exit codes:
       0  written
-      1  an error, or the broker is listed already
+      1  an error, or the broker or rack is listed already
 
     Examples:
       replan blacklist add 7 --reason "disk at 92 %" --owner storage --review-by 2026-12-01
       replan blacklist add 7 -f placement.yaml --until caught-up
+      replan blacklist add --rack eu-1a --reason "maintenance of the site"
     """
-    from replan.model.declared.placement import LeaderBlacklist, LeaderMove
+    from replan.model.declared.placement import LeaderBlacklist, LeaderMove, RackBlacklist
     from replan.model.declared.where import Where
     from replan.model.names import BrokerId
     from replan.placement_file import blacklist_edit
@@ -97,36 +102,44 @@ def add(
         reviewed = None if review_by is None else parse_day(review_by)
     except ValueError as problem:
         raise BadUsage(f"--review-by: {problem}") from problem
-    entry = LeaderBlacklist(
-        BrokerId(broker),
-        Where("", 0, 0),
-        reason=reason,
-        owner=owner,
-        review_by=reviewed,
-        topics=tuple(sorted(set(topics))) if topics else None,
-        move=LeaderMove(move),
-        until_caught_up=until is not None,
+    only = tuple(sorted(set(topics))) if topics else None
+    said = Where("", 0, 0), reason, owner, reviewed, only, LeaderMove(move), until is not None
+    who = _who(broker, rack)
+    entry = (
+        RackBlacklist(who, *said) if isinstance(who, str) else LeaderBlacklist(BrokerId(who), *said)
     )
     note(f"wrote {blacklist_edit.add(placement_files(files), entry)}; {NEXT}")
     return Exit.OK
 
 
-def remove(*, broker: Broker, files: Files = None) -> Exit:
-    """Take a broker off the leader blacklist of the placement file.
+def remove(*, broker: Broker = None, rack: Rack = None, files: Files = None) -> Exit:
+    """Take a broker, or a rack, off the leader blacklist of the placement file.
 
     Only the file is changed, and of the file only this entry. The next plan restores the orders that were there before,
     of partitions that no list declares from the journal.
 
     Exit codes:
       0  written
-      1  an error, or the broker is not listed
+      1  an error, or the broker or rack is not listed
 
     Examples:
       replan blacklist remove 7
       replan blacklist remove 7 -f placements/
+      replan blacklist remove --rack eu-1a
     """
     from replan.model.names import BrokerId
     from replan.placement_file import blacklist_edit
 
-    note(f"wrote {blacklist_edit.remove(placement_files(files), BrokerId(broker))}; {NEXT}")
+    who = _who(broker, rack)
+    listed = who if isinstance(who, str) else BrokerId(who)
+    note(f"wrote {blacklist_edit.remove(placement_files(files), listed)}; {NEXT}")
     return Exit.OK
+
+
+def _who(broker: int | None, rack: str | None) -> int | str:
+    """The broker or the rack: one of the two."""
+    if rack is not None and broker is None:
+        return rack
+    if broker is None or rack is not None:
+        raise BadUsage("write a broker's id, e.g. 7, or --rack RACK: one of the two")
+    return broker

@@ -71,6 +71,30 @@ class LeaderBlacklist:
     """The entry ends once the broker is in the ISR of every partition that it reaches."""
 
 
+@dataclass(frozen=True, slots=True)
+class RackBlacklist:
+    """A rack whose brokers are on a blacklist, those of leaders or of replicas; a snapshot says who they are."""
+
+    rack: str
+    where: Where
+    reason: str | None = None
+    owner: str | None = None
+    review_by: str | None = None
+    topics: tuple[str, ...] | None = None
+    """As in an entry of a broker, and so are the next two; of leaders alone."""
+    move: LeaderMove = LeaderMove.NOW
+    until_caught_up: bool = False
+
+    def leaders_on(self, broker: BrokerId) -> LeaderBlacklist:
+        """The entry of one of its brokers, of leaders."""
+        said = self.where, self.reason, self.owner, self.review_by
+        return LeaderBlacklist(broker, *said, self.topics, self.move, self.until_caught_up)
+
+    def drain_of(self, broker: BrokerId) -> ReplicaBlacklist:
+        """The entry of one of its brokers, of replicas."""
+        return ReplicaBlacklist(broker, self.where, self.reason, self.owner, self.review_by)
+
+
 class Side(StrEnum):
     """What a throttled rate counts: what a broker sends to followers, or what it fetches from leaders (KIP-73)."""
 
@@ -162,6 +186,10 @@ class Placement:
     leader_blacklist: tuple[LeaderBlacklist, ...] | None = None
     """None where the file does not speak of it: what a blacklist has reordered stays then."""
     replica_blacklist: tuple[ReplicaBlacklist, ...] = ()
+    leader_racks: tuple[RackBlacklist, ...] = ()
+    """Racks on the blacklist of leaders, which is not None then."""
+    replica_racks: tuple[RackBlacklist, ...] = ()
+    """Racks on the blacklist of replicas."""
     log_dir_blacklist: tuple[LogDirBlacklist, ...] = ()
     balance: Balance | None = None
     move_throttle: MoveThrottle | None = None

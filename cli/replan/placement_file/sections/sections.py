@@ -16,6 +16,7 @@ from replan.model.declared.placement import (
     LeaderBlacklist,
     LeaderMove,
     PreferredLeader,
+    RackBlacklist,
     Side,
     StandingRate,
     ThrottledReplicas,
@@ -88,7 +89,7 @@ Declared = (
     str
     | (ExplicitTopic | TopicRule | Balance)
     | (PreferredLeaders | LeaderRule)
-    | (LeaderBlacklist | NoLeaderListed | ReplicaBlacklist | LogDirBlacklist)
+    | (LeaderBlacklist | NoLeaderListed | ReplicaBlacklist | RackBlacklist | LogDirBlacklist)
     | (Rate | Keep | BrokerRate | ThrottledReplicas | StandingRate)
     | (Requirement | Limit | InStages | Acknowledgement | RecoveryRule)
 )
@@ -208,28 +209,42 @@ def _blacklists(file: _File) -> Iterator[Declaration]:
         yield Declaration(path, file.where(path), NoLeaderListed(), item)
     for where, entry in file.listed("blacklists", "leaders"):
         topics = entry.get("topics")
-        leader = LeaderBlacklist(
+        yield _broker_or_rack(
+            "leaders",
+            entry,
+            LeaderBlacklist,
             where=where,
             topics=tuple(sorted(set(topics))) if topics else None,
             move=LeaderMove(entry.get("move", LeaderMove.NOW)),
             until_caught_up="until" in entry,
-            **_listed_broker(entry),
         )
-        yield _item("leaders", (leader.broker,), f"broker {leader.broker}", leader)
     for where, entry in file.listed("blacklists", "replicas"):
-        drained = ReplicaBlacklist(where=where, **_listed_broker(entry))
-        yield _item("replicas", (drained.broker,), f"broker {drained.broker}", drained)
+        yield _broker_or_rack("replicas", entry, ReplicaBlacklist, where=where)
     for where, entry in file.listed("blacklists", "logDirs"):
-        log_dir = LogDirBlacklist(path=entry["path"], where=where, **_listed_broker(entry))
+        broker = BrokerId(entry["broker"])
+        log_dir = LogDirBlacklist(broker, entry["path"], where, **_about(entry))
         name = f"{log_dir.path} of broker {log_dir.broker}"
         yield _item("logDirs", (log_dir.broker, log_dir.path), name, log_dir)
 
 
-def _listed_broker(entry: dict[str, Any]) -> dict[str, Any]:
+def _broker_or_rack(
+    blacklist: str,
+    entry: dict[str, Any],
+    kind: type[LeaderBlacklist | ReplicaBlacklist],
+    **said: Any,
+) -> Declaration:
+    said |= _about(entry)
+    if "rack" in entry:
+        rack = RackBlacklist(entry["rack"], **said)
+        return _item(blacklist, ("rack", rack.rack), f"rack {rack.rack}", rack)
+    broker = BrokerId(entry["broker"])
+    return _item(blacklist, (broker,), f"broker {broker}", kind(broker, **said))
+
+
+def _about(entry: dict[str, Any]) -> dict[str, Any]:
     """What the entries of all blacklists have in common."""
     review = entry.get("reviewBy")
     return {
-        "broker": BrokerId(entry["broker"]),
         "reason": entry.get("reason"),
         "owner": entry.get("owner"),
         "review_by": None if review is None else parse_day(review),
@@ -240,7 +255,7 @@ def _item(
     blacklist: str,
     key: tuple[str | int, ...],
     name: str,
-    found: LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist,
+    found: LeaderBlacklist | ReplicaBlacklist | RackBlacklist | LogDirBlacklist,
 ) -> Declaration:
     return Declaration(("blacklists", blacklist), found.where, found, (name, key))
 

@@ -1,22 +1,26 @@
 """The leader blacklist (KIP-491): which entries are in force, and which partitions and replicas they reach.
 
-An entry is in force while its broker is registered: no list that names another one can be changed. One with
-`until: caught-up` ends when its broker is in the ISR of everything that it reaches; the snapshot alone decides, so the
-same snapshot gives the same plan. Not here: what becomes of the lists (`overlays`).
+An entry of a rack stands for its brokers, as the snapshot has them. An entry is in force while its broker is
+registered: no list that names another one can be changed. One with `until: caught-up` ends when its broker is in the
+ISR of everything that it reaches; the snapshot alone decides, so the same snapshot gives the same plan. Not here: what
+becomes of the lists (`overlays`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from replan.model.columns import Matrix, to_matrix
-from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement
+from replan.model.broker import Broker
+from replan.model.columns import PAD, Matrix, to_matrix
+from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement, RackBlacklist
 from replan.model.declared.topic_patterns import matches
+from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import topics_of
+from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
 
 Flags = npt.NDArray[np.bool_]
 
@@ -30,12 +34,12 @@ class Listed:
     """Those whose leaderships are to go elsewhere at once."""
 
 
-def blacklist_reaches(entry: LeaderBlacklist, topic: str) -> bool:
+def blacklist_reaches(entry: LeaderBlacklist | RackBlacklist, topic: str) -> bool:
     """Whether an entry concerns a topic: every one, internal ones too, or those that its patterns mean."""
     return entry.topics is None or any(matches(pattern, topic) for pattern in entry.topics)
 
 
-def within(entry: LeaderBlacklist, rows: pa.Table) -> Flags:
+def within(entry: LeaderBlacklist | RackBlacklist, rows: pa.Table) -> Flags:
     """Which rows an entry's topics mean."""
     names, codes = topics_of(rows)
     reached = [blacklist_reaches(entry, name) for name in names.to_pylist()]
@@ -57,6 +61,73 @@ def listed(lists: Matrix, rows: pa.Table, entries: Iterable[LeaderBlacklist]) ->
         if entry.move is LeaderMove.NOW:
             found.now[...] |= named
     return found
+
+
+def with_brokers_of_racks(placement: Placement, snapshot: Snapshot) -> Placement:
+    """The placement with an entry for each broker of a rack that a blacklist names, and no more for the rack.
+
+    A drain is said once: by the entry of the broker, or else by the first of its rack.
+    """
+    if not placement.leader_racks and not placement.replica_racks:
+        return placement
+    leaders = [
+        found.leaders_on(broker)
+        for found in placement.leader_racks
+        for broker in _of_rack(found, snapshot)
+    ]
+    drains = [
+        *placement.replica_blacklist,
+        *(f.drain_of(b.id) for f in placement.replica_racks for b in _in_rack(f, snapshot)),
+    ]
+    by_broker = {entry.broker: entry for entry in reversed(drains)}
+    return replace(
+        placement,
+        leader_blacklist=(*placement.leader_entries, *leaders)
+        if placement.leader_blacklist is not None
+        else None,
+        replica_blacklist=tuple(by_broker[broker] for broker in sorted(by_broker)),
+        leader_racks=(),
+        replica_racks=(),
+    )
+
+
+def _in_rack(entry: RackBlacklist, snapshot: Snapshot) -> list[Broker]:
+    return sorted((b for b in snapshot.brokers if b.rack == entry.rack), key=lambda b: b.id)
+
+
+def _of_rack(entry: RackBlacklist, snapshot: Snapshot) -> list[BrokerId]:
+    """The brokers of a rack; of those whose rack is not known while they are down, who comes last already.
+
+    So a restart restores no order, and makes none.
+    """
+    known = [b.id for b in _in_rack(entry, snapshot)]
+    unknown = sorted(snapshot.brokers_of_unknown_rack())
+    return known + [b for b in unknown if _comes_last(b, [*known, *unknown], entry, snapshot)]
+
+
+def _comes_last(
+    broker: BrokerId, listed: list[BrokerId], entry: RackBlacklist, snapshot: Snapshot
+) -> bool:
+    """Whether none stands behind it in a list that the entry reaches, but those that are listed, too."""
+    partitions = snapshot.partitions
+    lists = to_matrix(partitions.column("replicas"))
+    rows = (lists == broker).any(axis=1) & within(entry, partitions)
+    behind = np.cumsum(lists[rows] == broker, axis=1) > 0
+    return not bool((behind & ~np.isin(lists[rows], [PAD, *listed])).any())
+
+
+def racks_without_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+    """Racks on a blacklist that no registered broker is known to be in."""
+    for entry in without_brokers((*placement.leader_racks, *placement.replica_racks), snapshot):
+        facts: Facts = {"where": str(entry.where), "rack": entry.rack}
+        yield PlanWarning(WarningKind.UNKNOWN_RACK, facts)
+
+
+def without_brokers(
+    entries: Iterable[RackBlacklist], snapshot: Snapshot
+) -> tuple[RackBlacklist, ...]:
+    """The entries of racks that no registered broker is known to be in."""
+    return tuple(entry for entry in entries if not _in_rack(entry, snapshot))
 
 
 def without_ended(placement: Placement, snapshot: Snapshot) -> Placement:

@@ -16,7 +16,7 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.blacklist import without_ended
+from replan.planning.comparison.blacklist import with_brokers_of_racks, without_ended
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.elections.leading import cannot_lead, leading_move
 from replan.planning.elections.selection import Selection, choose_partitions
@@ -61,7 +61,7 @@ def preferred_elections(
     """
     if placement is not None:
         check_cluster(placement, snapshot)
-        placement = without_ended(placement, snapshot)
+        placement = without_ended(with_brokers_of_racks(placement, snapshot), snapshot)
     chosen = choose_partitions(selection, snapshot)
     rows = snapshot.partitions.take(chosen.rows)
     leaders = np.asarray(rows.column("leader"))

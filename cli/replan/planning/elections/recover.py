@@ -17,7 +17,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.blacklist import without_ended
+from replan.planning.comparison.blacklist import with_brokers_of_racks, without_ended
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.elections.leading import cannot_lead, leading_move
 from replan.planning.elections.selection import Chosen, Selection, choose_partitions
@@ -87,7 +87,7 @@ def recovery_elections(
     """
     if placement is not None:
         check_cluster(placement, snapshot)
-        placement = without_ended(placement, snapshot)
+        placement = without_ended(with_brokers_of_racks(placement, snapshot), snapshot)
     chosen = choose_partitions(asked.selection, snapshot)
     leaders = dict(asked.leaders)
     led = [*snapshot.states(_rows(chosen, snapshot, led=True))]

@@ -54,4 +54,7 @@ class Causes:
         named = refusal.facts.get("brokers", ())
         brokers = [b for b in named if isinstance(b, int)] if isinstance(named, tuple) else []
         places = [drained[BrokerId(b)] for b in brokers if b in drained]
-        return next(iter([*places, *drained.values()]), None)
+        return next(
+            iter([*places, *drained.values(), *(r.where for r in self.placement.replica_racks)]),
+            None,
+        )

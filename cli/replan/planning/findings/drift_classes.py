@@ -17,6 +17,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.acknowledged import passed
+from replan.planning.comparison.blacklist import with_brokers_of_racks
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import Drift, Drifted
 from replan.planning.plans.standing_throttles import ThrottleSetting
@@ -302,6 +303,7 @@ def _moving_topics(snapshot: Snapshot) -> frozenset[str]:
 
 
 def _review_due(placement: Placement, snapshot: Snapshot) -> Iterator[Classified]:
+    placement = with_brokers_of_racks(placement, snapshot)
     for kind, entries in (
         (OtherKind.LEADER_BLACKLIST, placement.leader_entries),
         (OtherKind.REPLICA_BLACKLIST, placement.replica_blacklist),

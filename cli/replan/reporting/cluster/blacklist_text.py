@@ -25,7 +25,9 @@ def render_blacklist(found: BlacklistReport) -> str:
     """Each entry with what it does, then the remembered orders; ends with a newline."""
     titles = ("broker", "state", "replicas", "leads", "out of sync", "last in list", "entry")
     rows = [titles, *map(_row, found.entries)]
-    lines = columns(rows) if found.entries else [EMPTY if found.declared else NOT_DECLARED]
+    nobody = [] if found.idle else [EMPTY if found.declared else NOT_DECLARED]
+    lines = columns(rows) if found.entries else nobody
+    lines += [f"No registered broker is in rack {e.rack} ({e.where})." for e in found.idle]
     if found.remembered:
         lines += ["", "Orders that are restored where no entry reaches them any more:"]
         lines += capped(
@@ -59,6 +61,7 @@ def render_blacklist_json(found: BlacklistReport) -> str:
         "kind": "replan.blacklist",
         "declared": found.declared,
         "entries": [_json(e) for e in found.entries],
+        "racksWithoutBrokers": [{"rack": e.rack, "where": str(e.where)} for e in found.idle],
         "remembered": [
             {"topic": name.topic, "partition": name.partition, "replicas": list(order)}
             for name, order in found.remembered

@@ -26,6 +26,8 @@ DIGITS = 3
 NAMES = {
     "leader_blacklist": "blacklists.leaders",
     "replica_blacklist": "blacklists.replicas",
+    "leader_racks": "blacklists.leaders",
+    "replica_racks": "blacklists.replicas",
     "log_dir_blacklist": "blacklists.logDirs",
     "move_throttle": "throttles.moves",
     "standing": "throttles.standing",
@@ -108,8 +110,13 @@ def _lists(placement: Placement) -> dict[TopicPartition, Replicas]:
 
 def _settings(placement: Placement) -> Iterator[tuple[str, str]]:
     """Every other value by its path in the file: `limits.bytes.most`."""
+    left_out = LEFT_OUT | (
+        {"leader_blacklist"}
+        if placement.leader_blacklist == () and placement.leader_racks
+        else set()
+    )
     for found in fields(placement):
-        if found.name not in LEFT_OUT:
+        if found.name not in left_out:
             yield from _flat(NAMES.get(found.name, found.name), getattr(placement, found.name))
 
 
@@ -180,7 +187,7 @@ def _identity(entry: Any) -> str:
     """What an entry of a list is known by: the broker that it names, its disk, or its partitions."""
     known = [
         getattr(entry, name)
-        for name in ("broker", "path", "topic", "partitions", "first")
+        for name in ("broker", "rack", "path", "topic", "partitions", "first")
         if hasattr(entry, name)
     ]
     return " ".join(map(str, known))

@@ -201,7 +201,7 @@ WARNINGS: Mapping[WarningKind, str] = {
         "{where}: the rates do not say what producers write to {named}; the balance takes it that nobody does"
     ),
     WarningKind.UNKNOWN_RACK: (
-        "{where}: no registered broker is in rack {rack}; leaders are preferred as if it were not named"
+        "{where}: no registered broker is in rack {rack}; it is as if it were not named"
     ),
     WarningKind.BLACKLIST_REVIEW_DUE: (
         "{where}: the blacklist entry of broker {broker} was to be reviewed by {reviewBy}; it stays in force until it "
