@@ -69,6 +69,8 @@ class LeaderBlacklist:
     move: LeaderMove = LeaderMove.NOW
     until_caught_up: bool = False
     """The entry ends once the broker is in the ISR of every partition that it reaches."""
+    rack_unknown: bool = False
+    """The entry is that of a rack, and whether the broker is in it is not known while it is down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,10 @@ class RackBlacklist:
     move: LeaderMove = LeaderMove.NOW
     until_caught_up: bool = False
 
-    def leaders_on(self, broker: BrokerId) -> LeaderBlacklist:
+    def leaders_on(self, broker: BrokerId, *, unknown: bool = False) -> LeaderBlacklist:
         """The entry of one of its brokers, of leaders."""
         said = self.where, self.reason, self.owner, self.review_by
-        return LeaderBlacklist(broker, *said, self.topics, self.move, self.until_caught_up)
+        return LeaderBlacklist(broker, *said, self.topics, self.move, self.until_caught_up, unknown)
 
     def drain_of(self, broker: BrokerId) -> ReplicaBlacklist:
         """The entry of one of its brokers, of replicas."""

@@ -14,10 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from replan.model.broker import Broker
-from replan.model.columns import PAD, Matrix, to_matrix
+from replan.model.columns import PAD, Ints, Matrix, to_matrix
 from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement, RackBlacklist
 from replan.model.declared.topic_patterns import matches
-from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import topics_of
 from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
@@ -47,9 +46,38 @@ def within(entry: LeaderBlacklist | RackBlacklist, rows: pa.Table) -> Flags:
 
 
 def in_force(placement: Placement, snapshot: Snapshot) -> tuple[LeaderBlacklist, ...]:
-    """The entries whose broker is registered."""
+    """The entries whose broker is registered, and known to be listed."""
     registered = snapshot.broker_ids()
-    return tuple(entry for entry in placement.leader_entries if entry.broker in registered)
+    return tuple(
+        entry
+        for entry in placement.leader_entries
+        if entry.broker in registered and not entry.rack_unknown
+    )
+
+
+def last_already(
+    lists: Matrix, rows: pa.Table, found: Ints, placement: Placement, snapshot: Snapshot
+) -> Flags:
+    """Members whose rack is not known while they are down, and may be listed, where none unlisted is behind them.
+
+    They stay last, and elsewhere they stay where they are: so a restart restores no order, and makes none. `found`: the
+    observed row of each list, -1 where the cluster has none.
+    """
+    doubtful = [entry for entry in placement.leader_entries if entry.rack_unknown]
+    if not doubtful:
+        return np.zeros(lists.shape, dtype=bool)
+    every = to_matrix(snapshot.partitions.column("replicas"))
+    observed = np.full((len(found), every.shape[1]), PAD, dtype=every.dtype)
+    observed[found >= 0] = every[found[found >= 0]]
+    last = listed(observed, rows, in_force(placement, snapshot)).every | (observed == PAD)
+    asked = listed(observed, rows, doubtful).every
+    for _ in range(observed.shape[1]):
+        others = ~last
+        behind = np.cumsum(others[:, ::-1], axis=1)[:, ::-1] - others
+        last |= asked & (behind == 0)
+    stay = np.where(asked & last, observed, PAD)
+    same = (lists[:, :, None] == stay[:, None, :]).any(axis=2) & (lists != PAD)
+    return np.asarray(same, dtype=bool)
 
 
 def listed(lists: Matrix, rows: pa.Table, entries: Iterable[LeaderBlacklist]) -> Listed:
@@ -70,10 +98,14 @@ def with_brokers_of_racks(placement: Placement, snapshot: Snapshot) -> Placement
     """
     if not placement.leader_racks and not placement.replica_racks:
         return placement
+    unknown = sorted(snapshot.brokers_of_unknown_rack())
     leaders = [
-        found.leaders_on(broker)
+        entry
         for found in placement.leader_racks
-        for broker in _of_rack(found, snapshot)
+        for entry in (
+            *(found.leaders_on(b.id) for b in _in_rack(found, snapshot)),
+            *(found.leaders_on(broker, unknown=True) for broker in unknown),
+        )
     ]
     drains = [
         *placement.replica_blacklist,
@@ -93,27 +125,6 @@ def with_brokers_of_racks(placement: Placement, snapshot: Snapshot) -> Placement
 
 def _in_rack(entry: RackBlacklist, snapshot: Snapshot) -> list[Broker]:
     return sorted((b for b in snapshot.brokers if b.rack == entry.rack), key=lambda b: b.id)
-
-
-def _of_rack(entry: RackBlacklist, snapshot: Snapshot) -> list[BrokerId]:
-    """The brokers of a rack; of those whose rack is not known while they are down, who comes last already.
-
-    So a restart restores no order, and makes none.
-    """
-    known = [b.id for b in _in_rack(entry, snapshot)]
-    unknown = sorted(snapshot.brokers_of_unknown_rack())
-    return known + [b for b in unknown if _comes_last(b, [*known, *unknown], entry, snapshot)]
-
-
-def _comes_last(
-    broker: BrokerId, listed: list[BrokerId], entry: RackBlacklist, snapshot: Snapshot
-) -> bool:
-    """Whether none stands behind it in a list that the entry reaches, but those that are listed, too."""
-    partitions = snapshot.partitions
-    lists = to_matrix(partitions.column("replicas"))
-    rows = (lists == broker).any(axis=1) & within(entry, partitions)
-    behind = np.cumsum(lists[rows] == broker, axis=1) > 0
-    return not bool((behind & ~np.isin(lists[rows], [PAD, *listed])).any())
 
 
 def racks_without_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:

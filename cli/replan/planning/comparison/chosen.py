@@ -162,7 +162,9 @@ class _Question:
         unjudged = np.zeros(len(lists), dtype=bool)
         for at in np.flatnonzero(holds_unknown & ~gone & (wanted == length)).tolist():
             if by_rack[number[at]]:
-                unjudged[at] = self._may_keep(rules[number[at]], row(base, at))
+                unjudged[at] = self._may_keep(
+                    rules[number[at]], rules[number[at] + 1], row(base, at)
+                )
         self.unjudged = np.flatnonzero(unjudged)
         number[holds_unknown & by_rack[number]] += 1  # the same with brokers of unknown rack
         asked = (by_rule | gone) & ~unjudged
@@ -195,11 +197,15 @@ class _Question:
             np.flatnonzero(stays),
         )
 
-    def _may_keep(self, rule: Rule, held: Sequence[int]) -> bool:
-        """Whether a list that holds brokers of unknown rack keeps a rule that goes by racks, wherever those are."""
+    def _may_keep(self, rule: Rule, anywhere: Rule, held: Sequence[int]) -> bool:
+        """Whether a list that holds brokers of unknown rack keeps a rule that goes by racks, wherever those are.
+
+        `anywhere`: the same rule, if those are in the racks that it names.
+        """
         racks = Counter(b.rack for b in self._brokers if b.id in held and b.rack is not None)
         candidates = dict(zip(self._brokers, rule.candidates.tolist(), strict=True))
-        allowed = all(of or b.rack is None for b, of in candidates.items() if b.id in held)
+        able = zip(self._brokers, anywhere.candidates.tolist(), strict=True)
+        allowed = all(of for b, of in able if b.id in held)
         if not allowed or rule.lie is Lie.NONE:
             return allowed
         if rule.lie is Lie.IN_RACK:
