@@ -114,6 +114,28 @@ def test_a_drain_reaches_explicit_ruled_unmanaged_and_internal_partitions() -> N
     assert make_plan(asked, after(make_plan(asked, seen), seen)).empty
 
 
+def test_a_balance_of_leaders_says_nothing_of_a_drained_list_that_no_rule_places() -> None:
+    """Broker 3 is down and first of the list: whoever takes its place need not lead."""
+    seen = snapshot(
+        [state([3, 1], [1])], registered=brokers(5, "aaaaa", fenced=[3]), min_insync_replicas=1
+    )
+    asked = placement(
+        replica_blacklist=drain(3), balance=Balance(HERE, within(leaders=Fraction(1, 10)))
+    )
+    assert targets(asked, seen) == {"orders-0": [2, 1]}
+
+
+def test_what_is_down_and_of_unknown_rack_keeps_the_order_of_its_lists() -> None:
+    """Broker 4 may be in rack a, whose brokers lead nothing; list 1 knows all of its brokers."""
+    registered = [replace(b, rack=None) if b.id == 4 else b for b in brokers(6, "abc", fenced=[4])]
+    seen = snapshot(
+        [state([1, 4, 2], [1, 2]), state([1, 2, 3], partition=1)], registered=registered
+    )
+    asked = replace(placement(blacklist=[]), leader_racks=listed_racks("a"))
+    assert targets(asked, seen) == {"orders-1": [2, 3, 1]}
+    assert make_plan(asked, after(make_plan(asked, seen), seen)).empty
+
+
 def test_a_drain_names_itself_as_the_reason() -> None:
     seen = snapshot([state([1, 2])], registered=brokers(3, "aab"))
     [move] = make_plan(placement(replica_blacklist=drain(2)), seen).moves

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from replan.model.broker import Broker
-from replan.model.columns import PAD, Ints, Matrix, to_matrix
+from replan.model.columns import Ints, Matrix, same_width, to_matrix
 from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement, RackBlacklist
 from replan.model.declared.topic_patterns import matches
 from replan.model.snapshot import Snapshot
@@ -55,29 +55,24 @@ def in_force(placement: Placement, snapshot: Snapshot) -> tuple[LeaderBlacklist,
     )
 
 
-def last_already(
+def keep_in_doubt(
     lists: Matrix, rows: pa.Table, found: Ints, placement: Placement, snapshot: Snapshot
-) -> Flags:
-    """Members whose rack is not known while they are down, and may be listed, where none unlisted is behind them.
+) -> Matrix:
+    """The lists; those with a broker whose rack is not known, and may be listed, in the order that they have.
 
-    They stay last, and elsewhere they stay where they are: so a restart restores no order, and makes none. `found`: the
-    observed row of each list, -1 where the cluster has none.
+    So a restart restores no order, and makes none. `found`: the observed row of each list, -1 where there is none.
     """
     doubtful = [entry for entry in placement.leader_entries if entry.rack_unknown]
     if not doubtful:
-        return np.zeros(lists.shape, dtype=bool)
-    every = to_matrix(snapshot.partitions.column("replicas"))
-    observed = np.full((len(found), every.shape[1]), PAD, dtype=every.dtype)
-    observed[found >= 0] = every[found[found >= 0]]
-    last = listed(observed, rows, in_force(placement, snapshot)).every | (observed == PAD)
-    asked = listed(observed, rows, doubtful).every
-    for _ in range(observed.shape[1]):
-        others = ~last
-        behind = np.cumsum(others[:, ::-1], axis=1)[:, ::-1] - others
-        last |= asked & (behind == 0)
-    stay = np.where(asked & last, observed, PAD)
-    same = (lists[:, :, None] == stay[:, None, :]).any(axis=2) & (lists != PAD)
-    return np.asarray(same, dtype=bool)
+        return lists
+    observed = to_matrix(snapshot.partitions.column("replicas"))
+    kept, observed = same_width(lists, observed)
+    kept = kept.copy()
+    at = np.flatnonzero(listed(kept, rows, doubtful).every.any(axis=1) & (found >= 0))
+    there = observed[found[at]]
+    same = (np.sort(there, axis=1) == np.sort(kept[at], axis=1)).all(axis=1)
+    kept[at[same]] = there[same]
+    return kept
 
 
 def listed(lists: Matrix, rows: pa.Table, entries: Iterable[LeaderBlacklist]) -> Listed:

@@ -22,7 +22,7 @@ from replan.model.names import BrokerId, Replicas, replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
-from replan.planning.comparison.blacklist import in_force, last_already, listed, within
+from replan.planning.comparison.blacklist import in_force, keep_in_doubt, listed, within
 from replan.planning.comparison.chosen import Chosen, chosen, topic_rules
 from replan.planning.comparison.diff import LED, targets_of
 from replan.planning.comparison.leader_order import leader_rules, ordered_by_rule
@@ -82,13 +82,13 @@ def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> Wanted:
     preferred = _prefer(bases, led, placement)
     entries = in_force(placement, snapshot)
     demoting = listed(preferred, names, entries).every
-    demoting |= last_already(preferred, names, found, placement, snapshot)
     preferred = ordered_by_rule(preferred, demoting, by_rule, found, snapshot)
     marks = listed(preferred, names, entries)
-    marks.every[...] |= last_already(preferred, names, found, placement, snapshot)
     led_by = preferred == _leaders(found, snapshot)[:, None]
     led_by_listed, pressed = ((led_by & of).any(axis=1) for of in (marks.every, marks.now))
     lists = _lead_for_now(*_listed_last(preferred, marks.every), pressed, found, snapshot)
+    lists = keep_in_doubt(lists, names, found, placement, snapshot)
+    preferred, lists = same_width(preferred, lists)
     named = np.arange(len(lists)) < explicit.num_rows
     demoted = (lists != preferred).any(axis=1)
     remember = demoted & ~named
