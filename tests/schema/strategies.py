@@ -159,6 +159,7 @@ def whole_placements() -> st.SearchStrategy[Document]:
             {"metrics-*": {"spread": "none", "except": ["metrics-old", "metrics-eu-*"]}},
             {"clicks": {"replicationFactor": 3, "partitionCount": 24, "brokers": [1, "10-14"]}},
             {"clicks": {"brokers": {"racks": ["eu-1a"], "ids": ["1-9"]}}},
+            {"clicks": {"replicasPerRack": {"dc1": 2, "dc2": 1}, "brokers": ["1-9"]}},
             {"clicks": {"inRack": "eu-1a", "brokers": {"ids": [3]}}},
             {},
         ]

@@ -46,9 +46,11 @@ def _unmet(
                 yield declared.source.where(declared.places[row]), declared.path_of(row), text
         return
     path: KeyPath = ("assignments", declared.pattern)
+    per_rack = bool(declared.replicas_per_rack)
+    counted, spread = ("replicasPerRack",) * 2 if per_rack else ("replicationFactor", "spread")
     text = factor_too_small(declared.replication_factor, required)
     if text:
-        yield declared.places["replicationFactor"], (*path, "replicationFactor"), text
+        yield declared.place(counted), (*path, counted), text
     text = spread_too_narrow(declared, required)
     if text:
-        yield declared.places.get("spread", declared.where), (*path, "spread"), text
+        yield declared.place(spread), (*path, spread), text

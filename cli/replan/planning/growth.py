@@ -28,7 +28,7 @@ from replan.model.names import (
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.comparison.alignment import Alignment, counted
 from replan.planning.comparison.blacklist import blacklist_reaches
-from replan.planning.comparison.chosen import LIES, among, broker_table
+from replan.planning.comparison.chosen import among, broker_table, lie_of, rack_names
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import wanted
 from replan.planning.placing.problem import (
@@ -170,7 +170,12 @@ def _chosen(
     left_out = drained | snapshot.brokers_of_unknown_rack()
     able = np.array([b.id not in left_out for b in brokers], dtype=bool)
     asked = [k.rule for k in lacking if k.rule]
-    rules = tuple(Rule(LIES[r.spread], able & among(brokers, r)) for r in asked)
+    racks = rack_names(brokers, placement)
+    lies = [lie_of(rule, racks) for rule in asked]
+    rules = tuple(
+        Rule(lie, able & among(brokers, rule), per_rack)
+        for rule, (lie, per_rack) in zip(asked, lies, strict=True)
+    )
     new = np.repeat(np.arange(len(lacking)), [k.count - k.present for k in lacking])
     factors = np.array(
         [r.replication_factor or k.factor for k, r in zip(lacking, asked, strict=True)]

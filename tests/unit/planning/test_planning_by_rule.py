@@ -25,8 +25,9 @@ from replan.model.declared.rules import (
     TopicRule,
 )
 from replan.model.declared.where import Where
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import OwnApplication, RememberedOrder, Snapshot
+from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
@@ -493,7 +494,14 @@ def test_a_rack_on_a_blacklist_stands_for_its_brokers() -> None:
     )
 
 
+def per_rack(**wanted: int) -> dict[str, Any]:
+    return {"replicas_per_rack": wanted, "replication_factor": sum(wanted.values())}
+
+
 IN_RACK_B: dict[str, Any] = {"spread": Spread.IN_RACK, "in_rack": "b"}
+
+
+PER_RACK = [per_rack(a=2, b=1), per_rack(c=1), per_rack(a=1, b=1, c=1)]
 
 
 def selectors(count: int) -> st.SearchStrategy[BrokerSelector | None]:
@@ -523,12 +531,14 @@ def worlds(draw: st.DrawFn) -> tuple[Placement, list[Any], Any]:
         for i, x in enumerate(draw(some))
     ]
     gone = draw(st.lists(ids, unique=True, max_size=2))
-    lies = draw(st.sampled_from([*({"spread": spread} for spread in Spread), IN_RACK_B]))
+    lies = draw(st.sampled_from([*({"spread": spread} for spread in Spread), IN_RACK_B, *PER_RACK]))
     rule: dict[str, Any] = {"brokers": draw(selectors(count)), **lies}
     pattern, excepted = draw(st.sampled_from([("a", ()), ("*", ()), ("*", ("[b-c]",))]))
     asked = placement(
         {"orders": {0: draw(st.lists(ids, unique=True, min_size=1, max_size=3))}},
-        rules=ruled(pattern, excepted=excepted, replication_factor=draw(st.integers(1, 3)), **rule),
+        rules=ruled(
+            pattern, excepted=excepted, **{"replication_factor": draw(st.integers(1, 3)), **rule}
+        ),
         replica_blacklist=drain(*gone),
         below_min_isr=["orders"],
         leader_rules=draw(st.sampled_from([{}, *LEADERS])),
@@ -543,6 +553,40 @@ def worlds(draw: st.DrawFn) -> tuple[Placement, list[Any], Any]:
         asked = replace(asked, replica_racks=listed_racks(*draw(racks)))
     fenced = draw(st.lists(ids, unique=True, max_size=1))
     return asked, states, brokers(count, "abc", fenced=fenced)
+
+
+def asked_lists(asked: Placement) -> set[TopicPartition]:
+    """Those whose lists are declared."""
+    rows = asked.explicit.to_pylist()
+    return {TopicPartition(row["topic"], row["partition"]) for row in rows}
+
+
+def test_two_sites_hold_two_and_one_and_a_balance_keeps_it() -> None:
+    lists = [[1, 2, 4], [2, 1, 3], [1, 3, 5], [4, 6, 1]]
+    seen = snapshot(
+        [state(x, partition=n) for n, x in enumerate(lists)], registered=brokers(6, "ab")
+    )
+    asked = placement(
+        rules=ruled(**per_rack(a=2, b=1)),
+        balance=Balance(HERE, within(replicas=Fraction(0))),
+    )
+    plan = make_plan(asked, seen)
+    end = after(plan, seen)
+    for found in end.states(range(len(lists))):
+        assert Counter("ba"[b % 2] for b in found.replicas) == {"a": 2, "b": 1}
+    assert make_plan(asked, end).empty
+
+
+def test_a_rack_that_cannot_hold_its_number_is_refused_by_name() -> None:
+    seen = snapshot([state([1, 3, 2])], registered=brokers(4, "ab"))
+    [refusal] = make_plan(placement(rules=ruled(**per_rack(a=1, b=3))), seen).refusals
+    assert (refusal.facts["rack"], refusal.facts["needed"], refusal.facts["available"]) == (
+        "b",
+        3,
+        2,
+    )
+    with pytest.raises(BadPlacement, match="no broker of the cluster is in rack z"):
+        make_plan(placement(rules=ruled(**per_rack(a=1, z=1))), seen)
 
 
 def made_of(asked: Placement, seen: Snapshot) -> Plan:
@@ -566,6 +610,13 @@ def test_a_plan_arrives_whatever_the_order_of_its_input(world: Any, chance: Any)
     chance.shuffle(mixed)
     assert make_plan(asked, snapshot(shuffled, registered=mixed, min_insync_replicas=1)) == plan
     end = after(plan, seen)
+    rack_of = {b.id: b.rack for b in registered}
+    for name, rule in topic_rules(asked, end).items():
+        for row in end.topic_rows(name) if rule.replicas_per_rack else ():
+            [found] = end.states([row])
+            kept = Counter(rack_of[b] for b in found.replicas) == rule.replicas_per_rack
+            refused = found.partition in {r.partition for r in plan.refusals}
+            assert kept or refused or found.partition in asked_lists(asked)
     again = make_plan(asked, end)
     assert again.moves == ()
     assert {r.partition for r in again.refusals} <= {r.partition for r in plan.refusals}

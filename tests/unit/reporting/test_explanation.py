@@ -79,6 +79,7 @@ def test_the_brokers_that_a_rule_may_use_are_named_as_they_are_written() -> None
         ({"brokers": BrokerSelector(ids)}, "on brokers 1-6, by"),
         ({"brokers": BrokerSelector(racks=("a", "b"))}, "in racks a, b, by"),
         ({"brokers": BrokerSelector(ids, ("a",))}, "on brokers 1-6 of rack a, by"),
+        ({"replicas_per_rack": {"a": 1, "b": 1}}, "2 replicas, 1 in rack a, 1 in rack b, by"),
         ({"in_rack": "a", "spread": Spread.IN_RACK}, "2 replicas, all in rack a, by"),
     ):
         rule = TopicRule(at(9), "*", replication_factor=2, **parts)

@@ -35,6 +35,12 @@ def spread_too_narrow(rule: TopicRule, required: Requirement) -> str | None:
     declares = factor is not None or rule.spread is not None or rule.brokers is not None
     if least is None or least == 1 or not declares:
         return None
+    if rule.replicas_per_rack:
+        number = len(rule.replicas_per_rack)
+        told = (
+            f"`require` at {required.where} wants {least} racks, and replicasPerRack names {number}"
+        )
+        return None if number >= least else f"{told}; name more"
     if rule.spread is not Spread.RACK:
         instead = "" if rule.in_rack is None else f" instead of inRack: {rule.in_rack}"
         return f"`require` at {required.where} wants {least} racks; write spread: rack{instead}"

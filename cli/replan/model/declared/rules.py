@@ -67,6 +67,8 @@ class TopicRule:
     """None: all registered brokers."""
     in_rack: str | None = None
     """The rack in which all replicas are."""
+    replicas_per_rack: Mapping[str, int] = field(default_factory=dict)
+    """Replicas of each partition in each rack, and none elsewhere; `replication_factor` is then their sum."""
     below_min_isr: bool = False
     """The author accepts fewer replicas than min.insync.replicas (KIP-966 asks tools to refuse that)."""
     excepted: tuple[str, ...] = ()
@@ -81,12 +83,14 @@ class TopicRule:
     @property
     def names_racks(self) -> bool:
         """Whether the rack of a broker decides if it may be used."""
-        return self.in_rack is not None or (self.brokers is not None and bool(self.brokers.racks))
+        by_brokers = self.brokers is not None and bool(self.brokers.racks)
+        return self.in_rack is not None or bool(self.replicas_per_rack) or by_brokers
 
     def may_use(self, broker: BrokerId, rack: str | None) -> bool:
         """Whether it may place a replica on a broker in this rack; None is no rack, or one that is not known."""
         meant = self.brokers is None or self.brokers.means(broker, rack)
-        return meant and self.in_rack in (None, rack)
+        inside = not self.replicas_per_rack or rack in self.replicas_per_rack
+        return meant and inside and self.in_rack in (None, rack)
 
 
 @dataclass(frozen=True, slots=True)

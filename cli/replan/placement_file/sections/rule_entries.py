@@ -43,15 +43,17 @@ def _entries(
 
 def _rule(source: Source, topic: str, where: Where, entry: dict[str, Any]) -> TopicRule:
     places = zip(entry, cast("YamlMapping", entry).key_at, strict=True)
+    per_rack: dict[str, int] = dict(sorted(entry.get("replicasPerRack", {}).items()))
     spread = Spread.IN_RACK if "inRack" in entry else entry.get("spread")
     return TopicRule(
         where,
         topic,
         partition_count=entry.get("partitionCount"),
-        replication_factor=entry.get("replicationFactor"),
+        replication_factor=sum(per_rack.values()) or entry.get("replicationFactor"),
         spread=None if spread is None else Spread(spread),
         brokers=_brokers(source, entry["brokers"]) if "brokers" in entry else None,
         in_rack=entry.get("inRack"),
+        replicas_per_rack=per_rack,
         below_min_isr=entry.get("belowMinIsr", False),
         excepted=tuple(sorted(set(entry.get("except", ())))),
         places={key: source.where(at) for key, at in places},

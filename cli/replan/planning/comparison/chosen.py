@@ -139,6 +139,7 @@ class _Question:
         declared, held = same_width(declared, held)
         self._lists = lists
         self._declared = declared
+        self._placement = placement
         self._brokers = sorted(snapshot.brokers, key=lambda b: b.id)
         names = snapshot.topics.column("name").to_pylist()
         of_topic = [ruled.get(name) for name in names]
@@ -210,6 +211,11 @@ class _Question:
             return allowed
         if rule.lie is Lie.IN_RACK:
             return len(racks) <= 1
+        if rule.lie is Lie.PER_RACK:
+            wanted = dict(
+                zip(rack_names(self._brokers, self._placement), rule.per_rack, strict=True)
+            )
+            return all(number <= wanted[rack] for rack, number in racks.items())
         known = {b.rack for b, of in candidates.items() if of}
         return max(racks.values(), default=0) <= -(-len(held) // max(len(known), 1))
 
@@ -227,20 +233,22 @@ class _Question:
         known = np.array([b.id not in unknown for b in self._brokers], dtype=bool)
         able = np.array([b.id not in drained for b in self._brokers], dtype=bool)
         rules, by_rack = [Rule(Lie.LISTED, able)], [False]
-        numbers: dict[tuple[Lie, bool, bytes, bytes], int] = {}
+        numbers: dict[tuple[Lie, tuple[int, ...], bool, bytes, bytes], int] = {}
+        names = rack_names(self._brokers, self._placement)
         found: list[int] = []
         for rule in of_topic:
             if rule is None:
                 found.append(0)
                 continue
-            lie, meant = LIES[rule.spread], able & among(self._brokers, rule)
+            lie, per_rack = lie_of(rule, names)
+            meant = able & among(self._brokers, rule)
             goes_by_rack = lie is not Lie.NONE or rule.names_racks
             wide = meant | (able & ~known & among(self._brokers, rule, anywhere=True))
-            key = (lie, goes_by_rack, meant.tobytes(), wide.tobytes())
+            key = (lie, per_rack, goes_by_rack, meant.tobytes(), wide.tobytes())
             if key not in numbers:
                 numbers[key] = len(rules)
                 if goes_by_rack:
-                    rules += [Rule(lie, meant & known), Rule(lie, wide)]
+                    rules += [Rule(lie, meant & known, per_rack), Rule(lie, wide, per_rack)]
                     by_rack += [True, True]
                 else:
                     rules.append(Rule(lie, meant))
@@ -297,6 +305,19 @@ class _Question:
         )
 
 
+def lie_of(rule: TopicRule, racks: Sequence[str]) -> tuple[Lie, tuple[int, ...]]:
+    """How it lies over these racks, and where each has a number of its own, that."""
+    if not rule.replicas_per_rack:
+        return LIES[rule.spread], ()
+    return Lie.PER_RACK, tuple(rule.replicas_per_rack.get(rack, 0) for rack in racks)
+
+
+def rack_names(brokers: Iterable[Broker], placement: Placement) -> tuple[str, ...]:
+    """The racks of brokers, sorted, and those that a rule gives a number: a rack may be down, and not known."""
+    declared = {rack for rule in placement.rules.values() for rack in rule.replicas_per_rack}
+    return tuple(sorted(declared.union(b.rack for b in brokers if b.rack is not None)))
+
+
 def _factor(rule: TopicRule | None) -> int:
     return 0 if rule is None or rule.replication_factor is None else rule.replication_factor
 
@@ -318,7 +339,7 @@ def broker_table(
 ) -> BrokerTable:
     """`others`, `sizes`: the lists and the bytes of the partitions that are not in the problem."""
     ids = np.array([b.id for b in brokers], dtype=np.int64)
-    racks = sorted({b.rack for b in brokers if b.rack is not None})
+    racks = rack_names(brokers, placement)
     at = {rack: i for i, rack in enumerate(racks)}
     given = {} if placement.balance is None else placement.balance.weights
     weights = [given.get(b.id, Fraction(1)) for b in brokers]
@@ -330,7 +351,7 @@ def broker_table(
     return BrokerTable(
         ids,
         rack=np.array([NO_RACK if b.rack is None else at[b.rack] for b in brokers], dtype=np.int64),
-        racks=tuple(racks),
+        racks=racks,
         open=np.array(
             [b.live and not b.cordoned and b.id not in drained for b in brokers], dtype=bool
         ),

@@ -97,6 +97,7 @@ def _unknown_racks(pattern: str, rule: TopicRule, snapshot: Snapshot) -> Iterato
     named = {} if rule.brokers is None else dict(rule.brokers.places)
     if rule.in_rack is not None:
         named[rule.in_rack] = rule.place("inRack")
+    named.update(dict.fromkeys(rule.replicas_per_rack, rule.place("replicasPerRack")))
     unknown = named.keys() - racks
     for rack in sorted(unknown):
         known = listed(sorted(racks)) if racks else "none"
@@ -105,7 +106,9 @@ def _unknown_racks(pattern: str, rule: TopicRule, snapshot: Snapshot) -> Iterato
             f"{pattern}: no broker of the cluster is in rack {rack}; racks: {known}",
         )
     if named and not unknown and not any(rule.may_use(b.id, b.rack) for b in snapshot.brokers):
-        where = rule.place("brokers" if rule.brokers is not None else "inRack")
+        where = rule.place(
+            next((key for key in ("brokers", "inRack") if key in rule.places), "replicasPerRack")
+        )
         yield Mistake(
             where,
             f"{pattern}: no registered broker of these ids is in rack {' or '.join(sorted(named))}",

@@ -158,6 +158,14 @@ class Refused:
             yield Constraint(ConstraintKind.IN_RACK, place("inRack"), inside, text=rule.in_rack)
         elif rule.spread in (Spread.RACK, Spread.IN_RACK):
             yield Constraint(ConstraintKind.SPREAD, place("spread"), text=rule.spread)
+        for rack, number in rule.replicas_per_rack.items():
+            inside = tuple(b for b, of in racks.items() if of == rack)
+            where = place("replicasPerRack")
+            yield Constraint(
+                ConstraintKind.REPLICAS_PER_RACK, where, inside, number=number, text=rack
+            )
+        if rule.replicas_per_rack:
+            return
         if rule.replication_factor is not None:
             where, factor = place("replicationFactor"), rule.replication_factor
             yield Constraint(ConstraintKind.REPLICATION_FACTOR, where, number=factor)

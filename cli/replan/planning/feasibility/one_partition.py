@@ -17,6 +17,7 @@ from replan.planning.plans.conflicts import Constraint, ConstraintKind, Lack, Sh
 
 CHOOSING = (ConstraintKind.BROKERS, ConstraintKind.IN_RACK)
 """Keys of a rule that choose the brokers it may use."""
+CHOOSING_OR_COUNTING = (*CHOOSING, ConstraintKind.REPLICAS_PER_RACK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,11 @@ def lacks(case: Case, brokers: Brokers, under: Collection[Constraint]) -> list[L
     fixed = [
         c.number for c in (*found[ConstraintKind.LIST], *found[ConstraintKind.REPLICATION_FACTOR])
     ]
-    factors = fixed[:1] or range(1, max(len(pool.able), 1) + 1)
+    counted = found[ConstraintKind.REPLICAS_PER_RACK]
+    least = sum(c.number for c in counted)
+    if counted and len(counted) == len(_per_rack(case)):
+        fixed.append(least)
+    factors = fixed[:1] or range(max(least, 1), max(len(pool.able), least, 1) + 1)
     first: list[Lack] = []
     for factor in factors:
         missing = list(_missing(case, brokers, found, pool, factor))
@@ -68,6 +73,11 @@ def lacks(case: Case, brokers: Brokers, under: Collection[Constraint]) -> list[L
             return []
         first = first or missing
     return first
+
+
+def _per_rack(case: Case) -> list[Constraint]:
+    """What its rule asks of each rack; of one that is spared it may have any number there."""
+    return [c for c in case.constraints if c.kind is ConstraintKind.REPLICAS_PER_RACK]
 
 
 _Found = Mapping[ConstraintKind, Sequence[Constraint]]
@@ -83,6 +93,8 @@ def _pool(case: Case, brokers: Brokers, found: _Found) -> _Pool:
     registered = frozenset(brokers.rack)
     listed = bool(found[ConstraintKind.LIST])
     among = registered.intersection(*(c.brokers for kind in CHOOSING for c in found[kind]))
+    if per_rack := _per_rack(case):
+        among = among.intersection(b for c in per_rack for b in c.brokers)
     allowed = (registered if listed else among) - drained
     unknown = frozenset(b for b in allowed if brokers.rack[b] is None)
     if found[ConstraintKind.SPREAD] and not listed:
@@ -102,6 +114,13 @@ def _missing(
 ) -> Iterator[Lack]:
     """What is missing for so many replicas."""
     able, unable = pool.able, pool.must - pool.able
+    counted = [] if found[ConstraintKind.LIST] else found[ConstraintKind.REPLICAS_PER_RACK]
+    short = [c for c in counted if len(able.intersection(c.brokers)) < c.number]
+    for c in short:
+        there = len(able.intersection(c.brokers))
+        yield Lack(Shortage.RACK_BROKERS, c.number, there, c.text)
+    if short:
+        return
     if len(able) < factor or unable:
         room = [c for c in found[ConstraintKind.NO_ROOM] if c.brokers[0] not in case.held]
         grows = any(
@@ -174,8 +193,8 @@ def simplified(case: Case, brokers: Brokers) -> Case:
     Brokers are alike that no constraint names, of one rack where racks count, and that the same keys choose.
     """
     kinds = {c.kind for c in case.constraints}
-    named = {b for c in case.constraints if c.kind not in CHOOSING for b in c.brokers}
-    choosing = [frozenset(c.brokers) for c in case.constraints if c.kind in CHOOSING]
+    named = {b for c in case.constraints if c.kind not in CHOOSING_OR_COUNTING for b in c.brokers}
+    choosing = [frozenset(c.brokers) for c in case.constraints if c.kind in CHOOSING_OR_COUNTING]
     by_rack = not kinds.isdisjoint((ConstraintKind.SPREAD, ConstraintKind.REQUIRED_RACKS))
     alike: dict[tuple[str | None, tuple[bool, ...]], list[int]] = {}
     for broker, rack in brokers.rack.items():

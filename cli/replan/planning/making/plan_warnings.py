@@ -187,10 +187,14 @@ def _racks_left(
 ) -> Iterator[PlanWarning]:
     """Moves of a rule or a drain into fewer racks than the partition lies in, other than for want of replicas.
 
-    Those that `require` speaks of are warned of there; a rule of one rack asks for it.
+    Those that `require` speaks of are warned of there; a rule that says how many racks asks for it.
     """
     rules = topic_rules(placement, snapshot)
-    in_rack = {topic for topic, rule in rules.items() if rule.spread is Spread.IN_RACK}
+    in_rack = {
+        topic
+        for topic, rule in rules.items()
+        if rule.spread is Spread.IN_RACK or rule.replicas_per_rack
+    }
     required = RequiredRacks.of(placement, snapshot, {m.partition.topic for m in moves})
     racks = {b.id: b.rack for b in snapshot.brokers if b.rack is not None}
     found: dict[str, list[str]] = {}

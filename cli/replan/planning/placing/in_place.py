@@ -39,6 +39,11 @@ def _keeps(problem: PlacementProblem, rule: Rule, rows: Ints, at: Positions) -> 
         racks = at.numbers(rack, NO_RACK)[lists]
         same = (racks == racks[:, :1]) | (lists == PAD)
         return np.asarray(kept & same.all(axis=1))
+    if rule.lie is Lie.PER_RACK:
+        racks = at.numbers(rack, NO_RACK)[lists]
+        for number, wanted in enumerate(rule.per_rack):
+            kept &= (racks == number).sum(axis=1) == wanted
+        return kept
     return kept & _spread(lists, factor, at.numbers(*_codes(rule, rack)))
 
 

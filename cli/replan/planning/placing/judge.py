@@ -123,6 +123,8 @@ def _racks_hold(rule: Rule, racks: list[int], rack_of: Iterable[int]) -> bool:
         return True
     if rule.lie is Lie.IN_RACK:
         return len(set(racks)) == 1 and racks[0] >= 0
+    if rule.lie is Lie.PER_RACK:
+        return Counter(racks) == {rack: n for rack, n in enumerate(rule.per_rack) if n}
     every = {int(rack) for rack, allowed in zip(rack_of, rule.candidates, strict=True) if allowed}
     counts = Counter(racks)
     floor = len(racks) // len(every)

@@ -25,7 +25,7 @@ from replan.planning.placing.problem import (
     PlacementProblem,
     Rule,
 )
-from replan.planning.placing.rack_counts import Racks, rack_counts
+from replan.planning.placing.rack_counts import Racks, counts_that_fit, rack_counts
 from replan.planning.placing.spread import TopicSpread
 
 
@@ -68,7 +68,12 @@ class Filler:
         self._drained = {b for b, found in enumerate(at.ids.tolist()) if found in problem.drained}
         self._candidates = [set(np.flatnonzero(r.candidates).tolist()) for r in problem.rules]
         self._open = [np.flatnonzero(r.candidates & brokers.open).tolist() for r in problem.rules]
-        self._racks = [sorted({self._rack[b] for b in found}) for found in self._candidates]
+        self._racks = [
+            [rack for rack, wanted in enumerate(rule.per_rack) if wanted]
+            if rule.lie is Lie.PER_RACK
+            else sorted({self._rack[b] for b in found})
+            for rule, found in zip(problem.rules, self._candidates, strict=True)
+        ]
         self._open_in = [self._by_rack(found) for found in self._open]
         self._unknown = set(np.flatnonzero(brokers.rack == NO_RACK).tolist())
         self._lacks: dict[_Lack, tuple[int, list[int]]] = {}
@@ -153,10 +158,11 @@ class Filler:
             unknown = sorted(allowed.intersection(self._unknown))
             self._note(partition, Obstacle.WITHOUT_RACK, brokers=unknown)
             return None
-        if partition.rule.lie is Lie.RACK and not partition.held:
+        over_racks = partition.rule.lie in {Lie.RACK, Lie.PER_RACK}
+        if over_racks and not partition.held:
             return self._new_over_racks(partition, number)
         able = allowed.intersection(partition.held).union(self._open[number])
-        if len(able) < partition.factor:
+        if len(able) < partition.factor and partition.rule.lie is not Lie.PER_RACK:
             self._note(partition, Obstacle.TOO_FEW_BROKERS, partition.factor, len(able))
             return None
         kept = [b for b in partition.base if b in allowed]
@@ -177,14 +183,15 @@ class Filler:
 
     def _new_over_racks(self, partition: _Partition, number: int) -> list[int] | None:
         """The same as for any other where nothing is kept and nothing leaves, in a part of the time."""
-        if len(self._open[number]) < partition.factor:
+        declared = partition.rule.lie is Lie.PER_RACK
+        if len(self._open[number]) < partition.factor and not declared:
             self._note(
                 partition, Obstacle.TOO_FEW_BROKERS, partition.factor, len(self._open[number])
             )
             return None
         by_rack = [self._open_in[number].get(rack, []) for rack in self._racks[number]]
         order = list(range(len(by_rack)))
-        if partition.factor % len(by_rack):
+        if not declared and partition.factor % len(by_rack):
             left = self.spread.left_of(partition.row)
             may = [[b for b in free if left[b] > 0] for free in by_rack]
             load = [
@@ -237,7 +244,7 @@ class Filler:
         there = Counter([self._rack[b] for b in kept])
         fits = Counter([self._rack[b] for b in able])
         order: Sequence[int] = range(len(racks))
-        if partition.factor % len(racks):
+        if partition.rule.lie is Lie.RACK and partition.factor % len(racks):
             order = self._preference(partition, kept, racks)
         found = self._counts(
             partition, Racks([there[r] for r in racks], [fits[r] - there[r] for r in racks]), order
@@ -248,7 +255,12 @@ class Filler:
         self, partition: _Partition, racks: Racks, order: Sequence[int]
     ) -> list[int] | None:
         """How many replicas each rack of its rule holds; None where the racks cannot hold it."""
-        found = rack_counts(racks, partition.factor, order)
+        rule = partition.rule
+        found = (
+            counts_that_fit(racks, [n for n in rule.per_rack if n])
+            if rule.lie is Lie.PER_RACK
+            else rack_counts(racks, partition.factor, order)
+        )
         if isinstance(found, list):
             return found
         names = self._racks[int(self._problem.partitions.rule[partition.row])]

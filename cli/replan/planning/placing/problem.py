@@ -29,6 +29,8 @@ class Lie(StrEnum):
     """Anywhere."""
     IN_RACK = "in-rack"
     """All in one rack: the one with most of its replicas, then its leader's, then by name."""
+    PER_RACK = "per-rack"
+    """Each rack holds the number that the rule gives it, and the others nothing."""
     LISTED = "listed"
     """A list is given, and only drained brokers in it are replaced, each at its place."""
 
@@ -40,6 +42,8 @@ class Rule:
     lie: Lie
     candidates: Flags
     """Shape (brokers,): who may hold these partitions. Drained brokers are never among them."""
+    per_rack: tuple[int, ...] = ()
+    """PER_RACK: the replicas of each rack of the table; their sum is the factor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,3 +60,14 @@ def rack_counts(racks: Racks, factor: int, preference: Sequence[int]) -> list[in
     able.sort(key=lambda rack: racks.kept[rack] <= least)
     more = set(able[:extras])
     return [least + (rack in more) for rack in range(number)]
+
+
+def counts_that_fit(racks: Racks, wanted: Sequence[int]) -> list[int] | Lacking:
+    """The same where the number of each rack is declared."""
+    fits = [k + f for k, f in zip(racks.kept, racks.free, strict=True)]
+    lacks = [
+        Lack(Obstacle.RACK_LACKS_BROKERS, rack, number, room)
+        for rack, (number, room) in enumerate(zip(wanted, fits, strict=True))
+        if room < number
+    ]
+    return Lacking(tuple(lacks)) if lacks else list(wanted)

@@ -68,6 +68,10 @@ def _parts(
     of = [candidates[brokers.rack[candidates] == rack].tolist() for rack in racks]
     if rule.lie is Lie.IN_RACK:
         return [(some, Fraction(int(held[some].sum()))) for some in of]
+    if rule.lie is Lie.PER_RACK:
+        every = int(units.sum())
+        wanted = [rule.per_rack[rack] for rack in racks.tolist()]
+        return [(some, Fraction(every * n)) for some, n in zip(of, wanted, strict=True)]
     each = int((units * (factor // len(racks))).sum())
     extra = int((units * (factor % len(racks))).sum())
     once = int(units[factor % len(racks) > 0].sum())

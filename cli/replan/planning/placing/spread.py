@@ -145,10 +145,13 @@ def _parts(
     rack: Ints, rule: Rule, able: Flags, weight: Ints, factor: int
 ) -> list[tuple[list[int], Fraction]]:
     """Brokers that share replicas of one partition."""
-    if rule.lie is not Lie.RACK or not able.any():
+    if rule.lie not in {Lie.RACK, Lie.PER_RACK} or not able.any():
         return [(np.flatnonzero(able).tolist(), Fraction(factor))]
     racks = np.unique(rack[rule.candidates])
     of = [np.flatnonzero(able & (rack == r)).tolist() for r in racks]
+    if rule.lie is Lie.PER_RACK:
+        wanted = [Fraction(rule.per_rack[r]) for r in racks.tolist()]
+        return list(zip(of, wanted, strict=True))
     weights = [int(weight[some].sum()) for some in of]
     extra = filled(factor % len(racks), weights, [1] * len(racks))
     return [(some, factor // len(racks) + more) for some, more in zip(of, extra, strict=True)]

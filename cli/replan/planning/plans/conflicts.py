@@ -27,6 +27,8 @@ class ConstraintKind(StrEnum):
     """The rule names these `brokers`, as far as they are registered."""
     IN_RACK = "in-rack"
     """The rule names the rack `text`, of which these are the `brokers`."""
+    REPLICAS_PER_RACK = "replicas-per-rack"
+    """The rule wants `number` replicas in the rack `text`, of which these are the `brokers`; others have one too."""
     SPREAD = "spread"
     """How the replicas lie over the racks: `text`."""
     REPLICATION_FACTOR = "replication-factor"

@@ -133,7 +133,8 @@ def _rules_of(found: Imbalance, placement: Placement, snapshot: Snapshot) -> lis
     return [
         f"`{pattern}` ({rule.where})"
         for pattern, rule in sorted(placement.rules.items())
-        if (rule.spread or rule.brokers) and any(rule.may_use(b.id, b.rack) for b in named)
+        if (rule.spread or rule.brokers or rule.replicas_per_rack)
+        and any(rule.may_use(b.id, b.rack) for b in named)
     ]
 
 

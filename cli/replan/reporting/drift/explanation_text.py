@@ -65,6 +65,7 @@ def _rule(rule: TopicRule) -> str:
         None if rule.replication_factor is None else count(rule.replication_factor, "replica"),
         None if rule.spread is None or rule.in_rack is not None else spread.get(rule.spread),
         None if rule.in_rack is None else f"all in rack {rule.in_rack}",
+        ", ".join(f"{n} in rack {rack}" for rack, n in rule.replicas_per_rack.items()),
         None if rule.brokers is None else _selected(rule.brokers),
     ]
     return ", ".join(part for part in parts if part) or "anywhere"

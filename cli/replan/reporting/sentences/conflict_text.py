@@ -120,6 +120,7 @@ CONSTRAINTS: Mapping[ConstraintKind, str] = {
     ConstraintKind.DRAINED: "{brokers} {are} drained",
     ConstraintKind.BROKERS: "brokers: {named}",
     ConstraintKind.IN_RACK: "inRack: {text}",
+    ConstraintKind.REPLICAS_PER_RACK: "replicasPerRack: {text}: {number}",
     ConstraintKind.SPREAD: "spread: {text}",
     ConstraintKind.REPLICATION_FACTOR: "replicationFactor: {number}",
     ConstraintKind.LIST: "the list {listed}",

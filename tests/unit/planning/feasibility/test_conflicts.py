@@ -25,7 +25,7 @@ from replan.planning.plans.plan_file import dumps, loads
 from replan.reporting.plans.plan_text import render_plan
 from replan.reporting.sentences.conflict_text import constraint_texts
 
-KEYS = {"replicationFactor": 5, "spread": 6, "brokers": 7, "inRack": 8}
+KEYS = {"replicationFactor": 5, "spread": 6, "brokers": 7, "inRack": 8, "replicasPerRack": 10}
 
 
 def ruled(pattern: str = "orders", among: tuple[int, int] | None = None, **parts: Any) -> TopicRule:
@@ -86,6 +86,24 @@ def test_a_rack_and_ids_that_leave_too_few_brokers_are_named_each_with_its_line(
     for kept in ({"brokers": None}, {"in_rack": None, "spread": None}, {"replication_factor": 2}):
         changed = by_rule(replace(rule, **kept))
         assert conflicts(changed, snapshot(three(), registered=brokers(9, "abc"))) == ()
+
+
+def test_the_number_of_a_rack_that_it_cannot_hold_is_named_alone_or_with_what_is_in_the_way() -> (
+    None
+):
+    """Racks a and b have three brokers each; of b one is fenced."""
+    rule = ruled(replicas_per_rack={"a": 1, "b": 3}, replication_factor=4)
+    seen = snapshot(three(), registered=brokers(6, "ab", fenced=[6]))
+    [found] = conflicts(by_rule(rule), seen)
+    assert kinds(found) == [
+        (ConstraintKind.FENCED, "", (6,)),
+        (ConstraintKind.REPLICAS_PER_RACK, "10:5", (2, 4, 6)),
+    ]
+    assert constraint_texts(found)[1] == f"replicasPerRack: b: 3 ({FILE}:10:5)"
+    assert found.lacks == (Lack(Shortage.RACK_BROKERS, 3, 2, "b"),)
+    fewer = replace(rule, replicas_per_rack={"a": 1, "b": 2}, replication_factor=3)
+    assert conflicts(by_rule(fewer), seen) == ()
+    assert conflicts(by_rule(rule), snapshot(three(), registered=brokers(6, "ab"))) == ()
 
 
 def test_a_rack_that_lacks_brokers_is_named_with_what_takes_them_away() -> None:
