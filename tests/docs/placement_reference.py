@@ -25,7 +25,7 @@ _INTRODUCTION = """\
 it is. Editors with a YAML language server check it as you type: put what `replan schema placement` prints beside the
 file, as `placement.v1.json`, and begin the file with `# yaml-language-server: $schema=placement.v1.json`.
 
-In the tables, TOPIC, BROKER and PARTITION are a name or number that you choose; `[]` is an element of a list.
+In the tables, TOPIC, BROKER, RACK and PARTITION are a name or number that you choose; `[]` is an element of a list.
 
 ```yaml
 {example}```
@@ -88,7 +88,9 @@ def _inside(root: Schema, at: Schema) -> Iterator[tuple[str, str, Schema, bool]]
         yield "*", "PARTITION", resolved(root, inner), False
     if isinstance(at.get("additionalProperties"), dict):
         names = resolved(root, at["propertyNames"])
-        named = {"broker id": "BROKER", "topic or pattern": "TOPIC"}.get(names.get("title", ""))
+        named = {"broker id": "BROKER", "topic or pattern": "TOPIC", "rack": "RACK"}.get(
+            names.get("title", "")
+        )
         yield "*", named or "PARTITION", resolved(root, at["additionalProperties"]), False
     if at.get("type") == "array" and "properties" in resolved(root, at["items"]):
         yield "[]", "", resolved(root, at["items"]), False
