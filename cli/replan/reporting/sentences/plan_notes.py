@@ -68,7 +68,7 @@ REFUSALS: Mapping[RefusalRule, str] = {
     ),
     RefusalRule.RACK_LACKS_BROKERS: (
         "rack {rack} must hold {needed} replicas, and {available} of its brokers can ({rule}): bring a broker back, "
-        "add one there, or name fewer racks' brokers under `brokers`"
+        "add one there, lower its number in `replicasPerRack`, or name fewer racks' brokers under `brokers`"
     ),
     RefusalRule.RACKS_LACK_BROKERS: (
         "{needed} racks must hold one replica more than the others, and {available} can ({rule}): add brokers there, "
