@@ -140,6 +140,7 @@ def rules(draw: st.DrawFn, count: int, present: int) -> dict[str, Any]:
             "spread": st.sampled_from(["rack", "none", "in-rack"]),
             "brokers": st.sampled_from([[f"1-{count}"], [1, 2, f"3-{count}"], [f"2-{count}"]]),
             "partitionCount": st.integers(present, present + 2),
+            "maxReplicasPerBroker": st.integers(1, 3),
         },
     )
     return found or {"replicationFactor": 1}

@@ -173,7 +173,7 @@ def _chosen(
     racks = rack_names(brokers, placement)
     lies = [lie_of(rule, racks) for rule in asked]
     rules = tuple(
-        Rule(lie, able & among(brokers, rule), per_rack)
+        Rule(lie, able & among(brokers, rule), per_rack, rule.max_replicas_per_broker)
         for rule, (lie, per_rack) in zip(asked, lies, strict=True)
     )
     new = np.repeat(np.arange(len(lacking)), [k.count - k.present for k in lacking])

@@ -537,7 +537,10 @@ def worlds(draw: st.DrawFn) -> tuple[Placement, list[Any], Any]:
     asked = placement(
         {"orders": {0: draw(st.lists(ids, unique=True, min_size=1, max_size=3))}},
         rules=ruled(
-            pattern, excepted=excepted, **{"replication_factor": draw(st.integers(1, 3)), **rule}
+            pattern,
+            excepted=excepted,
+            max_replicas_per_broker=draw(st.none() | st.integers(1, 3)),
+            **{"replication_factor": draw(st.integers(1, 3)), **rule},
         ),
         replica_blacklist=drain(*gone),
         below_min_isr=["orders"],

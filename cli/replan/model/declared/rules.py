@@ -69,6 +69,8 @@ class TopicRule:
     """The rack in which all replicas are."""
     replicas_per_rack: Mapping[str, int] = field(default_factory=dict)
     """Replicas of each partition in each rack, and none elsewhere; `replication_factor` is then their sum."""
+    max_replicas_per_broker: int | None = None
+    """The most replicas of each topic on a broker; None: any number."""
     below_min_isr: bool = False
     """The author accepts fewer replicas than min.insync.replicas (KIP-966 asks tools to refuse that)."""
     excepted: tuple[str, ...] = ()

@@ -54,6 +54,7 @@ def _rule(source: Source, topic: str, where: Where, entry: dict[str, Any]) -> To
         brokers=_brokers(source, entry["brokers"]) if "brokers" in entry else None,
         in_rack=entry.get("inRack"),
         replicas_per_rack=per_rack,
+        max_replicas_per_broker=entry.get("maxReplicasPerBroker"),
         below_min_isr=entry.get("belowMinIsr", False),
         excepted=tuple(sorted(set(entry.get("except", ())))),
         places={key: source.where(at) for key, at in places},

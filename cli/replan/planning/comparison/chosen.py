@@ -116,7 +116,8 @@ def topic_rules(placement: Placement, snapshot: Snapshot) -> Mapping[str, TopicR
 
 
 def _places(rule: TopicRule) -> bool:
-    return any(part is not None for part in (rule.replication_factor, rule.spread, rule.brokers))
+    parts = (rule.replication_factor, rule.spread, rule.brokers, rule.max_replicas_per_broker)
+    return any(part is not None for part in parts)
 
 
 class _Question:
@@ -233,7 +234,7 @@ class _Question:
         known = np.array([b.id not in unknown for b in self._brokers], dtype=bool)
         able = np.array([b.id not in drained for b in self._brokers], dtype=bool)
         rules, by_rack = [Rule(Lie.LISTED, able)], [False]
-        numbers: dict[tuple[Lie, tuple[int, ...], bool, bytes, bytes], int] = {}
+        numbers: dict[tuple[object, ...], int] = {}
         names = rack_names(self._brokers, self._placement)
         found: list[int] = []
         for rule in of_topic:
@@ -244,14 +245,15 @@ class _Question:
             meant = able & among(self._brokers, rule)
             goes_by_rack = lie is not Lie.NONE or rule.names_racks
             wide = meant | (able & ~known & among(self._brokers, rule, anywhere=True))
-            key = (lie, per_rack, goes_by_rack, meant.tobytes(), wide.tobytes())
+            most = rule.max_replicas_per_broker
+            key = (lie, per_rack, most, goes_by_rack, meant.tobytes(), wide.tobytes())
             if key not in numbers:
                 numbers[key] = len(rules)
                 if goes_by_rack:
-                    rules += [Rule(lie, meant & known, per_rack), Rule(lie, wide, per_rack)]
+                    rules += [Rule(lie, of, per_rack, most) for of in (meant & known, wide)]
                     by_rack += [True, True]
                 else:
-                    rules.append(Rule(lie, meant))
+                    rules.append(Rule(lie, meant, most=most))
                     by_rack.append(False)
             found.append(numbers[key])
         return tuple(rules), np.array(by_rack), found

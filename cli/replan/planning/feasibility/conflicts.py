@@ -38,6 +38,7 @@ EXPLAINED = OF_ROOM | {
     RefusalRule.RACK_LACKS_BROKERS,
     RefusalRule.RACKS_LACK_BROKERS,
     RefusalRule.NO_RACK_IS_LARGE_ENOUGH,
+    RefusalRule.TOPIC_CROWDS_BROKERS,
     RefusalRule.RACKS_LOST,
     RefusalRule.TARGET_BELOW_MIN_ISR,
     RefusalRule.SAFE_START,

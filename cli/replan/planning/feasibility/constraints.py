@@ -4,6 +4,7 @@ The order in which they are collected is the order in which they are tried to be
 explanations the one is given whose author can change it: first what passes by itself, then drains, then keys.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,10 @@ class Refused:
     states: Mapping[TopicPartition, PartitionState]
     lists: Mapping[TopicPartition, tuple[Where, tuple[int, ...]]]
     """The declared lists, with their places."""
+    partitions: Mapping[str, int]
+    """Of each topic."""
+    held: Mapping[str, tuple[tuple[int, int], ...]]
+    """Brokers, and how many replicas each holds, of topics whose rule says how many it may."""
     room: Mapping[BrokerId, int]
     """The most that each broker can ever take, of those that say it; nothing where no bound can be proved."""
 
@@ -79,6 +84,8 @@ class Refused:
             },
             {s.partition: s for s in states},
             dict(declared_lists(placement, names)),
+            snapshot.partition_counts(),
+            _held_of(placement, snapshot, topics),
             _most_room(placement, snapshot, moves),
         )
 
@@ -94,6 +101,7 @@ class Refused:
             None if settings is None else (settings.min_insync_replicas, settings.unclean_election),
             None if required is None else required.where,
             entry is not None and entry.below_min_isr,
+            topic if topic in self.held else None,
         )
 
     def case(self, name: TopicPartition, *, with_room: bool) -> Case:
@@ -114,7 +122,8 @@ class Refused:
         )
         racks = {self.brokers.rack.get(b) or b for b in self.live.intersection(held)}
         below = entry is not None and entry.below_min_isr
-        return Case(held, tuple(sorted(base)), below, len(racks), constraints)
+        of_topic = self.held.get(name.topic, ())
+        return Case(held, tuple(sorted(base)), below, len(racks), constraints, of_topic)
 
     def _room(self, seen: PartitionState) -> Iterator[Constraint]:
         for broker, most in sorted(self.room.items()):
@@ -158,16 +167,29 @@ class Refused:
             yield Constraint(ConstraintKind.IN_RACK, place("inRack"), inside, text=rule.in_rack)
         elif rule.spread in (Spread.RACK, Spread.IN_RACK):
             yield Constraint(ConstraintKind.SPREAD, place("spread"), text=rule.spread)
+        yield from self._numbers(name, rule)
+
+    def _numbers(self, name: TopicPartition, rule: TopicRule) -> Iterator[Constraint]:
+        """How many replicas a rule wants, or allows."""
         for rack, number in rule.replicas_per_rack.items():
-            inside = tuple(b for b, of in racks.items() if of == rack)
-            where = place("replicasPerRack")
             yield Constraint(
-                ConstraintKind.REPLICAS_PER_RACK, where, inside, number=number, text=rack
+                ConstraintKind.REPLICAS_PER_RACK,
+                str(rule.place("replicasPerRack")),
+                tuple(b for b, of in self.brokers.rack.items() if of == rack),
+                number=number,
+                text=rack,
+            )
+        if rule.max_replicas_per_broker is not None:
+            yield Constraint(
+                ConstraintKind.MAX_REPLICAS_PER_BROKER,
+                str(rule.place("maxReplicasPerBroker")),
+                number=rule.max_replicas_per_broker,
+                available=self.partitions.get(name.topic, 0),
             )
         if rule.replicas_per_rack:
             return
         if rule.replication_factor is not None:
-            where, factor = place("replicationFactor"), rule.replication_factor
+            where, factor = str(rule.place("replicationFactor")), rule.replication_factor
             yield Constraint(ConstraintKind.REPLICATION_FACTOR, where, number=factor)
         elif name in self.states:
             present = len(self.states[name].replicas)
@@ -194,6 +216,20 @@ def declared_lists(
     for name, at in found:
         file = placement.topics[name.topic].where.file
         yield name, (Where(file, lines[at].as_py(), columns[at].as_py()), tuple(row(lists, at)))
+
+
+def _held_of(
+    placement: Placement, snapshot: Snapshot, topics: Sequence[str]
+) -> dict[str, tuple[tuple[int, int], ...]]:
+    """What each broker holds of those topics whose rule says how many it may."""
+    ruled = topic_rules(placement, snapshot)
+    found: dict[str, tuple[tuple[int, int], ...]] = {}
+    for topic in topics:
+        if topic in ruled and ruled[topic].max_replicas_per_broker is not None:
+            rows = snapshot.states(snapshot.topic_rows(topic))
+            holds = Counter(int(broker) for seen in rows for broker in seen.replicas)
+            found[topic] = tuple(sorted(holds.items()))
+    return found
 
 
 def _most_room(

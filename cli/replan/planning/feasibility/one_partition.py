@@ -41,6 +41,8 @@ class Case:
     """In how many racks its live replicas lie."""
     constraints: tuple[Constraint, ...] = ()
     """In the order in which they are tried to be spared."""
+    of_topic: tuple[tuple[int, int], ...] = ()
+    """Brokers, and how many replicas of its topic each holds; where a rule says how many it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,7 @@ def _missing(
     if spread:
         yield from _spread(spread, brokers, pool, factor)
     yield from _too_few_racks(case, brokers, found, pool, factor, spread)
+    yield from _crowded(case, brokers, found, pool, factor, spread)
 
 
 def _spread(spread: str, brokers: Brokers, pool: _Pool, factor: int) -> Iterator[Lack]:
@@ -185,6 +188,38 @@ def _too_few_racks(
         stays = len(pool.able.intersection(case.held)) >= factor and pool.must <= set(case.held)
         if most < least and not stays:
             yield Lack(Shortage.RACKS, least, most)
+
+
+def _crowded(
+    case: Case, brokers: Brokers, found: _Found, pool: _Pool, factor: int, spread: str
+) -> Iterator[Lack]:
+    """What the topic has more than its brokers may hold, if all its partitions are like this one."""
+    for ruled in found[ConstraintKind.MAX_REPLICAS_PER_BROKER]:
+        partitions, may = ruled.available, _may_hold(case, brokers, found, pool, ruled)
+        wanted = {c.text: c.number for c in found[ConstraintKind.REPLICAS_PER_RACK]}
+        able = list(may.values())
+        if spread == Spread.RACK and may:
+            floor, extra = divmod(factor, len(may))
+            wanted = dict.fromkeys(may, floor)
+            able = [min(most, partitions * (floor + (extra > 0))) for most in able]
+        short = [(rack, n) for rack, n in wanted.items() if may[rack] < partitions * n]
+        for rack, number in short:
+            yield Lack(Shortage.TOPIC_REPLICAS, partitions * number, may[rack], rack)
+        if not short and sum(able) < partitions * factor:
+            yield Lack(Shortage.TOPIC_REPLICAS, partitions * factor, sum(able))
+
+
+def _may_hold(
+    case: Case, brokers: Brokers, found: _Found, pool: _Pool, ruled: Constraint
+) -> Counter[str]:
+    """How many replicas of the topic the brokers of each rack may hold together; those without one as of a rack."""
+    kinds = (ConstraintKind.FENCED, ConstraintKind.CORDONED)
+    closed = {b for kind in kinds for c in found[kind] for b in c.brokers}
+    holds, may = dict(case.of_topic), Counter[str]()
+    for broker in pool.counted:
+        takes = holds.get(broker, 0) if broker in closed else ruled.available
+        may[brokers.rack[broker] or ""] += min(ruled.number, takes)
+    return may
 
 
 def simplified(case: Case, brokers: Brokers) -> Case:

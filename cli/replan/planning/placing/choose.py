@@ -13,6 +13,7 @@ from replan.planning.placing.leader_balance import balance_leaders
 from replan.planning.placing.positions import Positions, base_lists
 from replan.planning.placing.problem import Choice, Imbalance, PlacementProblem
 from replan.planning.placing.respread import respread
+from replan.planning.placing.thinning import thin_out
 
 
 def choose(problem: PlacementProblem) -> Choice:
@@ -39,11 +40,14 @@ def choose(problem: PlacementProblem) -> Choice:
     placed[[row for reason in reasons for row in reason.partitions]] = False
     placed &= settled | ~stays
     respread(problem, at, lists, np.flatnonzero(placed & ~settled), filler.spread)
+    filled = lists.copy()
+    crowded = thin_out(problem, at, lists, placed)
+    settled &= (lists == filled).all(axis=1)
     balanced = balance(problem, at, lists, placed)
     spread_heads(problem, at, lists, placed)
     leaders = balance_leaders(problem, at, lists, placed)
     imbalances = in_order(problem, (*balanced.imbalances, *leaders))
-    return Choice(lists, settled, (*reasons, *balanced.impossible), imbalances)
+    return Choice(lists, settled, (*reasons, *crowded, *balanced.impossible), imbalances)
 
 
 def in_order(problem: PlacementProblem, found: Iterable[Imbalance]) -> tuple[Imbalance, ...]:

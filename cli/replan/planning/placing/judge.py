@@ -25,6 +25,8 @@ class Breach(StrEnum):
     RACKS = "racks"
     FEWER_RACKS = "fewer-racks"
     """A rule that says nothing of racks leaves a partition in fewer than it is in, and there is another way."""
+    TOO_MANY_OF_TOPIC = "too-many-of-topic"
+    """A new replica on a broker that holds more of the topic than the rule allows."""
     NOT_AS_LISTED = "not-as-listed"
     """A declared list differs elsewhere than at its drained brokers."""
     UNREASONED = "unreasoned"
@@ -46,7 +48,9 @@ def judge(
     given_up = {row for reason in choice.impossible for row in reason.partitions}
     court = _Court(problem, {int(b): i for i, b in enumerate(problem.brokers.ids)})
     findings: list[Finding] = []
-    for row in range(len(problem.partitions)) if rows is None else rows:
+    asked = list(range(len(problem.partitions)) if rows is None else rows)
+    findings += _crowded(problem, choice, asked)
+    for row in asked:
         found = _members(choice.lists[row])
         if row in given_up:
             kept = found == _members(problem.partitions.current[row])
@@ -54,6 +58,34 @@ def judge(
         else:
             findings += [Finding(row, breach) for breach in court.breaches(row, found)]
     return findings
+
+
+def _crowded(problem: PlacementProblem, choice: Choice, rows: Iterable[int]) -> Iterator[Finding]:
+    """New replicas, of partitions that were there, on brokers that hold more of the topic than a rule allows."""
+    partitions = problem.partitions
+    most = {
+        int(partitions.topic[row]): rule.most
+        for row in rows
+        for rule in [problem.rules[int(partitions.rule[row])]]
+        if rule.most is not None
+    }
+    holds: Counter[tuple[int, int]] = Counter()
+    staying = set(problem.staying.tolist())
+    every = [
+        (topic, partitions.current[row] if row in staying else choice.lists[row])
+        for row, topic in enumerate(partitions.topic.tolist() if most else ())
+    ]
+    elsewhere = problem.elsewhere
+    every += zip(elsewhere.topic.tolist() if most else (), elsewhere.lists, strict=False)
+    for topic, members in every:
+        if topic in most:
+            holds.update((topic, broker) for broker in _members(members))
+    for row in rows if most else ():
+        topic, had = int(partitions.topic[row]), _members(partitions.current[row])
+        new = [b for b in _members(choice.lists[row]) if b not in had]
+        allowed = most.get(topic)
+        if had and allowed is not None and any(holds[topic, b] > allowed for b in new):
+            yield Finding(row, Breach.TOO_MANY_OF_TOPIC)
 
 
 def _members(row: Iterable[int]) -> list[int]:

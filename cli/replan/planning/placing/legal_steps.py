@@ -53,8 +53,8 @@ class LegalSteps(Steps):
         there = has(had, to)
         may = self._candidates[rule][:, to] & ~has(lists, to) & (self._open[to] | there)
         may &= ~self._stays[rows][:, None]
-        if self.way is not Way.CROWDED:
-            may &= self.spread.left[self.spread.of[self.rows[rows]]][:, to] > 0
+        if self.way is not Way.ANYWHERE and (self.way is not Way.CROWDED or self.spread.any_ruled):
+            may &= self.may_take(self.spread.of[self.rows[rows]], to) > 0
         if self.way is Way.ONE_EACH:
             full = (self.new[rows] >= self._most_new[rows]) & (had == sources).any(axis=1)
             may &= there | ~full[:, None]

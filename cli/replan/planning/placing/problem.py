@@ -44,6 +44,8 @@ class Rule:
     """Shape (brokers,): who may hold these partitions. Drained brokers are never among them."""
     per_rack: tuple[int, ...] = ()
     """PER_RACK: the replicas of each rack of the table; their sum is the factor."""
+    most: int | None = None
+    """Of each topic with this rule: the most replicas that a broker may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,8 @@ class Obstacle(StrEnum):
     """in-rack: the largest rack has `available` candidates that can, of `needed`."""
     NO_SUBSTITUTE = "no-substitute"
     """Nobody can take the place of a drained broker (`brokers`)."""
+    TOPIC_CROWDS_BROKERS = "topic-crowds-brokers"
+    """`brokers` may hold `available` replicas of the topic together, and it has `needed` that can lie nowhere else."""
     ROOM_IMPOSSIBLE = "room-impossible"
     """Proved: the disks of the candidates cannot hold all of it (`needed` of `available`); the rest is placed."""
     ROOM_NOT_FOUND = "room-not-found"

@@ -108,15 +108,15 @@ class Search:
         """One unit of each partition as far as that does, then more."""
         for way in (Way.ONE_EACH, Way.MORE):
             self._steps.way = way
-            stuck = self._carried(counts, bounds)
+            stuck = self.carry(counts, bounds)
             if stuck and stuck.over and way is Way.ONE_EACH:
-                self._carried(counts, Bounds(bounds.least, np.maximum(bounds.most, counts)))
+                self.carry(counts, Bounds(bounds.least, np.maximum(bounds.most, counts)))
             if not stuck:
                 break
         return stuck
 
-    def _carried(self, counts: Ints, bounds: Bounds) -> Stuck | None:
-        """Many are swept, and few or what is left take the cheapest paths."""
+    def carry(self, counts: Ints, bounds: Bounds) -> Stuck | None:
+        """Bring `counts` of units within bounds: many are swept, few or what is left take the cheapest paths."""
         if _out(counts, bounds) > FEW:
             sweep(counts, bounds, self._steps)
         while not within(counts, bounds):

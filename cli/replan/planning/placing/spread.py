@@ -2,7 +2,8 @@
 
 That is its share of the topic, rounded up, and one more; or what it has at first, where that is more. A share is by
 weight among the brokers that the partition's rule allows and that may get something; where the rule spreads over racks,
-within each rack. Who fills or balances takes nobody above it while another way is left.
+within each rack. Who fills or balances takes nobody above it while another way is left. What a rule allows a broker at
+most (`Rule.most`) bounds both, and is brought about by `thinning`.
 """
 
 from collections.abc import Iterable
@@ -51,7 +52,13 @@ class TopicSpread:
         share = self._shares(problem, mine, number, has, elsewhere)
         self.fair: Matrix = np.pad(np.ceil(share - ROUNDING).astype(np.int32) + 1, ((0, 0), (0, 1)))
         """The share of each broker, rounded up, and one; in the shape of `most`."""
-        most = np.maximum(self.fair, had)
+        self.ruled = np.full(number, ANY, dtype=np.int32)
+        """The most of each topic that its rule allows a broker."""
+        if not heads:
+            by_rule = most_by_rule(problem).astype(np.int32)
+            np.minimum.at(self.ruled, of, by_rule[problem.partitions.rule[mine]])
+        self.any_ruled = bool((self.ruled < ANY).any())
+        most = np.minimum(np.maximum(self.fair, had), self.ruled[:, None])
         most[0] = ANY
         self.most: Matrix = most
         """Shape (topics, brokers and one for those that are not registered)."""
@@ -84,7 +91,10 @@ class TopicSpread:
         many = np.bincount(_numbers(topics, known), minlength=number)
         many += np.bincount(_numbers(others, known), minlength=number)
         new = (problem.partitions.base[rows] < 0).all(axis=1)
-        counted: Ints = known[(many[1:] > FEW - self._heads) | np.isin(known, topics[rows][new])]
+        ruled = most_by_rule(problem)[problem.partitions.rule[rows]] < ANY
+        counted: Ints = known[
+            (many[1:] > FEW - self._heads) | np.isin(known, topics[rows][new | ruled])
+        ]
         return counted
 
     def _held(self, at: Positions, lists: Matrix, rows: Ints, of: Ints, topics: int) -> Matrix:
@@ -118,6 +128,12 @@ class TopicSpread:
         own = np.unique(of[in_rack])
         share[own] = _of_own_racks(problem, has[own])
         return share
+
+
+def most_by_rule(problem: PlacementProblem) -> Ints:
+    """How many replicas of a topic each rule allows a broker; ANY where it says nothing, or more than that."""
+    found = [ANY if rule.most is None else min(rule.most, ANY) for rule in problem.rules]
+    return np.array(found, dtype=np.int64)
 
 
 def _numbers(topics: Ints, known: Ints) -> Ints:

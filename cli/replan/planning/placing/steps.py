@@ -12,7 +12,7 @@ import numpy as np
 from replan.model.columns import Ints, Matrix
 from replan.planning.placing.flow import Costs
 from replan.planning.placing.problem import Flags, PlacementProblem
-from replan.planning.placing.spread import TopicSpread
+from replan.planning.placing.spread import ANY, TopicSpread
 
 
 class Way(StrEnum):
@@ -23,7 +23,9 @@ class Way(StrEnum):
     MORE = "more"
     """New replicas of partitions that have some already."""
     CROWDED = "crowded"
-    """Also to brokers that hold too much of the topic then: for room on disks alone."""
+    """Also to brokers that hold more than their share of the topic then: for room on disks alone."""
+    ANYWHERE = "anywhere"
+    """Also to brokers that hold more of the topic than its rule allows: who asks counts that."""
 
 
 class Steps(ABC):
@@ -80,9 +82,16 @@ class Steps(ABC):
     def together(self, rows: Ints, others: Ints, target: int) -> Flags:
         """Which pairs of partitions, each of which may go to a broker, may go there together."""
         of, other = (self.spread.of[self.rows[some]] for some in (rows, others))
-        return np.asarray(
-            (of != other) | (self.spread.left[of, target] > 1) | (self.way is Way.CROWDED)
-        )
+        return np.asarray((of != other) | (self.may_take(of, np.array([target]))[:, 0] > 1))
+
+    def may_take(self, topics: Ints, to: Ints) -> Matrix:
+        """How many more of some topics some brokers may have on this way; shape (topics, brokers)."""
+        if self.way is Way.ANYWHERE:
+            return np.full((len(topics), len(to)), ANY, dtype=np.int32)
+        left: Matrix = self.spread.left[topics][:, to]
+        if self.way is Way.CROWDED:
+            left = left - self.spread.most[topics][:, to] + self.spread.ruled[topics][:, None]
+        return left
 
     def costs(self, rows: Ints, source: int) -> Costs:
         """What it costs, whether it may or not; shape (rows, brokers)."""

@@ -29,6 +29,8 @@ class ConstraintKind(StrEnum):
     """The rule names the rack `text`, of which these are the `brokers`."""
     REPLICAS_PER_RACK = "replicas-per-rack"
     """The rule wants `number` replicas in the rack `text`, of which these are the `brokers`; others have one too."""
+    MAX_REPLICAS_PER_BROKER = "max-replicas-per-broker"
+    """The rule lets a broker hold `number` replicas of the topic, which has `available` partitions."""
     SPREAD = "spread"
     """How the replicas lie over the racks: `text`."""
     REPLICATION_FACTOR = "replication-factor"
@@ -69,6 +71,8 @@ class Shortage(StrEnum):
     """A list would be shortened to `available` replicas, and `needed` are the least."""
     PRESENT_REPLICAS = "present-replicas"
     """Only brokers that hold it already may hold it: `available` can, of `needed`."""
+    TOPIC_REPLICAS = "topic-replicas"
+    """`needed` replicas of the topic are to lie on brokers, of `rack` where it is named, that may hold `available`."""
     ROOM = "room"
     """`needed` bytes cannot lie where `available` can."""
 

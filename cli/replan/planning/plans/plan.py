@@ -51,6 +51,7 @@ class RefusalRule(StrEnum):
     RACK_LACKS_BROKERS = "rack-lacks-brokers"
     RACKS_LACK_BROKERS = "racks-lack-brokers"
     NO_RACK_IS_LARGE_ENOUGH = "no-rack-is-large-enough"
+    TOPIC_CROWDS_BROKERS = "topic-crowds-brokers"
     TOPIC_RUNNING = "topic-running"
     """It is to be created, and a reassignment runs on its topic: held rather than refused."""
     FACTORS_DIFFER = "factors-differ"
@@ -175,6 +176,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.RACK_LACKS_BROKERS: ("rule", "rack", "needed", "available"),
     RefusalRule.RACKS_LACK_BROKERS: ("rule", "needed", "available"),
     RefusalRule.NO_RACK_IS_LARGE_ENOUGH: ("rule", "needed", "available"),
+    RefusalRule.TOPIC_CROWDS_BROKERS: ("rule", "brokers", "needed", "available"),
     RefusalRule.TOPIC_RUNNING: ("partitions", "count"),
     RefusalRule.FACTORS_DIFFER: ("factors",),
     RefusalRule.NO_PARTITIONS: (),

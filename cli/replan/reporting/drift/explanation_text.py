@@ -67,6 +67,9 @@ def _rule(rule: TopicRule) -> str:
         None if rule.in_rack is None else f"all in rack {rule.in_rack}",
         ", ".join(f"{n} in rack {rack}" for rack, n in rule.replicas_per_rack.items()),
         None if rule.brokers is None else _selected(rule.brokers),
+        None
+        if rule.max_replicas_per_broker is None
+        else f"at most {count(rule.max_replicas_per_broker, 'replica')} of the topic on a broker",
     ]
     return ", ".join(part for part in parts if part) or "anywhere"
 

@@ -26,6 +26,7 @@ SHORTAGES: Mapping[Shortage, str] = {
     Shortage.PRESENT_REPLICAS: (
         "it needs {needed}, no other than the present ones may be added, and {available} of them can stay"
     ),
+    Shortage.TOPIC_REPLICAS: "its topic has {needed} to place{of}, and the brokers there may hold {available} together",
     Shortage.ROOM: "it needs room for {needed}, and {available} is the most there is",
 }
 
@@ -38,6 +39,7 @@ NOUNS: Mapping[Shortage, str] = {
     Shortage.RACKS: "rack",
     Shortage.REPLICAS: "replica",
     Shortage.PRESENT_REPLICAS: "replica",
+    Shortage.TOPIC_REPLICAS: "replica",
 }
 """What is counted; room is in bytes."""
 
@@ -74,7 +76,12 @@ def lack_text(lack: Lack) -> str:
         needed, available = size(lack.needed), size(lack.available)
     else:
         needed, available = count(lack.needed, NOUNS[lack.shortage]), str(lack.available)
-    return SHORTAGES[lack.shortage].format(needed=needed, available=available, rack=lack.rack)
+    return SHORTAGES[lack.shortage].format(
+        needed=needed,
+        available=available,
+        rack=lack.rack,
+        of=f" in rack {lack.rack}" if lack.rack else "",
+    )
 
 
 def _whom(found: Conflict) -> str:
@@ -121,6 +128,7 @@ CONSTRAINTS: Mapping[ConstraintKind, str] = {
     ConstraintKind.BROKERS: "brokers: {named}",
     ConstraintKind.IN_RACK: "inRack: {text}",
     ConstraintKind.REPLICAS_PER_RACK: "replicasPerRack: {text}: {number}",
+    ConstraintKind.MAX_REPLICAS_PER_BROKER: "maxReplicasPerBroker: {number}",
     ConstraintKind.SPREAD: "spread: {text}",
     ConstraintKind.REPLICATION_FACTOR: "replicationFactor: {number}",
     ConstraintKind.LIST: "the list {listed}",

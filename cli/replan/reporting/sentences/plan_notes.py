@@ -78,6 +78,11 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "`spread: in-rack` needs a rack with {needed} brokers that can hold it, and the largest has {available} "
         "({rule}): add brokers there, or lower `replicationFactor`"
     ),
+    RefusalRule.TOPIC_CROWDS_BROKERS: (
+        "`maxReplicasPerBroker` lets brokers {brokers} hold {available} replicas of its topic together, and {needed} "
+        "have nowhere else to lie ({rule}): raise it, bring a broker back, add one, name more under `brokers`, or "
+        "lower `replicationFactor`"
+    ),
     RefusalRule.TOPIC_RUNNING: (
         "a topic gets partitions only while nothing runs on it, and reassignments run on {count} of its partitions "
         "({partitions}); let them end, then plan again"

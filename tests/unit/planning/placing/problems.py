@@ -60,6 +60,7 @@ def problem(
     topics: Sequence[int] | None = None,
     balance: tuple[Tolerance, ...] = (),
     budget: int = 2_000,
+    most: int | None = None,
 ) -> PlacementProblem:
     """Partitions with these lists under one rule; led by their first, of 10 bytes each, of a topic each."""
     current = lists if held is None else held
@@ -87,7 +88,7 @@ def problem(
             bytes=np.array(sizes if sizes is not None else [10] * len(lists), dtype=np.int64),
             topic=np.arange(len(lists), dtype=np.int64) if topics is None else np.array(topics),
         ),
-        rules=(Rule(lie, chosen & ~gone),),
+        rules=(Rule(lie, chosen & ~gone, most=most),),
         elsewhere=Elsewhere(np.zeros((0, 1), dtype=np.int32), np.zeros(0, dtype=np.int64)),
         drained=frozenset(drained),
         balance=balance,

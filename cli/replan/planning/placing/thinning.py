@@ -1,0 +1,149 @@
+"""No broker holds more of a topic than its rule allows: what is above goes elsewhere.
+
+Partitions were filled one by one before, and what lies where it did was looked at by itself. Here the replicas of one
+topic are units that go from broker to broker (`flow`) until none has more than its most: one of a partition where that
+does, then more, each time by the way that copies least. Where no way is left, those
+brokers together must hold more than they may, whatever else is done with this topic: that is proved, and as many of
+their partitions keep what they have as it takes. New partitions go where they can, and are not given up here.
+"""
+
+import numpy as np
+
+from replan.model.columns import PAD, Ints, Matrix, same_width
+from replan.planning.placing.arranging import arranged
+from replan.planning.placing.flow import Bounds, Stuck
+from replan.planning.placing.legal_steps import LegalSteps
+from replan.planning.placing.positions import Positions
+from replan.planning.placing.problem import (
+    NO_RACK,
+    Flags,
+    Impossible,
+    Obstacle,
+    PlacementProblem,
+)
+from replan.planning.placing.search import Search, amounts
+from replan.planning.placing.spread import ANY, TopicSpread, most_by_rule
+from replan.planning.placing.steps import Way
+
+
+def thin_out(
+    problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags
+) -> tuple[Impossible, ...]:
+    """Change `lists`, as ids, of the partitions of topics that have too many replicas on a broker.
+
+    Returns why some cannot; those keep what they have, and `placed` no longer has them.
+    """
+    partitions = problem.partitions
+    most = most_by_rule(problem)[partitions.rule]
+    there = (partitions.current != PAD).any(axis=1)
+    free = placed & there & (most < ANY)
+    free[problem.staying] = False
+    ruled = np.flatnonzero(free)
+    found: list[Impossible] = []
+    for topic in np.unique(partitions.topic[ruled]).tolist():
+        rows = ruled[partitions.topic[ruled] == topic]
+        one = _Topic(problem, at, lists, rows, int(most[rows].min()))
+        if one.is_crowded:
+            found += one.thin_out(placed)
+    return tuple(found)
+
+
+class _Topic:
+    """One topic and its partitions that may go elsewhere."""
+
+    def __init__(
+        self, problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints, most: int
+    ) -> None:
+        self._problem, self._at, self._lists, self._rows = problem, at, lists, rows
+        partitions, count = problem.partitions, len(problem.brokers.ids)
+        topic = partitions.topic[rows[0]]
+        self._had = at.find(partitions.current[rows])
+        others = np.flatnonzero(partitions.topic == topic)
+        others = others[~np.isin(others, rows)]
+        stay = np.isin(others, problem.staying)
+        held, wide = same_width(partitions.current, lists)
+        lying = at.find(np.where(stay[:, None], held[others], wide[others]))
+        elsewhere = at.find(problem.elsewhere.lists[problem.elsewhere.topic == topic])
+        self._fixed = _counts(lying, count) + _counts(elsewhere, count)
+        self._most = np.maximum(most - self._fixed, 0)
+        self._mine = at.find(lists[rows])
+        self._allowed = most
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether a broker has more than it may."""
+        return bool((_counts(self._mine, len(self._most)) > self._most).any())
+
+    def thin_out(self, placed: Flags) -> list[Impossible]:
+        """Take replicas elsewhere; why some partitions cannot be placed so."""
+        before = self._mine.copy()
+        stuck = self._carried()
+        over = [] if stuck is None else list(stuck.brokers)
+        needed = int((_counts(self._mine, len(self._most)) + self._fixed)[over].sum())
+        given_up = self._give_up() if stuck else np.zeros(len(self._rows), dtype=bool)
+        self._write(before, given_up)
+        if not given_up.any():
+            return []
+        placed[self._rows[given_up]] = False
+        return [
+            Impossible(
+                Obstacle.TOPIC_CROWDS_BROKERS,
+                tuple(self._rows[given_up].tolist()),
+                brokers=tuple(int(self._at.ids[b]) for b in over),
+                needed=needed,
+                available=self._allowed * len(over),
+            )
+        ]
+
+    def _carried(self) -> Stuck | None:
+        """Carry replicas until nobody has too many, or no way is left."""
+        width, had = len(self._most), self._had
+        had, self._mine = same_width(had, self._mine)
+        self._mine = self._mine.copy()
+        spread = TopicSpread(self._problem, self._at, self._rows, self._lists)
+        steps = LegalSteps(self._problem, self._at, self._rows, self._mine, had, spread)
+        counts = _counts(self._mine, width)
+        bounds = Bounds(np.zeros(width, dtype=np.int64), self._most)
+        search = Search(steps, self._problem.budget, self._problem.brokers.ids)
+        for steps.way in (Way.ONE_EACH, Way.ANYWHERE):
+            stuck = search.carry(counts, bounds)
+        return stuck
+
+    def _give_up(self) -> Flags:
+        """Which partitions keep what they have, so that the others keep the rule, and no broker gets too many."""
+        given = np.zeros(len(self._mine), dtype=bool)
+        had, width = same_width(self._had, self._mine)[0], len(self._most)
+        while True:
+            counts = _counts(self._mine, width)
+            held = _counts(self._mine[~given], width)
+            for broker in np.flatnonzero(counts > self._most).tolist():
+                on = (self._mine == broker).any(axis=1) & ~given
+                new = on & ~(had == broker).any(axis=1)
+                least = min(int(counts[broker] - self._most[broker]), int(new.sum()))
+                least = max(least, int(held[broker] - self._most[broker]))
+                if least > 0:
+                    last = np.concatenate([np.flatnonzero(on & ~new), np.flatnonzero(new)])[-least:]
+                    given[last] = True
+                    self._mine[last] = had[last]
+                    break
+            else:
+                return given
+
+    def _write(self, before: Matrix, given_up: Flags) -> None:
+        """Who is new takes the place of one that leaves; who stays keeps the order that the cluster has."""
+        rack = self._at.numbers(self._problem.brokers.rack, NO_RACK).tolist()
+        before, mine = same_width(before, self._mine)
+        for row in np.flatnonzero((mine != before).any(axis=1)).tolist():
+            base = [b for b in self._had[row].tolist() if b >= 0]
+            stays = {b for b in mine[row].tolist() if b >= 0}
+            order = base
+            if not given_up[row]:
+                order = arranged(base, sorted(stays.difference(base)), stays, rack)
+            self._lists[self._rows[row]] = PAD
+            self._lists[self._rows[row], : len(order)] = self._at.ids[order]
+
+
+def _counts(lists: Matrix, brokers: int) -> Ints:
+    """How many of some lists each registered broker is in."""
+    inside = np.where(lists < brokers, lists, PAD)
+    return amounts(inside, np.ones(len(lists), dtype=np.int64), brokers)

@@ -1,0 +1,101 @@
+"""No broker holds more of a topic than its rule allows, at the fewest bytes, or that is impossible."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.profiles import examples
+from tests.unit.planning.placing.problems import brokers, problem
+
+from replan.planning.placing.choose import choose
+from replan.planning.placing.judge import judge
+from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem
+
+
+def chosen(asked: PlacementProblem) -> list[list[int]]:
+    found = choose(asked)
+    assert judge(asked, found) == []
+    return [[b for b in row if b >= 0] for row in found.lists.tolist()]
+
+
+def test_one_replica_of_a_partition_goes_where_that_does() -> None:
+    lists = [[1, 2], [1, 2], [1, 3], [2, 1]]
+    asked = problem(
+        brokers("aabb"), lists, lie=Lie.NONE, topics=[0] * 4, sizes=[5, 9, 7, 2], most=2
+    )
+    assert chosen(asked) == [[4, 2], [1, 4], [1, 3], [2, 3]]
+
+
+def test_each_topic_of_a_rule_counts_by_itself() -> None:
+    asked = problem(brokers("aab"), [[1], [1], [1]], lie=Lie.NONE, topics=[0, 0, 1], most=1)
+    assert chosen(asked) == [[2], [1], [1]]
+
+
+def test_as_few_as_it_takes_keep_what_they_have_where_it_is_impossible() -> None:
+    asked = problem(brokers("aab"), [[1]] * 5, lie=Lie.NONE, topics=[0] * 5, most=1)
+    found = choose(asked)
+    [reason] = found.impossible
+    assert (reason.obstacle, len(reason.partitions)) == (Obstacle.TOPIC_CROWDS_BROKERS, 2)
+    assert (reason.brokers, reason.needed, reason.available) == ((1, 2, 3), 5, 3)
+    assert judge(asked, found) == []
+
+
+@st.composite
+def crowded(draw: st.DrawFn) -> PlacementProblem:
+    count = draw(st.integers(2, 4))
+    ids = range(1, count + 1)
+    factor = draw(st.integers(1, 2))
+    members = st.lists(st.sampled_from(ids), unique=True, min_size=factor, max_size=factor)
+    lists = draw(st.lists(members, min_size=1, max_size=4))
+    return problem(
+        brokers("abcd"[:count], closed=draw(st.lists(st.sampled_from(ids), max_size=1))),
+        lists,
+        lie=Lie.NONE,
+        factor=factor,
+        topics=draw(st.lists(st.integers(0, 1), min_size=len(lists), max_size=len(lists))),
+        sizes=draw(st.lists(st.integers(1, 9), min_size=len(lists), max_size=len(lists))),
+        most=draw(st.integers(1, 3)),
+    )
+
+
+@given(crowded())
+@examples(fast=50, ci=200, nightly=2_000)
+def test_it_is_kept_or_impossible(asked: PlacementProblem) -> None:
+    found = choose(asked)
+    assert judge(asked, found) == []
+    lists = [[b for b in row if b >= 0] for row in found.lists.tolist()]
+    given_up = {row for reason in found.impossible for row in reason.partitions}
+    topics = asked.partitions.topic.tolist()
+    most = asked.rules[0].most or 0
+    for topic in set(topics):
+        mine = [row for row, of in enumerate(topics) if of == topic]
+        holds = Counter(b for row in mine if row not in given_up for b in lists[row])
+        assert max(holds.values(), default=0) <= most
+        assert given_up.isdisjoint(mine) == any_way(asked, mine, most)
+    again = choose(with_lists(asked, lists))
+    assert [[b for b in row if b >= 0] for row in again.lists.tolist()] == lists
+
+
+def any_way(asked: PlacementProblem, rows: list[int], most: int) -> bool:
+    """Whether any lists of some partitions keep the rule; every one of them is tried."""
+    opens = {int(b) for b, may in zip(asked.brokers.ids, asked.brokers.open, strict=True) if may}
+    ways: list[list[Any]] = []
+    for row in rows:
+        held = {b for b in asked.partitions.current[row].tolist() if b >= 0}
+        ways.append(list(combinations(sorted(opens | held), int(asked.partitions.factor[row]))))
+    return any(
+        max(Counter(b for one in way for b in one).values()) <= most for way in product(*ways)
+    )
+
+
+def with_lists(asked: PlacementProblem, lists: list[list[int]]) -> PlacementProblem:
+    wide = asked.partitions.current.copy()
+    for row, members in enumerate(lists):
+        wide[row] = -1
+        wide[row, : len(members)] = members
+    partitions = replace(asked.partitions, current=np.array(wide), base=np.array(wide))
+    return replace(asked, partitions=partitions)
