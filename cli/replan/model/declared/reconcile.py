@@ -1,0 +1,67 @@
+"""What a placement lets `reconcile` put right by itself: which kinds of deviations, after how long, and when."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+
+from replan.model.declared.where import Where
+
+
+class DeviationKind(StrEnum):
+    """What happened, as `reconcile.putRight` spells it; in the order in which reports list them."""
+
+    BROKER_DOWN = "brokerDown"
+    """A registered broker does not serve, and has replicas."""
+    LOG_DIR_FULL = "logDirFull"
+    """A log directory is used above a share."""
+    PLACEMENT_CHANGED = "placementChanged"
+    """What is declared differs from what it was when a round last completed, and the cluster is as it was then."""
+    CHANGED_ELSEWHERE = "changedElsewhere"
+    """The cluster differs from what was declared when a round last completed: a person or a tool changed it."""
+    LEADERSHIP_MOVED = "leadershipMoved"
+    """Another replica leads than the first of the list, which is in sync."""
+    OUT_OF_BALANCE = "outOfBalance"
+    """A partition keeps its rule where it is, and would stand elsewhere for the balance."""
+    STALE_THROTTLE = "staleThrottle"
+    """A throttle is set that nothing needs and nobody declares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Hours of some days in which a loop may act; one that ends before it begins goes on into the next day."""
+
+    where: Where
+    days: frozenset[int]
+    """On which it begins: 0 is Monday."""
+    begin_minute: int
+    """Of the day, 0 to 1439."""
+    end_minute: int
+    """Of the day, 1 to 1440; at most the beginning: of the next day."""
+    zone: str = "UTC"
+    """An IANA name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """As many brokers or racks down as this, or more, and a loop does nothing; the defaults hold without the key."""
+
+    brokers: int | Fraction = Fraction(1, 5)
+    """In number, or as a share of those that are registered."""
+    racks: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reconcile:
+    """The section `reconcile`. Without one a loop reports, and puts nothing right."""
+
+    put_right: Mapping[DeviationKind, float] = field(default_factory=dict)
+    """For how many seconds each must have lasted. Kinds that are not there are never put right."""
+    full_above: Fraction = Fraction(85, 100)
+    """The share of a log directory above which it counts as full."""
+    windows: tuple[Window, ...] = ()
+    """None: at any time."""
+    windows_except: frozenset[DeviationKind] = frozenset()
+    """Kinds that are put right outside of the windows, too."""
+    hold: Hold = Hold()
+    where: Where | None = None

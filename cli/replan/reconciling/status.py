@@ -1,0 +1,421 @@
+"""What a loop is and says at one moment: a frozen value, which encodes to JSON, and the port of those who watch it.
+
+All times are seconds since 1970-01-01T00:00:00Z; all durations are seconds. `msgspec.json.encode` writes the document;
+each reason and each `whyNot` has its type in `is`.
+"""
+
+from enum import StrEnum
+from typing import Final, Literal, Protocol
+
+import msgspec
+
+from replan.model.declared.placement import Placement
+from replan.model.declared.reconcile import DeviationKind
+from replan.model.snapshot import Snapshot
+from replan.planning.plans.plan import Plan
+
+KIND: Final = "reconcile"
+FORMAT_VERSION: Final = 1
+NAMED = 200
+"""So many deviations are listed one by one; all of them are counted."""
+ROUNDS = 20
+"""So many of the last rounds that did something are kept."""
+
+
+class LoopState(StrEnum):
+    """What a loop does now; the package says when."""
+
+    STARTING = "starting"
+    WAITING_FOR_LEASE = "waiting-for-lease"
+    UNREACHABLE = "unreachable"
+    BROKEN_PLACEMENT = "broken-placement"
+    PAUSED = "paused"
+    HELD_BY_ANOTHER = "held-by-another"
+    ACTING = "acting"
+    HOLDING = "holding"
+    BACKING_OFF = "backing-off"
+    OUTSIDE_WINDOW = "outside-window"
+    WAITING = "waiting"
+    DIFFERS = "differs"
+    AT_REST = "at-rest"
+    ENDED = "ended"
+
+
+class Value(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A part of the status."""
+
+
+class Typed(Value, frozen=True, tag_field="is"):
+    """One of several: its type is in `is`."""
+
+
+# Why the loop is in its state. `needs_person`: it does not go on by itself; `replan resume` lets it.
+
+
+class LeaseHeld(Typed, frozen=True, tag="lease-held"):
+    """Another loop works on this cluster."""
+
+    holder: str
+    """`alice@ops-1 (pid 4711)`."""
+    since: float
+    silent_seconds: float
+    """For how long it has shown no sign of life; taken over at `taken_over_at_seconds`."""
+    taken_over_at_seconds: float
+
+
+class Failed(Typed, frozen=True, tag="failed"):
+    """The cluster, the journal, the placement or git could not be read; in the words of the error."""
+
+    text: str
+    since: float
+
+
+class SomebodyPaused(Typed, frozen=True, tag="paused-by"):
+    """Somebody paused the loop, or its application."""
+
+    sender: str
+    since: float
+
+
+class OtherApplication(Typed, frozen=True, tag="other-application"):
+    """An application that no loop opened is open."""
+
+    application: str
+    owner: str
+    at_work: bool
+    """Whether a process performs it."""
+    text: str = ""
+
+
+class LockHeld(Typed, frozen=True, tag="lock-held"):
+    """Another process has the lock of the cluster, or took it."""
+
+    text: str
+
+
+class BrokersDown(Typed, frozen=True, tag="brokers-down"):
+    """As many brokers are down as `hold` says, or more."""
+
+    down: tuple[int, ...]
+    registered: int
+    most: int
+    """So many hold."""
+
+
+class RacksDown(Typed, frozen=True, tag="racks-down"):
+    """As many racks have no live broker as `hold` says, or more."""
+
+    down: tuple[str, ...]
+    most: int
+
+
+class UnderMinIsr(Typed, frozen=True, tag="under-min-isr"):
+    """Partitions came under their min ISR since the round began, and the round does not heal them."""
+
+    partitions: tuple[str, ...]
+    """The first of them."""
+    total: int
+
+
+class EndedWorse(Typed, frozen=True, tag="ended-worse"):
+    """The last round ended with more partitions without leader, or under min ISR, than it began with."""
+
+    round: int
+    before: int
+    after: int
+    needs_person: bool = True
+
+
+class MovedTooOften(Typed, frozen=True, tag="moved-too-often"):
+    """A partition was moved three times within a day, and is to be moved again."""
+
+    partitions: tuple[str, ...]
+    times: int
+    until: float
+
+
+class RoundsFail(Typed, frozen=True, tag="rounds-fail"):
+    """The last rounds failed; in the words of the last one."""
+
+    times: int
+    text: str
+    until: float
+
+
+class NoWindow(Typed, frozen=True, tag="no-window"):
+    """No window is open."""
+
+    opens_at: float | None
+
+
+Reason = (
+    LeaseHeld
+    | Failed
+    | SomebodyPaused
+    | OtherApplication
+    | LockHeld
+    | BrokersDown
+    | RacksDown
+    | UnderMinIsr
+    | EndedWorse
+    | MovedTooOften
+    | RoundsFail
+    | NoWindow
+)
+
+
+# Why a deviation is not put right at this moment.
+
+
+class NotAllowed(Typed, frozen=True, tag="not-allowed"):
+    """Policy says `never`, or nothing, of its kind."""
+
+
+class NoHistory(Typed, frozen=True, tag="no-history"):
+    """No round was completed yet, so nobody knows whether the placement or the cluster was changed."""
+
+
+class TooEarly(Typed, frozen=True, tag="too-early"):
+    """It has not lasted long enough."""
+
+
+class WindowClosed(Typed, frozen=True, tag="window-closed"):
+    """No window is open for its kind."""
+
+    opens_at: float | None
+
+
+class LoopHolds(Typed, frozen=True, tag="loop-holds"):
+    """The loop does nothing now: see its reasons."""
+
+
+class Refused(Typed, frozen=True, tag="refused"):
+    """Safety or a limit refuses it; `rule` as in a plan."""
+
+    rule: str
+
+
+class NextStage(Typed, frozen=True, tag="next-stage"):
+    """The limits leave it for a later round."""
+
+
+class RunsElsewhere(Typed, frozen=True, tag="runs-elsewhere"):
+    """A reassignment of another tool runs on it."""
+
+
+class DeclaredByList(Typed, frozen=True, tag="declared-by-list"):
+    """Its replicas are declared one by one: a person changes the placement."""
+
+
+class PersonActs(Typed, frozen=True, tag="person-acts"):
+    """No policy puts it right: it has no leader, a date has passed, partitions are too many, a topic is absent."""
+
+
+class DryRun(Typed, frozen=True, tag="dry-run"):
+    """It would be put right now, and the loop only watches."""
+
+
+WhyNot = (
+    NotAllowed
+    | NoHistory
+    | TooEarly
+    | WindowClosed
+    | LoopHolds
+    | Refused
+    | NextStage
+    | RunsElsewhere
+    | DeclaredByList
+    | PersonActs
+    | DryRun
+)
+
+
+class Subject(Value, frozen=True, omit_defaults=True):
+    """What a deviation is about: a partition, a topic, a broker, a log directory of it, or the cluster."""
+
+    topic: str | None = None
+    partition: int | None = None
+    broker: int | None = None
+    path: str | None = None
+    detail: str = ""
+    """What is set, or where it is written."""
+
+
+class Deviation(Value, frozen=True, omit_defaults=True):
+    """One thing that is not as it is declared."""
+
+    kind: DeviationKind | None
+    """None: no policy puts it right, and a person acts."""
+    subject: Subject
+    since: float
+    """As far as loops have seen it."""
+    due_at: float | None = None
+    """When policy lets it be put right, windows and holds aside; None: never."""
+    why_not: WhyNot | None = None
+    """None: it is put right now, or by the next round."""
+    declared: tuple[int, ...] = ()
+    observed: tuple[int, ...] = ()
+    drift: str = ""
+    """The rule by which `drift` classes it, e.g. `lists-differ`."""
+
+
+class Tally(Value, frozen=True, omit_defaults=True):
+    """All deviations of one kind."""
+
+    kind: DeviationKind | None
+    count: int
+    since: float
+    """Of the oldest."""
+    due_at: float | None = None
+    """Of the next one that is due."""
+
+
+class RoundResult(StrEnum):
+    """How a round that did something ended."""
+
+    DONE = "done"
+    PARTLY = "partly"
+    """Some partitions are refused, or stopped; by name in the journal."""
+    CANCELLED = "cancelled"
+    """Its window ended, a broker came back, or somebody cancelled it: what was not begun is left."""
+    LEFT = "left"
+    """Another process took over, or it gave up waiting: the application is open."""
+    FAILED = "failed"
+
+
+class Round(Value, frozen=True, omit_defaults=True):
+    """One round that applied a plan."""
+
+    number: int
+    began_at: float
+    ended_at: float
+    result: RoundResult
+    kinds: tuple[DeviationKind, ...]
+    """What it put right."""
+    moves: int
+    bytes: int
+    """Of its copies, by the sizes of the plan."""
+    plan_digest: str
+    application: str = ""
+    placement_digest: str = ""
+    commit: str = ""
+    text: str = ""
+    """How it ended, in words."""
+
+
+class Copy(Value, frozen=True):
+    """One new replica of a running copy."""
+
+    topic: str
+    partition: int
+    broker: int
+    copied_bytes: int | None
+    total_bytes: int
+    bytes_per_second: float | None
+    seconds_left: float | None
+
+
+class Running(Value, frozen=True):
+    """The application that this loop performs now."""
+
+    application: str
+    plan_digest: str
+    began_at: float
+    kinds: tuple[DeviationKind, ...]
+    total: int
+    """Steps of the plan; the next four add up to it."""
+    done: int
+    stopped: int
+    running: int
+    waiting: int
+    copied_bytes: int = 0
+    total_bytes: int = 0
+    bytes_per_second: float = 0.0
+    seconds_left: float | None = None
+    copies: tuple[Copy, ...] = ()
+    """The first `NAMED`."""
+    nothing_begins: Reason | None = None
+    """Why nothing more of it is begun, if so."""
+
+
+class Next(Value, frozen=True, omit_defaults=True):
+    """What the loop would do next, and when, if nothing changes."""
+
+    round_at: float
+    """When it looks again."""
+    acts_at: float | None = None
+    """When something is put right; None: nothing of what differs ever is."""
+    kinds: tuple[DeviationKind, ...] = ()
+    """What is then."""
+    count: int = 0
+    """How many deviations."""
+
+
+class Source(Value, frozen=True, omit_defaults=True):
+    """The placement that the last round read."""
+
+    place: str
+    """Its files, or the repository without user and password."""
+    digest: str = ""
+    commit: str = ""
+    """Of git, in full."""
+
+
+class Status(Value, frozen=True):
+    """A loop at one moment."""
+
+    at: float
+    instance: str
+    """Which process this is: `alice@ops-1 (pid 4711)`."""
+    state: LoopState
+    since: float
+    """Since when it is in this state."""
+    reasons: tuple[Reason, ...] = ()
+    cluster_id: str = ""
+    cluster_name: str = ""
+    source: Source | None = None
+    dry_run: bool = False
+    every_seconds: float = 300.0
+    rounds_begun: int = 0
+    """By this process."""
+    looked_at: float | None = None
+    """When a round last read placement and cluster; a loop whose last look is older than some rounds is not well."""
+    differs: tuple[Tally, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
+    """The first `NAMED`, the oldest of each kind first."""
+    running: Running | None = None
+    rounds: tuple[Round, ...] = ()
+    """The last ones that did something, the latest first."""
+    next: Next | None = None
+    kind: Literal["reconcile"] = KIND
+    format_version: Literal[1] = FORMAT_VERSION
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """What the loop may not do, or not before a person has changed the placement. Not part of the status document."""
+
+    placement: Placement
+    """As the round read it."""
+    snapshot: Snapshot
+    plan: Plan
+    """What would put right all that differs and that policy does not allow; may be empty."""
+    lists: dict[str, dict[int, tuple[int, ...]]]
+    """By topic and partition: lists of the placement that would have to change, and into what."""
+    commit: str = ""
+
+
+class Observer(Protocol):
+    """Who watches a loop. Its methods return at once and never raise: the loop waits for nobody."""
+
+    def changed(self, status: Status) -> None:
+        """The status, whenever it changed; while something is applied, every few seconds."""
+        ...
+
+    def proposed(self, proposal: Proposal) -> None:
+        """What a round found that it may not do, whenever that changed."""
+        ...
+
+
+def encode(status: Status) -> bytes:
+    """The status as a JSON document."""
+    return msgspec.json.encode(status)
