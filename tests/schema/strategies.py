@@ -69,6 +69,38 @@ SIZES = st.sampled_from(["2TB", "1.5GiB", "400 GB", "0B"])
 COUNTS = st.integers(0, 500)
 
 
+THRESHOLDS = st.sampled_from(["0s", "10m", "6h", "1d", "never"])
+KINDS = st.sampled_from(
+    ["placementChanged", "changedElsewhere", "leadershipMoved", "outOfBalance", "staleThrottle"]
+)
+WINDOWS = st.lists(
+    st.fixed_dictionaries(
+        {"from": st.just("22:00"), "to": st.sampled_from(["05:00", "24:00"])},
+        optional={
+            "days": st.sampled_from(["mon-fri", "sat, sun"]),
+            "zone": st.sampled_from(["UTC", "Europe/Berlin"]),
+        },
+    ),
+    min_size=1,
+    max_size=2,
+)
+
+
+def policies() -> st.SearchStrategy[Document]:
+    """What a loop may put right."""
+    excepted = st.lists(KINDS, unique=True, max_size=2)
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "putRight": st.dictionaries(KINDS, THRESHOLDS, max_size=3),
+            "windows": WINDOWS | st.fixed_dictionaries({"open": WINDOWS, "except": excepted}),
+            "hold": st.fixed_dictionaries(
+                {}, optional={"brokersDown": st.just("20%") | COUNTS.map(lambda n: n + 1)}
+            ),
+        },
+    )
+
+
 def limits() -> st.SearchStrategy[Document]:
     """What one plan may change."""
     return st.fixed_dictionaries(
@@ -118,6 +150,7 @@ def placements() -> st.SearchStrategy[Document]:
                 max_size=2,
             ),
             "limits": limits(),
+            "reconcile": policies(),
             "recovery": st.dictionaries(
                 st.sampled_from(["*", "pay-*", "orders"]),
                 st.fixed_dictionaries(

@@ -1,7 +1,8 @@
 """What a placement file means, as one sha256: the same for every layout, comment and order of files.
 
-Places are left out; everything else of a placement counts, reasons and owners too, since plans show them. What has its
-default counts as not said: so a placement keeps its digest when a later release knows more keys.
+Places are left out, and so is `reconcile`, which says when something is done and not what; everything else of a
+placement counts, reasons and owners too, since plans show them. What has its default counts as not said: so a placement
+keeps its digest when a later release knows more keys.
 """
 
 import hashlib
@@ -37,7 +38,7 @@ def digest_of(placement: Placement) -> str:
 
 
 def _head(placement: Placement) -> dict[str, object]:
-    said = _said(placement, "explicit", "digest", "throttle_places")
+    said = _said(placement, "explicit", "digest", "throttle_places", "reconcile")
     return said | {"format": FORMAT, "explicit": placement.explicit.num_rows}
 
 

@@ -5,6 +5,7 @@ Nothing is wrong with it any more: `read` has checked it. Only this and `digest`
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import chain
 from typing import TypeVar, cast
 
@@ -27,6 +28,7 @@ from replan.model.declared.placement import (
     TopicEntry,
 )
 from replan.model.declared.policy import Acknowledgement, InStages, Limit, Requirement
+from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile, Windows
 from replan.model.declared.recovery import RecoveryRule
 from replan.model.declared.rules import (
     Balance,
@@ -41,9 +43,11 @@ from replan.placement_file.sections.assignments import ExplicitTopic
 from replan.placement_file.sections.sections import (
     BrokerRate,
     Declaration,
+    HoldFrom,
     Keep,
     NoLeaderListed,
     PreferredLeaders,
+    PutRight,
     Rate,
 )
 from replan.placement_file.yaml_text.sources import KeyPath, Source
@@ -79,7 +83,29 @@ def placement_of(merged: Merged) -> Placement:
         limits={found.measure: found for found in _sorted(merged, Limit)},
         in_stages=(found := _one(merged, InStages)) is not None and found.wanted,
         acknowledged=tuple(dict.fromkeys(_sorted(merged, Acknowledgement))),
+        reconcile=_reconcile(merged),
     )
+
+
+def _reconcile(merged: Merged) -> Reconcile:
+    usual = Hold()
+    put_right = [d.declared for d in merged.values() if isinstance(d.declared, PutRight)]
+    seconds = {found.kind: found.seconds for found in put_right if found.seconds is not None}
+    hold = Hold(
+        _hold_from(merged, "brokersDown", usual.brokers_down),
+        int(_hold_from(merged, "racksDown", usual.racks_down)),
+    )
+    return Reconcile(
+        {kind: seconds[kind] for kind in DeviationKind if kind in seconds},
+        next((f.above for f in put_right if f.above is not None), Reconcile().full_above),
+        _one(merged, Windows) or Windows(),
+        hold,
+    )
+
+
+def _hold_from(merged: Merged, key: str, usual: int | Fraction) -> int | Fraction:
+    found = merged.get(("reconcile", "hold", key))
+    return found.declared.most if found and isinstance(found.declared, HoldFrom) else usual
 
 
 def explicit_table(topics: Sequence[ExplicitTopic]) -> pa.Table:

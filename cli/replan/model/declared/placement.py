@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from replan.model.declared.policy import Acknowledgement, Limits, Requirement
+from replan.model.declared.reconcile import Reconcile
 from replan.model.declared.recovery import RecoveryRule
 from replan.model.declared.rules import (
     Balance,
@@ -206,6 +207,8 @@ class Placement:
     in_stages: bool = False
     """A plan beyond a limit is the part of it that fits."""
     acknowledged: tuple[Acknowledgement, ...] = ()
+    reconcile: Reconcile = field(default_factory=Reconcile)
+    """Not in the digest: another policy makes no other application of what is open."""
     digest: str = ""
     """sha256 of what the placement means, whatever its layout and the order of its files."""
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from replan.model.declared.where import Where
-
 
 class DeviationKind(StrEnum):
     """What happened, as `reconcile.putRight` spells it; in the order in which reports list them."""
@@ -27,13 +25,16 @@ class DeviationKind(StrEnum):
     """A throttle is set that nothing needs and nobody declares."""
 
 
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+DAY_MINUTES = 24 * 60
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Hours of some days in which a loop may act; one that ends before it begins goes on into the next day."""
+    """Hours of some days; one that does not end after it begins goes on into the next day."""
 
-    where: Where
-    days: frozenset[int]
-    """On which it begins: 0 is Monday."""
+    days: tuple[int, ...]
+    """On which it begins, sorted: 0 is Monday."""
     begin_minute: int
     """Of the day, 0 to 1439."""
     end_minute: int
@@ -41,27 +42,41 @@ class Window:
     zone: str = "UTC"
     """An IANA name."""
 
+    def __str__(self) -> str:
+        days = ",".join(DAYS[day] for day in self.days)
+        return f"{days} {_clock(self.begin_minute)}-{_clock(self.end_minute)} {self.zone}"
+
+
+def _clock(minute: int) -> str:
+    return f"{minute // 60:02}:{minute % 60:02}"
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """When a loop may act."""
+
+    open: tuple[Window, ...] = ()
+    """None: at any time."""
+    excepted: frozenset[DeviationKind] = frozenset()
+    """Kinds that are put right at any time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hold:
     """As many brokers or racks down as this, or more, and a loop does nothing; the defaults hold without the key."""
 
-    brokers: int | Fraction = Fraction(1, 5)
-    """In number, or as a share of those that are registered."""
-    racks: int = 1
+    brokers_down: int | Fraction = Fraction(1, 5)
+    """In number, or as a share of those that are registered; of a share, at least two."""
+    racks_down: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Reconcile:
     """The section `reconcile`. Without one a loop reports, and puts nothing right."""
 
-    put_right: Mapping[DeviationKind, float] = field(default_factory=dict)
+    put_right: Mapping[DeviationKind, int] = field(default_factory=dict)
     """For how many seconds each must have lasted. Kinds that are not there are never put right."""
     full_above: Fraction = Fraction(85, 100)
     """The share of a log directory above which it counts as full."""
-    windows: tuple[Window, ...] = ()
-    """None: at any time."""
-    windows_except: frozenset[DeviationKind] = frozenset()
-    """Kinds that are put right outside of the windows, too."""
+    windows: Windows = Windows()
     hold: Hold = Hold()
-    where: Where | None = None

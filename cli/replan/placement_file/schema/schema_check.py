@@ -12,8 +12,10 @@ from typing import Any
 from replan.placement_file.schema.schemas import Schema
 from replan.placement_file.sections.topic_names import check_topic_or_pattern
 from replan.placement_file.sections.units import (
+    check_zone,
     parse_broker_range,
     parse_day,
+    parse_days,
     parse_percentage,
     parse_rate,
     parse_size,
@@ -52,6 +54,8 @@ FORMATS: Mapping[str, Callable[[str], object]] = {
     "replan-brokers": parse_broker_range,
     "replan-size": parse_size,
     "replan-percentage": parse_percentage,
+    "replan-days": parse_days,
+    "replan-zone": check_zone,
 }
 """The formats of the schema; each raises ValueError with what is wrong."""
 

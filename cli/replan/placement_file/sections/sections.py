@@ -28,6 +28,7 @@ from replan.model.declared.policy import (
     Measure,
     Requirement,
 )
+from replan.model.declared.reconcile import DeviationKind, Window, Windows
 from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
 from replan.model.declared.rules import (
     Balance,
@@ -43,10 +44,13 @@ from replan.model.names import BrokerId
 from replan.placement_file.sections.assignments import ExplicitTopic
 from replan.placement_file.sections.units import (
     parse_day,
+    parse_days,
     parse_duration,
+    parse_minute,
     parse_percentage,
     parse_rate,
     parse_size,
+    parse_threshold,
 )
 from replan.placement_file.yaml_text.sources import KeyPath, Source
 from replan.placement_file.yaml_text.values import YamlList, YamlMapping, place_of
@@ -85,6 +89,23 @@ class NoLeaderListed:
     """An empty leader blacklist, which lifts an earlier one."""
 
 
+@dataclass(frozen=True, slots=True)
+class PutRight:
+    """After how many seconds one kind of deviation is put right; None: never."""
+
+    kind: DeviationKind
+    seconds: int | None
+    above: Fraction | None = None
+    """Of `logDirFull`."""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldFrom:
+    """How much of one thing holds a loop."""
+
+    most: int | Fraction
+
+
 Declared = (
     str
     | (ExplicitTopic | TopicRule | Balance)
@@ -92,6 +113,7 @@ Declared = (
     | (LeaderBlacklist | NoLeaderListed | ReplicaBlacklist | RackBlacklist | LogDirBlacklist)
     | (Rate | Keep | BrokerRate | ThrottledReplicas | StandingRate)
     | (Requirement | Limit | InStages | Acknowledgement | RecoveryRule)
+    | (PutRight | Windows | HoldFrom)
 )
 
 
@@ -331,6 +353,37 @@ def _acknowledged(file: _File) -> Iterator[Declaration]:
             yield Declaration(("acknowledged",), where, found, (name, (found.topic, str(number))))
 
 
+def _reconcile(file: _File) -> Iterator[Declaration]:
+    for path, where, value in file.named("reconcile", "putRight"):
+        kind = DeviationKind(str(path[-1]))
+        if isinstance(value, str):
+            found = PutRight(kind, parse_threshold(value))
+        else:
+            above = parse_percentage(value["above"]) if "above" in value else None
+            found = PutRight(kind, parse_threshold(value["for"]), above)
+        yield Declaration(path, where, found)
+    for path, where, value in file.named("reconcile", "hold"):
+        most = parse_percentage(value) if isinstance(value, str) else int(value)
+        yield Declaration(path, where, HoldFrom(most))
+    written = file.mapping("reconcile").get("windows")
+    if written is not None:
+        path = ("reconcile", "windows")
+        listed = written if isinstance(written, YamlList) else written.get("open", ())
+        excepted = () if isinstance(written, YamlList) else written.get("except", ())
+        windows = tuple(_window(cast("dict[str, Any]", one)) for one in listed)
+        kinds = frozenset(map(DeviationKind, excepted))
+        yield Declaration(path, file.where(path), Windows(windows, kinds))
+
+
+def _window(entry: dict[str, Any]) -> Window:
+    return Window(
+        parse_days(entry["days"]) if "days" in entry else tuple(range(7)),
+        parse_minute(entry["from"]),
+        parse_minute(entry["to"]),
+        entry.get("zone", "UTC"),
+    )
+
+
 _READERS: dict[str, Callable[[_File], Iterator[Declaration]]] = {
     "cluster": _cluster,
     "balance": _balance,
@@ -339,5 +392,6 @@ _READERS: dict[str, Callable[[_File], Iterator[Declaration]]] = {
     "recovery": _recovery,
     "require": _require,
     "limits": _limits,
+    "reconcile": _reconcile,
     "acknowledged": _acknowledged,
 }

@@ -9,11 +9,14 @@ import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
+from replan.model.declared.reconcile import DAYS
 from replan.model.names import BrokerId
 
 UNLIMITED = "unlimited"
+NEVER = "never"
 
 _UNITS = {
     "B": 1,
@@ -116,6 +119,47 @@ def parse_day(text: str) -> str:
 def parse_duration(text: str) -> int:
     """Read `90s`, `5m` or `1h` as seconds."""
     return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
+
+
+def parse_threshold(text: str) -> int | None:
+    """Read `0s`, `90s`, `5m`, `1h` or `2d` as seconds, `never` as None."""
+    if text == NEVER:
+        return None
+    return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[text[-1]]
+
+
+def parse_minute(text: str) -> int:
+    """Read `22:00` as minutes of the day; `24:00` is its end."""
+    hours, _, minutes = text.partition(":")
+    return int(hours) * 60 + int(minutes)
+
+
+def parse_days(text: str) -> tuple[int, ...]:
+    """Read `mon-fri`, `sat,sun` or `fri-mon` as days, 0 is Monday; raises ValueError saying what to write."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = (word.strip() for word in part.partition("-"))
+        for day in (first, *((last,) if dash else ())):
+            if day not in DAYS:
+                raise ValueError(
+                    f'"{text}": {day or "nothing"} is no day; write e.g. mon-fri or sat,sun'
+                )
+        at, end = DAYS.index(first), DAYS.index(last if dash else first)
+        found |= {(at + i) % len(DAYS) for i in range((end - at) % len(DAYS) + 1)}
+    return tuple(sorted(found))
+
+
+def check_zone(text: str) -> str:
+    """Check that a time zone is known; raises ValueError saying what to write."""
+    if text == "UTC":
+        return text
+    try:
+        ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as problem:
+        raise ValueError(
+            f'"{text}" is no time zone that this machine knows; write e.g. Europe/Berlin, or UTC'
+        ) from problem
+    return text
 
 
 def _advice(text: str) -> str:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from replan.model.declared.placement import Placement
+from replan.model.declared.reconcile import Window
 from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
@@ -132,6 +133,8 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
                 yield from _flat(f"{path}.{key}", inner)
         case (Tolerance(), *_):
             yield from _tolerances(value)
+        case (Window(), *_):
+            yield path, "; ".join(map(str, value))
         case tuple() if any(map(is_dataclass, value)):
             for inner in value:
                 yield from _flat(f"{path}.{_identity(inner)}", inner)
@@ -180,7 +183,7 @@ def _shown(path: str, value: Any) -> str:
         case int() if path.startswith("throttles.") and path.rpartition(".")[2] in RATES:
             return rate(value)
         case _:
-            return str(value)
+            return f"{value}s" if path.startswith("reconcile.putRight.") else str(value)
 
 
 def _identity(entry: Any) -> str:
