@@ -1,58 +1,79 @@
-"""Pages that need nothing from elsewhere: the frame and the style sheet that all of them share, light or dark.
+"""Pages that need nothing from elsewhere: one frame, one style sheet and one script for all of them, light or dark.
 
-A page opens from a file, sends nothing and loads nothing: its policy forbids the network.
+A page opens from a file, sends nothing and loads nothing: its policy forbids the network. `assets` has the style sheet
+(`page.css`), the script that each page has (`page.js`: `$`, and the button for dark or light), the list that is
+filtered by name and broker (`listing.js`), and what a report does beside it.
+
+A list is data: the page embeds its rows as JSON, and its script calls `listing` with what it read. Rows are written as
+text and never as markup, some hundred at a time, since there may be a hundred thousand.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from html import escape
+from importlib.resources import files
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-
-STYLE = """
-:root { color-scheme: light dark; --ink: #1c2330; --soft: #5b6577; --paper: #ffffff; --band: #f1f3f7;
-  --grid: #d9dee7; --copy: #3b7dd8; --on-copy: #ffffff; --away: #d6404026; --fault: #c23030; --good: #1f7a45; }
-@media (prefers-color-scheme: dark) { :root:not([data-theme=light]) {
-  color-scheme: dark; --ink: #e4e8f0; --soft: #98a3b5; --paper: #14171d; --band: #1e232c;
-  --grid: #333b48; --copy: #5a97ea; --on-copy: #0c1017; --away: #e0606033; --fault: #ef7d7d; --good: #6fcf97; } }
-:root[data-theme=dark] { color-scheme: dark; --ink: #e4e8f0; --soft: #98a3b5; --paper: #14171d; --band: #1e232c;
-  --grid: #333b48; --copy: #5a97ea; --on-copy: #0c1017; --away: #e0606033; --fault: #ef7d7d; --good: #6fcf97; }
-:root[data-theme=light] { color-scheme: light; }
-@media print { body { margin: 0; max-width: none; } .screen { display: none; } .wide { overflow: visible; }
-  thead { display: table-header-group; } tr { break-inside: avoid; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto;
-  max-width: 72rem; padding: 0 1.25rem; }
-h1 { font-size: 1.3rem; margin: 0 0 .25rem; } h2 { font-size: 1rem; margin: 1.75rem 0 .5rem; }
-p { margin: .35rem 0; overflow-wrap: anywhere; }
-.verdict { font-size: 1.05rem; font-weight: 600; } .good { color: var(--good); } .bad { color: var(--fault); }
-.soft { color: var(--soft); } ul, ol { padding-left: 1.3rem; margin: .25rem 0; } li { overflow-wrap: anywhere; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .2rem .75rem; border-bottom: 1px solid var(--grid); white-space: nowrap;
-  vertical-align: top; }
-th { font-weight: 600; color: var(--soft); } th:first-child, td:first-child { padding-left: 0; }
-td.prose, th.prose { text-align: left; white-space: normal; min-width: 12rem; overflow-wrap: anywhere; }
-p.assumed { margin-top: 1.75rem; }
-summary { cursor: pointer; color: var(--soft); margin: .5rem 0; }
-svg { width: 100%; min-width: 58rem; height: auto; display: block; font: 11px system-ui, sans-serif; }
-svg text { fill: var(--ink); } svg .time { fill: var(--soft); text-anchor: middle; }
-svg .broker { text-anchor: end; font-size: 12px; } svg .band { fill: var(--band); }
-svg .grid { stroke: var(--grid); } svg .copy { fill: var(--copy); stroke: var(--band); stroke-width: .6; }
-svg .unfinished { fill: none; stroke: var(--copy); stroke-dasharray: 4 3; }
-svg .name { fill: var(--on-copy); font-size: 10px; pointer-events: none; } svg .unfinished + .name { fill: var(--ink); }
-svg .away { fill: var(--away); stroke: var(--fault); stroke-width: .7; }
-svg .fault { stroke: var(--fault); stroke-dasharray: 3 3; } svg .lasts { stroke: var(--fault); stroke-width: 2; }
-svg .fault-number { fill: var(--fault); font-weight: 600; }
+_THEME = '<div class="screen"><button id="theme" type="button">dark or light</button></div>'
+_CONTROLS = """<h2>{title}</h2>
+<form class="screen" id="filter"><label>topic <input id="topic" type="search" placeholder="part of a name" \
+autocomplete="off" spellcheck="false"></label> <label>broker <input id="broker" inputmode="numeric" size="6"></label> \
+<button type="button" id="all">all</button> <span class="soft">/ to type a topic, Esc for all</span></form>
+<p id="shown" role="status" aria-live="polite"></p>
+<div class="wide"><table id="{table}" class="listing"><thead><tr>{heads}</tr></thead>
+<tbody></tbody></table></div>
+<p><button type="button" id="more">more</button></p>
+<noscript><p>{otherwise}</p></noscript>"""
+_READY = """
+if ($("data")) main(JSON.parse($("data").textContent));
+document.documentElement.dataset.ready = "true";
 """
 
 
-def page(title: str, body: Iterable[str], *, style: str = "", script: str = "") -> str:
+@cache
+def asset(name: str) -> str:
+    """A file of `assets` as text."""
+    return (files("replan.reporting") / "assets" / name).read_text(encoding="utf-8")
+
+
+def style_of(more: str = "") -> str:
+    """The style sheet of a page that adds `more` to what all pages have."""
+    return asset("page.css") + more
+
+
+def script_of(more: str = "") -> str:
+    """The script of a page that adds `more` to what all pages have."""
+    return asset("page.js") + more
+
+
+def listing_script(name: str) -> str:
+    """A script that has `main`, which calls `listing` with the rows that it reads from the page's data."""
+    return asset("listing.js") + asset(name) + _READY
+
+
+def page(
+    title: str, body: Iterable[str], *, style: str = "", script: str = "", policy: str = POLICY
+) -> str:
     """A whole document; ends with a newline. `body` is HTML, `style` and `script` are added to what all pages have."""
-    scripts = f"<script>{script}</script>\n" if script else ""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}{style}</style></head>\n<body>\n"
+        f"<title>{escape(title)}</title><style>{style_of(style)}</style></head>\n<body>\n{_THEME}\n"
         + "\n".join(body)
-        + f"\n{scripts}</body></html>\n"
+        + f"\n<script>{script_of(script)}</script>\n</body></html>\n"
     )
+
+
+def listing(
+    title: str, table: str, heads: Mapping[str, str], data: object, otherwise: str
+) -> Iterator[str]:
+    """The filter, an empty table with these heads (name: CSS class), and its rows as data.
+
+    `otherwise` is said where no script runs. No `<` is in the data, so that nothing ends its element.
+    """
+    cells = "".join(f'<th class="{style}">{name}</th>' for name, style in heads.items())
+    yield _CONTROLS.format(title=title, table=table, heads=cells, otherwise=otherwise)
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    yield f'<script type="application/json" id="data">{text}</script>'

@@ -1,4 +1,4 @@
-"""A rehearsal as one self-contained HTML page: no script, nothing from elsewhere, light or dark as it is read.
+"""A rehearsal as one self-contained HTML page: nothing from elsewhere, light or dark as it is read.
 
 The picture of a rehearsal: time from left to right, one band per broker, a bar for each copy that it receives.
 

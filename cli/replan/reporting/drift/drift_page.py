@@ -1,8 +1,8 @@
 """Drift as one self-contained page: who must act, by class, then every difference, filtered by class, topic and broker.
 
-Two pages of the same state are the same bytes. The differences are data, which the script lists: for each class its
-topics, for each topic its rows `[PARTITION, KIND, DECLARED, HAS]` with an index of `kinds`, and `SINCE` where that
-was asked for; what is no topic's stands under its own name with null for the partition.
+Two pages of the same state are the same bytes. The differences are data, which the script (`drift.js`) lists: for each
+class its topics, for each topic its rows `[PARTITION, KIND, DECLARED, HAS]` with an index of `kinds`, and `SINCE` where
+that was asked for; what is no topic's stands under its own name with null for the partition.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,38 +23,13 @@ from replan.reporting.drift.drift_words import (
     summary,
     warnings,
 )
-from replan.reporting.page import page
-from replan.reporting.plans.page_listing import READY, STYLE, THEME, listing
-from replan.reporting.plans.page_listing import SCRIPT as LISTING
+from replan.reporting.page import listing, listing_script, page
 from replan.reporting.plans.plan_words import throttle_value
 from replan.wording import capped, count
 
 LISTED = 1_000
 """Settings, directories and topics that are listed; the rest is counted."""
 HEADS = {"what": "left", "declared": "left", "has": "left", "how": "left", "why": "prose"}
-SCRIPT = (
-    LISTING
-    + """
-const numbers = text => text.startsWith("[") ? JSON.parse(text) : /^\\d+$/.test(text) ? [Number(text)] :
-  text.startsWith("broker ") ? [Number(text.slice(7))] : [];
-const read = ({kinds, classes}) => classes.flatMap(([kind, title, topics]) => topics.flatMap(([topic, rows]) =>
-  rows.map(([partition, how, declared, has, since]) =>
-    ({kind, title, topic, partition, how: kinds[how], declared, has, since}))));
-const main = data => listing(read(data), {
-  brokers: row => [...numbers(row.declared), ...numbers(row.has), ...numbers(row.topic)],
-  cells: row => [
-    [named(row.topic, row.partition), "left"],
-    [row.declared || "–", "left"],
-    [row.has || "–", "left"],
-    [row.how, "left"],
-    [row.title, "prose"],
-    ...(row.since === undefined ? [] : [[row.since, "left"]]),
-  ],
-  summary: (chosen, rows) => rows.length === 1 ? " difference" : " differences",
-});
-"""
-    + READY
-)
 
 
 def render_drift_page(report: DriftReport, *, unmanaged: bool = False) -> str:
@@ -64,7 +39,6 @@ def render_drift_page(report: DriftReport, *, unmanaged: bool = False) -> str:
     tally = by_class(report)
     tone = "good" if report.none else "bad"
     body = [
-        THEME,
         f"<h1>replan drift: {escape(name)}</h1>",
         f'<p class="verdict {tone}">{escape(summary(report))}</p>',
         *([f"<p>By cause: {tally}.</p>"] if "," in tally else []),
@@ -85,7 +59,7 @@ def render_drift_page(report: DriftReport, *, unmanaged: bool = False) -> str:
         topics = [f"{topic}: {count(n, 'partition')}" for topic, n in report.unmanaged.items()]
         body += _list("Topics that no entry names", topics)
     body.append(f'<p class="soft">Cluster {escape(drift.cluster_id)}.</p>')
-    return page(f"replan drift {name}", body, style=STYLE, script=SCRIPT)
+    return page(f"replan drift {name}", body, script=listing_script("drift.js"))
 
 
 def _list(title: str, lines: Sequence[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """A plan as one self-contained page: what is dangerous, the brokers before and after, the timeline, every move.
 
-The summary and the brokers are plain HTML; the moves are data, which the script (`plan_script`) lists and filters,
+The summary and the brokers are plain HTML; the moves are data, which the script (`plan.js`) lists and filters,
 since there may be a hundred thousand. Nothing comes from elsewhere; what a cluster or a file calls something is shown
 as text and never as markup.
 
@@ -19,10 +19,8 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.planning.plans.preview import flows
-from replan.reporting.page import page
-from replan.reporting.plans.page_listing import STYLE, THEME, listing
+from replan.reporting.page import listing, listing_script, page
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
-from replan.reporting.plans.plan_script import SCRIPT
 from replan.reporting.plans.plan_words import (
     create_text,
     first_to_see,
@@ -48,7 +46,6 @@ def render_plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
     first, *rest = summary(plan, context.findings(plan), sizes_known=context.sizes_known)
     crossing = cross_rack_bytes(plan)
     body = [
-        THEME,
         f"<h1>replan plan: {escape(name)}</h1>",
         f'<p class="verdict">{escape(first)}</p>',
         *(f"<p>{escape(line)}</p>" for line in rest),
@@ -73,7 +70,7 @@ def render_plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
         *_moves(plan),
         *_identity(plan, context),
     ]
-    return page(f"replan plan {digest(plan)[:16]}", body, style=STYLE, script=SCRIPT)
+    return page(f"replan plan {digest(plan)[:16]}", body, script=listing_script("plan.js"))
 
 
 def _list(title: str, lines: Sequence[str], tone: str = "") -> list[str]:

@@ -1,13 +1,3 @@
-"""What the page of a plan does in a browser: lists the moves, filters them by topic and broker, counts what is shown.
-
-It reads the data of `plan_page`.
-"""
-
-from replan.reporting.plans import page_listing
-
-SCRIPT = (
-    page_listing.SCRIPT
-    + """
 const size = count => {
   if (count < 1000) return count + " B";
   let amount = count;
@@ -47,6 +37,3 @@ const main = data => listing(read(data), {
   summary: (chosen, moves) => (moves.length === 1 ? " move" : " moves") + "; " +
     size(chosen.reduce((sum, move) => sum + move.copied, 0)) + " to copy",
 });
-"""
-    + page_listing.READY
-)

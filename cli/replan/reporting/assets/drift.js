@@ -1,0 +1,17 @@
+const numbers = text => text.startsWith("[") ? JSON.parse(text) : /^\d+$/.test(text) ? [Number(text)] :
+  text.startsWith("broker ") ? [Number(text.slice(7))] : [];
+const read = ({kinds, classes}) => classes.flatMap(([kind, title, topics]) => topics.flatMap(([topic, rows]) =>
+  rows.map(([partition, how, declared, has, since]) =>
+    ({kind, title, topic, partition, how: kinds[how], declared, has, since}))));
+const main = data => listing(read(data), {
+  brokers: row => [...numbers(row.declared), ...numbers(row.has), ...numbers(row.topic)],
+  cells: row => [
+    [named(row.topic, row.partition), "left"],
+    [row.declared || "–", "left"],
+    [row.has || "–", "left"],
+    [row.how, "left"],
+    [row.title, "prose"],
+    ...(row.since === undefined ? [] : [[row.since, "left"]]),
+  ],
+  summary: (chosen, rows) => rows.length === 1 ? " difference" : " differences",
+});

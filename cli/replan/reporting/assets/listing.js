@@ -1,0 +1,59 @@
+const PAGE = 200, LONG = 48;
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const visible = text => String(text).replace(HIDDEN, found =>
+  "\\u" + found.charCodeAt(0).toString(16).padStart(4, "0"));
+const named = (topic, partition) => partition === null ? topic : topic + "-" + partition;
+const listing = (rows, {cells, brokers, summary}) => {
+  const table = document.querySelector("table.listing"), body = table.tBodies[0];
+  const heads = Array.from(table.tHead.rows[0].cells, head => head.textContent);
+  let chosen = rows, listed = 0, kind = null;
+  const more = () => {
+    const made = document.createDocumentFragment();
+    for (const found of chosen.slice(listed, listed + PAGE)) {
+      const row = document.createElement("tr");
+      for (const [text, style] of cells(found)) {
+        const cell = row.insertCell();
+        cell.textContent = visible(text);
+        cell.dataset.head = heads[cell.cellIndex];
+        cell.className = style ?? "";
+        cell.classList.toggle("long", cell.textContent.length > LONG);
+      }
+      made.append(row);
+    }
+    body.append(made);
+    listed = Math.min(chosen.length, listed + PAGE);
+    $("more").hidden = listed >= chosen.length;
+    $("more").textContent = "and " + (chosen.length - listed).toLocaleString("en") + " more";
+  };
+  const choose = () => {
+    const topic = $("topic").value.trim(), text = $("broker").value.trim();
+    const broker = text === "" ? null : Number(text);
+    chosen = rows.filter(row => row.topic.includes(topic) && (kind === null || row.kind === kind) &&
+      (broker === null || brokers(row).includes(broker)));
+    $("shown").textContent = chosen.length.toLocaleString("en") + " of " + rows.length.toLocaleString("en") +
+      summary(chosen, rows);
+    for (const button of document.querySelectorAll(".pick"))
+      button.closest("tr").setAttribute("aria-current",
+        String(button.dataset.broker ? Number(button.dataset.broker) === broker : button.dataset.kind === kind));
+    body.replaceChildren();
+    listed = 0;
+    more();
+  };
+  $("filter").addEventListener("input", choose);
+  $("filter").addEventListener("submit", event => event.preventDefault());
+  const all = () => { $("topic").value = $("broker").value = ""; kind = null; choose(); };
+  $("all").addEventListener("click", all);
+  $("more").addEventListener("click", more);
+  for (const button of document.querySelectorAll(".pick"))
+    button.addEventListener("click", () => {
+      if (button.dataset.kind) kind = kind === button.dataset.kind ? null : button.dataset.kind;
+      else $("broker").value = $("broker").value === button.dataset.broker ? "" : button.dataset.broker;
+      choose();
+      $("filter").scrollIntoView({block: "nearest"});
+    });
+  document.addEventListener("keydown", event => {
+    if (event.key === "/" && document.activeElement.tagName !== "INPUT") { event.preventDefault(); $("topic").focus(); }
+    if (event.key === "Escape") all();
+  });
+  choose();
+};
