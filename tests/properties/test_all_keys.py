@@ -246,6 +246,9 @@ def worlds(draw: st.DrawFn) -> World:
             draw,
             {
                 "cluster": st.just({"name": "test", "id": cluster["clusterId"]}),
+                "apart": st.sampled_from(
+                    [[["clicks", "metrics-*"]], [["orders", "clicks", "events"], ["orders", "m*"]]]
+                ),
                 "recovery": st.just({"*": {"strategy": "balanced", "wait": "5m"}}),
                 "require": st.just({"*": {"replicationFactor": 1}}),
                 "limits": st.just({"partitions": 500, "bytes": "2TB", "leaders": 200}),

@@ -31,6 +31,7 @@ from replan.model.declared.policy import Acknowledgement, InStages, Limit, Requi
 from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile, Windows
 from replan.model.declared.recovery import RecoveryRule
 from replan.model.declared.rules import (
+    Apart,
     Balance,
     LeaderRule,
     LogDirBlacklist,
@@ -74,6 +75,7 @@ def placement_of(merged: Merged) -> Placement:
         leader_racks=_racks(merged, "leaders"),
         replica_racks=_racks(merged, "replicas"),
         log_dir_blacklist=_sorted(merged, LogDirBlacklist),
+        apart=_sorted(merged, Apart),
         balance=_one(merged, Balance),
         move_throttle=_move_throttle(merged),
         throttle_places={broker: found.where for broker, found in _broker_rates(merged)},

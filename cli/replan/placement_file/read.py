@@ -10,7 +10,7 @@ from pathlib import Path
 from replan.errors import BadPlacement
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.placement_file.merge import Merged, explicit_topics, merge, note_contradictions
-from replan.placement_file.requirements import note_unmet_requirements
+from replan.placement_file.requirements import note_lists_together, note_unmet_requirements
 from replan.placement_file.schema.schema_check import accepts
 from replan.placement_file.schema.schemas import PLACEMENT, Schema, read_schema
 from replan.placement_file.sections.assignments import check_rows
@@ -50,6 +50,7 @@ def read_sources(sources: Sequence[Source], parser_of: Callable[[str], EventPars
         check_rows(explicit_topics(merged), problems)
         note_contradictions(merged, problems)
         note_unmet_requirements(merged, problems)
+        note_lists_together(merged, problems)
         problems.raise_if_any()
         return merged
 

@@ -7,7 +7,7 @@ racks an explicit list lies in, only a cluster knows: planning checks that, too.
 from collections.abc import Iterator
 
 from replan.model.declared.policy import Requirement, factor_too_small, spread_too_narrow
-from replan.model.declared.rules import TopicRule
+from replan.model.declared.rules import Apart, TopicRule
 from replan.model.declared.topic_patterns import patterns_of, ties, winners
 from replan.model.declared.where import Where
 from replan.placement_file.merge import Merged
@@ -34,6 +34,31 @@ def note_unmet_requirements(merged: Merged, problems: Problems) -> None:
     for topic, name in winners(patterns_of(required), declared).items():
         for where, path, text in _unmet(declared[topic], required[name]):
             problems.add(where, path, text)
+
+
+def note_lists_together(merged: Merged, problems: Problems) -> None:
+    """Note lists of topics that are declared apart, and that share a broker: the first of each two topics."""
+    listed = {
+        d.declared.name: d.declared
+        for d in merged.values()
+        if isinstance(d.declared, ExplicitTopic)
+    }
+    for group in (d.declared for d in merged.values() if isinstance(d.declared, Apart)):
+        sides, first = group.sides(sorted(listed)), dict[object, tuple[str, int]]()
+        for topic, side in sides.items():
+            noted: set[str] = set()
+            for row, replicas in enumerate(listed[topic].rows):
+                for broker in replicas if isinstance(replicas, list) else ():
+                    other, at = first.setdefault(broker, (topic, row))
+                    if sides[other] != side and other not in noted:
+                        noted.add(other)
+                        there = listed[other].source.where(listed[other].places[at])
+                        text = (
+                            f"broker {broker} holds {other}, too ({there}), and {group.where} wants them apart; list "
+                            "other brokers in one of them"
+                        )
+                        where = listed[topic].source.where(listed[topic].places[row])
+                        problems.add(where, listed[topic].path_of(row), text)
 
 
 def _unmet(

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from replan.errors import BadUsage
 from replan.model.declared.placement import LeaderBlacklist, Placement, PreferredLeader
 from replan.model.declared.policy import Acknowledgement, Requirement
-from replan.model.declared.rules import LeaderRule, ReplicaBlacklist, TopicRule
+from replan.model.declared.rules import Apart, LeaderRule, ReplicaBlacklist, TopicRule
 from replan.model.declared.topic_patterns import matches, means, patterns_of, winners
 from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
@@ -62,6 +62,8 @@ class Explanation:
     """All that concerns one partition."""
 
     partition: TopicPartition
+    apart: tuple[Apart, ...]
+    """Groups of topics that share no broker, and that its topic is in."""
     declared: DeclaredList | TopicRule | None
     """The entry of `assignments` that counts; None where none names the partition."""
     overruled: tuple[Overruled, ...]
@@ -135,6 +137,7 @@ def explain(
     requirement = winners(patterns_of(placement.requirements), [name.topic]).get(name.topic)
     return Explanation(
         partition=name,
+        apart=tuple(e for e in placement.apart if e.sides([name.topic])),
         declared=declared,
         overruled=tuple(_overruled(placement, name.topic, declared)),
         preferred=_preferred(placement, name),

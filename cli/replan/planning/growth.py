@@ -28,7 +28,14 @@ from replan.model.names import (
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.comparison.alignment import Alignment, counted
 from replan.planning.comparison.blacklist import blacklist_reaches
-from replan.planning.comparison.chosen import among, broker_table, lie_of, rack_names
+from replan.planning.comparison.chosen import (
+    among,
+    broker_table,
+    lie_of,
+    rack_names,
+    separated_in,
+    without,
+)
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import wanted
 from replan.planning.placing.problem import (
@@ -172,9 +179,15 @@ def _chosen(
     asked = [k.rule for k in lacking if k.rule]
     racks = rack_names(brokers, placement)
     lies = [lie_of(rule, racks) for rule in asked]
+    apart = separated_in(placement, snapshot)
     rules = tuple(
-        Rule(lie, able & among(brokers, rule), per_rack, rule.max_replicas_per_broker)
-        for rule, (lie, per_rack) in zip(asked, lies, strict=True)
+        Rule(
+            lie,
+            able & among(brokers, rule) & without(brokers, apart.get(lack.topic, ())),
+            per_rack,
+            rule.max_replicas_per_broker,
+        )
+        for lack, rule, (lie, per_rack) in zip(lacking, asked, lies, strict=True)
     )
     new = np.repeat(np.arange(len(lacking)), [k.count - k.present for k in lacking])
     factors = np.array(

@@ -13,6 +13,7 @@ from replan.model.declared.policy import Acknowledgement, Limits, Requirement
 from replan.model.declared.reconcile import Reconcile
 from replan.model.declared.recovery import RecoveryRule
 from replan.model.declared.rules import (
+    Apart,
     Balance,
     LeaderRule,
     LogDirBlacklist,
@@ -194,6 +195,8 @@ class Placement:
     replica_racks: tuple[RackBlacklist, ...] = ()
     """Racks on the blacklist of replicas."""
     log_dir_blacklist: tuple[LogDirBlacklist, ...] = ()
+    apart: tuple[Apart, ...] = ()
+    """Groups of topics that share no broker."""
     balance: Balance | None = None
     move_throttle: MoveThrottle | None = None
     throttle_places: Mapping[BrokerId, Where] = field(default_factory=dict)

@@ -4,11 +4,12 @@ An entry by rule is for one topic or for a pattern (`topic_patterns` says which 
 leaves out stays as it is. Not here: how a rule is satisfied (planning).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from replan.model.declared.topic_patterns import winners
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 
@@ -93,6 +94,20 @@ class TopicRule:
         meant = self.brokers is None or self.brokers.means(broker, rack)
         inside = not self.replicas_per_rack or rack in self.replicas_per_rack
         return meant and inside and self.in_rack in (None, rack)
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """One group of `apart`: no broker holds replicas of topics of two of its sides."""
+
+    where: Where
+    topics: tuple[str, ...]
+    """A name or a pattern for each side; the topics of one pattern may share brokers."""
+
+    def sides(self, topics: Iterable[str]) -> Mapping[str, int]:
+        """The side of each topic that has one, by its position; an exact name wins over a pattern."""
+        won = winners(dict.fromkeys(self.topics, ()), topics)
+        return {topic: self.topics.index(name) for topic, name in won.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ def _wrong_value(error: ValidationError, schema: Schema) -> str:
         if schema.get("format") == "replan-rate" and is_number(value):
             return f"{show(value)} is a bare number; it needs a unit, e.g. {show(value)}MB/s"
         return f"{show(value)} is {_kind_of(value)}; it must be {right}"
-    if error.validator in {"minItems", "minProperties"}:
+    if error.validator in {"minItems", "minProperties"} and not value:
         return f"this is empty; it must be {right}, or remove the key"
     return f"{show(value)} is not right here; it must be {right}"
 

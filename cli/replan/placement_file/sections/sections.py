@@ -31,6 +31,7 @@ from replan.model.declared.policy import (
 from replan.model.declared.reconcile import DeviationKind, Window, Windows
 from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
 from replan.model.declared.rules import (
+    Apart,
     Balance,
     BalanceMeasure,
     LeaderRule,
@@ -108,7 +109,7 @@ class HoldFrom:
 
 Declared = (
     str
-    | (ExplicitTopic | TopicRule | Balance)
+    | (ExplicitTopic | TopicRule | Apart | Balance)
     | (PreferredLeaders | LeaderRule)
     | (LeaderBlacklist | NoLeaderListed | ReplicaBlacklist | RackBlacklist | LogDirBlacklist)
     | (Rate | Keep | BrokerRate | ThrottledReplicas | StandingRate)
@@ -222,6 +223,13 @@ def _measures(section: Mapping[str, Any]) -> Iterator[tuple[BalanceMeasure, str]
         key, _, counted = measure.value.partition(" by ")
         if key in section and (key != "leaders" or (counted or "count") == by):
             yield measure, key
+
+
+def _apart(file: _File) -> Iterator[Declaration]:
+    for i, topics in enumerate(cast("list[list[str]]", file.root["apart"])):
+        found = Apart(file.where(("apart", i)), tuple(sorted(topics)))
+        name = f"the group of {', '.join(found.topics)}"
+        yield Declaration(("apart",), found.where, found, (name, found.topics))
 
 
 def _blacklists(file: _File) -> Iterator[Declaration]:
@@ -387,6 +395,7 @@ def _window(entry: dict[str, Any]) -> Window:
 _READERS: dict[str, Callable[[_File], Iterator[Declaration]]] = {
     "cluster": _cluster,
     "balance": _balance,
+    "apart": _apart,
     "blacklists": _blacklists,
     "throttles": _throttles,
     "recovery": _recovery,

@@ -25,6 +25,7 @@ from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.acknowledged import covered
 from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.comparison.apart import LeftToOthers, Lists, Separated, separated
 from replan.planning.comparison.balanced import balanced_by, leading_of, rates_of_rows
 from replan.planning.placing.judge import Finding, judge
 from replan.planning.placing.problem import (
@@ -70,6 +71,8 @@ class Chosen:
     """Observed rows that are placed by rule and stay as they are: an acknowledgement covers them."""
     findings: tuple[Finding, ...] = ()
     """What the judge says of the lists that were changed: nothing, unless replan has a bug."""
+    apart: Separated = field(default_factory=dict)
+    """Brokers that topics leave to those that they are declared apart from."""
 
 
 def chosen(
@@ -96,7 +99,9 @@ def chosen(
         placement, snapshot, explicit_rows, declared, lists, held, ruled, drained, fixed, rates
     )
     if not len(question.rows):
-        return Chosen(declared, lists, nothing, nothing, unjudged=question.unjudged)
+        return Chosen(
+            declared, lists, nothing, nothing, unjudged=question.unjudged, apart=question.apart
+        )
     from replan.planning.placing.choose import choose  # noqa: PLC0415 (most placements have no rule)
 
     return question.answered(choose(question.problem))
@@ -132,7 +137,7 @@ class _Question:
         lists: Matrix,
         held: Matrix,
         ruled: Mapping[str, TopicRule],
-        drained: frozenset[int],
+        drained: frozenset[BrokerId],
         fixed: Sequence[int],
         rates: Rates | None,
     ) -> None:
@@ -145,17 +150,30 @@ class _Question:
         names = snapshot.topics.column("name").to_pylist()
         of_topic = [ruled.get(name) for name in names]
         unknown = snapshot.brokers_of_unknown_rack()
-        rules, by_rack, number_of = self._rules(of_topic, drained, unknown)
         codes = topic_codes(snapshot.partitions)
-        number = np.array([*number_of, 0], dtype=np.int64)[codes]
         self._explicit_row = np.full(len(lists), -1, dtype=np.int64)
         found = np.flatnonzero(explicit_rows >= 0)
         self._explicit_row[explicit_rows[found]] = found
         named = self._explicit_row >= 0
-        number[named] = 0
-        by_rule = number > 0
         base = lists.copy()
         base[named] = declared[self._explicit_row[named]]
+        partitions = snapshot.partitions
+        every = np.asarray(partitions.column("bytes"), dtype=np.int64)
+        self.apart = separated(
+            placement.apart,
+            names,
+            ruled,
+            Lists(base, codes.astype(np.int64), every),
+            self._brokers,
+            drained,
+        )
+        widest = np.zeros(len(names) + 1, dtype=np.int64)
+        np.maximum.at(widest, codes, (base != PAD).sum(axis=1))
+        longest = dict(zip(names, widest.tolist(), strict=False))
+        rules, by_rack, number_of = self._rules(names, of_topic, drained, unknown, longest)
+        number = np.array([*number_of, 0], dtype=np.int64)[codes]
+        by_rule = np.array([*(rule is not None for rule in of_topic), False])[codes] & ~named
+        number[named & np.array([rule.lie is not Lie.LISTED for rule in rules])[number]] = 0
         gone = np.isin(base, np.array(sorted(drained), dtype=np.int32)).any(axis=1)
         factor = np.array([_factor(rule) for rule in [*of_topic, None]], dtype=np.int64)[codes]
         length = (base != PAD).sum(axis=1)
@@ -174,8 +192,6 @@ class _Question:
         _, known = covered(placement, snapshot)
         self._staying = np.flatnonzero(by_rule & (known >= 0))
         stays = np.isin(self.rows, np.concatenate([self._staying, np.array(fixed, dtype=np.int64)]))
-        partitions = snapshot.partitions
-        every = np.asarray(partitions.column("bytes"), dtype=np.int64)
         sizes = every[self.rows]
         table = broker_table(self._brokers, drained, placement, base[rest], every[rest])
         table = replace(table, room=_room(table, snapshot.log_dirs, held[self.rows], sizes))
@@ -222,27 +238,38 @@ class _Question:
 
     def _rules(
         self,
+        names: Iterable[str],
         of_topic: Iterable[TopicRule | None],
-        drained: frozenset[int],
+        drained: frozenset[BrokerId],
         unknown: frozenset[BrokerId],
+        longest: Mapping[str, int],
     ) -> tuple[tuple[Rule, ...], Flags, list[int]]:
         """Different rules, which of them go by racks, and the number of each topic's.
 
-        0 is that of the lists that no rule places. A rule that goes by racks leaves brokers of unknown rack out; behind
-        it is the same with them.
+        0 is that of the lists that no rule places, and that are not declared apart. A rule that goes by racks leaves
+        brokers of unknown rack out; behind it is the same with them. `longest`: of the lists of each topic.
         """
         known = np.array([b.id not in unknown for b in self._brokers], dtype=bool)
         able = np.array([b.id not in drained for b in self._brokers], dtype=bool)
         rules, by_rack = [Rule(Lie.LISTED, able)], [False]
         numbers: dict[tuple[object, ...], int] = {}
-        names = rack_names(self._brokers, self._placement)
-        found: list[int] = []
-        for rule in of_topic:
+        racks = rack_names(self._brokers, self._placement)
+        every, found = able, list[int]()
+        for name, rule in zip(names, of_topic, strict=True):
+            able = every & without(self._brokers, self.apart.get(name, ()))
             if rule is None:
-                found.append(0)
+                key: tuple[object, ...] = (Lie.LISTED, able.tobytes())
+                if name in self.apart and key not in numbers:
+                    numbers[key] = len(rules)
+                    rules.append(Rule(Lie.LISTED, able))
+                    by_rack.append(False)
+                found.append(numbers[key] if name in self.apart else 0)
                 continue
-            lie, per_rack = lie_of(rule, names)
+            lie, per_rack = lie_of(rule, racks)
             meant = able & among(self._brokers, rule)
+            if lie is Lie.RACK and name in self.apart:
+                width = rule.replication_factor or longest[name]
+                lie, per_rack = self._in_all_racks(every & among(self._brokers, rule), meant, width)
             goes_by_rack = lie is not Lie.NONE or rule.names_racks
             wide = meant | (able & ~known & among(self._brokers, rule, anywhere=True))
             most = rule.max_replicas_per_broker
@@ -257,6 +284,20 @@ class _Question:
                     by_rack.append(False)
             found.append(numbers[key])
         return tuple(rules), np.array(by_rack), found
+
+    def _in_all_racks(self, wide: Flags, narrow: Flags, factor: int) -> tuple[Lie, tuple[int, ...]]:
+        """A spread over the racks of all brokers of a rule, some of which are left to others.
+
+        Where the racks of the rest do not do, as many replicas are wanted in those that are left to others.
+        """
+        racks = rack_names(self._brokers, self._placement)
+        of = [b.rack for b in self._brokers]
+        every, rest = ({of[i] for i in np.flatnonzero(some)} - {None} for some in (wide, narrow))
+        if every == rest or not every or (factor < len(every) and factor <= len(rest)):
+            return Lie.RACK, ()
+        floor, extra = divmod(factor, len(every))
+        first = sorted(every, key=lambda rack: (rack in rest, rack))[:extra]
+        return Lie.PER_RACK, tuple((rack in every) * (floor + (rack in first)) for rack in racks)
 
     def answered(self, choice: Choice) -> Chosen:
         """The answer by observed and explicit row."""
@@ -289,6 +330,7 @@ class _Question:
                 Finding(int(self.rows[found.row]), found.breach)
                 for found in judge(self.problem, choice, sorted({*differs.tolist(), *given_up}))
             ),
+            self.apart,
         )
 
     def _led(self) -> Flags:
@@ -296,7 +338,8 @@ class _Question:
         leading = self.problem.leading
         led = np.zeros(len(self._lists), dtype=bool)
         if leading is not None:
-            by_rule = self.problem.partitions.rule > 0
+            lies = np.array([rule.lie for rule in self.problem.rules])
+            by_rule = (lies != Lie.LISTED)[self.problem.partitions.rule]
             led[self.rows[by_rule & ~leading.declared]] = True
         return led
 
@@ -305,6 +348,30 @@ class _Question:
         return Impossible(
             reason.obstacle, rows, reason.rack, reason.brokers, reason.needed, reason.available
         )
+
+
+def separated_in(placement: Placement, snapshot: Snapshot) -> Separated:
+    """The same by what partitions have now, for those that are to be created."""
+    partitions = snapshot.partitions
+    lists = Lists(
+        to_matrix(partitions.column("replicas")),
+        topic_codes(partitions).astype(np.int64),
+        np.asarray(partitions.column("bytes"), dtype=np.int64),
+    )
+    return separated(
+        placement.apart,
+        snapshot.topics.column("name").to_pylist(),
+        topic_rules(placement, snapshot),
+        lists,
+        snapshot.brokers,
+        frozenset(entry.broker for entry in placement.replica_blacklist),
+    )
+
+
+def without(brokers: Iterable[Broker], left: Iterable[LeftToOthers]) -> Flags:
+    """Which brokers a topic does not leave to others."""
+    gone = frozenset[BrokerId]().union(*(of.brokers for of in left))
+    return np.array([b.id not in gone for b in brokers], dtype=bool)
 
 
 def lie_of(rule: TopicRule, racks: Sequence[str]) -> tuple[Lie, tuple[int, ...]]:
@@ -334,7 +401,7 @@ def among(brokers: Iterable[Broker], rule: TopicRule, *, anywhere: bool = False)
 
 def broker_table(
     brokers: list[Broker],
-    drained: frozenset[int],
+    drained: frozenset[BrokerId],
     placement: Placement,
     others: Matrix,
     sizes: Ints,

@@ -12,7 +12,7 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure
 from replan.model.declared.topic_patterns import Entry, is_pattern, matches, means
 from replan.model.declared.where import Where
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import passed
@@ -35,7 +35,29 @@ def without_effect(
         if entry.broker not in registered:
             gone: Facts = {"where": str(entry.where), "broker": entry.broker}
             yield PlanWarning(WarningKind.DRAIN_UNREGISTERED, gone)
+    yield from _together(placement, snapshot)
     yield from _balance(placement, snapshot, rates)
+
+
+def _together(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+    """Topics that are declared apart, share brokers, and are placed by no rule."""
+    ruled = topic_rules(placement, snapshot) if placement.apart else {}
+    for entry in placement.apart:
+        sides = entry.sides(snapshot.topics.column("name").to_pylist())
+        there: dict[BrokerId, list[str]] = {}
+        for topic in sorted(sides.keys() - ruled.keys()):
+            states = snapshot.states(snapshot.topic_rows(topic))
+            for broker in sorted({b for seen in states for b in seen.replicas}):
+                there.setdefault(broker, []).append(topic)
+        shared = {b: of for b, of in there.items() if len({sides[topic] for topic in of}) > 1}
+        if shared:
+            topics = sorted({topic for of in shared.values() for topic in of})
+            facts: Facts = {
+                "where": str(entry.where),
+                "topics": tuple(topics[:NAMED]),
+                "brokers": tuple(map(int, sorted(shared)))[:NAMED],
+            }
+            yield PlanWarning(WarningKind.STAY_TOGETHER, facts)
 
 
 def _balance(
@@ -115,6 +137,7 @@ def _unmatched(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, 
         for entry in placement.leader_entries
         for name in entry.topics or ()
     ]
+    named += [("apart", name, entry.where) for entry in placement.apart for name in entry.topics]
     for section, name, where in named:
         if name != "*" and not any(matches(name, topic) for topic in topics):
             yield section, name, where

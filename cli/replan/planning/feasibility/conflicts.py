@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.chosen import Chosen
 from replan.planning.feasibility.constraints import Refused, declared_lists
 from replan.planning.feasibility.irreducible import apart
 from replan.planning.feasibility.one_partition import Case, lacks, simplified
@@ -53,11 +54,11 @@ def conflicts(
     aligned: Alignment,
     refusals: Iterable[Refusal],
     moves: Sequence[Move],
-    impossible: Sequence[Impossible],
+    chosen: Chosen,
 ) -> tuple[Conflict, ...]:
     """Every conflict, by the first partition that it concerns.
 
-    `moves`: all that were asked for, with and without room; `impossible`: what the chooser found of all disks.
+    `moves`: all that were asked for, with and without room; `chosen`: what the chooser found.
     """
     refused: dict[TopicPartition, Refusal] = {}
     for refusal in refusals:
@@ -67,7 +68,8 @@ def conflicts(
     if not refused:
         return ()
     names = sorted(refused)
-    search = _Search(Refused.of(aligned, names, moves), refused, moves, impossible)
+    looked_up = Refused.of(aligned, names, moves, chosen.apart)
+    search = _Search(looked_up, refused, moves, chosen.impossible)
     firsts: dict[object, Conflict] = {}
     members: dict[object, list[TopicPartition]] = {}
     of_alike: dict[object, list[object]] = {}
@@ -127,6 +129,8 @@ class _Search:
             yield _conflict(Proof.IMPOSSIBLE, placed, missing)
         if of_room and not parts:
             yield self._together(name, refusal) or self._not_found(refusal)
+        if refusal.rule is RefusalRule.TOPIC_CROWDS_BROKERS and not parts:
+            yield self._crowded(name, refusal)
 
     def _parts(self, case: Case) -> list[Part]:
         plain, brokers = simplified(case, self.known.brokers), self.known.brokers
@@ -151,6 +155,19 @@ class _Search:
                 missing = Lack(Shortage.ROOM, reason.needed, reason.available)
                 return _conflict(Proof.IMPOSSIBLE, (all_disks,), (missing,))
         return None
+
+    def _crowded(self, name: TopicPartition, refusal: Refusal) -> Conflict:
+        """What the partitions of a topic, each by itself, do not show: they cannot be thinned out together."""
+        facts = refusal.facts
+        needed, available = (
+            f if isinstance(f, int) else 0 for f in (facts["needed"], facts["available"])
+        )
+        case = self.known.case(name, with_room=False)
+        kind = ConstraintKind.MAX_REPLICAS_PER_BROKER
+        ruled = tuple(c for c in case.constraints if c.kind is kind)
+        return _conflict(
+            Proof.IMPOSSIBLE, ruled, (Lack(Shortage.TOPIC_REPLICAS, needed, available),)
+        )
 
     def _overfull(self, broker: int) -> Conflict | None:
         """The lists declared for a broker that are together larger than its room: as few as it takes, the largest."""

@@ -19,6 +19,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
+from replan.planning.comparison.apart import Separated
 from replan.planning.comparison.chosen import topic_rules
 from replan.planning.feasibility.one_partition import Brokers, Case
 from replan.planning.plans.conflicts import Constraint, ConstraintKind
@@ -44,14 +45,22 @@ class Refused:
     """The declared lists, with their places."""
     partitions: Mapping[str, int]
     """Of each topic."""
+    factors: Mapping[str, int]
+    """Replicas of the first partition of each topic: a new one gets as many."""
     held: Mapping[str, tuple[tuple[int, int], ...]]
     """Brokers, and how many replicas each holds, of topics whose rule says how many it may."""
+    apart: Separated
+    """Brokers that topics leave to those that they are declared apart from."""
     room: Mapping[BrokerId, int]
     """The most that each broker can ever take, of those that say it; nothing where no bound can be proved."""
 
     @classmethod
     def of(
-        cls, aligned: Alignment, names: Sequence[TopicPartition], moves: Sequence[Move]
+        cls,
+        aligned: Alignment,
+        names: Sequence[TopicPartition],
+        moves: Sequence[Move],
+        apart: Separated,
     ) -> "Refused":
         """Look all of it up; `moves`: all that were asked for, with and without room."""
         placement, snapshot = aligned.placement, aligned.snapshot
@@ -85,7 +94,13 @@ class Refused:
             {s.partition: s for s in states},
             dict(declared_lists(placement, names)),
             snapshot.partition_counts(),
+            {
+                seen.partition.topic: len(seen.replicas)
+                for topic in topics
+                for seen in snapshot.states(snapshot.topic_rows(topic)[:1])
+            },
             _held_of(placement, snapshot, topics),
+            apart,
             _most_room(placement, snapshot, moves),
         )
 
@@ -102,6 +117,7 @@ class Refused:
             None if required is None else required.where,
             entry is not None and entry.below_min_isr,
             topic if topic in self.held else None,
+            self.apart.get(topic),
         )
 
     def case(self, name: TopicPartition, *, with_room: bool) -> Case:
@@ -117,6 +133,7 @@ class Refused:
             *self._of_topic(name, seen),
             *(self._unknown_racks(rule) if rule and not base else ()),
             *self.drains,
+            *self._apart(name.topic),
             *(self._keys(name, rule) if not base else ()),
             *([Constraint(ConstraintKind.LIST, number=len(base))] if base else []),
         )
@@ -150,6 +167,15 @@ class Refused:
             for broker, rack in self.brokers.rack.items():
                 if rack is None:
                     yield Constraint(ConstraintKind.WITHOUT_RACK, brokers=(broker,))
+
+    def _apart(self, topic: str) -> Iterator[Constraint]:
+        for left in self.apart.get(topic, ()):
+            yield Constraint(
+                ConstraintKind.APART,
+                str(left.entry.where),
+                tuple(sorted(left.brokers)),
+                text=", ".join(left.entry.topics),
+            )
 
     def _keys(self, name: TopicPartition, rule: TopicRule | None) -> Iterator[Constraint]:
         if rule is None:
@@ -191,8 +217,9 @@ class Refused:
         if rule.replication_factor is not None:
             where, factor = str(rule.place("replicationFactor")), rule.replication_factor
             yield Constraint(ConstraintKind.REPLICATION_FACTOR, where, number=factor)
-        elif name in self.states:
-            present = len(self.states[name].replicas)
+        else:
+            seen = self.states.get(name)
+            present = self.factors.get(name.topic, 0) if seen is None else len(seen.replicas)
             yield Constraint(ConstraintKind.REPLICATION_FACTOR, number=present)
 
     def placed(self, constraint: Constraint, name: TopicPartition) -> Constraint:

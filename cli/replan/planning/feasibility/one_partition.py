@@ -97,13 +97,14 @@ def _pool(case: Case, brokers: Brokers, found: _Found) -> _Pool:
     among = registered.intersection(*(c.brokers for kind in CHOOSING for c in found[kind]))
     if per_rack := _per_rack(case):
         among = among.intersection(b for c in per_rack for b in c.brokers)
+    others = named(ConstraintKind.APART)
     allowed = (registered if listed else among) - drained
     unknown = frozenset(b for b in allowed if brokers.rack[b] is None)
     if found[ConstraintKind.SPREAD] and not listed:
         allowed -= unknown - named(ConstraintKind.WITHOUT_RACK)
     must = frozenset(case.base) - drained if listed else frozenset[int]()
-    there = frozenset(case.held) - drained if listed else allowed.intersection(case.held)
-    able = (must | there | (allowed - closed)) - full
+    there = frozenset(case.held) - drained if listed else allowed.intersection(case.held) - others
+    able = (must | there | (allowed - closed - others)) - full
     if found[ConstraintKind.UNCLEAN_ELECTION] or any(
         0 < len(case.held) < c.number for c in found[ConstraintKind.MIN_INSYNC_REPLICAS]
     ):
@@ -205,8 +206,11 @@ def _crowded(
         short = [(rack, n) for rack, n in wanted.items() if may[rack] < partitions * n]
         for rack, number in short:
             yield Lack(Shortage.TOPIC_REPLICAS, partitions * number, may[rack], rack)
-        if not short and sum(able) < partitions * factor:
-            yield Lack(Shortage.TOPIC_REPLICAS, partitions * factor, sum(able))
+        needed = partitions * factor
+        if any(not c.where for c in found[ConstraintKind.REPLICATION_FACTOR]):
+            needed = sum(number for _, number in case.of_topic)
+        if not short and sum(able) < needed:
+            yield Lack(Shortage.TOPIC_REPLICAS, needed, sum(able))
 
 
 def _may_hold(
@@ -215,8 +219,9 @@ def _may_hold(
     """How many replicas of the topic the brokers of each rack may hold together; those without one as of a rack."""
     kinds = (ConstraintKind.FENCED, ConstraintKind.CORDONED)
     closed = {b for kind in kinds for c in found[kind] for b in c.brokers}
+    others = {b for c in found[ConstraintKind.APART] for b in c.brokers}
     holds, may = dict(case.of_topic), Counter[str]()
-    for broker in pool.counted:
+    for broker in pool.counted - others:
         takes = holds.get(broker, 0) if broker in closed else ruled.available
         may[brokers.rack[broker] or ""] += min(ruled.number, takes)
     return may

@@ -168,7 +168,7 @@ def plan_of(
         judged_by=judged_by,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
-        conflicts=conflicts(aligned, refused, planned_or_lacking, asked.chosen.impossible),
+        conflicts=conflicts(aligned, refused, planned_or_lacking, asked.chosen),
         warnings=(
             *(
                 PlanWarning(WarningKind.BALANCE, far.facts)

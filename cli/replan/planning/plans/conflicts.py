@@ -23,6 +23,8 @@ class ConstraintKind(StrEnum):
     """`brokers`: one whose rack is not known."""
     DRAINED = "drained"
     """`brokers`: one that shall hold nothing."""
+    APART = "apart"
+    """These `brokers` hold, or are for, other topics of the group `text`, which share no broker."""
     BROKERS = "brokers"
     """The rule names these `brokers`, as far as they are registered."""
     IN_RACK = "in-rack"

@@ -108,6 +108,8 @@ class WarningKind(StrEnum):
     PREFERRED_DRAINED = "preferred-drained"
     MATCHES_NOTHING = "matches-nothing"
     """An entry means no topic or partition of the cluster."""
+    STAY_TOGETHER = "stay-together"
+    """Topics that are declared apart, share brokers, and are placed by no rule."""
     DRAIN_UNREGISTERED = "drain-unregistered"
     """A broker is to hold nothing, and is not registered."""
     WEIGHTS_ALONE = "weights-alone"
@@ -210,6 +212,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
     WarningKind.PREFERRED_DRAINED: ("where", "partition", "broker"),
     WarningKind.MATCHES_NOTHING: ("where", "section", "name"),
+    WarningKind.STAY_TOGETHER: ("where", "topics", "brokers"),
     WarningKind.DRAIN_UNREGISTERED: ("where", "broker"),
     WarningKind.WEIGHTS_ALONE: ("where",),
     WarningKind.BALANCES_NOTHING: ("where",),

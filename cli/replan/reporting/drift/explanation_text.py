@@ -48,6 +48,10 @@ def _declared(found: Explanation) -> Iterator[Line]:
             "declared",
             f"{other.pattern} at {other.where} matches, too, and does not count: {why}",
         )
+    for group in found.apart:
+        mine = group.topics[group.sides([found.partition.topic])[found.partition.topic]]
+        others = ", ".join(topic for topic in group.topics if topic != mine)
+        yield "apart", f"shares no broker with {others}, at {group.where}"
     if found.required is not None:
         asked = found.required
         least = [
@@ -181,6 +185,7 @@ def render_explanation_json(found: Explanation) -> str:
             {"pattern": o.pattern, "where": str(o.where), "excepts": o.excepts}
             for o in found.overruled
         ],
+        "apart": [{"topics": list(a.topics), "where": str(a.where)} for a in found.apart],
         "preferredLeader": None
         if found.preferred is None
         else {"where": str(found.preferred.where)},

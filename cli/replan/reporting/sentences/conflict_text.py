@@ -125,6 +125,7 @@ CONSTRAINTS: Mapping[ConstraintKind, str] = {
     ConstraintKind.REQUIRED_RACKS: "`require` wants {racks}",
     ConstraintKind.WITHOUT_RACK: "no rack is known of {brokers}",
     ConstraintKind.DRAINED: "{brokers} {are} drained",
+    ConstraintKind.APART: "apart: [{text}], and {brokers} {are} left to the other topics of it",
     ConstraintKind.BROKERS: "brokers: {named}",
     ConstraintKind.IN_RACK: "inRack: {text}",
     ConstraintKind.REPLICAS_PER_RACK: "replicasPerRack: {text}: {number}",

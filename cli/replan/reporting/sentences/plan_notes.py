@@ -188,6 +188,10 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.MATCHES_NOTHING: (
         "{where}: {section}: {name} means no topic or partition of the cluster, so it does nothing"
     ),
+    WarningKind.STAY_TOGETHER: (
+        "{where}: {topics} are declared apart, share brokers {brokers}, and no rule places them: they stay there; "
+        "place all but one of them by rule, or list other brokers"
+    ),
     WarningKind.DRAIN_UNREGISTERED: (
         "{where}: broker {broker} is not registered; where no list names it any more, take its entry out"
     ),

@@ -8,7 +8,7 @@ from tests.builders import FILE, placement, snapshot, state, within
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement, Requirement
-from replan.model.declared.rules import Balance, LeaderRule, ReplicaBlacklist, TopicRule
+from replan.model.declared.rules import Apart, Balance, LeaderRule, ReplicaBlacklist, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.planning.findings.drift import find_drift
@@ -41,6 +41,7 @@ CASES: list[tuple[WarningKind, Placement]] = [
         WarningKind.DRAIN_UNREGISTERED,
         placement(replica_blacklist=(ReplicaBlacklist(BrokerId(99), HERE, reason="gone"),)),
     ),
+    (WarningKind.MATCHES_NOTHING, placement(apart=(Apart(HERE, ("orders", "zz*")),))),
     (
         WarningKind.WEIGHTS_ALONE,
         placement(rules=RULED, balance=Balance(HERE, weights=WEIGHTS, places={"weights": HERE})),
@@ -59,6 +60,15 @@ def test_what_does_nothing_is_said_by_plan_and_by_drift(
     drift = find_drift(asked, SEEN)
     assert drift.warnings == made.warnings
     assert drift.none
+
+
+def test_topics_apart_that_share_brokers_and_that_nobody_places_are_named() -> None:
+    seen = snapshot([state([1, 2]), state([2, 3], topic="clicks"), state([4], topic="events")])
+    asked = placement(apart=(Apart(HERE, ("clicks", "events", "orders")),))
+    [said] = find_drift(asked, seen).warnings
+    assert said.kind is WarningKind.STAY_TOGETHER
+    assert (said.facts["topics"], said.facts["brokers"]) == (("clicks", "orders"), (2,))
+    assert find_drift(replace(asked, rules=RULED), seen).warnings == ()
 
 
 def test_what_has_an_effect_is_not_named() -> None:
