@@ -1,0 +1,189 @@
+"""What a loop does now: a pure function of policy, deviations, memory, what the cluster looks like, and the time.
+
+The order is that of the states in the package. A hold outweighs what is due; what is due and has a window open is done,
+all of it together; else the loop rests until the next thing is due, a window opens, or a hold may be over.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile
+from replan.model.names import TopicPartition
+from replan.reconciling.memory import DAY_SECONDS, OFTEN, Memory
+from replan.reconciling.status import (
+    NAMED,
+    BrokersDown,
+    MovedTooOften,
+    NotAllowed,
+    RacksDown,
+    Reason,
+    RoundsFail,
+    Subject,
+    TooEarly,
+    WhyNot,
+    WindowClosed,
+)
+from replan.reconciling.windows import is_open, opens_at
+
+LEAST_OF_A_SHARE = 2
+"""One broker of a small cluster is a share of it, and is what `brokerDown` is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing that is not as it is declared, before anybody has asked whether it may be put right."""
+
+    kind: DeviationKind | None
+    """None: no policy puts it right."""
+    subject: Subject
+    key: str
+    """What it is known by from round to round."""
+    partitions: tuple[TopicPartition, ...] = ()
+    """What putting it right would change."""
+    declared: tuple[int, ...] = ()
+    observed: tuple[int, ...] = ()
+    drift: str = ""
+    why: WhyNot | None = None
+    """Why it is not put right, whatever the policy says."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What decides whether a loop holds."""
+
+    registered: int
+    down: tuple[int, ...] = ()
+    """Registered brokers that do not serve."""
+    racks_down: tuple[str, ...] = ()
+    """Racks of registered brokers none of which serves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Put these right now."""
+
+    due: tuple[Found, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """Do nothing, for these reasons."""
+
+    reasons: tuple[Reason, ...]
+    until: float | None = None
+    """When they may be over by themselves; None: when the cluster looks otherwise, or a person has looked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nothing is to be done before then; None: before something changes."""
+
+    until: float | None = None
+
+
+Decision = Act | Holds | Rest
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A deviation with when it may be put right, and why it is not now."""
+
+    found: Found
+    since: float
+    due_at: float | None
+    why_not: WhyNot | None
+    """None: it is due, and nothing is in its way."""
+    acts_at: float | None
+    """When it is put right if nothing changes and nothing holds; None: never."""
+
+
+def judged(
+    policy: Reconcile, deviations: Sequence[Found], memory: Memory, now: float
+) -> tuple[Judged, ...]:
+    """Each deviation by the policy alone; holds are of the loop, not of a deviation."""
+    opens = opens_at(policy.windows.open, now)
+    return tuple(
+        _judged(policy, found, memory.since.get(found.key, now), now, opens) for found in deviations
+    )
+
+
+def _judged(
+    policy: Reconcile, found: Found, since: float, now: float, opens: float | None
+) -> Judged:
+    if found.why is not None:
+        return Judged(found, since, None, found.why, None)
+    after = None if found.kind is None else policy.put_right.get(found.kind)
+    if after is None:
+        return Judged(found, since, None, NotAllowed(), None)
+    due_at, excepted = since + after, found.kind in policy.windows.excepted
+    at = due_at if excepted else opens_at(policy.windows.open, max(due_at, now))
+    if due_at > now:
+        return Judged(found, since, due_at, TooEarly(), at)
+    if not excepted and not is_open(policy.windows.open, now):
+        return Judged(found, since, due_at, WindowClosed(opens), at)
+    return Judged(found, since, due_at, None, now)
+
+
+def decide(
+    policy: Reconcile,
+    deviations: Sequence[Found],
+    memory: Memory,
+    facts: ClusterFacts,
+    now: float,
+) -> Decision:
+    """What to do now."""
+    found = judged(policy, deviations, memory, now)
+    due = tuple(j.found for j in found if j.why_not is None)
+    reasons = (*holds(policy.hold, memory, facts, now), *_too_often(due, memory, now))
+    if reasons and (due or _stands_by_itself(reasons)):
+        ends = [r.until for r in reasons if isinstance(r, RoundsFail | MovedTooOften)]
+        return Holds(reasons, max(ends) if len(ends) == len(reasons) else None)
+    if due:
+        return Act(due)
+    return Rest(min((j.acts_at for j in found if j.acts_at is not None), default=None))
+
+
+def _stands_by_itself(reasons: Sequence[Reason]) -> bool:
+    """Whether a loop says that it holds although nothing is due: what is down is worth saying, a pause goes on."""
+    return any(not isinstance(r, MovedTooOften | RoundsFail) for r in reasons)
+
+
+def holds(hold: Hold, memory: Memory, facts: ClusterFacts, now: float) -> Iterator[Reason]:
+    """Why nothing is done, whatever is due."""
+    if memory.paused is not None:
+        yield memory.paused
+    if memory.worse is not None:
+        yield memory.worse
+    yield from down(hold, facts)
+    if memory.failures and now < memory.retry_at:
+        yield RoundsFail(memory.failures, memory.failure, memory.retry_at)
+
+
+def down(hold: Hold, facts: ClusterFacts) -> Iterator[Reason]:
+    """What is down and holds, also in the middle of a round."""
+    most = most_down(hold, facts.registered)
+    if len(facts.down) >= most:
+        yield BrokersDown(facts.down[:NAMED], facts.registered, most)
+    if len(facts.racks_down) >= hold.racks_down:
+        yield RacksDown(facts.racks_down[:NAMED], hold.racks_down)
+
+
+def most_down(hold: Hold, registered: int) -> int:
+    """So many brokers down hold."""
+    if isinstance(hold.brokers_down, Fraction):
+        return max(LEAST_OF_A_SHARE, ceil(hold.brokers_down * registered))
+    return hold.brokers_down
+
+
+def _too_often(due: Sequence[Found], memory: Memory, now: float) -> Iterator[Reason]:
+    times = {
+        str(name): [t for t in memory.moved.get(str(name), ()) if now - t < DAY_SECONDS]
+        for found in due
+        for name in found.partitions
+    }
+    often = sorted(name for name, found in times.items() if len(found) >= OFTEN)
+    if often:
+        until = max(times[name][-OFTEN] + DAY_SECONDS for name in often)
+        yield MovedTooOften(tuple(often[:NAMED]), OFTEN, until)

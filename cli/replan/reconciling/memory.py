@@ -1,0 +1,114 @@
+"""What a loop remembers beyond one round, and beyond one process: kept in the journal, so that another machine goes on.
+
+Since when each deviation lasts; what was declared when a round last completed; what was moved in the last day; how the
+last rounds ended; and the round that is open, so that its application is known as the loop's own. A value; `changed`
+fields make a new one.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from replan.model.declared.reconcile import DeviationKind
+from replan.reconciling.status import ROUNDS, EndedWorse, Round, SomebodyPaused, Value
+
+DAY_SECONDS = 86_400.0
+OFTEN = 3
+"""A partition that was moved so often within a day is not moved again by itself."""
+FIRST_PAUSE_SECONDS = 60.0
+LONGEST_PAUSE_SECONDS = 3_600.0
+UNKNOWN: tuple[int, ...] = ()
+"""Of a partition that differed when the history began: nobody knows whether placement or cluster was changed."""
+
+Lists = Mapping[str, Mapping[int, tuple[int, ...]]]
+"""Replica lists by topic and partition."""
+
+
+class Begun(Value, frozen=True):
+    """A round whose application was opened, and is not known to have ended."""
+
+    number: int
+    began_at: float
+    kinds: tuple[DeviationKind, ...]
+    plan_digest: str
+    unhealthy: int
+    """Partitions without a leader or under min ISR when it began."""
+    moves: int = 0
+    bytes: int = 0
+    placement_digest: str = ""
+    commit: str = ""
+    replaced: tuple[int, ...] = ()
+    """Brokers that were down, whose replicas it gives to others."""
+
+
+class Memory(Value, frozen=True):
+    """All of it."""
+
+    since: dict[str, float] = msgspec.field(default_factory=dict)
+    """By the key of a deviation: when it was first seen, without a break since."""
+    history: str = ""
+    """A digest of `declared`; empty while there is no history."""
+    moved: dict[str, tuple[float, ...]] = msgspec.field(default_factory=dict)
+    """By partition: when rounds of the last day moved it."""
+    rounds: tuple[Round, ...] = ()
+    """The latest first."""
+    number: int = 0
+    """Of the last round that did something."""
+    failures: int = 0
+    """Rounds that failed one after the other."""
+    failure: str = ""
+    retry_at: float = 0.0
+    worse: EndedWorse | None = None
+    paused: SomebodyPaused | None = None
+    begun: Begun | None = None
+
+    def with_since(self, keys: Mapping[str, float]) -> "Memory":
+        """With exactly these deviations; each is as old as it was known to be, or as given."""
+        since = {key: min(at, self.since.get(key, at)) for key, at in keys.items()}
+        return self if since == self.since else _changed(self, since=since)
+
+    def failed(self, text: str, now: float) -> "Memory":
+        """After a round that failed: the next comes later and later."""
+        times = self.failures + 1
+        pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** min(times - 1, 10))
+        return _changed(self, failures=times, failure=text, retry_at=now + pause)
+
+    def began(self, begun: Begun) -> "Memory":
+        """While a round applies a plan."""
+        return _changed(self, begun=begun, number=begun.number)
+
+    def ended(self, done: Round, moved: Mapping[str, float], unhealthy: int) -> "Memory":
+        """After a round that applied a plan; `moved`: when which partitions were; `unhealthy`: partitions now."""
+        begun, now = self.begun, done.ended_at
+        times = {
+            name: tuple(t for t in found if now - t < DAY_SECONDS)
+            for name, found in self.moved.items()
+        }
+        for name, at in moved.items():
+            times[name] = (*times.get(name, ()), at)
+        before = unhealthy if begun is None else begun.unhealthy
+        worse = EndedWorse(done.number, before, unhealthy) if unhealthy > before else None
+        return _changed(
+            self,
+            begun=None,
+            rounds=(done, *self.rounds)[:ROUNDS],
+            moved={name: found for name, found in times.items() if found},
+            failures=0,
+            failure="",
+            retry_at=0.0,
+            worse=worse,
+        )
+
+    def resumed(self) -> "Memory":
+        """After a person has looked: nothing is held against the next round."""
+        return _changed(
+            self, paused=None, worse=None, moved={}, failures=0, failure="", retry_at=0.0
+        )
+
+
+def _changed(memory: Memory, **fields: Any) -> Memory:
+    return msgspec.structs.replace(memory, **fields)
+
+
+changed = _changed

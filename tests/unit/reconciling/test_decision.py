@@ -1,0 +1,253 @@
+"""What a loop decides: each rule by itself, and laws over drawn policies, deviations and times."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile, Window, Windows
+from replan.model.names import TopicPartition
+from replan.reconciling.decision import (
+    Act,
+    ClusterFacts,
+    Found,
+    Holds,
+    Rest,
+    decide,
+    judged,
+    most_down,
+)
+from replan.reconciling.memory import Begun, Memory, changed
+from replan.reconciling.status import (
+    BrokersDown,
+    EndedWorse,
+    MovedTooOften,
+    NoHistory,
+    NotAllowed,
+    RacksDown,
+    Round,
+    RoundResult,
+    RoundsFail,
+    SomebodyPaused,
+    Subject,
+    TooEarly,
+    WindowClosed,
+)
+from replan.reconciling.windows import is_open, opens_at
+
+KIND = DeviationKind.PLACEMENT_CHANGED
+ORDERS = TopicPartition("orders", 0)
+DIFFERS = Found(KIND, Subject("orders", 0), "placementChanged orders-0", (ORDERS,))
+WELL = ClusterFacts(10)
+POLICY = Reconcile({KIND: 600})
+NIGHTS = Window((0, 1, 2, 3, 4), 22 * 60, 5 * 60, "Europe/Berlin")
+
+
+def at(text: str) -> float:
+    """Seconds of a moment in Berlin."""
+    return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo("Europe/Berlin")).timestamp()
+
+
+def known(since: float) -> Memory:
+    return Memory(since={DIFFERS.key: since})
+
+
+def test_nothing_that_differs_is_rest_without_end() -> None:
+    assert decide(POLICY, [], Memory(), WELL, 0.0) == Rest(None)
+
+
+def test_what_is_not_named_is_never_done() -> None:
+    assert decide(Reconcile(), [DIFFERS], known(0), WELL, 1e9) == Rest(None)
+    assert judged(Reconcile(), [DIFFERS], known(0), 1e9)[0].why_not == NotAllowed()
+
+
+def test_it_waits_until_it_has_lasted_long_enough() -> None:
+    assert decide(POLICY, [DIFFERS], known(0), WELL, 599.0) == Rest(600.0)
+    assert judged(POLICY, [DIFFERS], known(0), 599.0)[0].why_not == TooEarly()
+    assert decide(POLICY, [DIFFERS], known(0), WELL, 600.0) == Act((DIFFERS,))
+
+
+def test_what_was_never_seen_before_begins_now() -> None:
+    assert decide(POLICY, [DIFFERS], Memory(), WELL, 1000.0) == Rest(1600.0)
+
+
+def test_outside_of_a_window_it_waits_for_the_next_one() -> None:
+    policy = replace(POLICY, windows=Windows((NIGHTS,)))
+    noon, evening = at("2026-11-25T12:00:00"), at("2026-11-25T22:00:00")
+    assert decide(policy, [DIFFERS], known(0), WELL, noon) == Rest(evening)
+    assert judged(policy, [DIFFERS], known(0), noon)[0].why_not == WindowClosed(evening)
+    assert decide(policy, [DIFFERS], known(0), WELL, evening) == Act((DIFFERS,))
+    excepted = replace(policy, windows=Windows((NIGHTS,), frozenset({KIND})))
+    assert decide(excepted, [DIFFERS], known(0), WELL, noon) == Act((DIFFERS,))
+
+
+def test_a_window_goes_on_into_the_next_day_and_over_the_week() -> None:
+    assert is_open([NIGHTS], at("2026-11-28T04:59:00"))  # of Friday
+    assert not is_open([NIGHTS], at("2026-11-28T05:00:00"))
+    assert opens_at([NIGHTS], at("2026-11-28T12:00:00")) == at("2026-11-30T22:00:00")
+    assert is_open([], 0.0)
+
+
+def test_a_window_goes_by_the_clock_of_its_zone_when_that_is_changed() -> None:
+    """On 25 October 2026 the clocks of Berlin go back: 22:00 to 05:00 are eight hours."""
+    night = replace(NIGHTS, days=(5,))
+    begin, end = at("2026-10-24T22:00:00"), at("2026-10-25T05:00:00")
+    assert end - begin == 8 * 3600
+    assert is_open([night], end - 1)
+    assert not is_open([night], end)
+
+
+@pytest.mark.parametrize(
+    ("hold", "registered", "most"),
+    [
+        (Fraction(1, 5), 60, 12),
+        (Fraction(1, 5), 11, 3),
+        (Fraction(1, 5), 5, 2),
+        (1, 5, 1),
+        (3, 60, 3),
+    ],
+)
+def test_how_many_brokers_down_hold(hold: int | Fraction, registered: int, most: int) -> None:
+    assert most_down(Hold(hold), registered) == most
+
+
+@pytest.mark.parametrize(
+    ("memory", "facts", "reason"),
+    [
+        (Memory(), ClusterFacts(10, (1, 2)), BrokersDown((1, 2), 10, 2)),
+        (Memory(), ClusterFacts(10, (1,), ("a",)), RacksDown(("a",), 1)),
+        (Memory(paused=SomebodyPaused("alice", 1.0)), WELL, SomebodyPaused("alice", 1.0)),
+        (Memory(worse=EndedWorse(3, 0, 2)), WELL, EndedWorse(3, 0, 2)),
+        (Memory().failed("no", 995.0), WELL, RoundsFail(1, "no", 1055.0)),
+        (
+            Memory(moved={"orders-0": (100.0, 200.0, 300.0)}),
+            WELL,
+            MovedTooOften(("orders-0",), 3, 86_500.0),
+        ),
+    ],
+)
+def test_each_hold_keeps_what_is_due_from_being_done(
+    memory: Memory, facts: ClusterFacts, reason: object
+) -> None:
+    memory = changed(memory, since={DIFFERS.key: 0.0})
+    decision = decide(POLICY, [DIFFERS], memory, facts, 1000.0)
+    assert isinstance(decision, Holds)
+    assert decision.reasons == (reason,)
+
+
+def test_a_partition_may_be_moved_again_when_a_day_has_passed() -> None:
+    memory = changed(known(0), moved={"orders-0": (100.0, 200.0, 300.0)})
+    assert decide(POLICY, [DIFFERS], memory, WELL, 86_500.0) == Act((DIFFERS,))
+
+
+def test_failures_put_the_next_round_off_for_an_hour_at_most() -> None:
+    memory, pauses = Memory(), []
+    for _ in range(9):
+        memory = memory.failed("no", 0.0)
+        pauses.append(memory.retry_at)
+    assert pauses == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
+
+
+def test_a_round_that_ends_worse_than_it_began_asks_for_a_person() -> None:
+    began = Memory().began(Begun(1, 0.0, (KIND,), "digest", unhealthy=1))
+    done = Round(1, 0.0, 9.0, RoundResult.DONE, (KIND,), 1, 10, "digest")
+    assert began.ended(done, {"orders-0": 9.0}, 1).worse is None
+    worse = began.ended(done, {"orders-0": 9.0}, 2)
+    assert worse.worse == EndedWorse(1, 1, 2)
+    assert worse.resumed().worse is None
+    assert worse.begun is None
+    assert worse.moved == {"orders-0": (9.0,)}
+
+
+def test_what_is_away_is_forgotten_and_begins_again() -> None:
+    memory = Memory().with_since({"a": 10.0, "b": 10.0}).with_since({"a": 20.0})
+    assert memory.since == {"a": 10.0}
+    assert memory.with_since({"a": 30.0, "b": 30.0}).since == {"a": 10.0, "b": 30.0}
+
+
+KINDS = st.sampled_from(DeviationKind)
+SECONDS = st.integers(0, 100_000)
+POLICIES = st.builds(
+    Reconcile,
+    st.dictionaries(KINDS, SECONDS),
+    windows=st.builds(
+        Windows,
+        st.lists(
+            st.builds(
+                Window,
+                st.sets(st.integers(0, 6), min_size=1).map(lambda d: tuple(sorted(d))),
+                st.integers(0, 1439),
+                st.integers(1, 1440),
+                st.sampled_from(["UTC", "Europe/Berlin", "America/New_York"]),
+            ),
+            max_size=2,
+        ).map(tuple),
+        st.frozensets(KINDS),
+    ),
+    hold=st.builds(Hold, st.sampled_from([1, 3, Fraction(1, 5)]), st.integers(1, 2)),
+)
+FOUND = st.lists(
+    st.builds(
+        lambda kind, number, why: Found(
+            kind, Subject("t", number), f"{kind} {number}", (TopicPartition("t", number),), why=why
+        ),
+        KINDS | st.none(),
+        st.integers(0, 5),
+        st.sampled_from([None, None, NoHistory()]),
+    ),
+    max_size=5,
+    unique_by=lambda f: f.key,
+)
+FACTS = st.builds(
+    ClusterFacts,
+    st.integers(3, 20),
+    st.sampled_from([(), (1,), (1, 2, 3)]),
+    st.sampled_from([(), ("a",)]),
+)
+
+
+@given(POLICIES, FOUND, st.dictionaries(st.integers(0, 5), SECONDS), FACTS, SECONDS)
+def test_nothing_is_done_that_is_not_allowed_due_and_in_a_window(
+    policy: Reconcile,
+    found: list[Found],
+    since: dict[int, int],
+    facts: ClusterFacts,
+    now: int,
+) -> None:
+    memory = Memory(since={f.key: since.get(f.subject.partition or 0, now) for f in found})
+    decision = decide(policy, found, memory, facts, now)
+    if isinstance(decision, Act):
+        assert len(facts.down) < most_down(policy.hold, facts.registered)
+        assert len(facts.racks_down) < policy.hold.racks_down
+        for one in decision.due:
+            assert one.kind is not None
+            assert one.why is None
+            assert memory.since[one.key] + policy.put_right[one.kind] <= now
+            assert is_open(policy.windows.open, now) or one.kind in policy.windows.excepted
+
+
+@given(POLICIES, FOUND, st.dictionaries(st.integers(0, 5), SECONDS), SECONDS)
+def test_whatever_is_allowed_is_done_when_it_rested_for_it(
+    policy: Reconcile, found: list[Found], since: dict[int, int], now: int
+) -> None:
+    """A rest ends at the first moment at which something is done, and not a moment later."""
+    memory = Memory(
+        since={f.key: min(now, since.get(f.subject.partition or 0, now)) for f in found}
+    )
+    decision = decide(policy, found, memory, WELL, now)
+    if isinstance(decision, Rest) and decision.until is not None:
+        assert decision.until > now
+        assert isinstance(decide(policy, found, memory, WELL, decision.until), Act)
+        assert isinstance(decide(policy, found, memory, WELL, (now + decision.until) / 2), Rest)
+    if isinstance(decision, Rest) and decision.until is None:
+        later = decide(policy, found, memory, WELL, now + 10 * 86_400)
+        assert not isinstance(later, Act)
+
+
+def test_utc_needs_no_zone_file() -> None:
+    noon = datetime(2026, 11, 25, 12, tzinfo=UTC).timestamp()
+    assert is_open([Window((2,), 720, 721)], noon)
