@@ -17,7 +17,7 @@ import replan
 from replan.commands.frame.signals import SIGNALS
 
 HERE = Path(__file__).parent
-NETWORKED_FOLDERS = (HERE / "kafka", HERE / "fleet")
+NETWORKED_FOLDERS = tuple(HERE / name for name in ("kafka", "fleet", "observing", "browser"))
 NETWORKED_MARKS = ("kafka", "spark")
 NETWORK_EVENTS = ("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo")
 pytest_plugins = ["tests.kafka.clusters"]
