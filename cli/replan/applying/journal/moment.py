@@ -10,6 +10,11 @@ def moment() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def moment_of(seconds: float) -> str:
+    """The same of a moment in seconds since 1970."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def seconds_of(application: Application) -> int | None:
     """How long an application was open; None while it is, or where its moments are not known.
 

@@ -1,7 +1,4 @@
 const PAGE = 200, LONG = 48;
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-const visible = text => String(text).replace(HIDDEN, found =>
-  "\\u" + found.charCodeAt(0).toString(16).padStart(4, "0"));
 const named = (topic, partition) => partition === null ? topic : topic + "-" + partition;
 const listing = (rows, {cells, brokers, summary}) => {
   const table = document.querySelector("table.listing"), body = table.tBodies[0];

@@ -6,3 +6,6 @@ const theme = () => {
   root.dataset.theme = dark ? "light" : "dark";
 };
 $("theme").addEventListener("click", theme);
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const visible = text => String(text).replace(HIDDEN, found =>
+  "\\u" + found.charCodeAt(0).toString(16).padStart(4, "0"));

@@ -1,0 +1,276 @@
+"""A loop's status as blocks of lines and tables, which the page, the terminal and messages show alike.
+
+Cells are text, moments, bars and links; whoever shows them decides how. All text is plain: names in it are others', so
+a page writes it as text and never as markup.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from replan.model.names import BrokerId
+from replan.reconciling.status import Deviation, Round, Running, Status, Tally
+from replan.reporting.lines import Tone
+from replan.reporting.loop.loop_words import (
+    KINDS,
+    RESULTS,
+    STATES,
+    reason_text,
+    state_text,
+    subject_text,
+    why_not_text,
+)
+from replan.reporting.quantities import brokers, duration, size
+from replan.wording import count, listed
+
+PATIENCE_SECONDS = 600.0
+"""How late a round may be: a cluster of many partitions that answers slowly is no hang, and whoever is killed
+for it begins anew and is as slow."""
+SHORT = 12
+"""Characters of a digest or a commit that are shown."""
+
+
+class Moment(msgspec.Struct, frozen=True, tag="moment"):
+    """A time, in seconds since 1970; shown also as how long ago, or in how long."""
+
+    at: float
+
+
+class Link(msgspec.Struct, frozen=True, tag="link"):
+    """Text that leads to a page of the same server, where it has one."""
+
+    text: str
+    path: str
+
+
+class Bar(msgspec.Struct, frozen=True, tag="bar"):
+    """How much of a whole."""
+
+    part: float
+    """0 to 1."""
+    text: str
+
+
+Cell = str | Moment | Link | Bar
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """A name and what it is."""
+
+    name: str
+    cells: tuple[Cell, ...]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Rows under their heads; a head of a number is in `right`."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    right: tuple[int, ...] = ()
+    more: str = ""
+    """What is not listed."""
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A part of the report."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
+class View(msgspec.Struct, frozen=True, rename="camel"):
+    """All that is shown."""
+
+    title: str
+    at: float
+    """When the loop said this."""
+    now: float
+    """When it is asked for, on the same clock."""
+    state: str
+    tone: Literal["plain", "head", "comes", "goes", "changes"]
+    """How good the state is, by the name of its tone."""
+    since: float
+    text: str
+    reasons: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    stale: bool
+    """It is older than a loop that turns lets it become."""
+
+
+def plan_path(digest: str) -> str:
+    """Where the page of a plan is."""
+    return f"plans/{digest}.html"
+
+
+def view_of(status: Status, now: float, plans: frozenset[str] = frozenset()) -> View:
+    """What there is to show; `now`: on the clock of its times, `plans`: digests of the plans that have a page."""
+    word, tone = STATES[status.state]
+    blocks = (
+        Block("", facts=tuple(_facts(status))),
+        *([_running(status.running, plans)] if status.running is not None else []),
+        Block("What differs", *_differs(status)),
+        Block("The last rounds that did something", *_rounds(status, plans)),
+    )
+    return View(
+        title=f"replan reconcile: {status.cluster_name or status.cluster_id or 'no cluster yet'}",
+        at=status.at,
+        now=now,
+        state=word,
+        tone=_tone(tone),
+        since=status.since,
+        text=state_text(status),
+        reasons=tuple(map(reason_text, status.reasons)),
+        blocks=blocks,
+        stale=now - status.at > silence_of(status),
+    )
+
+
+def silence_of(status: Status) -> float:
+    """For how many seconds a loop that turns may say nothing after this, a round of some minutes included."""
+    rests = status.every_seconds if status.next is None else status.next.round_at - status.at
+    return PATIENCE_SECONDS + max(rests, 0.0)
+
+
+def _tone(tone: Tone) -> Literal["plain", "head", "comes", "goes", "changes"]:
+    return tone.value
+
+
+def _facts(status: Status) -> Iterator[Fact]:
+    if status.dry_run:
+        yield Fact("mode", ("dry run: it only watches, and changes nothing",))
+    if status.next is not None:
+        coming = status.next
+        yield Fact("next look", (Moment(coming.round_at),))
+        if coming.acts_at is None:
+            yield Fact("acts next", ("never, if nothing changes",))
+        else:
+            why = listed(KINDS[kind] for kind in coming.kinds)
+            number = count(coming.count, "deviation")
+            yield Fact("acts next", (Moment(coming.acts_at), f"{number}: {why}" if why else number))
+    if status.source is not None:
+        commit = f"commit {status.source.commit[:SHORT]}" if status.source.commit else ""
+        yield Fact("placement", (status.source.place, *([commit] if commit else [])))
+    if status.looked_at is not None:
+        yield Fact("last look", (Moment(status.looked_at),))
+    rounds = count(status.rounds_begun, "round")
+    yield Fact(
+        "instance", (f"{status.instance}, {rounds}, every {duration(status.every_seconds)}",)
+    )
+
+
+def _running(running: Running, plans: frozenset[str]) -> Block:
+    part = running.copied_bytes / running.total_bytes if running.total_bytes else 0.0
+    copied = f"{size(running.copied_bytes)} of {size(running.total_bytes)}"
+    if running.bytes_per_second:
+        copied += f", {size(round(running.bytes_per_second))}/s"
+    if running.seconds_left is not None:
+        copied += f", {duration(running.seconds_left)} left"
+    steps = (
+        f"{running.done:,} of {running.total:,} done, {running.running:,} running, {running.waiting:,} waiting, "
+        f"{running.stopped:,} stopped"
+    )
+    facts = [
+        Fact("plan", (_plan(running.plan_digest, plans), f"application {running.application}")),
+        Fact("puts right", (listed(KINDS[kind] for kind in running.kinds),)),
+        Fact("began", (Moment(running.began_at),)),
+        Fact("steps", (steps,)),
+    ]
+    if running.total_bytes:
+        facts.append(Fact("copied", (Bar(part, copied),)))
+    rows = tuple(
+        (
+            f"{copy.topic}-{copy.partition}",
+            str(copy.broker),
+            Bar((copy.copied_bytes or 0) / (copy.total_bytes or 1), _copied(copy.copied_bytes)),
+            size(copy.total_bytes),
+            "" if copy.bytes_per_second is None else f"{size(round(copy.bytes_per_second))}/s",
+            "" if copy.seconds_left is None else duration(copy.seconds_left),
+        )
+        for copy in running.copies
+    )
+    heads = ("partition", "to broker", "copied", "of", "rate", "left")
+    holds = running.nothing_begins
+    return Block(
+        "It applies",
+        lines=() if holds is None else (f"Nothing more of it begins: {reason_text(holds)}",),
+        facts=tuple(facts),
+        tables=(Table(heads, rows, right=(1, 3, 4, 5)),) if rows else (),
+    )
+
+
+def _copied(copied_bytes: int | None) -> str:
+    return "not read yet" if copied_bytes is None else size(copied_bytes)
+
+
+def _plan(digest: str, plans: frozenset[str]) -> Cell:
+    short = digest[:SHORT]
+    return Link(short, plan_path(digest)) if digest in plans else short
+
+
+def _differs(status: Status) -> tuple[tuple[str, ...], tuple[Fact, ...], tuple[Table, ...]]:
+    if not status.differs:
+        nothing = "Nothing." if status.looked_at is not None else "It has not looked yet."
+        return (nothing,), (), ()
+    total = sum(tally.count for tally in status.differs)
+    kinds = Table(
+        ("what happened", "how many", "oldest since", "next one due"),
+        tuple(map(_tally, status.differs)),
+        right=(1,),
+    )
+    left = total - len(status.deviations)
+    more = f"and {left:,} more; `replan drift` lists all" if left > 0 else ""
+    each = Table(
+        ("what", "happened", "declared", "observed", "since", "due", "why not yet"),
+        tuple(map(_deviation, status.deviations)),
+        more=more,
+    )
+    return (), (), (kinds, each) if each.rows else (kinds,)
+
+
+def _tally(tally: Tally) -> tuple[Cell, ...]:
+    due: Cell = "never" if tally.due_at is None else Moment(tally.due_at)
+    return KINDS[tally.kind], f"{tally.count:,}", Moment(tally.since), due
+
+
+def _deviation(found: Deviation) -> tuple[Cell, ...]:
+    return (
+        subject_text(found.subject),
+        KINDS[found.kind],
+        _list(found.declared),
+        _list(found.observed),
+        Moment(found.since),
+        "never" if found.due_at is None else Moment(found.due_at),
+        why_not_text(found.why_not),
+    )
+
+
+def _list(ids: tuple[int, ...]) -> str:
+    return brokers(tuple(map(BrokerId, ids))) if ids else ""
+
+
+def _rounds(
+    status: Status, plans: frozenset[str]
+) -> tuple[tuple[str, ...], tuple[Fact, ...], tuple[Table, ...]]:
+    if not status.rounds:
+        return ("None yet.",), (), ()
+    heads = ("round", "began", "took", "ended", "put right", "moves", "copied", "plan", "how")
+    rows = tuple(_round(done, plans) for done in status.rounds)
+    return (), (), (Table(heads, rows, right=(0, 2, 5, 6)),)
+
+
+def _round(done: Round, plans: frozenset[str]) -> tuple[Cell, ...]:
+    commit = f"commit {done.commit[:SHORT]}" if done.commit else ""
+    return (
+        f"{done.number:,}",
+        Moment(done.began_at),
+        duration(max(0.0, done.ended_at - done.began_at)),
+        RESULTS[done.result],
+        listed(KINDS[kind] for kind in done.kinds),
+        f"{done.moves:,}",
+        size(done.bytes),
+        _plan(done.plan_digest, plans),
+        "; ".join(part for part in (done.text, commit) if part),
+    )

@@ -1,0 +1,206 @@
+"""What a loop's state, its reasons, and what keeps a deviation from being put right are called, in sentences.
+
+Times within a sentence are written in UTC; whoever shows a moment of its own shows it as one (`loop_view`).
+"""
+
+from replan.applying.journal.moment import moment_of
+from replan.model.declared.reconcile import DeviationKind
+from replan.reconciling.status import (
+    BrokersDown,
+    DeclaredByList,
+    DryRun,
+    EndedWorse,
+    Failed,
+    LeaseHeld,
+    LockHeld,
+    LoopHolds,
+    LoopState,
+    MovedTooOften,
+    NextStage,
+    NoHistory,
+    NotAllowed,
+    NoWindow,
+    OtherApplication,
+    PersonActs,
+    RacksDown,
+    Reason,
+    Refused,
+    RoundResult,
+    RoundsFail,
+    RunsElsewhere,
+    SomebodyPaused,
+    Status,
+    Subject,
+    TooEarly,
+    UnderMinIsr,
+    WhyNot,
+    WindowClosed,
+)
+from replan.reporting.lines import Tone
+from replan.reporting.quantities import duration
+from replan.wording import count, listed
+
+STATES: dict[LoopState, tuple[str, Tone]] = {
+    LoopState.STARTING: ("starts", Tone.PLAIN),
+    LoopState.WAITING_FOR_LEASE: ("stands by", Tone.PLAIN),
+    LoopState.UNREACHABLE: ("cluster not reached", Tone.GOES),
+    LoopState.BROKEN_PLACEMENT: ("placement broken", Tone.GOES),
+    LoopState.PAUSED: ("paused", Tone.CHANGES),
+    LoopState.HELD_BY_ANOTHER: ("another works", Tone.CHANGES),
+    LoopState.ACTING: ("acts", Tone.CHANGES),
+    LoopState.HOLDING: ("holds", Tone.GOES),
+    LoopState.BACKING_OFF: ("backs off", Tone.GOES),
+    LoopState.OUTSIDE_WINDOW: ("outside of its windows", Tone.CHANGES),
+    LoopState.WAITING: ("waits", Tone.CHANGES),
+    LoopState.DIFFERS: ("differs", Tone.CHANGES),
+    LoopState.AT_REST: ("at rest", Tone.COMES),
+    LoopState.ENDED: ("ended", Tone.PLAIN),
+}
+"""In short, and how good that is: what comes is good, what goes is bad."""
+
+KINDS: dict[DeviationKind | None, str] = {
+    DeviationKind.BROKER_DOWN: "a broker is down",
+    DeviationKind.LOG_DIR_FULL: "a log directory is full",
+    DeviationKind.PLACEMENT_CHANGED: "the placement was changed",
+    DeviationKind.CHANGED_ELSEWHERE: "the cluster was changed",
+    DeviationKind.LEADERSHIP_MOVED: "another replica leads",
+    DeviationKind.OUT_OF_BALANCE: "out of balance",
+    DeviationKind.STALE_THROTTLE: "a throttle was left behind",
+    None: "for a person",
+}
+
+RESULTS: dict[RoundResult, str] = {
+    RoundResult.DONE: "done",
+    RoundResult.PARTLY: "done in part",
+    RoundResult.CANCELLED: "cancelled",
+    RoundResult.LEFT: "left open",
+    RoundResult.FAILED: "failed",
+}
+
+
+def utc(seconds: float) -> str:
+    """`2026-11-24 03:00:00 UTC`."""
+    return moment_of(seconds).replace("T", " ").replace("Z", " UTC")
+
+
+_SAYS: dict[LoopState, str] = {
+    LoopState.STARTING: "It has not looked at the cluster yet.",
+    LoopState.WAITING_FOR_LEASE: "It stands by: another loop works on this cluster.",
+    LoopState.UNREACHABLE: "The cluster or its journal does not answer; it goes on once they do.",
+    LoopState.BROKEN_PLACEMENT: (
+        "The placement cannot be used as it is written; nothing is done until that is mended."
+    ),
+    LoopState.PAUSED: "It is paused; `replan resume` lets it go on.",
+    LoopState.HELD_BY_ANOTHER: "Another application or process comes first; it goes on after that.",
+    LoopState.ACTING: "It puts right what policy allows.",
+    LoopState.HOLDING: "It does nothing by itself now.",
+    LoopState.BACKING_OFF: "Its rounds fail; it tries again, less and less often.",
+    LoopState.OUTSIDE_WINDOW: "{differing}; what is due waits for a window.",
+    LoopState.WAITING: "{differing}; what policy puts right has not lasted long enough yet.",
+    LoopState.DIFFERS: "{differing}; none of it may be put right by policy.",
+    LoopState.AT_REST: "The cluster is as its placement says.",
+    LoopState.ENDED: "The loop has ended.",
+}
+
+
+def state_text(status: Status) -> str:
+    """What the loop is doing, in one sentence."""
+    differing = count(sum(tally.count for tally in status.differs), "deviation")
+    return _SAYS[status.state].format(differing=differing)
+
+
+def reason_text(reason: Reason) -> str:  # noqa: C901, PLR0911 - a case each
+    """Why it is in its state, and the way out where a person has one."""
+    match reason:
+        case LeaseHeld(holder, since, silent, taken):
+            return (
+                f"{holder} has worked on it since {utc(since)}; its last sign of life was {duration(silent)} ago, "
+                f"and it is taken over after {duration(taken)} without one."
+            )
+        case Failed(text, since):
+            return f"Since {utc(since)}: {text}"
+        case SomebodyPaused(sender, since):
+            return f"{sender} paused it, {utc(since)}."
+        case OtherApplication(application, owner, at_work, text):
+            works = "is being applied" if at_work else "is open, and no process is at work"
+            return f"Application {application} of {owner} {works}.{f' {text}' if text else ''}"
+        case LockHeld(text):
+            return text
+        case BrokersDown(down, registered, most):
+            return (
+                f"{count(len(down), 'broker')} of {registered:,} {'is' if len(down) == 1 else 'are'} down "
+                f"({listed(down)}); it holds from {most:,} on (`hold.brokersDown`)."
+            )
+        case RacksDown(down, most):
+            return (
+                f"{count(len(down), 'rack')} without a live broker ({listed(down)}); it holds from {most:,} on "
+                "(`hold.racksDown`)."
+            )
+        case UnderMinIsr(partitions, total):
+            return (
+                f"{count(total, 'partition')} came under min ISR since the round began, which it does not heal: "
+                f"{_some(partitions, total)}."
+            )
+        case EndedWorse(number, before, after, person):
+            looks = " `replan resume` lets it go on." if person else ""
+            return (
+                f"Round {number:,} ended with {after:,} partitions without a leader or under min ISR, and began with "
+                f"{before:,}; a person must look.{looks}"
+            )
+        case MovedTooOften(partitions, times, until):
+            return (
+                f"Moved {times:,} times within a day, and to be moved again: {_some(partitions, len(partitions))}; "
+                f"not before {utc(until)}."
+            )
+        case RoundsFail(times, text, until):
+            return f"{count(times, 'round')} failed; the next one is at {utc(until)}. The last one: {text}"
+        case NoWindow(opens):
+            return "No window is open; " + (
+                "none opens." if opens is None else f"the next one opens at {utc(opens)}."
+            )
+
+
+def why_not_text(why: WhyNot | None) -> str:  # noqa: C901, PLR0911 - a case each
+    """Why a deviation is not put right at this moment."""
+    match why:
+        case None:
+            return "is put right next"
+        case NotAllowed():
+            return "policy never puts it right"
+        case NoHistory():
+            return "no round was completed yet, so nobody knows who changed it"
+        case TooEarly():
+            return "has not lasted long enough"
+        case WindowClosed(opens):
+            return "no window is open" + ("" if opens is None else f" until {utc(opens)}")
+        case LoopHolds():
+            return "the loop does nothing now"
+        case Refused(rule):
+            return f"refused [{rule}]"
+        case NextStage():
+            return "in a later round, by the limits"
+        case RunsElsewhere():
+            return "another tool moves it"
+        case DeclaredByList():
+            return "declared by list: change the placement"
+        case PersonActs():
+            return "needs a person"
+        case DryRun():
+            return "would be put right now (dry run)"
+
+
+def subject_text(subject: Subject) -> str:
+    """`orders-7`, `orders-7 on broker 4`, `broker 4: /data/d1`."""
+    name = subject.topic or ""
+    if subject.partition is not None:
+        name = f"{name}-{subject.partition}"
+    on = "" if subject.broker is None else f"broker {subject.broker}"
+    name = f"{name} on {on}" if name and on else name or on or "the cluster"
+    more = [part for part in (subject.path, subject.detail) if part]
+    return f"{name}: {', '.join(more)}" if more else name
+
+
+def _some(names: tuple[str, ...], total: int) -> str:
+    shown = names[:10]
+    more = total - len(shown)
+    return listed(shown) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,91 @@
+"""The page of a loop in a real browser: what it shows, that it follows its loop, and hears its silence."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.browser.tools import DESKTOP, PHONE, opened
+from tests.unit.reporting.loop_statuses import HOSTILE, NOW, acting, at_rest, holding
+
+from replan.commands.observing.http_server import Answer, ListenAddress, serving
+from replan.commands.observing.loop_server import LoopServer
+from replan.reporting.loop.loop_metrics import Counts
+from replan.reporting.loop.loop_page import VIEW_PATH, render_view
+
+pytestmark = pytest.mark.browser
+ANY = ListenAddress("127.0.0.1", 0)
+NARROW = {"width": 400, "height": 800}
+
+
+@pytest.fixture
+def server() -> LoopServer:
+    return LoopServer(Counts())
+
+
+@pytest.fixture
+def url(server: LoopServer) -> Iterator[str]:
+    with server.listening(ANY) as url:
+        yield url
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, NARROW, PHONE], ids=["desktop", "narrow", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_a_loop_does_is_shown_as_text(
+    server: LoopServer, url: str, viewport: dict[str, int], scheme: str
+) -> None:
+    server.changed(acting())
+    seen = opened(
+        url,
+        ["await", "html[data-ready]"],
+        ["text", "h1"],
+        ["text", "#state"],
+        ["texts", "h2"],
+        ["count", "img"],
+        ["texts", "section:nth-of-type(3) .wide:nth-of-type(2) tbody td:first-child"],
+        ["visible", "#lost"],
+        ["width"],
+        viewport=viewport,
+        scheme=scheme,
+    )
+    name = HOSTILE.replace("\u202e", "\\u202e")
+    title, state, parts, images, subjects, lost, width = seen.found
+    assert title == f"replan reconcile: eu {name}"
+    assert state == "acts"
+    assert parts == ["It applies", "What differs", "The last rounds that did something"]
+    assert images == 0
+    assert subjects[:3] == ["orders-7", "ledger-0", f"{name}-0"]
+    assert not lost
+    assert width <= viewport["width"]
+
+
+def test_the_page_follows_its_loop(server: LoopServer) -> None:
+    server.changed(at_rest())
+
+    def respond(path: str) -> Answer | None:
+        """After the first view the loop holds."""
+        found = server.respond(path)
+        if path == f"/{VIEW_PATH}":
+            server.changed(holding())
+        return found
+
+    with serving(ANY, respond) as url:
+        seen = opened(
+            url,
+            ["await", ".badge.comes"],
+            ["text", "#text"],
+            ["await", ".badge.goes"],
+            ["texts", "#reasons li"],
+        )
+    assert seen.found == [
+        "The cluster is as its placement says.",
+        ["2 brokers of 6 are down (3, 4); it holds from 2 on (hold.brokersDown)."],
+    ]
+
+
+def test_a_loop_that_says_nothing_is_called_so(server: LoopServer) -> None:
+    def respond(path: str) -> Answer | None:
+        late = render_view(at_rest(), NOW + 3600, frozenset())
+        return Answer(late, "application/json") if path == f"/{VIEW_PATH}" else server.respond(path)
+
+    with serving(ANY, respond) as url:
+        seen = opened(url, ["await", "#lost:not([hidden])"], ["text", "#lost"])
+    assert seen.found == ["The loop has said nothing for 60 min; it hangs, or has ended."]

@@ -1,0 +1,158 @@
+"""What is said of a loop: its words for every case, and that what others named is text wherever it appears."""
+
+import json
+from typing import get_args
+
+import msgspec
+import pytest
+from tests.unit.reporting.loop_statuses import DOWN, HOSTILE, NOW, acting, at_rest, holding
+
+from replan.model.declared.reconcile import DeviationKind
+from replan.reconciling import status as values
+from replan.reconciling.status import LoopState, Reason, Round, RoundResult, Status, WhyNot, encode
+from replan.reporting.lines import drawn
+from replan.reporting.loop.loop_metrics import Counts, metrics_of
+from replan.reporting.loop.loop_page import policy, render_loop_page
+from replan.reporting.loop.loop_text import loop_lines, message
+from replan.reporting.loop.loop_view import Link, plan_path, view_of
+from replan.reporting.loop.loop_words import (
+    KINDS,
+    RESULTS,
+    STATES,
+    reason_text,
+    state_text,
+    why_not_text,
+)
+
+REASONS: list[Reason] = [
+    values.LeaseHeld("a@b (pid 1)", NOW, 5, 60),
+    values.Failed("no broker answers", NOW),
+    values.SomebodyPaused("alice", NOW),
+    values.OtherApplication("ab12", "bob", at_work=False),
+    values.LockHeld("another process has the lock"),
+    values.BrokersDown((1,), 5, 1),
+    values.RacksDown(("eu-1a",), 1),
+    values.UnderMinIsr(("a-0", "a-1"), 12),
+    values.EndedWorse(7, 0, 3),
+    values.MovedTooOften(("a-0",), 3, NOW),
+    values.RoundsFail(4, "no broker answers", NOW),
+    values.NoWindow(None),
+]
+WHY_NOTS: list[WhyNot] = [
+    values.NotAllowed(),
+    values.NoHistory(),
+    values.TooEarly(),
+    values.WindowClosed(NOW),
+    values.LoopHolds(),
+    values.Refused("safe-start"),
+    values.NextStage(),
+    values.RunsElsewhere(),
+    values.DeclaredByList(),
+    values.PersonActs(),
+    values.DryRun(),
+]
+
+
+def test_each_reason_state_and_kind_has_words_of_its_own() -> None:
+    assert {type(reason) for reason in REASONS} == set(get_args(Reason))
+    assert {type(why) for why in WHY_NOTS} == set(get_args(WhyNot))
+    assert STATES.keys() == set(LoopState)
+    assert KINDS.keys() == {*DeviationKind, None}
+    assert RESULTS.keys() == set(RoundResult)
+    texts = [reason_text(r) for r in REASONS] + [why_not_text(w) for w in (None, *WHY_NOTS)]
+    states = [state_text(msgspec.structs.replace(at_rest(), state=state)) for state in LoopState]
+    assert len({*texts, *states}) == len(texts) + len(states)
+
+
+def test_the_terminal_says_what_differs_since_when_and_what_comes_next() -> None:
+    text = drawn(loop_lines(acting(), NOW + 30))
+    assert text == (
+        "Loop: acts, since 2026-11-25 09:36:40 UTC (10 min 30 s ago). It puts right what policy allows.\n"
+        "  next look  2026-11-25 09:47:40 UTC (in 30 s)\n"
+        "  acts next  2026-11-25 10:45:40 UTC (in 58 min 30 s) 1 deviation: a throttle was left behind\n"
+        "  placement  placement.yaml\n"
+        "  last look  2026-11-25 09:36:40 UTC (10 min 30 s ago)\n"
+        "  instance   replan@ops-1 (pid 4711), 9 rounds, every 5 min\n"
+        "\n"
+        "It applies\n"
+        "  plan        121212121212 application a1b2c3\n"
+        "  puts right  a broker is down\n"
+        "  began       2026-11-25 09:36:50 UTC (10 min 20 s ago)\n"
+        "  steps       90 of 211 done, 20 running, 100 waiting, 1 stopped\n"
+        "  copied      45 GB of 100 GB, 75 MB/s, 12 min 13 s left (45%)\n"
+        + text[text.index("  partition") :]
+    )
+    assert "  orders-7 " in text
+    assert "and 210 more; `replan drift` lists all\n" in text
+    assert "done in part" in text
+    assert "\u202e" not in text
+
+
+def test_a_status_that_nobody_renews_is_called_old() -> None:
+    fresh, old = (drawn(loop_lines(at_rest(), NOW + 298 + extra)) for extra in (599, 601))
+    assert "not at work" not in fresh
+    assert "the loop that wrote it is not at work" in old
+
+
+def test_only_plans_that_have_a_page_are_links() -> None:
+    shown = view_of(acting(), NOW, frozenset({"34" * 32}))
+    cells = [cell for block in shown.blocks for t in block.tables for row in t.rows for cell in row]
+    links = [cell for cell in cells if isinstance(cell, Link)]
+    assert links == [Link("34" * 6, plan_path("34" * 32))]
+
+
+def test_the_page_lets_nothing_run_but_its_own_script() -> None:
+    page = render_loop_page()
+    assert page.count("<script") == 1
+    assert policy() in page
+    assert "unsafe" not in policy()
+    assert "connect-src 'self'" in policy()
+    assert "innerHTML" not in page
+
+
+@pytest.mark.parametrize("of", [at_rest(), acting(), holding()], ids=lambda s: s.state.value)
+def test_a_message_has_a_text_that_calls_nobody_and_the_facts(of: Status) -> None:
+    said = message(at_rest(), of)
+    assert "<" not in str(said["text"])
+    assert ">" not in str(said["text"])
+    assert said["state"] == of.state.value
+    assert said["before"] == "at-rest"
+    json.dumps(said)
+
+
+def test_a_message_of_a_hold_says_why() -> None:
+    assert message(None, holding())["text"] == (
+        "replan reconcile, payments-eu: holds. It does nothing by itself now. "
+        "2 brokers of 6 are down (3, 4); it holds from 2 on (`hold.brokersDown`)."
+    )
+
+
+def test_a_document_can_be_read_back() -> None:
+    for of in (at_rest(), acting(), holding()):
+        assert msgspec.json.decode(encode(of), type=Status) == of
+    assert HOSTILE in json.loads(encode(acting()))["clusterName"]
+
+
+def test_what_ended_before_this_process_is_not_counted() -> None:
+    counts, first = Counts(), acting()
+    counts.add(first)
+    assert sum(counts.rounds.values()) == 0
+    ended = Round(8, NOW, NOW + 9, RoundResult.DONE, (DOWN,), 5, 10**9, "78" * 32)
+    later = msgspec.structs.replace(
+        first, state=LoopState.AT_REST, rounds=(ended, *first.rounds), running=None
+    )
+    counts.add(later)
+    counts.add(later)
+    assert counts.rounds[RoundResult.DONE] == 1
+    assert (counts.copied_bytes, counts.moves) == (10**9, 5)
+    assert counts.states[LoopState.AT_REST] == counts.states[LoopState.ACTING] == 1
+
+
+def test_every_kind_and_state_has_a_sample_always() -> None:
+    for of in (at_rest(), acting(), holding()):
+        found = {m.name: list(m.samples) for m in metrics_of(of, Counts())}
+        states = {labels["state"]: value for labels, value in found["replan_reconcile_state"]}
+        assert states.keys() == {state.value for state in LoopState}
+        assert [s for s, value in states.items() if value] == [of.state.value]
+        kinds = [labels["kind"] for labels, _ in found["replan_reconcile_deviations"]]
+        assert kinds == [*(kind.value for kind in DeviationKind), "person"]
