@@ -18,7 +18,7 @@ SECRET = "T000/B000/XXXXXXXX"  # noqa: S105 - what must be seen nowhere
 
 
 class Hook:
-    """A web hook that answers as it is told, 200 in the end, and keeps what it was sent."""
+    """A web hook that gives these answers, then 200, and keeps what it was sent."""
 
     def __init__(self, *answers: int, headers: dict[str, str] | None = None) -> None:
         self.answers, self.headers = list(answers), headers or {}
