@@ -23,7 +23,7 @@ class Metric:
     help: str
     samples: Iterable[tuple[Mapping[str, str], float]]
     counts: bool = False
-    """It only grows, until the process starts anew."""
+    """It only grows, until the process starts again."""
 
 
 @dataclass(slots=True)

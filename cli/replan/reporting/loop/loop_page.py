@@ -24,7 +24,7 @@ _BODY = """<h1 id="title">replan reconcile</h1>
 <ul id="reasons"></ul>
 <div id="blocks"></div>
 </main>
-<p class="soft screen">Read only; shown anew every five seconds. <a href="status.json">status.json</a>
+<p class="soft screen">Read only; refreshed every five seconds. <a href="status.json">status.json</a>
 <a href="metrics">metrics</a></p>
 <noscript><p>What a loop does is shown by a script; <code>replan status</code> says the same in a terminal.</p>
 </noscript>"""

@@ -26,7 +26,7 @@ from replan.wording import count, listed
 
 PATIENCE_SECONDS = 600.0
 """How late a round may be: a cluster of many partitions that answers slowly is no hang, and whoever is killed
-for it begins anew and is as slow."""
+for it begins again and is as slow."""
 SHORT = 12
 """Characters of a digest or a commit that are shown."""
 

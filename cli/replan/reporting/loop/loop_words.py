@@ -88,7 +88,7 @@ _SAYS: dict[LoopState, str] = {
     LoopState.WAITING_FOR_LEASE: "It stands by: another loop works on this cluster.",
     LoopState.UNREACHABLE: "The cluster or its journal does not answer; it goes on once they do.",
     LoopState.BROKEN_PLACEMENT: (
-        "The placement cannot be used as it is written; nothing is done until that is mended."
+        "The placement cannot be used as it is written; nothing is done until it is fixed."
     ),
     LoopState.PAUSED: "It is paused; `replan resume` lets it go on.",
     LoopState.HELD_BY_ANOTHER: "Another application or process comes first; it goes on after that.",
