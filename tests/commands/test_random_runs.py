@@ -90,6 +90,7 @@ def test_no_process_is_left_behind(folder: Path, number: signal.Signals) -> None
     assert first.startswith("runs with random faults: ")
     started = [pid for pid in _children(process.pid) if "spawn_main" in _command_line(pid)]
     assert len(started) == (cores() if cores() > 1 else 0)
+    assert all(_blocks_interrupts(pid) for pid in started)
     if number is signal.SIGINT:
         os.killpg(process.pid, number)
     else:
@@ -103,6 +104,13 @@ def test_no_process_is_left_behind(folder: Path, number: signal.Signals) -> None
 
 def _children(pid: int) -> list[int]:
     return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _blocks_interrupts(pid: int) -> bool:
+    lines = dict(
+        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
+    return bool(int(lines["SigBlk"], 16) & 1 << (signal.SIGINT - 1))
 
 
 def _command_line(pid: int) -> str:

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.resource_tracker import ensure_running
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -82,7 +83,11 @@ def _started(work: Callable[[Any], Any]) -> tuple[Connection, BaseProcess]:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """What is started meanwhile has them blocked for good."""
+    """What is started meanwhile has them blocked for good.
+
+    The tracker of multiprocessing starts before: it unblocks SIGINT and SIGTERM here when it begins.
+    """
+    ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield

@@ -89,7 +89,6 @@ def add(
 
     Examples:
       replan blacklist add 7 --reason "disk at 92 %" --owner storage --review-by 2026-12-01
-      replan blacklist add 7 -f placement.yaml --until caught-up
       replan blacklist add --rack eu-1a --reason "maintenance of the site"
     """
     from replan.model.declared.placement import LeaderBlacklist, LeaderMove, RackBlacklist
@@ -124,7 +123,6 @@ def remove(*, broker: Broker = None, rack: Rack = None, files: Files = None) -> 
 
     Examples:
       replan blacklist remove 7
-      replan blacklist remove 7 -f placements/
       replan blacklist remove --rack eu-1a
     """
     from replan.model.names import BrokerId
