@@ -246,6 +246,7 @@ def worlds(draw: st.DrawFn) -> World:
             draw,
             {
                 "cluster": st.just({"name": "test", "id": cluster["clusterId"]}),
+                "lastLeaders": st.sampled_from([[1], [{"rack": "a"}, 2], [{"rack": "b"}]]),
                 "apart": st.sampled_from(
                     [[["clicks", "metrics-*"]], [["orders", "clicks", "events"], ["orders", "m*"]]]
                 ),

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from replan.model.columns import BROKERS, EXPLICIT_SCHEMA
 from replan.model.declared.placement import (
+    LastLeaders,
     LeaderBlacklist,
     MoveThrottle,
     Placement,
@@ -72,6 +73,7 @@ def placement_of(merged: Merged) -> Placement:
         leader_rules=_by_name(merged, LeaderRule),
         leader_blacklist=_leader_blacklist(merged),
         replica_blacklist=_sorted(merged, ReplicaBlacklist),
+        last_leaders=_one(merged, LastLeaders),
         leader_racks=_racks(merged, "leaders"),
         replica_racks=_racks(merged, "replicas"),
         log_dir_blacklist=_sorted(merged, LogDirBlacklist),

@@ -17,7 +17,7 @@ from replan.model.declared.policy import Acknowledgement, Requirement
 from replan.model.declared.rules import Apart, LeaderRule, ReplicaBlacklist, TopicRule
 from replan.model.declared.topic_patterns import matches, means, patterns_of, winners
 from replan.model.declared.where import Where
-from replan.model.names import Replicas, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
@@ -25,6 +25,7 @@ from replan.planning.compared import compared
 from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.comparison.last_leaders import last_leaders
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.findings.drift import drift_of
 from replan.planning.findings.drift_classes import DriftClass, OtherKind, classify
@@ -70,6 +71,8 @@ class Explanation:
     preferred: PreferredLeader | LeaderRule | None
     leader_blacklist: tuple[LeaderBlacklist, ...]
     """Entries that reach the topic and name a replica that is declared, wanted or observed."""
+    last: tuple[tuple[BrokerId, Where], ...]
+    """Its brokers that stand last by `lastLeaders`."""
     drained: tuple[ReplicaBlacklist, ...]
     required: Requirement | None
     acknowledged: Acknowledgement | None
@@ -145,6 +148,11 @@ def explain(
             e
             for e in placement.leader_entries
             if e.broker in listed and blacklist_reaches(e, name.topic)
+        ),
+        last=tuple(
+            (broker, placement.last_leaders.where)
+            for broker in last_leaders(placement, snapshot)
+            if broker in listed and placement.last_leaders is not None
         ),
         drained=tuple(e for e in placement.replica_blacklist if e.broker in listed),
         required=None if requirement is None else placement.requirements[requirement],

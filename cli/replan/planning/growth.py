@@ -36,6 +36,7 @@ from replan.planning.comparison.chosen import (
     separated_in,
     without,
 )
+from replan.planning.comparison.last_leaders import last_leaders
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import wanted
 from replan.planning.placing.problem import (
@@ -272,13 +273,14 @@ def _led_evenly(
             rows = [row for topic in alike for row in snapshot.topic_rows(topic)]
             led[group or lack.topic] = Counter(matrix[rows, 0].tolist() if rows else ())
         counts = led[group or lack.topic]
-        last = {e.broker for e in placement.leader_entries if blacklist_reaches(e, lack.topic)}
+        listed = {e.broker for e in placement.leader_entries if blacklist_reaches(e, lack.topic)}
+        last = listed | last_leaders(placement, snapshot).keys()
         ordered = []
-        for listed in lists[lack.topic]:
-            head = min(listed, key=lambda b: (b in last, counts[b], every[b]))
+        for members in lists[lack.topic]:
+            head = min(members, key=lambda b: (b in last, counts[b], every[b]))
             counts[head] += 1
             every[head] += 1
-            ordered.append((head, *(b for b in listed if b != head)))
+            ordered.append((head, *(b for b in members if b != head)))
         found[lack.topic] = tuple(ordered)
     return found
 

@@ -276,7 +276,7 @@ WARNINGS: list[tuple[str, Placement, Snapshot, str]] = [
         "unregistered on the blacklist",
         placement(blacklist=[listed_leader(9)]),
         THREE,
-        "placement.yaml:201:7: broker 9 is not registered; its blacklist entry does nothing",
+        "placement.yaml:201:7: broker 9 is not registered; its entry does nothing",
     ),
     (
         "expired",

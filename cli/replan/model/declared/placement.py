@@ -99,6 +99,29 @@ class RackBlacklist:
         return ReplicaBlacklist(broker, self.where, self.reason, self.owner, self.review_by)
 
 
+@dataclass(frozen=True, slots=True)
+class LastLeaders:
+    """Brokers that stand last in every list, and lead only where nobody else can: the last one behind all others."""
+
+    where: Where
+    entries: tuple[BrokerId | str, ...]
+    """A broker, or a rack that stands for its brokers; each once."""
+    places: Mapping[BrokerId | str, Where] = field(default_factory=dict)
+    """Where each entry is written."""
+
+    def rank(self, broker: BrokerId, rack: str | None) -> int:
+        """The place of a broker among the entries, from 1; by its own entry before that of its rack. 0: it has none."""
+        for entry in (broker, rack):
+            if entry is not None and entry in self.entries:
+                return self.entries.index(entry) + 1
+        return 0
+
+    @property
+    def names_racks(self) -> bool:
+        """Whether the rack of a broker decides."""
+        return any(isinstance(entry, str) for entry in self.entries)
+
+
 class Side(StrEnum):
     """What a throttled rate counts: what a broker sends to followers, or what it fetches from leaders (KIP-73)."""
 
@@ -190,6 +213,8 @@ class Placement:
     leader_blacklist: tuple[LeaderBlacklist, ...] | None = None
     """None where the file does not speak of it: what a blacklist has reordered stays then."""
     replica_blacklist: tuple[ReplicaBlacklist, ...] = ()
+    last_leaders: LastLeaders | None = None
+    """None: all stand as they are declared."""
     leader_racks: tuple[RackBlacklist, ...] = ()
     """Racks on the blacklist of leaders, which is not None then."""
     replica_racks: tuple[RackBlacklist, ...] = ()

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from replan.model.declared.placement import (
     ALL_REPLICAS,
+    LastLeaders,
     LeaderBlacklist,
     LeaderMove,
     PreferredLeader,
@@ -110,7 +111,7 @@ class HoldFrom:
 Declared = (
     str
     | (ExplicitTopic | TopicRule | Apart | Balance)
-    | (PreferredLeaders | LeaderRule)
+    | (PreferredLeaders | LeaderRule | LastLeaders)
     | (LeaderBlacklist | NoLeaderListed | ReplicaBlacklist | RackBlacklist | LogDirBlacklist)
     | (Rate | Keep | BrokerRate | ThrottledReplicas | StandingRate)
     | (Requirement | Limit | InStages | Acknowledgement | RecoveryRule)
@@ -230,6 +231,15 @@ def _apart(file: _File) -> Iterator[Declaration]:
         found = Apart(file.where(("apart", i)), tuple(sorted(topics)))
         name = f"the group of {', '.join(found.topics)}"
         yield Declaration(("apart",), found.where, found, (name, found.topics))
+
+
+def _last_leaders(file: _File) -> Iterator[Declaration]:
+    path: KeyPath = ("lastLeaders",)
+    listed = cast("list[int | dict[str, str]]", file.root["lastLeaders"])
+    entries = [e["rack"] if isinstance(e, dict) else BrokerId(int(e)) for e in listed]
+    places = {e: file.where((*path, i)) for i, e in enumerate(entries)}
+    where = file.where(path)
+    yield Declaration(path, where, LastLeaders(where, tuple(entries), places))
 
 
 def _blacklists(file: _File) -> Iterator[Declaration]:
@@ -396,6 +406,7 @@ _READERS: dict[str, Callable[[_File], Iterator[Declaration]]] = {
     "cluster": _cluster,
     "balance": _balance,
     "apart": _apart,
+    "lastLeaders": _last_leaders,
     "blacklists": _blacklists,
     "throttles": _throttles,
     "recovery": _recovery,

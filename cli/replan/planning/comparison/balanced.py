@@ -13,6 +13,7 @@ from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.alignment import named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
+from replan.planning.comparison.last_leaders import last_leaders
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.placing.problem import Leading
 
@@ -67,10 +68,11 @@ def leading_of(
     numbers = topic_codes(snapshot.partitions)[rows]
     topics = snapshot.topics.column("name").to_pylist()
     entries = in_force(placement, snapshot)
+    last = last_leaders(placement, snapshot)
     listed = {
         int(number): frozenset(
-            int(e.broker) for e in entries if blacklist_reaches(e, topics[number])
+            [*last, *(int(e.broker) for e in entries if blacklist_reaches(e, topics[number]))]
         )
-        for number in (np.unique(numbers).tolist() if entries else ())
+        for number in (np.unique(numbers).tolist() if entries or last else ())
     }
     return Leading(first, declared, {number: of for number, of in listed.items() if of})

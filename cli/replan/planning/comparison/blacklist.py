@@ -19,6 +19,7 @@ from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placeme
 from replan.model.declared.topic_patterns import matches
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import topics_of
+from replan.planning.comparison.last_leaders import in_doubt
 from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
 
 Flags = npt.NDArray[np.bool_]
@@ -63,12 +64,14 @@ def keep_in_doubt(
     So a restart restores no order, and makes none. `found`: the observed row of each list, -1 where there is none.
     """
     doubtful = [entry for entry in placement.leader_entries if entry.rack_unknown]
-    if not doubtful:
+    maybe_last = sorted(in_doubt(placement, snapshot))
+    if not doubtful and not maybe_last:
         return lists
     observed = to_matrix(snapshot.partitions.column("replicas"))
     kept, observed = same_width(lists, observed)
     kept = kept.copy()
-    at = np.flatnonzero(listed(kept, rows, doubtful).every.any(axis=1) & (found >= 0))
+    some = listed(kept, rows, doubtful).every | np.isin(kept, maybe_last)
+    at = np.flatnonzero(some.any(axis=1) & (found >= 0))
     there = observed[found[at]]
     same = (np.sort(there, axis=1) == np.sort(kept[at], axis=1)).all(axis=1)
     kept[at[same]] = there[same]

@@ -1,7 +1,8 @@
 """What every partition in reach should look like: the declared lists under their overlays.
 
 The order of precedence is that of the placement file: base list (`chosen`: declared, drained, by rule), then
-preferredLeaders (this replica first, or by rule), then the leader blacklist (listed brokers last, stable). The base
+preferredLeaders (this replica first, or by rule), then lastLeaders (these brokers last), then the leader blacklist
+(listed brokers last, stable). The base
 of a partition that no entry declares is the order it has, or the one that comes back (`remembered`): so taking a broker
 off the blacklist restores every order with nothing to remember in the file.
 
@@ -25,6 +26,7 @@ from replan.planning.comparison.alignment import Alignment, named_partitions, ro
 from replan.planning.comparison.blacklist import in_force, keep_in_doubt, listed, within
 from replan.planning.comparison.chosen import Chosen, chosen, topic_rules
 from replan.planning.comparison.diff import LED, targets_of
+from replan.planning.comparison.last_leaders import last_leaders, last_leaders_last
 from replan.planning.comparison.leader_order import leader_rules, ordered_by_rule
 from replan.planning.comparison.remembered import recalled
 
@@ -82,11 +84,19 @@ def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> Wanted:
     preferred = _prefer(bases, led, placement)
     entries = in_force(placement, snapshot)
     demoting = listed(preferred, names, entries).every
+    last = last_leaders(placement, snapshot)
+    demoting |= np.isin(preferred, list(last))
     preferred = ordered_by_rule(preferred, demoting, by_rule, found, snapshot)
+    before, preferred = preferred, last_leaders_last(preferred, last)
+    last_moved = (preferred != before).any(axis=1)
     marks = listed(preferred, names, entries)
     led_by = preferred == _leaders(found, snapshot)[:, None]
     led_by_listed, pressed = ((led_by & of).any(axis=1) for of in (marks.every, marks.now))
-    lists = _lead_for_now(*_listed_last(preferred, marks.every), pressed, found, snapshot)
+    lists, behind = _listed_last(preferred, marks.every)
+    behind |= np.isin(lists, list(last))
+    led_by_last = (led_by & np.isin(preferred, list(last))).any(axis=1) & ~behind[:, :1].any(axis=1)
+    pressed |= led_by_last
+    lists = _lead_for_now(lists, behind, pressed, found, snapshot)
     lists = keep_in_doubt(lists, names, found, placement, snapshot)
     preferred, lists = same_width(preferred, lists)
     named = np.arange(len(lists)) < explicit.num_rows
@@ -97,7 +107,7 @@ def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> Wanted:
     ours[led[led >= 0]] = True
     ours[[row for row, rule in enumerate(by_rule) if rule is not None]] = True
     ordered = ours.copy()
-    ours |= pressed
+    ours |= pressed | last_moved
     ordered |= ours | demoted
     if len(reached.chosen.led):
         ordered[explicit.num_rows :] |= reached.chosen.led[reached.rows]
@@ -129,6 +139,7 @@ def _undeclared(aligned: Alignment, fixed: Sequence[int]) -> _Undeclared:
     reached = np.zeros(partitions.num_rows, dtype=bool)
     for entry in in_force(aligned.placement, snapshot):
         reached |= (lists == entry.broker).any(axis=1) & within(entry, partitions)
+    reached |= np.isin(lists, list(last_leaders(aligned.placement, snapshot))).any(axis=1)
     orders = recalled(lists, aligned)
     bases, known = orders.lists, orders.kept
     shorter = _given_up(lists, aligned, bases)

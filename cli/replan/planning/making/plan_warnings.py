@@ -20,6 +20,7 @@ from replan.planning.comparison.alignment import Alignment, named_partitions, ro
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
 from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.diff import DifferenceKind, Differences
+from replan.planning.comparison.last_leaders import last_leaders
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.findings.health import brokers_down, unclean_topics
 from replan.planning.findings.returning import Awaited, awaited
@@ -230,16 +231,35 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
         yield from _review_due(log_dir, snapshot)
     for drained in sorted(placement.replica_blacklist, key=lambda e: (e.broker, str(e.where))):
         yield from _review_due(drained, snapshot)
+    last = last_leaders(placement, snapshot)
+    yield from _last_leaders(placement, snapshot)
     gone = {entry.broker for entry in placement.replica_blacklist}
     for name, preferred in sorted(placement.preferred_leaders.items()):
         at: Facts = {"where": str(preferred.where), "partition": str(name)}
         if preferred.broker in gone:
             yield PlanWarning(WarningKind.PREFERRED_DRAINED, {**at, "broker": preferred.broker})
+        if preferred.broker in last:
+            yield PlanWarning(WarningKind.PREFERRED_LAST, {**at, "broker": preferred.broker})
         if any(
             entry.broker == preferred.broker and blacklist_reaches(entry, name.topic)
             for entry in placement.leader_entries
         ):
             yield PlanWarning(WarningKind.PREFERRED_BLACKLISTED, {**at, "broker": preferred.broker})
+
+
+def _last_leaders(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+    """Brokers and racks that are to stand last, and that nobody knows."""
+    found = placement.last_leaders
+    registered = snapshot.broker_ids()
+    racks = {b.rack for b in snapshot.brokers}
+    for entry, where in found.places.items() if found is not None else ():
+        if isinstance(entry, str):
+            if entry not in racks:
+                gone: Facts = {"where": str(where), "rack": entry}
+                yield PlanWarning(WarningKind.UNKNOWN_RACK, gone)
+        elif entry not in registered:
+            facts: Facts = {"where": str(where), "broker": entry}
+            yield PlanWarning(WarningKind.BLACKLIST_UNREGISTERED, facts)
 
 
 def ended_entries(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:

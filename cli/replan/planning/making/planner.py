@@ -26,6 +26,7 @@ from replan.planning.comparison.balanced import without_rates
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
+from replan.planning.comparison.last_leaders import last_leaders
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.comparison.part import Part, chosen_part, part_of
@@ -272,6 +273,7 @@ def _facts(
         leader_rules(placement, topics),
         {e.broker: e for e in placement.replica_blacklist},
         snapshot.remembered,
+        last_leaders(placement, snapshot),
     )
 
 

@@ -47,6 +47,8 @@ class Facts:
     """The rule of each topic whose leaders go by one."""
     drained: Mapping[BrokerId, ReplicaBlacklist]
     remembered: Mapping[TopicPartition, RememberedOrder]
+    last: Mapping[BrokerId, int]
+    """The brokers that `lastLeaders` names."""
 
 
 def reason_of(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:
@@ -87,6 +89,9 @@ def _order(difference: Difference, seen: PartitionState, facts: Facts) -> MoveRe
     if listed and (difference.demoted or led):
         return _entry(ReasonKind.LEADER_BLACKLIST, listed[0])
     first = difference.declared[0]
+    last = _led_last(difference, seen, facts)
+    if last is not None:
+        return MoveReason(ReasonKind.LAST_LEADER, broker=last)
     preferred = facts.placement.preferred_leaders.get(seen.partition)
     if preferred is not None and preferred.broker == first:
         return MoveReason(ReasonKind.PREFERRED_LEADER, broker=first)
@@ -94,6 +99,19 @@ def _order(difference: Difference, seen: PartitionState, facts: Facts) -> MoveRe
         return MoveReason(
             ReasonKind.PREFERRED_LEADER, broker=first, rule=facts.leaders[topic].pattern
         )
+    return None
+
+
+def _led_last(difference: Difference, seen: PartitionState, facts: Facts) -> BrokerId | None:
+    """A broker of `lastLeaders` that leads, or stands before another that is not to stand behind it."""
+    last = facts.last
+    if difference.kind is DifferenceKind.LEADER:
+        return seen.leader if seen.leader in last else None
+    kept = [b for b in seen.replicas if b in difference.declared]
+    asked = [b for b in difference.declared if b in kept]
+    for was, now in zip(kept, asked, strict=True):
+        if was != now:
+            return was if last.get(was, 0) > last.get(now, 0) else None
     return None
 
 

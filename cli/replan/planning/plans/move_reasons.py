@@ -25,6 +25,8 @@ class ReasonKind(StrEnum):
     """`broker` is the preferred leader: by id, or by the entry of `preferredLeaders` that is called `rule`."""
     LEADER_BLACKLIST = "leader-blacklist"
     """`broker` is to lead nothing; `note`: why."""
+    LAST_LEADER = "last-leader"
+    """`broker` is to stand last, by `lastLeaders`."""
     REMEMBERED_ORDER = "remembered-order"
     """The order from before a recovery changed it."""
     BLACKLIST_LIFTED = "blacklist-lifted"

@@ -105,6 +105,7 @@ class WarningKind(StrEnum):
     BLACKLIST_STAYS = "blacklist-stays"
     """The placement has no `blacklists.leaders`, and an earlier one has changed orders."""
     PREFERRED_BLACKLISTED = "preferred-blacklisted"
+    PREFERRED_LAST = "preferred-last"
     PREFERRED_DRAINED = "preferred-drained"
     MATCHES_NOTHING = "matches-nothing"
     """An entry means no topic or partition of the cluster."""
@@ -210,6 +211,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.BLACKLIST_CAUGHT_UP: ("where", "broker"),
     WarningKind.BLACKLIST_STAYS: ("brokers", "partitions", "count"),
     WarningKind.PREFERRED_BLACKLISTED: ("where", "partition", "broker"),
+    WarningKind.PREFERRED_LAST: ("where", "partition", "broker"),
     WarningKind.PREFERRED_DRAINED: ("where", "partition", "broker"),
     WarningKind.MATCHES_NOTHING: ("where", "section", "name"),
     WarningKind.STAY_TOGETHER: ("where", "topics", "brokers"),

@@ -98,6 +98,8 @@ def _order(found: Explanation) -> Iterator[Line]:
             yield "leader", f"{how}, at {where}"
         case None:
             pass
+    for broker, where in found.last:
+        yield "leader", f"broker {broker} stands last, at {where}"
     for listed in found.leader_blacklist:
         why = f": {listed.reason}" if listed.reason else ""
         yield "leader", f"broker {listed.broker} shall not lead, at {listed.where}{why}"
@@ -192,6 +194,7 @@ def render_explanation_json(found: Explanation) -> str:
         "leaderBlacklist": [
             {"broker": e.broker, "where": str(e.where)} for e in found.leader_blacklist
         ],
+        "last": [{"broker": b, "where": str(where)} for b, where in found.last],
         "drained": [{"broker": e.broker, "where": str(e.where)} for e in found.drained],
         "observed": None
         if seen is None

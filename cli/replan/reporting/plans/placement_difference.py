@@ -28,6 +28,7 @@ NAMES = {
     "leader_blacklist": "blacklists.leaders",
     "replica_blacklist": "blacklists.replicas",
     "leader_racks": "blacklists.leaders",
+    "last_leaders": "lastLeaders",
     "replica_racks": "blacklists.replicas",
     "log_dir_blacklist": "blacklists.logDirs",
     "move_throttle": "throttles.moves",

@@ -13,6 +13,7 @@ REASONS: Mapping[ReasonKind, str] = {
     ReasonKind.LEADER: "leader is {leader}, first of the list is {broker}",
     ReasonKind.PREFERRED_LEADER: "preferred leader {broker}{by_rule}",
     ReasonKind.LEADER_BLACKLIST: "broker {broker} is on the leader blacklist{note}",
+    ReasonKind.LAST_LEADER: "broker {broker} stands last (lastLeaders)",
     ReasonKind.REMEMBERED_ORDER: "the order from before a recovery",
     ReasonKind.BLACKLIST_LIFTED: "broker {broker} is no longer on the leader blacklist",
     ReasonKind.GIVEN_UP: "the list from before a move that was given up",

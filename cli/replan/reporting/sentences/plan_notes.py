@@ -183,7 +183,7 @@ WARNINGS: Mapping[WarningKind, str] = {
     ),
     WarningKind.CONVERGING: "a reassignment to the declared list is already running: {named}",
     WarningKind.BLACKLIST_UNREGISTERED: (
-        "{where}: broker {broker} is not registered; its blacklist entry does nothing"
+        "{where}: broker {broker} is not registered; its entry does nothing"
     ),
     WarningKind.MATCHES_NOTHING: (
         "{where}: {section}: {name} means no topic or partition of the cluster, so it does nothing"
@@ -227,6 +227,10 @@ WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.PREFERRED_BLACKLISTED: (
         "{where}: broker {broker} is the preferred leader of {partition} and on the leader blacklist, which wins; take "
         "one of the two out"
+    ),
+    WarningKind.PREFERRED_LAST: (
+        "{where}: broker {broker} is the preferred leader of {partition} and among `lastLeaders`, which wins; take one "
+        "of the two out"
     ),
     WarningKind.PREFERRED_DRAINED: (
         "{where}: broker {broker} is the preferred leader of {partition} and is to be drained, which wins; name "
