@@ -1,0 +1,69 @@
+"""What a loop proposes to people, as the text of a pull request, never larger than a forge takes."""
+
+from collections.abc import Sequence
+from html import escape as escape_html
+
+from replan.model.names import BrokerId, TopicPartition
+from replan.reconciling.status import Proposal
+from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row, weight
+from replan.reporting.plans.plan_context import PlanContext
+from replan.reporting.plans.plan_markdown import render_plan_markdown
+from replan.reporting.quantities import brokers
+from replan.wording import count
+
+ROOM = 20_000
+"""Bytes for the lists."""
+_POLICY = (
+    "The policy of `reconcile` does not let the loop do the following by itself. Whoever agrees applies `plan.json`, "
+    "or changes the policy."
+)
+
+
+def marker(cluster_id: str) -> str:
+    """The line by which the pull request of an earlier proposal for the same cluster is found."""
+    return f"<!-- replan proposal {escape_html(cluster_id.replace('--', '-_'))} -->"
+
+
+def render_proposal(proposal: Proposal, by_hand: str, *, patched: bool, limit: int = LIMIT) -> str:
+    """The text; `by_hand`: why lists must be edited by hand, `patched`: whether a patch edits them."""
+    plan = proposal.plan
+    name = f": {escape(plan.cluster_name[:200])}" if plan.cluster_name else ""
+    text = f"{marker(plan.cluster_id[:200])}\n## replan proposes{name}\n\n{_lists(proposal, by_hand, patched=patched)}"
+    if plan.empty:
+        return text
+    text += f"\n{_POLICY}\n\n"
+    left = limit - weight(text)
+    rendered = render_plan_markdown(plan, PlanContext(snapshot=proposal.snapshot), limit=left)
+    return text + rendered.partition("\n")[2]
+
+
+def _lists(proposal: Proposal, by_hand: str, *, patched: bool) -> str:
+    """The lists that would have to change."""
+    changes = [
+        (TopicPartition(topic, partition), wanted)
+        for topic, of in sorted(proposal.lists.items())
+        for partition, wanted in sorted(of.items())
+    ]
+    if not changes:
+        return ""
+    names = ("topic", "partition", "replicas")
+    table = (proposal.placement.explicit[name].to_pylist() for name in names)
+    declared = {TopicPartition(t, p): tuple(of) for t, p, of in zip(*table, strict=True)}
+    rows = (
+        row((code(str(name)), _list(declared.get(name, ())), _list(wanted)))
+        for name, wanted in changes
+    )
+    return (
+        f"Brokers are down that the placement names in {count(len(changes), 'list')}. "
+        + (
+            "This change names others.\n\n"
+            if patched
+            else f"No patch was made: {escape(by_hand)}\n\n"
+        )
+        + f"{head('partition', 'declared', 'proposed')}\n"
+        + fitted(rows, len(changes), ROOM, "more list")
+    )
+
+
+def _list(ids: Sequence[int]) -> str:
+    return escape(brokers(tuple(map(BrokerId, ids))))
