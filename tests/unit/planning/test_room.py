@@ -55,6 +55,14 @@ def test_what_fits_once_smaller_replicas_lie_in_the_directory_before_it_comes_be
     assert (numbers(ordered), stuck) == ([1, 2, 0], [])
 
 
+def test_the_order_decides_what_comes_to_lie_in_which_directory() -> None:
+    """Kafka takes them in turn: the small ones have to come when it is the turn of /b, which holds no large one."""
+    dirs = [disk(2, 100, "/a", logs=1), disk(2, 20, "/b", logs=1)]
+    moves = [goes(n, 1, 2, size) for n, size in enumerate((10, 10, 45, 45))]
+    ordered, stuck = in_room_order(moves, dirs)
+    assert (numbers(ordered), stuck) == ([0, 2, 1, 3], [])
+
+
 def test_too_little_room_is_no_knot() -> None:
     ordered, (stuck,) = in_room_order([goes(0, 1, 2, 80), goes(1, 3, 2, 30)], [disk(2, 50)])
     assert numbers(ordered) == [1]

@@ -4,8 +4,15 @@ A new replica is made in the directory with the fewest logs (LogManager.nextLogD
 that leaves gives its room back only when its files are deleted, after the move (file.delete.delay.ms). A tenth of
 every volume stays free. So a move that needs room comes behind those that make it: moves are taken in their order, one
 that does not fit waits at its broker, and is tried again whenever a replica has left that, and at the end, as what was
-made meanwhile may let Kafka take another directory. What waits even then has no room: because there is too little,
-whatever moves; or because moves wait for one another, and then a replica must be moved aside first.
+made meanwhile may let Kafka take another directory.
+
+Where that leaves moves without room, another order is tried: as Kafka takes the directories of a broker in turn, the
+order decides what comes to lie in which. How many replicas each directory gets follows from the numbers of logs; of the
+moves, the largest first, each is meant for the directory that has most room left, and made when Kafka's turn is there.
+It is taken where it leaves fewer moves without room.
+
+What waits even then has no room: because there is too little, whatever moves; or because moves wait for one another,
+and then a replica must be moved aside first.
 
 Directories and sizes that are not known take everything. How far an application has got is what
 `applying.admission.disk_space` judges.
@@ -14,11 +21,15 @@ Directories and sizes that are not known take everything. How far an application
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.log_dirs import HEADROOM
 from replan.planning.plans.moves import Move
+
+ENDLESS = 1 << 62
+"""Room that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +121,19 @@ def in_room_order(
     disks = Disks.of(log_dirs)
     if not disks.dirs:
         return list(moves), []
+    ordered, stuck = _in_turn(moves, disks)
+    if stuck and any(len(of) > 1 for of in disks.dirs.values()):
+        others = Disks.of(log_dirs)
+        sorted_in = _ByDirectory(moves, others).ordered()
+        made = {move.partition for move in sorted_in}
+        rest, late = _in_turn([m for m in moves if m.partition not in made], others)
+        if len(late) < len(stuck):
+            ordered, stuck, disks = [*sorted_in, *rest], late, others
+    return ordered, [_no_room(move, stuck, disks) for move in stuck]
+
+
+def _in_turn(moves: Sequence[Move], disks: Disks) -> tuple[list[Move], list[Move]]:
+    """Moves in their order, as far as each has room when its turn comes, and those that never have."""
     ordered: list[Move] = []
     parked: dict[BrokerId, deque[Move]] = defaultdict(deque)
     place = {move.partition: number for number, move in enumerate(moves)}
@@ -123,7 +147,66 @@ def in_room_order(
             key=lambda m: place[m.partition],
         )
         parked.clear()
-    return ordered, [_no_room(move, stuck, disks) for move in stuck]
+    return ordered, stuck
+
+
+class _ByDirectory:
+    """Moves in an order in which each comes to lie in the directory that it is meant for."""
+
+    def __init__(self, moves: Sequence[Move], disks: Disks) -> None:
+        self._moves, self._disks = moves, disks
+        self._place = {move.partition: number for number, move in enumerate(moves)}
+        self._taken: set[TopicPartition] = set()
+        coming: dict[BrokerId, list[Move]] = defaultdict(list)
+        for move in moves:
+            for broker in disks.dirs.keys() & move.new:
+                coming[broker].append(move)
+        self._meant = {broker: _meant(of, disks.dirs[broker]) for broker, of in coming.items()}
+
+    def ordered(self) -> list[Move]:
+        """Of the moves whose turn it is, the first in their order is made, again and again; not all need be."""
+        found: list[Move] = []
+        turns = [(number, broker) for broker in self._meant for number in self._first(broker)]
+        heapify(turns)
+        while turns:
+            number, broker = heappop(turns)
+            if self._first(broker) != [number]:
+                continue
+            move = self._moves[number]
+            self._disks.done(move)
+            self._taken.add(move.partition)
+            found.append(move)
+            for touched in self._meant.keys() & {*move.new, *move.leaving}:
+                for number in self._first(touched):
+                    heappush(turns, (number, touched))
+        return found
+
+    def _first(self, broker: BrokerId) -> list[int]:
+        """The place of the move that is meant for the directory whose turn it is, if there is one that fits."""
+        turn = self._disks.next_of(broker)
+        waiting = self._meant[broker][turn.path] if turn else deque[Move]()
+        while waiting and waiting[0].partition in self._taken:
+            waiting.popleft()
+        fits = waiting and self._disks.lacking(waiting[0]) is None
+        return [self._place[waiting[0].partition]] if fits else []
+
+
+def _meant(moves: Sequence[Move], dirs: Sequence[_Directory]) -> dict[str, deque[Move]]:
+    """Which of the moves to one broker each directory shall get, in their order."""
+    logs = {d.path: d.logs for d in dirs}
+    left = {d.path: ENDLESS if d.usable is None else d.usable for d in dirs}
+    gets = dict.fromkeys(logs, 0)
+    for _ in moves:
+        path = min(logs, key=lambda p: (logs[p], left[p], p))
+        logs[path] += 1
+        gets[path] += 1
+    chosen: dict[TopicPartition, str] = {}
+    for move in sorted(moves, key=lambda m: (-m.bytes, m.partition)):
+        path = max((p for p in gets if gets[p]), key=lambda p: (left[p], p))
+        gets[path] -= 1
+        left[path] -= move.bytes
+        chosen[move.partition] = path
+    return {path: deque(m for m in moves if chosen[m.partition] == path) for path in logs}
 
 
 def _taken(move: Move, disks: Disks, parked: Mapping[BrokerId, deque[Move]]) -> Iterator[Move]:

@@ -10,7 +10,7 @@ from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import Reassignment
 
 B1, B2, B3 = BrokerId(1), BrokerId(2), BrokerId(3)
-P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+P0, P1, P2 = (TopicPartition("orders", number) for number in range(3))
 
 
 def test_a_copy_takes_a_slot_on_each_broker_once() -> None:
@@ -101,3 +101,23 @@ def test_what_was_promised_is_not_there_any_more() -> None:
     assert room.why_not(P0, B1, 80) is None
     assert room.why_not(P1, B1, 120) is None, "its own room is reserved already"
     assert room.reserve(P1, [B1], 120) == room
+
+
+def test_what_was_promised_is_spread_over_directories_as_kafka_places_it() -> None:
+    room = Room((log_dir("/a", 300, 0), log_dir("/b", 300, 0))).reserve(P1, [B1], 120)
+    assert room.why_not(P0, B1, 200) is None, "the other one comes to lie in the other directory"
+    two = room.reserve(P2, [B1], 50)
+    found = two.why_not(P0, B1, 81)
+    assert found is not None, "one is in each; Kafka may put this one beside the larger"
+    assert found.promised == 120
+    assert two.why_not(P0, B1, 80) is None
+
+
+def test_what_lies_in_a_directory_already_takes_more_of_that() -> None:
+    lies = LogDir(B1, "/a", 1000, 300, 1, replicas={P1.topic: (P1.partition,)})
+    room = Room((lies, log_dir("/b", 300, 1))).reserve(P1, [B1], 120)
+    found = room.why_not(P0, B1, 81)
+    assert found is not None, "both have as many logs"
+    assert (found.path, found.promised) == ("/a", 120)
+    wider = Room((lies, log_dir("/b", 300, 0))).reserve(P1, [B1], 120)
+    assert wider.why_not(P0, B1, 200) is None
