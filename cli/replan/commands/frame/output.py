@@ -8,7 +8,7 @@ JSON stays JSON.
 import codecs
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
@@ -117,8 +117,38 @@ def report_outcome(text: str) -> None:
 
 def note(text: str) -> None:
     """Say something beside the result to the person who runs the command."""
-    if sys.stderr is not None:
-        _print(sys.stderr, visible(text).rstrip("\n") + "\n")
+    if sys.stderr is None:
+        return
+    text = visible(text).rstrip("\n")
+    _print(sys.stderr, (_event_line("note", text, {}) if _notes.as_json else text) + "\n")
+
+
+def event(name: str, text: str, fields: Mapping[str, object]) -> None:
+    """Note something that programs read, too: in a log of JSON with these fields, else as its text alone."""
+    if sys.stderr is not None and _notes.as_json:
+        _print(sys.stderr, _event_line(name, visible(text), fields) + "\n")
+    else:
+        note(text)
+
+
+def notes_as_json(*, to: bool = True) -> None:
+    """From now on each note is a line of JSON: `time`, `event`, `text`, and the event's own fields."""
+    _notes.as_json = to
+
+
+class _Notes:
+    as_json = False
+
+
+_notes = _Notes()
+
+
+def _event_line(name: str, text: str, fields: Mapping[str, object]) -> str:
+    import json
+    from datetime import UTC, datetime
+
+    time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return json.dumps({"time": time, "event": name, "text": text, **fields})
 
 
 def is_live(stream: TextIO | None) -> bool:

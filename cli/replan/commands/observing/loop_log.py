@@ -1,0 +1,85 @@
+"""The log of a loop: a line where its state changes, where something begins or ceases to differ, and for each round."""
+
+import msgspec
+
+from replan.commands.frame.output import event
+from replan.reconciling.status import Reason, Round, Status
+from replan.reporting.loop.loop_words import (
+    KINDS,
+    RESULTS,
+    STATES,
+    reason_text,
+    state_text,
+    utc,
+)
+from replan.reporting.quantities import duration, size
+from replan.wording import count, listed
+
+
+class LoopLog:
+    """Compares each status with the one before."""
+
+    def __init__(self) -> None:
+        self._before: Status | None = None
+        self._newest: int | None = None
+        """The number of the last round that was said or is older than this process."""
+
+    def changed(self, status: Status) -> None:
+        """Say what is new."""
+        before, self._before = self._before, status
+        for ended in self._ended(status):
+            self._round(ended, status)
+        if before is None or _tallies(before) != _tallies(status):
+            self._differs(status)
+        if before is None or _situation(before) != _situation(status):
+            self._state(before, status)
+
+    def proposed(self, status: Status, moves: int, lists: int) -> None:
+        """Say what is proposed to people."""
+        what = f"{count(moves, 'move')} and {count(lists, 'changed list')}"
+        _say("proposed", status, f"proposes {what}", {"moves": moves, "lists": lists})
+
+    def _ended(self, status: Status) -> list[Round]:
+        newest = max((done.number for done in status.rounds), default=0)
+        known, self._newest = self._newest, newest
+        if known is None:
+            return []
+        return sorted((r for r in status.rounds if r.number > known), key=lambda r: r.number)
+
+    def _round(self, ended: Round, status: Status) -> None:
+        took = duration(max(0.0, ended.ended_at - ended.began_at))
+        kinds = listed(KINDS[kind] for kind in ended.kinds)
+        text = (
+            f"round {ended.number:,} {RESULTS[ended.result]} after {took}: {kinds}; {count(ended.moves, 'move')}, "
+            f"{size(ended.bytes)}"
+        ) + (f"; {ended.text}" if ended.text else "")
+        _say("round", status, text, {"round": msgspec.to_builtins(ended)})
+
+    def _differs(self, status: Status) -> None:
+        if status.looked_at is None:
+            return
+        kinds = [f"{tally.count:,} × {KINDS[tally.kind]}" for tally in status.differs]
+        text = f"differs: {listed(kinds)}" if kinds else "nothing differs"
+        _say("differs", status, text, {"differs": msgspec.to_builtins(status.differs)})
+
+    def _state(self, before: Status | None, status: Status) -> None:
+        sentences = " ".join((state_text(status), *map(reason_text, status.reasons)))
+        fields = {
+            "before": None if before is None else before.state.value,
+            "reasons": msgspec.to_builtins(status.reasons),
+        }
+        _say("state", status, f"{STATES[status.state][0]}. {sentences}", fields)
+
+
+def _say(name: str, status: Status, text: str, fields: dict[str, object]) -> None:
+    common = {"at": status.at, "clusterId": status.cluster_id, "state": status.state.value}
+    event(name, f"{utc(status.at)}: {text}", {**common, **fields})
+
+
+def _tallies(status: Status) -> object:
+    return {tally.kind: tally.count for tally in status.differs}
+
+
+def _situation(status: Status) -> tuple[str, frozenset[type[Reason]]]:
+    """What is worth a line where it changes: measures within a reason change all the time."""
+    return status.state.value, frozenset(map(type, status.reasons))

@@ -1,0 +1,133 @@
+"""Who watches a loop, as the command line asks for it: a log always; a server, a web hook and a folder where named."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from replan.commands.frame.output import event, notes_as_json
+
+if TYPE_CHECKING:
+    from replan.commands.observing.loop_log import LoopLog
+    from replan.commands.observing.loop_server import LoopServer
+    from replan.commands.observing.notify import Notifier
+    from replan.commands.observing.proposals import Proposals
+    from replan.model.snapshot import Snapshot
+    from replan.planning.plans.plan import Plan
+    from replan.reconciling.status import LoopState, Proposal, Status
+    from replan.reporting.loop.loop_metrics import Counts
+
+NOTIFY_VARIABLE = "REPLAN_NOTIFY_URL"
+
+
+@dataclass(frozen=True)
+class Watching:
+    """Where a loop is seen."""
+
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Serve a page, /status.json, /metrics, /healthz and /readyz there, e.g. at 127.0.0.1:9464.",
+        ),
+    ] = None
+    notify: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar=NOTIFY_VARIABLE,
+            help="Post each change of its state to this web hook, as JSON with a `text`; @FILE reads it from a file.",
+        ),
+    ] = None
+    proposals: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write there what it may not do itself: the plan, its page, and changed lists as a patch.",
+        ),
+    ] = None
+    log_format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--log-format", help="How the log is written to stderr: text, or JSON lines."),
+    ] = "text"
+
+    @contextmanager
+    def watchers(self, files: Sequence[Path]) -> "Iterator[Watchers]":
+        """All of them, until the block ends; `files`: of the placement, for patches.
+
+        Raises BadUsage and BadFile, and ReplanError where nobody can listen.
+        """
+        from replan.commands.observing.loop_log import LoopLog
+        from replan.reporting.loop.loop_metrics import Counts
+
+        if self.log_format == "json":
+            notes_as_json()
+        with ExitStack() as stack:
+            found = Watchers(LoopLog(), Counts())
+            if self.notify:
+                from replan.commands.observing.notify import Notifier, web_hook
+
+                found.notifier = stack.enter_context(Notifier(web_hook(self.notify)))
+            if self.proposals is not None:
+                from replan.commands.observing.proposals import Proposals
+
+                found.proposals = stack.enter_context(Proposals(self.proposals, files))
+            if self.listen:
+                from replan.commands.observing.http_server import listen_address
+                from replan.commands.observing.loop_server import LoopServer
+
+                found.server = LoopServer(found.counts)
+                url = stack.enter_context(found.server.listening(listen_address(self.listen)))
+                event("listening", f"listening at {url}", {"url": url})
+            yield found
+
+
+class Watchers:
+    """The observer of a loop: hands on what it hears, and waits for nobody."""
+
+    def __init__(self, log: "LoopLog", counts: "Counts") -> None:
+        self.log, self.counts = log, counts
+        self.server: LoopServer | None = None
+        self.notifier: Notifier | None = None
+        self.proposals: Proposals | None = None
+        self._status: Status | None = None
+        self._posted: LoopState | None = None
+
+    def changed(self, status: "Status") -> None:
+        """A new status."""
+        before, self._status = self._status, status
+        if self.notifier is not None:
+            self.counts.notifications_failed = self.notifier.failed
+        if self.proposals is not None:
+            self.counts.proposals_failed = self.proposals.failed
+        self.counts.add(status)
+        if self.server is not None:
+            self.server.changed(status)
+        self.log.changed(status)
+        self._notify(before, status)
+
+    def planned(self, plan: "Plan", snapshot: "Snapshot | None") -> None:
+        """A plan that a round is going to apply."""
+        if self.server is not None:
+            self.server.planned(plan, snapshot)
+
+    def proposed(self, proposal: "Proposal") -> None:
+        """What the loop may not do."""
+        if self.proposals is None:
+            return
+        self.proposals.propose(proposal)
+        if self._status is not None:
+            lists = sum(len(of) for of in proposal.lists.values())
+            self.log.proposed(self._status, len(proposal.plan.moves), lists)
+
+    def _notify(self, before: "Status | None", status: "Status") -> None:
+        from replan.reconciling.status import LoopState
+        from replan.reporting.loop.loop_text import message
+
+        if self.notifier is None or status.state in {self._posted, LoopState.STARTING}:
+            return
+        self._posted = status.state
+        self.notifier.send(message(before, status))
