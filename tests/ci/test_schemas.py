@@ -39,6 +39,22 @@ def test_a_schema_is_strict_enough_to_find_a_mistake(tmp_path: Path) -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples").glob("*/kubernetes/*.yaml")), ids=lambda path: path.name
+)
+def test_a_file_for_kubernetes_has_its_fields_and_no_others(path: Path) -> None:
+    done = run("kubernetes-validate", "--strict", "--version", "1.33", str(path))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_kubernetes_fields_are_checked(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    text = (ROOT / "examples" / "reconcile" / "kubernetes" / "deployment.yaml").read_text()
+    wrong.write_text(text.replace("readOnlyRootFilesystem", "readonlyRootFilesystem"))
+    done = run("kubernetes-validate", "--strict", "--version", "1.33", str(wrong))
+    assert done.returncode == 1
+
+
 def test_the_hook_is_one_that_pre_commit_reads() -> None:
     done = run("pre-commit", "validate-manifest", str(ROOT / ".pre-commit-hooks.yaml"))
     assert done.returncode == 0, done.stdout + done.stderr
