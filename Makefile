@@ -97,8 +97,8 @@ $(DOCS)/bin/check-jsonschema: requirements-docs.lock
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	@touch $@
 
-bench: install   ## the numbers of benchmarks/README.md
-	$(BIN)/python benchmarks/run.py    # the ones on real brokers: benchmarks/README.md
+bench: install   ## the table of benchmarks/README.md; AGAINST=FILE.json ends with 2 where a row became slower by a tenth
+	$(BIN)/python -m benchmarks.run $(if $(AGAINST),--against $(AGAINST)) $(if $(SAVE),--save $(SAVE))
 
 lock:            ## renew requirements*.lock (needs uv)
 	uv pip compile pyproject.toml --extra fleet --group dev --python-version 3.11 --universal \

@@ -1,25 +1,13 @@
-"""How long the simulator takes for a week of moves: 10,000 partitions on 60 brokers, throttled, written to meanwhile.
-
-    python benchmarks/simulate_week.py            # the table
-    python benchmarks/simulate_week.py --profile  # where the time goes
+"""A week of moves in the simulator: 10,000 partitions on 60 brokers, throttled, written to meanwhile.
 
 Every partition moves one replica. A broker takes part in at most five copies at once, sent and received together, as
 `apply` has it; the next are asked for as soon as earlier ones have ended. The simulator alone is measured, without the
 rules of applying.
 """
 
-import argparse
-import cProfile
-import pstats
-import resource
-import sys
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.builders import brokers, snapshot, state
 
@@ -47,28 +35,6 @@ SLOTS = 5
 DAY = 86_400.0
 
 Lists = dict[TopicPartition, Replicas]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--profile", action="store_true")
-    parser.add_argument("--partitions", type=int, default=TOPICS * PER_TOPIC)
-    asked = parser.parse_args()
-    now, wanted = cluster(asked.partitions)
-    began, profile = time.process_time(), cProfile.Profile()
-    if asked.profile:
-        profile.enable()
-    days, looks = simulated(now, wanted)
-    profile.disable()
-    seconds = time.process_time() - began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    print("| partitions | brokers | virtual days | looks | CPU | peak |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
-    print(
-        f"| {len(wanted):,} | {BROKERS} | {days:.1f} | {looks:,} | {seconds:.1f} s | {peak:,.0f} MB |"
-    )
-    if asked.profile:
-        pstats.Stats(profile).sort_stats("tottime").print_stats(25)
 
 
 def cluster(partitions: int) -> tuple[Simulation, Lists]:
@@ -185,7 +151,3 @@ def throttle(plane: SimulatedControlPlane, topics: set[str]) -> None:
         for key in (LEADER_REPLICAS, FOLLOWER_REPLICAS)
     ]
     plane.alter_configs([*rates, *lists])
-
-
-if __name__ == "__main__":
-    main()

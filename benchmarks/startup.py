@@ -1,7 +1,7 @@
-"""What starting costs: user and system CPU of whole processes, the least of ten, each row against its own yardstick.
+"""What starting costs on real brokers: user and system CPU of whole processes, the least of ten.
 
-Run as `python -m benchmarks.startup` from the top of the checkout; `--offline` leaves the cluster out. Real clusters
-are five brokers in one JVM, with nothing to change. Beside `replan plan` stands Kafka's own `kafka-reassign-partitions
+Run as `python -m benchmarks.startup` from the top of the checkout. The cluster is five brokers in one JVM, with nothing
+to change. Beside `replan plan` stands Kafka's own `kafka-reassign-partitions
 --verify` for as many partitions, twice: with the options of the JVM that Kafka's own script has, and as the tests start
 it, with an archive of its classes and one compiler, which users do not have. What is compared is run in turns.
 """
@@ -21,7 +21,6 @@ from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import MAINS, run_tool
 
 RUNS = 10
-EXAMPLE = Path(__file__).parents[1] / "examples" / "move"
 PYTHON = sys.executable
 REPLAN = (PYTHON, "-m", "replan")
 TOOL = "kafka-reassign-partitions"
@@ -72,33 +71,6 @@ def row(name: str, own: float, yardstick: str, other: float) -> str:
     return f"| {name} | {own:.2f} | {yardstick} {other:.2f} | {own / other:.2f} |"
 
 
-def offline(folder: Path) -> list[str]:
-    """The rows without a cluster: the example of three partitions."""
-    for name in ("cluster.json", "placement.yaml"):
-        (folder / name).write_text((EXAMPLE / name).read_text())
-    source = ("--snapshot", "cluster.json")
-    process(folder, *REPLAN, "export", *source, "-o", "same.yaml")()
-    commands = (
-        (PYTHON, "-c", "import typer"),
-        (PYTHON, "-c", "import numpy"),
-        (*REPLAN, "--version"),
-        (*REPLAN, "--help"),
-        (*REPLAN, "validate"),
-        (*REPLAN, "plan", *source, "-f", "same.yaml"),
-        (*REPLAN, "plan", *source),
-    )
-    typer, numpy, version, usage, validate, still, moves = measured(
-        [process(folder, *command) for command in commands]
-    )
-    return [
-        row("`--version`", version, "`import typer`", typer),
-        row("`--help`", usage, "`import typer`", typer),
-        row("`validate`", validate, "`import typer`", typer),
-        row("`plan --snapshot`, nothing to change", still, "`import numpy`", numpy),
-        row("`plan --snapshot`, three moves, rehearsed", moves, "nothing to change", still),
-    ]
-
-
 def online(cluster: OneJvmCluster, folder: Path, topic: str, lists: list[list[int]]) -> list[str]:
     """The rows of one real topic."""
     kafka = cluster.ground.kafka
@@ -126,11 +98,10 @@ def main() -> None:
     """Print the table."""
     lists = [[1 + i % 5, 1 + (i + 1) % 5, 1 + (i + 2) % 5] for i in range(2_000)]
     with tempfile.TemporaryDirectory() as name:
-        rows = offline(Path(name))
-        if "--offline" not in sys.argv:
-            with OneJvmCluster(Layout()) as cluster:
-                for topic, count in (("few", 30), ("many", 2_000)):
-                    rows += online(cluster, Path(name), topic, lists[:count])
+        rows: list[str] = []
+        with OneJvmCluster(Layout()) as cluster:
+            for topic, count in (("few", 30), ("many", 2_000)):
+                rows += online(cluster, Path(name), topic, lists[:count])
     print(f"load average {os.getloadavg()[0]:.1f}; CPU seconds, the least of {RUNS}\n")
     print("| | replan | against | ratio |\n| --- | ---: | --- | ---: |")
     print("\n".join(rows))

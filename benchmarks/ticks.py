@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -136,7 +137,22 @@ def measure(shape: Shape) -> dict[str, float]:
 
 
 def ticks(shape: Shape, connected: KafkaControlPlane, cluster: Cluster) -> dict[str, float]:
-    """A minute of ticks while all these copies run under a throttle, each reading on its own period."""
+    """A minute of ticks, without the first, which reads everything and is not what a tick costs."""
+    looks = ticking(shape, connected)
+    next(looks)
+    next(looks)
+    cluster.counts()
+    spent = cpu(lambda: [next(looks) for _ in range(TICKS)])
+    counts = cluster.counts()
+    return {
+        "tick": spent / TICKS,
+        "requests": counts["requests"] / TICKS,
+        "bytes": (counts["sent"] + counts["received"]) / TICKS,
+    }
+
+
+def ticking(shape: Shape, connected: KafkaControlPlane) -> Iterator[Readings]:
+    """A look a second while all these copies run under a throttle, each reading on its own period."""
     replicas = {
         TopicPartition(f"t{t:05d}", p): [
             BrokerId(b) for b in (*shape.replicas(t, p), shape.adding(t, p))
@@ -149,21 +165,10 @@ def ticks(shape: Shape, connected: KafkaControlPlane, cluster: Cluster) -> dict[
         rates_of=sorted({b for of in replicas.values() for b in of}),
     )
     readings = Readings()
-    spent = []
-    for second in range(-1, TICKS):
+    for second in count(-1):
         asked = readings.wanted(every_tick, second, SETTINGS, urgent=(), copying=replicas)
-        if second == 0:
-            cluster.counts()  # the first tick reads everything, and is not what a tick costs
-        began = time.process_time()
-        look = connected.look(asked)
-        readings, _ = readings.after(every_tick, asked, look, second)
-        spent.append(time.process_time() - began)
-    counts = cluster.counts()
-    return {
-        "tick": sum(spent[1:]) / TICKS,
-        "requests": counts["requests"] / TICKS,
-        "bytes": (counts["sent"] + counts["received"]) / TICKS,
-    }
+        readings, _ = readings.after(every_tick, asked, connected.look(asked), second)
+        yield readings
 
 
 def applier(shape: Shape) -> str:

@@ -1,0 +1,224 @@
+"""The rows of `benchmarks/run.py`: what is made ready for each, outside of what is measured, and what is then run.
+
+Rows on real brokers are not here, since they need minutes and a quiet machine: benchmarks/README.md names them.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from benchmarks.fleet_synthetic import of_every_class, synthetic_snapshot, write_placement
+from benchmarks.placing import problem
+from benchmarks.rehearse import planned
+from benchmarks.simulate_week import cluster, simulated
+from benchmarks.ticks import Cluster, ticking
+from tests.commandline import environment
+from tests.kafka.harness.fake_cluster import Shape
+
+from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.snapshots import keep_snapshot
+from replan.kafka.control_plane import open_cluster
+from replan.placement_file.load import load_placement
+from replan.planning.comparison.diff import differing
+from replan.planning.making.planner import make_plan
+from replan.planning.placing.choose import choose
+from replan.rehearsal.options import Options
+from replan.rehearsal.run import rehearse
+from replan.snapshots.files import read_snapshot, write_snapshot
+
+Work = Callable[[], object]
+EXAMPLE = Path(__file__).parents[1] / "examples" / "move"
+REPLAN = (sys.executable, "-m", "replan")
+HOME = Path(tempfile.mkdtemp(prefix="replan-bench-"))
+"""Files of this process; it ends with one row."""
+
+
+def fixed_work() -> None:
+    """Some 0.15 s of what planning does: objects, dictionaries and sorting in Python, sorting in numpy."""
+    rows = [(i * 7_919 % 100_003, f"topic-{i % 997:03d}") for i in range(60_000)]
+    by_name: dict[str, list[int]] = {}
+    for number, name in sorted(rows):
+        by_name.setdefault(name, []).append(number)
+    assert len(by_name) == 997
+    numbers = np.arange(400_000, dtype=np.int64) * 7_919 % 1_000_003
+    assert int(np.sort(numbers)[0]) == 0
+
+
+def import_numpy() -> None:
+    """A process that imports numpy."""
+    _process(HOME, sys.executable, "-c", "import numpy")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is measured, at which sizes, beside which work; `prepare` takes a size and returns what is run."""
+
+    name: str
+    prepare: Callable[[int], Work]
+    sizes: Sequence[int] = (10_000, 100_000, 1_000_000)
+    unit: str = "partitions"
+    runs: int = 5
+    process: bool = False
+    """A whole process of replan, beside one that imports numpy as each `plan` does."""
+
+    @property
+    def beside(self) -> Work:
+        """What is run in turns with it."""
+        return import_numpy if self.process else fixed_work
+
+
+def _process(folder: Path, *command: str) -> None:
+    variables = environment(PYTHONPYCACHEPREFIX=str(HOME / "bytecode"))
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in {0, 2}, done.stdout + done.stderr
+
+
+def _command(*words: str) -> Callable[[int], Work]:
+    """A whole process of replan beside the example of three partitions."""
+
+    def prepare(_size: int) -> Work:
+        for name in ("cluster.json", "placement.yaml"):
+            shutil.copy(EXAMPLE / name, HOME)
+        _process(HOME, *REPLAN, "export", "--snapshot", "cluster.json", "-o", "same.yaml")
+        return lambda: _process(HOME, *REPLAN, *words)
+
+    return prepare
+
+
+def _placement_of(size: int) -> Path:
+    path = HOME / "placement.yaml"
+    write_placement("bench", size, path)
+    return path
+
+
+def _load(size: int) -> Work:
+    path = _placement_of(size)
+    return lambda: load_placement([path])
+
+
+def _read_json(size: int) -> Work:
+    path = HOME / "snapshot.json"
+    write_snapshot(synthetic_snapshot("bench", size), path)
+    return lambda: read_snapshot(path)
+
+
+def _compare(size: int) -> Work:
+    placement, observed = load_placement([_placement_of(size)]), synthetic_snapshot("bench", size)
+    return lambda: differing(placement.explicit, observed.partitions)
+
+
+def _plan(size: int) -> Work:
+    placement, observed = load_placement([_placement_of(size)]), synthetic_snapshot("bench", size)
+    return lambda: make_plan(placement, observed)
+
+
+def _choose(kind: str) -> Callable[[int], Work]:
+    def prepare(size: int) -> Work:
+        asked = problem(kind, size)
+        return lambda: choose(asked)
+
+    return prepare
+
+
+def _observe(size: int) -> Work:
+    fake = Cluster(Shape(100, size, 50, 10))
+    connected = open_cluster(fake.bootstrap, None).__enter__()
+    return connected.observe
+
+
+def _tick(size: int) -> Work:
+    shape = Shape(100, 100_000, 50, size)
+    fake = Cluster(shape)
+    connected = open_cluster(fake.bootstrap, None).__enter__()
+    tick = ticking(shape, connected)
+
+    def minute() -> None:
+        for _ in range(60):
+            next(tick)
+
+    next(tick)  # reads everything
+    return minute
+
+
+def _rehearse(size: int) -> Work:
+    plan, observed = planned(size, 1.0)
+    return lambda: rehearse(plan, observed, Options())
+
+
+def _week(size: int) -> Work:
+    def run() -> None:
+        simulated(*cluster(size))
+
+    return run
+
+
+def _fleet(size: int) -> Work:
+    """Ten clusters of so many partitions together, whose snapshots nobody has judged yet."""
+    of_each = size // 10
+    lake, placements = HOME / "lake", HOME / "placements"
+    placements.mkdir()
+    names = [f"cluster-{number}" for number in range(10)]
+    for name in names:
+        keep_snapshot(Lake(str(lake)), of_every_class(synthetic_snapshot(name, of_each)), name)
+        write_placement(name, of_each, placements / f"{name}.yaml")
+    fleet = HOME / "fleet.yaml"
+    clusters = "".join(f"  {name}: {{placement: placements/{name}.yaml}}\n" for name in names)
+    fleet.write_text(f"version: 1\nlake: lake\nclusters:\n{clusters}")
+    as_of = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    words = ("fleet", "run", "--fleet", "fleet.yaml", "--as-of", as_of, "--engine", "local")
+
+    pristine = HOME / "pristine"
+    lake.rename(pristine)
+
+    def run() -> None:
+        shutil.rmtree(lake, ignore_errors=True)
+        shutil.copytree(pristine, lake, copy_function=os.link)
+        _process(HOME, *REPLAN, *words)
+
+    return run
+
+
+ROWS = (
+    Row("replan --version", _command("--version"), (3,), process=True),
+    Row("replan validate", _command("validate"), (3,), process=True),
+    Row(
+        "replan plan, nothing to change",
+        _command("plan", "--snapshot", "cluster.json", "-f", "same.yaml"),
+        (3,),
+        process=True,
+    ),
+    Row(
+        "replan plan, three moves",
+        _command("plan", "--snapshot", "cluster.json"),
+        (3,),
+        process=True,
+    ),
+    Row("load a placement of lists", _load, runs=3),
+    Row("read a snapshot of JSON", _read_json, (10_000, 200_000)),
+    Row("compare lists", _compare),
+    Row("make a plan, one of 100 moves", _plan, runs=3),
+    Row("choose brokers: one of 100 is drained", _choose("drain"), runs=3),
+    Row("choose brokers: 10 join 90", _choose("join"), runs=3),
+    Row("choose brokers: a replica more", _choose("third"), (10_000, 100_000), runs=3),
+    Row("observe 100 brokers", _observe, runs=3),
+    Row("a minute of ticks", _tick, (10, 1_000), "copies", runs=3),
+    Row("rehearse", _rehearse, (100, 1_000), "moves", runs=3),
+    Row("simulate a week of moves", _week, (1_000, 4_000), runs=1),
+    Row("fleet run, ten clusters", _fleet, runs=3, process=True),
+)
