@@ -34,7 +34,7 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest, dumps
 from replan.rehearsal.summary import summary_of
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_text import render_plan
+from replan.reporting.plans.plan_report import render_plan
 from replan.simulator.open_file import open_simulated
 from replan.snapshots.files import read_snapshot, write_snapshot
 

@@ -1,17 +1,43 @@
-"""Markdown that shows text as it is written: code spans, table rows, and as many lines as a comment has room for.
+"""The writer of Markdown: blocks, shown as they are written, and as much of them as a comment has room for.
+
+The title, paragraphs and headings stand whole. Lists and tables get a share of the room each, what is folded stands as
+a whole or is counted, and a listing gets the room that is left.
 
 GitHub's flavour: <https://github.github.com/gfm/>.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape as escape_html
 
-from replan.wording import count
+from replan.reporting.blocks import (
+    Bar,
+    Block,
+    Chart,
+    Folded,
+    Heading,
+    Items,
+    Listing,
+    OnPage,
+    Small,
+    Table,
+    Title,
+    shown_cells,
+    text_of,
+)
+from replan.reporting.lines import Line, Tone
+from replan.wording import count, left_out
 
 LIMIT = 60_000
 """Bytes of UTF-8; a comment on a large forge may have 65,536 characters."""
 SMALLEST = 8_000
 """The least that a document may be asked to fit."""
+SHARE = 6
+"""A list or a table takes at most one part in so many of the room."""
+LEAST = 200
+"""Bytes that a block may take however little room there is: enough to count what it leaves out."""
+LONGEST = 1_500
+"""Characters of a paragraph or a heading."""
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _MEANT = str.maketrans(
     {"&": "&amp;", "<": "&lt;", "@": "@&#8203;", **{mark: f"\\{mark}" for mark in "\\|*[]~$"}}
@@ -72,3 +98,128 @@ def fitted(lines: Iterator[str], total: int, room: int, noun: str) -> str:
             return "\n".join([*taken, "", f"… and {more}, left out to fit a comment.", ""])
         taken.append(line)
     return "\n".join(taken) + "\n"
+
+
+def document(blocks: Iterable[Block], *, limit: int = LIMIT) -> str:
+    """A whole document of at most `limit` bytes (SMALLEST or more); ends with a newline."""
+    found = list(blocks)
+    parts = [_fixed(block, first=_is_verdict(found, at)) for at, block in enumerate(found)]
+    elastic = [at for at, part in enumerate(parts) if part is None]
+    room = limit - sum(weight(part) for part in parts if part) - LEAST * len(elastic)
+    share = max(0, room) // SHARE
+    dropped = 0
+    for at in elastic:
+        block = found[at]
+        part = _fitted(block, LEAST + max(0, room if isinstance(block, Listing) else share))
+        if isinstance(block, Folded):
+            dropped += not part
+            last = at + 1 == len(found) or not isinstance(found[at + 1], Folded)
+            if dropped and last:
+                part += f"\n… and {dropped:,} more, left out to fit a comment.\n"
+        parts[at] = part
+        room -= max(0, weight(part) - LEAST)
+        share = min(share, max(0, room))
+    return "".join(part for part in parts if part).lstrip("\n")
+
+
+def _is_verdict(found: Sequence[Block], at: int) -> bool:
+    return isinstance(found[at], Line) and not any(isinstance(b, Line) for b in found[:at])
+
+
+def _fixed(block: Block, *, first: bool) -> str | None:
+    """What stands whole; None where a block takes what room there is."""
+    match block:
+        case Title():
+            name = f": {escape(block.cluster[:200])}" if block.cluster else ""
+            return f"{block.marker}\n## {block.report}{name}\n"
+        case Heading():
+            number = "" if block.number is None else f" ({block.number:,})"
+            return f"\n### {escape(block.text[:LONGEST])}{number}\n\n"
+        case Line():
+            text = escape("".join(span.text for span in block.spans)[:LONGEST])
+            bold = first or any(span.tone is Tone.GOES for span in block.spans)
+            return f"\n**{text}**\n" if bold else f"\n{text}\n"
+        case Small():
+            return f"\n<sub>{escape(block.line)}</sub>\n" if block.line else ""
+        case Chart() | OnPage():
+            return ""
+        case _:
+            return None
+
+
+def _fitted(block: Block, room: int) -> str:
+    match block:
+        case Items():
+            lines = (_item(of.line, of.under, urgent=block.urgent) for of in block.items)
+            return fitted(lines, len(block.items), room - 100, f"more {block.noun}".strip())
+        case Table():
+            return _table(block, room)
+        case Folded():
+            text = _folded(block)
+            return text if weight(text) <= room else ""
+        case Listing():
+            return _listing(block, room)
+        case _:
+            return ""
+
+
+def _item(found: Line, under: Sequence[str], *, urgent: bool) -> str:
+    text = escape("".join(span.text for span in found.spans))
+    text = f"- **{text}**" if urgent else f"- {text}"
+    if not under:
+        return text
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "\n".join(under))), default=0))
+    return "\n".join([text, f"  {fence}", *(f"  {line}" for line in under), f"  {fence}"])
+
+
+def _table(block: Table, room: int) -> str:
+    rows = [[text_of(cell) for cell in row] for row in shown_cells(block)]
+    kept = [
+        at
+        for at in range(len(block.columns))
+        if any(row[at] for row in rows) and not any(isinstance(row[at], Bar) for row in block.rows)
+    ]
+    columns = [block.columns[at] for at in kept]
+    lines = (
+        row(
+            [
+                "" if not cells[at] else code(cells[at]) if column.code else escape(cells[at])
+                for at, column in zip(kept, columns, strict=True)
+            ]
+        )
+        for cells in rows
+    )
+    sides = ["---:" if column.right else "---" for column in columns]
+    top = f"{row([column.head for column in columns])}\n{row(sides)}\n"
+    more = [*left_out(len(block.rows) - len(rows), block.noun), *block.more]
+    end = "".join(f"\n{escape(text)}\n" for text in more)
+    body = fitted(lines, len(rows), room - weight(top + end) - 100, f"more {block.noun}".strip())
+    return top + body + end
+
+
+def _folded(block: Folded) -> str:
+    inner = "\n".join(_fixed(of, first=False) or _fitted(of, LIMIT) for of in block.blocks)
+    title = code_html(escape_html(block.title))
+    return f"\n<details><summary>{title}</summary>\n\n{inner}\n</details>\n"
+
+
+def code_html(text: str) -> str:
+    """Text for HTML inside Markdown: nobody is notified by it, and code stays code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", text.replace("@", "@&#8203;"))
+
+
+def _listing(block: Listing, room: int) -> str:
+    """Its parts while they fit, then how many do not."""
+    parts, shown, left = "", True, [0, 0, 0]
+    room -= weight(block.folded_title) + 400
+    for folded, changes, amount in block.folded():
+        text = _folded(folded) if shown else ""
+        shown = shown and weight(text) <= room
+        if shown:
+            parts, room = parts + text, room - weight(text)
+        else:
+            left = [left[0] + 1, left[1] + changes, left[2] + amount]
+    if not parts and not left[0]:
+        return ""
+    more = f"\n… and {block.left_out(*left)}\n" if left[0] else ""
+    return f"\n### {block.folded_title}\n{parts}{more}"

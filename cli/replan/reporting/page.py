@@ -1,4 +1,4 @@
-"""Pages that need nothing from elsewhere: one frame, one style sheet and one script for all of them, light or dark.
+"""The writer of pages that need nothing from elsewhere: one frame, one style sheet, one script, light or dark.
 
 A page opens from a file, sends nothing and loads nothing: its policy forbids the network. `assets` has the style sheet
 (`page.css`), the script that each page has (`page.js`: `$`, and the button for dark or light), the list that is
@@ -14,14 +14,34 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
+from replan.reporting.blocks import (
+    Bar,
+    Block,
+    Chart,
+    Column,
+    Folded,
+    Heading,
+    Items,
+    Listing,
+    OnPage,
+    Small,
+    Table,
+    Title,
+    shown_cells,
+)
+from replan.reporting.lines import Cell, Line, Span, Tone
+from replan.wording import left_out, one_line
+
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 _THEME = '<div class="screen"><button id="theme" type="button">dark or light</button></div>'
+LISTED = 1_000
+"""Items and rows that stand on a page; the rest is counted."""
 _CONTROLS = """<h2>{title}</h2>
 <form class="screen" id="filter"><label>topic <input id="topic" type="search" placeholder="part of a name" \
 autocomplete="off" spellcheck="false"></label> <label>broker <input id="broker" inputmode="numeric" size="6"></label> \
 <button type="button" id="all">all</button> <span class="soft">/ to type a topic, Esc for all</span></form>
 <p id="shown" role="status" aria-live="polite"></p>
-<div class="wide"><table id="{table}" class="listing"><thead><tr>{heads}</tr></thead>
+<div class="wide"><table id="{table}" class="listing filtered"><thead><tr>{heads}</tr></thead>
 <tbody></tbody></table></div>
 <p><button type="button" id="more">more</button></p>
 <noscript><p>{otherwise}</p></noscript>"""
@@ -77,3 +97,111 @@ def listing(
     yield _CONTROLS.format(title=title, table=table, heads=cells, otherwise=otherwise)
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     yield f'<script type="application/json" id="data">{text}</script>'
+
+
+def document(blocks: Iterable[Block]) -> str:
+    """The blocks as a page; ends with a newline."""
+    found = list(blocks)
+    titles = [f"{block.report} {block.cluster}" for block in found if isinstance(block, Title)]
+    scripts = [listing_script(block.script) for block in found if isinstance(block, Listing)]
+    return page("".join(titles[:1]), html_of(found), script="".join(scripts[:1]))
+
+
+def html_of(blocks: Iterable[Block]) -> Iterator[str]:
+    """The blocks as elements; the first paragraph is the verdict."""
+    verdict = ' class="verdict"'
+    for block in blocks:
+        if isinstance(block, Line):
+            yield f"<p{verdict}>{_spans(block.spans)}</p>"
+            verdict = ""
+        else:
+            yield from _html(block)
+
+
+def _html(block: Block) -> Iterator[str]:
+    match block:
+        case Title():
+            yield f'<p class="soft">{_text(block.report)}</p><h1>{_text(block.cluster)}</h1>'
+        case Heading():
+            number = "" if block.number is None else f" ({block.number:,})"
+            yield f"<h2>{_text(block.text)}{number}</h2>"
+        case Small():
+            yield _legend(block.line.replace("`", ""))
+        case Items():
+            yield _items(block)
+        case Table():
+            yield from _table(block)
+        case Folded() | OnPage():
+            yield f"<h3>{_text(block.title)}</h3>" if isinstance(block, Folded) else ""
+            yield from (part for of in block.blocks for part in _html(of))
+        case Chart():
+            yield f'<div class="wide">{block.svg}</div>{_legend(block.legend)}'
+        case Listing():
+            yield from listing(block.title, block.name, block.heads, block.data(), block.otherwise)
+        case Line():
+            yield f"<p>{_spans(block.spans)}</p>"
+
+
+def _text(text: str) -> str:
+    return escape(one_line(text))
+
+
+def _spans(cell: Cell) -> str:
+    match cell:
+        case str():
+            return _text(cell)
+        case Span(text, tone):
+            plain = tone in (Tone.PLAIN, Tone.HEAD)
+            return _text(text) if plain else f'<span class="{tone.value}">{_text(text)}</span>'
+        case _:
+            return "".join(map(_spans, cell))
+
+
+def _legend(text: str) -> str:
+    return f'<p class="soft">{_text(text)}</p>' if text else ""
+
+
+def _items(block: Items) -> str:
+    items = [
+        f"<li>{_spans(of.line.spans)}"
+        + (f"<pre>{escape(chr(10).join(map(one_line, of.under)))}</pre>" if of.under else "")
+        + "</li>"
+        for of in block.items[:LISTED]
+    ]
+    items += [f"<li>{more}</li>" for more in left_out(len(block.items) - LISTED, block.noun)]
+    return f"<ul{' class=bad' if block.urgent else ''}>{''.join(items)}</ul>"
+
+
+def _table(block: Table) -> Iterator[str]:
+    rows = list(shown_cells(block))[:LISTED]
+    kept = [at for at in range(len(block.columns)) if any(row[at] for row in rows)]
+    heads = "".join(f"<th{_kind(block.columns[at])}>{block.columns[at].head}</th>" for at in kept)
+    body = "".join(
+        f"<tr>{''.join(_cell(row[at], block.columns[at]) for at in kept)}</tr>" for row in rows
+    )
+    name = f' id="{block.name}"' if block.name else ""
+    yield (
+        f'<div class="wide"><table{name} class="listing"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+    more = [*left_out(len(block.rows) - len(rows), block.noun), *block.more]
+    yield from map(_legend, more)
+    yield _legend(block.legend)
+
+
+def _kind(column: Column) -> str:
+    kinds = [*([] if column.right else ["left"]), *(["prose"] if column.prose else [])]
+    return f' class="{" ".join(kinds)}"' if kinds else ""
+
+
+def _cell(cell: Cell | Bar, column: Column) -> str:
+    if isinstance(cell, Bar):
+        shares = (("stays", cell.stays), ("goes", cell.goes), ("comes", cell.comes))
+        parts = "".join(
+            f'<i class="{name}" style="width:{100 * of:.1f}%"></i>' for name, of in shares
+        )
+        return f'<td class="bars">{parts}</td>'
+    text = _spans(cell)
+    if column.pick and text:
+        text = f'<button type="button" class="pick" data-{column.pick}="{text}">{text}</button>'
+    return f'<td data-head="{escape(column.head)}"{_kind(column)}>{text}</td>'

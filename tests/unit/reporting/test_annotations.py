@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from tests.builders import FILE, brokers, placement, snapshot, state
+from tests.unit.reporting.rendered import plan_markdown, plan_page
 
 from replan.errors import BadUsage, Exit, ReplanError
 from replan.model.declared.placement import Placement
@@ -28,9 +29,7 @@ from replan.reporting.plans.annotations import (
     render_sarif,
 )
 from replan.reporting.plans.findings import Finding, Level, error_findings, plan_findings
-from replan.reporting.plans.plan_markdown import render_plan_markdown
-from replan.reporting.plans.plan_page import render_plan_page
-from replan.reporting.plans.plan_text import render_plan
+from replan.reporting.plans.plan_report import render_plan
 
 ODD = "\x1b50 %: a, b\r\nnext <line> & \u2028"
 FINDINGS = [
@@ -53,8 +52,8 @@ def test_what_the_open_application_moves_is_its_own_in_every_form() -> None:
         made = make_plan(asked, replace(running, application=known))
         forms = [
             render_plan(made),
-            render_plan_markdown(made),
-            render_plan_page(made),
+            plan_markdown(made),
+            plan_page(made),
             render_github(plan_findings(made, asked)),
         ]
         said = unescape(" ".join(forms)).count("replan's own reassignment to")

@@ -28,7 +28,7 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import RefusalRule
 from replan.reporting.drift.explanation_text import render_explanation, render_explanation_json
 from replan.reporting.lines import drawn
-from replan.reporting.plans.plan_text import part_lines
+from replan.reporting.plans.plan_report import part_lines
 
 SEEN = snapshot([state([1, 2, 3], partition=p) for p in range(3)], min_insync_replicas=2)
 

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from tests.builders import brokers, listed_leader, move, placement, snapshot, state
 from tests.unit.reporting.golden import check
+from tests.unit.reporting.rendered import plan_markdown
 
 from replan.model.broker import Broker
 from replan.model.declared.placement import MoveThrottle
@@ -16,8 +17,7 @@ from replan.planning.plans.plan import Plan, PlanWarning, Refusal, RefusalRule, 
 from replan.planning.plans.plan_file import digest
 from replan.reporting.markdown import LIMIT, SMALLEST, weight
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_markdown import marker, render_plan_markdown
-from replan.reporting.plans.plan_text import render_plan
+from replan.reporting.plans.plan_report import marker, render_plan
 from replan.reporting.plans.steps_text import render_steps
 
 pytestmark = pytest.mark.slow
@@ -105,19 +105,19 @@ def test_each_kind_of_move_warning_and_refusal() -> None:
     made = everything()
     assert {r.rule for r in made.refusals} == {"safe-start", "running", "no-leader"}
     check("plan.txt", render_plan(made))
-    check("plan.md", render_plan_markdown(made))
+    check("plan.md", plan_markdown(made))
 
 
 def test_nothing_to_do() -> None:
     made = make_plan(placement({"orders": [[1, 2]]}), snapshot([state([1, 2])]))
     check("nothing.txt", render_plan(made))
-    check("nothing.md", render_plan_markdown(made))
+    check("nothing.md", plan_markdown(made))
 
 
 def test_nothing_but_refusals() -> None:
     made = make_plan(placement({"orders": [[1, 2]]}), snapshot([state([1])]))
     check("refused.txt", render_plan(made))
-    check("refused.md", render_plan_markdown(made))
+    check("refused.md", plan_markdown(made))
 
 
 def test_leaders_alone_need_no_throttle_and_say_nothing_of_one() -> None:
@@ -166,7 +166,7 @@ def many_topics(count: int) -> Plan:
 )
 def test_markdown_fits_the_declared_size(made: Callable[[], Plan], limit: int) -> None:
     plan = made()
-    text = render_plan_markdown(plan, limit=limit)
+    text = plan_markdown(plan, limit=limit)
     assert weight(text) <= limit
     assert text.startswith(f"{marker(plan.cluster_id)}\n## replan plan")
     assert digest(plan) in text
@@ -174,15 +174,15 @@ def test_markdown_fits_the_declared_size(made: Callable[[], Plan], limit: int) -
 
 
 def test_a_plan_of_a_hundred_thousand_moves_fits_a_comment() -> None:
-    text = render_plan_markdown(moves_alone(100_000))
+    text = plan_markdown(moves_alone(100_000))
     assert weight(text) <= 60_000
     assert "100,000 moves" in text
     assert "… and 99,950 more." in text
 
 
 def test_markdown_says_how_much_it_leaves_out() -> None:
-    text = render_plan_markdown(many_topics(999))
-    shown = text.count("<details>")
+    text = plan_markdown(many_topics(999))
+    shown = text.count("<details><summary><code>")
     assert shown > 100
     assert f"… and {999 - shown:,} more topics with {999 - shown:,} moves, " in text
     assert f"{999 - shown} GB to copy: left out to fit, they are in the plan file." in text
@@ -190,29 +190,29 @@ def test_markdown_says_how_much_it_leaves_out() -> None:
 
 def test_the_topic_that_copies_most_comes_first() -> None:
     small, big = move([1], [2], topic="a", size=GB), move([1], [2], topic="b", size=2 * GB)
-    text = render_plan_markdown(Plan("c", "d", {}, (small, big)))
+    text = plan_markdown(Plan("c", "d", {}, (small, big)))
     assert text.index("<code>b</code>") < text.index("<code>a</code>")
 
 
 def test_with_the_cluster_each_broker_has_its_bytes_before_at_most_and_after() -> None:
     seen = snapshot([state([1, 2], size=10 * GB)], registered=brokers(3))
     made = make_plan(placement({"orders": [[1, 3]]}), seen)
-    text = render_plan_markdown(made, PlanContext(snapshot=seen, age_seconds=60.0))
-    assert "| 2 | `b` | 0 | 1 → 0 | 10 GB | 10 GB | 0 B |" in text
-    assert "| 3 | `c` | 0 | 0 → 1 | 0 B | 10 GB | 10 GB |" in text
-    assert "1 broker unchanged." in text
+    text = plan_markdown(made, PlanContext(snapshot=seen, age_seconds=60.0))
+    assert "| 2 | `b` | 10 GB | 10 GB | 0 B | 0 | 1 -> 0 |" in text
+    assert "| 3 | `c` | 0 B | 10 GB | 10 GB | 0 | 0 -> 1 |" in text
+    assert "1 broker unchanged" in text
     assert "from a snapshot that was 1 min old" in text
 
 
 def test_a_name_cannot_end_the_marker_nor_a_fold() -> None:
     made = Plan("c --><b>", "d", {}, (move([1], [2], topic="</summary><b>"),))
-    text = render_plan_markdown(made)
+    text = plan_markdown(made)
     assert text.splitlines()[0] == "<!-- replan plan c -_&gt;&lt;b&gt; -->"
     assert "<b>" not in re.sub("`[^`]*`", "", text)
 
 
 def test_reasons_cannot_break_the_table() -> None:
-    (row,) = [r for r in render_plan_markdown(everything()).splitlines() if "`clicks-0`" in r]
+    (row,) = [r for r in plan_markdown(everything()).splitlines() if "`clicks-0`" in r]
     assert r"disk at 92 % \| &lt;slow>" in row
 
 

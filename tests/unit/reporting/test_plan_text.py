@@ -17,7 +17,7 @@ from replan.planning.plans.preview import estimate
 from replan.reporting.lines import Span, Tone, drawn, line, table
 from replan.reporting.plans.move_groups import grouped
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_text import plan_lines, render_plan
+from replan.reporting.plans.plan_report import plan_lines, render_plan
 
 GB = 10**9
 LISTS = st.lists(st.integers(1, 6), min_size=1, max_size=4, unique=True)

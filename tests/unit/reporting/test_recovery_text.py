@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from tests.builders import TOPIC_ID
+from tests.unit.reporting.rendered import plan_markdown
 
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
@@ -12,8 +13,7 @@ from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import candidates
 from replan.planning.recovery.choose import Wish, choose
 from replan.planning.recovery.recovery import Method, Recovery
-from replan.reporting.plans.plan_markdown import render_plan_markdown
-from replan.reporting.plans.plan_text import render_plan
+from replan.reporting.plans.plan_report import render_plan
 from replan.reporting.plans.recovery_text import loss_text, recovery_lines, summary
 
 NAME = TopicPartition("orders", 7)
@@ -44,26 +44,26 @@ def test_a_recovery_shows_its_candidates_its_requests_and_its_loss() -> None:
     assert list(recovery_lines(recovery())) == [
         "orders-7  no leader -> 2  (unclean, by the best log)",
         (
-            "    broker  state                                   leader epoch  last epoch  log end  lacks       "
+            "broker  state                                   leader epoch  last epoch  log end  lacks       "
             "        beyond the best"
         ),
         (
-            "    1       not registered                          ?             ?           ?        ?           "
+            "1       not registered                          ?             ?           ?        ?           "
             "        ?                 in sync last (ISR or ELR)"
         ),
         (
-            "    2       live                                    3             2           1,500                "
+            "2       live                                    3             2           1,500                "
             "                          best log"
         ),
         (
-            "    3       live                                    3             0           3,000    500 (about 5"
+            "3       live                                    3             0           3,000    500 (about 5"
             "00 kB)  2,000 from 1,000"
         ),
-        "    4       live, log unknown: KAFKA_STORAGE_ERROR  ?             ?           ?        ?                   ?",
-        "    list   [1,2,3,4] -> [2,3,4]; not registered, left out: [1]",
-        "    elect  2 (unclean election, after 5 min without a leader)",
+        "4       live, log unknown: KAFKA_STORAGE_ERROR  ?             ?           ?        ?                   ?",
+        "list   [1,2,3,4] -> [2,3,4]; not registered, left out: [1]",
+        "elect  2 (unclean election, after 5 min without a leader)",
         (
-            "    Loses at least 2,000 records: those of broker 3 from offset 1,000 on; what 1, 4 had beyond that is "
+            "Loses at least 2,000 records: those of broker 3 from offset 1,000 on; what 1, 4 had beyond that is "
             "not known."
         ),
     ]
@@ -88,7 +88,7 @@ def test_an_empty_log_is_said_to_be_one_where_it_is_to_lead() -> None:
 def test_a_reviewer_sees_first_that_records_are_lost() -> None:
     made = plan(recovery())
     assert risks(made)[0].kind is RiskKind.RECORDS_LOST
-    document = render_plan_markdown(made)
+    document = plan_markdown(made)
     assert document.index("Look at this first") < document.index("Partitions that nobody leads")
     assert "--unclean" in render_plan(made)
 

@@ -202,25 +202,27 @@ def present(
     """Print a plan in one of its forms; json is the plan file itself. `limit`: bytes of markdown."""
     match form:
         case "text":
-            from replan.reporting.plans.plan_text import plan_lines
+            from replan.reporting.plans.plan_report import plan_lines
 
             lines = plan_lines(made, context, everything=shown.everything, steps=shown.steps)
             result_lines(lines, shown.color)
         case "markdown":
-            from replan.reporting.plans.plan_markdown import render_plan_markdown
+            from replan.reporting.markdown import document
+            from replan.reporting.plans.plan_report import plan_report
 
-            result(render_plan_markdown(made, context, limit=limit))
+            result(document(plan_report(made, context), limit=limit))
         case "html":
-            from replan.reporting.plans.plan_page import render_plan_page
+            from replan.reporting.page import document as page
+            from replan.reporting.plans.plan_report import plan_report
 
-            result(render_plan_page(made, context))
+            result(page(plan_report(made, context)))
         case "json":
             result(plan_file.dumps(made))
 
 
 def present_part(made: Plan, part: Plan, shown: Shown) -> None:
     """Print a part of a plan as text."""
-    from replan.reporting.plans.plan_text import part_lines
+    from replan.reporting.plans.plan_report import part_lines
 
     lines = part_lines(made, part, everything=shown.everything, steps=shown.steps)
     result_lines(lines, shown.color)

@@ -42,7 +42,7 @@ from replan.reporting.application.junit import render_junit
 from replan.reporting.application.outcome_text import refused_line, render_outcome
 from replan.reporting.cluster.application_text import throttle_lines
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_text import plan_lines
+from replan.reporting.plans.plan_report import plan_lines
 from replan.reporting.sentences.end_text import end_text
 from replan.wording import capped, count
 

@@ -1,7 +1,7 @@
 const PAGE = 200, LONG = 48;
 const named = (topic, partition) => partition === null ? topic : topic + "-" + partition;
 const listing = (rows, {cells, brokers, summary}) => {
-  const table = document.querySelector("table.listing"), body = table.tBodies[0];
+  const table = document.querySelector("table.filtered"), body = table.tBodies[0];
   const heads = Array.from(table.tHead.rows[0].cells, head => head.textContent);
   let chosen = rows, listed = 0, kind = null;
   const more = () => {
@@ -10,7 +10,12 @@ const listing = (rows, {cells, brokers, summary}) => {
       const row = document.createElement("tr");
       for (const [text, style] of cells(found)) {
         const cell = row.insertCell();
-        cell.textContent = visible(text);
+        // a text, or parts of it that have a tone each
+        for (const [part, tone] of Array.isArray(text) ? text : [[text]]) {
+          const span = tone ? document.createElement("span") : null;
+          if (span) { span.className = tone; span.textContent = visible(part); }
+          cell.append(span ?? visible(part));
+        }
         cell.dataset.head = heads[cell.cellIndex];
         cell.className = style ?? "";
         cell.classList.toggle("long", cell.textContent.length > LONG);

@@ -24,12 +24,21 @@ const read = data => {
   }
   return moves;
 };
+const toned = (list, tone) => [["["], ...list.flatMap((broker, at) =>
+  [...(at ? [[","]] : []), [String(broker), tone(broker, at)]]), ["]"]];
+// which members of `to` are where they were among those that stay
+const stayed = (from, to) => {
+  const kept = from.filter(broker => to.includes(broker));
+  let next = 0;
+  return to.map(broker => !from.includes(broker) || kept[next++] === broker);
+};
 const main = data => listing(read(data), {
   brokers: move => move.from.concat(move.to),
   cells: move => [
     [named(move.topic, move.partition), "left"],
-    ["[" + move.from + "]", "left"],
-    ["[" + move.to + "]", "left"],
+    [toned(move.from, broker => move.to.includes(broker) ? "" : "goes"), "left"],
+    [toned(move.to, (broker, at) => !move.from.includes(broker) ? "comes" : stayed(move.from, move.to)[at] ? "" : "changes"),
+      "left"],
     [move.fresh ? size(move.copied) : "–"],
     [move.leader === move.to[0] ? String(move.to[0]) : (move.leader ?? "none") + " → " + move.to[0], "left"],
     [move.reason, "prose"],

@@ -158,7 +158,8 @@ def _held(found: Explanation) -> Iterator[Line]:
     for refusal in found.refusals:
         yield "held by", f"{refusal_text(refusal)}  [{refusal.rule}]"
     for conflict in found.conflicts:
-        yield from (("conflict", line) for line in conflict_lines(conflict))
+        first, *constraints = conflict_lines(conflict)
+        yield from (("conflict", text) for text in [first, *(f"    {c}" for c in constraints)])
     for exceeded in found.exceeded:
         limit = exceeded.limit
         yield (

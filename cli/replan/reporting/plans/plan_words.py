@@ -190,7 +190,8 @@ def first_to_see(plan: Plan, context: PlanContext, named: int = NAMED) -> list[s
     found = [risk_text(risk, named) for risk in risks(plan)]
     if own is not None and not context.notes:
         found.append(f"Application {own.id} is open: `replan status` says how far it is.")
-    return [*found, *context.notes]
+    left = left_out_text(plan.refusals)
+    return [*found, *context.notes, *([f"Not planned: {left}; why is below."] if left else [])]
 
 
 def _without_leader(warning: PlanWarning) -> str:

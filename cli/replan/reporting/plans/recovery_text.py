@@ -37,21 +37,21 @@ def recovery_lines(recovery: Recovery) -> Iterator[str]:
     """One recovery: who leads, why, the candidates, and the loss."""
     how = "cleanly" if recovery.clean else f"unclean, by {METHODS[recovery.method]}"
     yield f"{recovery.partition}  no leader -> {recovery.chosen}  ({how})"
-    yield from (f"    {line}" for line in candidate_lines(recovery.candidates, recovery.bytes))
+    yield from candidate_lines(recovery.candidates, recovery.bytes)
     if recovery.reorders:
         gone = tuple(b for b in recovery.original if b not in recovery.order)
         dropped = f"; not registered, left out: {brokers(gone)}" if gone else ""
-        yield f"    list   {brokers(recovery.original)} -> {brokers(recovery.order)}{dropped}"
+        yield f"list   {brokers(recovery.original)} -> {brokers(recovery.order)}{dropped}"
     if recovery.reassigned:
-        yield f"    list   {brokers(recovery.original)} stays, as a reassignment runs on it"
+        yield f"list   {brokers(recovery.original)} stays, as a reassignment runs on it"
     election = "preferred" if recovery.clean else "unclean"
     wait = (
         f", after {duration(recovery.wait_seconds)} without a leader"
         if recovery.wait_seconds
         else ""
     )
-    yield f"    elect  {recovery.chosen} ({election} election{wait})"
-    yield f"    {loss_text(recovery)}"
+    yield f"elect  {recovery.chosen} ({election} election{wait})"
+    yield f"{loss_text(recovery)}"
 
 
 def recovery_text(recovery: Recovery) -> str:
@@ -156,7 +156,8 @@ def render_recoveries(
     """What would be done, the candidates of what is refused too, and the summary; ends with a newline."""
     lines: list[str] = []
     for recovery in plan.recoveries[:limit]:
-        lines += [*recovery_lines(recovery), ""]
+        first, *rest = recovery_lines(recovery)
+        lines += [first, *(f"    {line}" for line in rest), ""]
     lines += left_out(len(plan.recoveries) - limit, "recovery", "-o saves them all")
     lines += capped(plan.moves, _led_text, limit=limit)
     refused = [r for r in plan.refusals if r.partition in found]

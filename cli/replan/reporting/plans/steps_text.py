@@ -1,6 +1,6 @@
-"""The steps of a plan as plain text: each move in the order of the plan, with what it asks of the cluster.
+"""The steps of a plan: each move in the order of the plan, with what it asks of the cluster.
 
-What goes before the moves and what is refused is here as well, since every form of the text has it.
+What goes before the moves and what is refused is here as well, since every form of a plan has it.
 """
 
 from collections import Counter
@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from replan.planning.plans.plan import Plan, Refusal, RefusalRule
 from replan.planning.plans.preview import planned_requests
+from replan.reporting.blocks import Block, Column, Heading, Item, Items, Table, text_lines
+from replan.reporting.lines import Span, Tone, drawn, line
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plans.plan_words import (
     change,
@@ -23,42 +25,61 @@ from replan.reporting.sentences.conflict_text import conflict_lines
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
 from replan.reporting.table import columns
-from replan.wording import capped, left_out
+from replan.wording import capped
 
 OWN = "Being moved by replan's own application"
 LEFT = "Left running by an ended application of replan"
 SHOWN = 500
 """Moves that are listed one by one; the rest is counted (all of them with `show --all`)."""
+ALL = "`replan show --all PLAN` lists them"
 
 
 def render_steps(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
     """The plan step by step, as the transcript of a scenario has it; ends with a newline."""
-    return "\n".join(transcript(plan, context)) + "\n"
+    return drawn(text_lines(transcript(plan, context)))
 
 
 def transcript(
     plan: Plan, context: PlanContext = NOTHING_BESIDE, *, everything: bool = False
-) -> list[str]:
+) -> Iterator[Block]:
     """Every step, then warnings, refusals and the summary."""
     limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
-    lines = [*before_moves(plan, limit)]
-    lines += moves_with_steps(plan, limit, sizes_known=context.sizes_known)
-    lines += [f"Warning: {warning_text(w)}" for w in plan.warnings]
-    lines += [""] if plan.warnings else []
-    lines += refused("Refused", [r for r in plan.refusals if not r.held], limit)
-    lines += [*conflicts(plan), *held(plan, limit)]
-    return [*lines, *summary(plan, context.findings(plan), sizes_known=context.sizes_known)]
+    yield from before_moves(plan, limit)
+    yield from moves_with_steps(plan, limit, sizes_known=context.sizes_known)
+    yield from warned(plan)
+    yield from refused("Refused", [r for r in plan.refusals if not r.held], limit)
+    yield from conflicts(plan)
+    yield from held(plan, limit)
+    yield from map(line, summary(plan, context.findings(plan), sizes_known=context.sizes_known))
 
 
-def before_moves(plan: Plan, limit: int) -> Iterator[str]:
+def before_moves(plan: Plan, limit: int) -> Iterator[Block]:
     """Recoveries, throttles that stay, other log directories, and new partitions."""
-    yield from _recoveries(plan, limit)
-    yield from _standing(plan)
-    yield from _log_moves(plan, limit)
-    yield from _creates(plan)
+    if plan.recoveries:
+        yield Heading("Partitions that nobody leads", len(plan.recoveries), in_text=False)
+        found = [Item(line(first), rest) for first, *rest in map(recovery_lines, plan.recoveries)]
+        yield Items(found, "recovery", limit, ALL, indent=0)
+    if plan.standing:
+        yield Heading("Throttles that stay")
+        settings = [(str(s.setting), setting_text(s)) for s in plan.standing]
+        heads = (Column("setting", code=True), Column("change"))
+        yield Table(heads, settings, limit=SHOWN, heads=False, indent=4)
+    if plan.log_moves:
+        yield Heading("Within their brokers, to other log directories")
+        rows = [(str(m.partition), log_move_text(m)) for m in plan.log_moves]
+        heads = (Column("partition", code=True), Column("change"))
+        yield Table(heads, rows, "replica", limit, heads=False, indent=4)
+    if plan.creates:
+        yield Heading("New partitions", in_text=False)
+        items = []
+        for create in plan.creates:
+            made = create.partitions.items()
+            cells = columns([("create", str(n.partition), brokers(of)) for n, of in made])
+            items.append(Item(line(create_text(create)), capped(cells, limit=SHOWN)))
+        yield Items(items, indent=0)
 
 
-def held(plan: Plan, limit: int) -> Iterator[str]:
+def held(plan: Plan, limit: int) -> Iterator[Block]:
     """What an application of replan or another party moves."""
     for title, rule in ((OWN, RefusalRule.OWN_RUNNING), (LEFT, RefusalRule.LEFT_RUNNING)):
         yield from refused(title, [r for r in plan.refusals if r.rule is rule], limit)
@@ -66,71 +87,45 @@ def held(plan: Plan, limit: int) -> Iterator[str]:
     yield from refused("Held by another party", others, limit)
 
 
-def _recoveries(plan: Plan, limit: int) -> Iterator[str]:
-    for recovery in plan.recoveries[:limit]:
-        yield from recovery_lines(recovery)
-    yield from left_out(
-        len(plan.recoveries) - limit, "recovery", "`replan show --all PLAN` lists them"
-    )
-    if plan.recoveries:
-        yield ""
-
-
-def _standing(plan: Plan) -> Iterator[str]:
-    if plan.standing:
-        yield "Throttles that stay:"
-        rows = [(str(s.setting), setting_text(s)) for s in plan.standing]
-        yield from (f"    {line}" for line in capped(columns(rows), limit=SHOWN))
-        yield ""
-
-
-def _log_moves(plan: Plan, limit: int) -> Iterator[str]:
-    if plan.log_moves:
-        yield "Within their brokers, to other log directories:"
-        rows = [(str(m.partition), log_move_text(m)) for m in plan.log_moves[:limit]]
-        yield from (f"    {line}" for line in columns(rows))
-        yield from left_out(len(plan.log_moves) - limit, "replica")
-        yield ""
-
-
-def _creates(plan: Plan) -> Iterator[str]:
-    for create in plan.creates:
-        yield create_text(create)
-        rows = [("create", str(n.partition), brokers(of)) for n, of in create.partitions.items()]
-        yield from (f"    {line}" for line in capped(columns(rows), limit=SHOWN))
-    if plan.creates:
-        yield ""
-
-
-def moves_with_steps(plan: Plan, limit: int, *, sizes_known: bool = False) -> Iterator[str]:
+def moves_with_steps(plan: Plan, limit: int, *, sizes_known: bool = False) -> Iterator[Block]:
     """Each move, its reason, and its steps in columns."""
+    if not plan.moves:
+        return
+    items = []
     for move in plan.moves[:limit]:
-        yield f"{move.partition}  {change(move)}  ({reason_text(move.reason)})"
         rows = [
             describe(request, move, sizes_known=sizes_known) for request in planned_requests(move)
         ]
-        yield from (f"    {line}" for line in columns(rows))
-    way_out = "save the plan with -o, `replan show --all PLAN` lists them"
-    yield from left_out(len(plan.moves) - limit, "move", way_out)
-    if plan.moves:
-        yield ""
+        text = f"{move.partition}  {change(move)}  ({reason_text(move.reason)})"
+        items.append(Item(line(text), columns(rows)))
+    more = [Item(line(""))] * (len(plan.moves) - len(items))
+    yield Heading("Steps", in_text=False)
+    yield Items([*items, *more], "move", limit, f"save the plan with -o, {ALL}", indent=0)
 
 
-def refused(title: str, refusals: Sequence[Refusal], limit: int) -> list[str]:
+def warned(plan: Plan) -> Iterator[Block]:
+    """What to know before it is applied."""
+    if plan.warnings:
+        yield Heading("Warnings", len(plan.warnings), in_text=False)
+        found = [Item(line(warning_text(warning))) for warning in plan.warnings]
+        yield Items(found, "warning", label=Span("Warning: ", Tone.CHANGES), indent=0)
+
+
+def refused(title: str, refusals: Sequence[Refusal], limit: int) -> Iterator[Block]:
     """The partitions that are left out, each with why."""
-    if not refusals:
-        return []
-    rules = Counter(r.rule for r in refusals)
-    tally = ", ".join(f"{number:,} {rule}" for rule, number in sorted(rules.items()))
-    lines = capped(refusals, lambda r: f"{refusal_text(r)}  [{r.rule}]", limit=limit)
-    return [f"{title} ({tally}):", *(f"  {line}" for line in lines), ""]
+    if refusals:
+        rules = Counter(r.rule for r in refusals)
+        tally = ", ".join(f"{number:,} {rule}" for rule, number in sorted(rules.items()))
+        yield Heading(f"{title} ({tally})")
+        yield Items([Item(line(f"{refusal_text(r)}  [{r.rule}]")) for r in refusals], limit=limit)
 
 
-def conflicts(plan: Plan) -> Iterator[str]:
+def conflicts(plan: Plan) -> Iterator[Block]:
     """What is behind the refusals; change one line of a conflict, and it is resolved."""
     if plan.conflicts:
-        yield "Why not, over all rules (each conflict ends when one of its lines is changed):"
-        for found in plan.conflicts[:SHOWN]:
-            yield from (f"  {line}" for line in conflict_lines(found))
-        yield from left_out(len(plan.conflicts) - SHOWN, "conflict")
-        yield ""
+        yield Heading(
+            "Why not, over all rules (each conflict ends when one of its lines is changed)"
+        )
+        found = (conflict_lines(conflict) for conflict in plan.conflicts)
+        items = [Item(line(first), rest) for first, *rest in found]
+        yield Items(items, "conflict", SHOWN)

@@ -55,9 +55,8 @@ def conflict_text(found: Conflict) -> str:
 def conflict_lines(found: Conflict) -> list[str]:
     """The sentence, and its constraints below, places first."""
     rows = [(c.where or "the cluster", text) for c, text in _constraints(found)]
-    shown = [f"    {line}" for line in columns(rows[:SHOWN])]
     more = left_out(len(rows) - SHOWN, "constraint")
-    return [conflict_text(found), *shown, *(f"    {line}" for line in more)]
+    return [conflict_text(found), *columns(rows[:SHOWN]), *more]
 
 
 def conflict_with_constraints(found: Conflict) -> str:

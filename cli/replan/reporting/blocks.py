@@ -1,0 +1,259 @@
+"""What every report is made of, whatever its form: blocks in the order in which they are read; and the writer of text.
+
+A report says what it has to say once, as blocks. Text is written here, Markdown by `markdown`, a page by `page`. A form
+leaves out what it has no place for: text has no charts, a listing of everything is no text.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from replan.reporting.lines import EMPTY, Cell, Line, Span, Tone, heading, line, plain, table
+from replan.wording import left_out
+
+BAR = 30
+"""Columns of the longest bar in text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """What the report is, and of which cluster."""
+
+    report: str
+    """The command: `replan plan`."""
+    cluster: str
+    """Its name; its id where it has none."""
+    marker: str = ""
+    """The line of Markdown by which a later run finds this document."""
+    text: str = ""
+    """The first line of the text; none where it is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What stands above the blocks that follow."""
+
+    text: str
+    number: int | None = None
+    """How many there are, where the heading does not say so already."""
+    in_text: bool = True
+    """Whether text has it; else what follows is apart from what stands before, and says itself what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Small:
+    """What a document is known by: small print, or in text what is said instead."""
+
+    line: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One of a list, with lines below it whose columns stay as they are."""
+
+    line: Line
+    under: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list."""
+
+    items: Sequence[Item]
+    noun: str = ""
+    """What is left out, in the singular."""
+    limit: int | None = None
+    """How many the text shows."""
+    way_out: str = ""
+    urgent: bool = False
+    label: Span | None = None
+    """What text says before each, where it has no heading."""
+    indent: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What stays, goes and comes, as shares of the longest bar of the table."""
+
+    stays: float
+    goes: float
+    comes: float
+
+    def spans(self) -> tuple[Span, ...]:
+        """The bar in letters."""
+        ends = [round(BAR * of) for of in (0, self.stays, self.stays + self.goes)]
+        ends.append(round(BAR * (self.stays + self.goes + self.comes)))
+        signs = (("=", Tone.PLAIN), ("-", Tone.GOES), ("+", Tone.COMES))
+        parts = zip(signs, ends, ends[1:], strict=False)
+        return tuple(Span(sign * (to - begin), tone) for (sign, tone), begin, to in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    head: str
+    right: bool = False
+    code: bool = False
+    """Names of others, which Markdown writes as code."""
+    prose: bool = False
+    once: bool = False
+    """What is as in the row above is not said again."""
+    pick: str = ""
+    """By what a click on a cell filters the listing of the page: `broker` or `kind`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under heads."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell | Bar]]
+    noun: str = ""
+    limit: int | None = None
+    more: Sequence[str] = ()
+    """Lines below: what is not in the table."""
+    heads: bool = True
+    """Whether text has the heads, too."""
+    beside: int = 0
+    """How many of the last columns text leaves out where a terminal is too narrow."""
+    name: str = ""
+    """The id of the table on a page."""
+    legend: str = ""
+    """What its marks and bars mean, on a page."""
+    indent: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A heading with what a reader opens only where it is of interest."""
+
+    title: str
+    blocks: Sequence["Block"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture."""
+
+    svg: str
+    legend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OnPage:
+    """What only a page has."""
+
+    blocks: Sequence["Block"]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Everything by itself: a page lists and filters its data, Markdown folds what has room, text says it elsewhere."""
+
+    title: str
+    name: str
+    heads: dict[str, str]
+    """Name: CSS class."""
+    data: Callable[[], object]
+    script: str
+    """The asset whose `main` lists the data."""
+    otherwise: str
+    """What is said where no script runs."""
+    folded_title: str
+    folded: Callable[[], Iterator[tuple[Folded, int, int]]]
+    """Parts, each with how many changes and how many bytes it has."""
+    left_out: Callable[[int, int, int], str]
+    """What is said of parts that have no room: how many, with how many changes and bytes."""
+
+
+Block = Title | Heading | Line | Small | Items | Table | Folded | Chart | OnPage | Listing
+"""A `Line` is a paragraph."""
+
+
+def shown_cells(of: Table) -> Iterator[list[Cell | Bar]]:
+    """Its rows without what a row repeats."""
+    before: Sequence[Cell | Bar] = ()
+    for row in of.rows[: of.limit]:
+        yield [
+            "" if column.once and before and before[at] == cell else cell
+            for at, (column, cell) in enumerate(zip(of.columns, row, strict=True))
+        ]
+        before = row
+
+
+def text_lines(blocks: Iterable[Block]) -> list[Line]:
+    """The report as lines, with an empty one before each heading and after each list or table."""
+    lines: list[Line] = []
+    before: Block | None = None
+    for block in blocks:
+        found = _text(block)
+        if not found and not isinstance(block, Heading):
+            continue
+        begins = isinstance(block, Heading | Folded)
+        ends = isinstance(block, Line | Small) and not isinstance(before, Line | Small | Title)
+        if lines and (begins or ends):
+            lines.append(EMPTY)
+        lines += found
+        before = block
+    return lines
+
+
+def _text(block: Block) -> list[Line]:
+    found: list[Line] = []
+    match block:
+        case Title() | Small():
+            found = [heading(block.text)] if isinstance(block, Title) else plain([block.text])
+            found = found if block.text else []
+        case Heading() if block.in_text:
+            number = "" if block.number is None else f" ({block.number:,})"
+            found = [heading(f"{block.text}{number}:")]
+        case Line():
+            found = [block]
+        case Items():
+            found = _items(block)
+        case Table():
+            found = _table(block)
+        case Folded():
+            found = [heading(block.title), *text_lines(block.blocks)]
+        case _:
+            pass
+    return found
+
+
+def _items(block: Items) -> list[Line]:
+    lines: list[Line] = []
+    begin: list[Cell] = [" " * block.indent, *([block.label] if block.label else [])]
+    for item in block.items[: block.limit]:
+        lines.append(line(*begin, *item.line.spans, hang=block.indent + 2 + 2 * (not block.indent)))
+        lines += plain(item.under, block.indent + 4)
+    more = left_out(len(block.items) - len(block.items[: block.limit]), block.noun, block.way_out)
+    return [*lines, *plain(more, block.indent)]
+
+
+def _table(block: Table) -> list[Line]:
+    heads: list[list[Cell | Bar]] = [[c.head for c in block.columns]] if block.heads else []
+    rows = [[_cell(cell) for cell in row] for row in [*heads, *shown_cells(block)]]
+    right = {at for at, column in enumerate(block.columns) if column.right}
+    more = left_out(len(block.rows) - len(block.rows[: block.limit]), block.noun)
+    return [
+        *(table(rows, indent=block.indent, right=right, beside=block.beside) if rows else []),
+        *plain([*more, *block.more], block.indent),
+    ]
+
+
+def _cell(cell: Cell | Bar) -> Cell:
+    return cell.spans() if isinstance(cell, Bar) else cell
+
+
+def text_of(cell: Cell | Bar) -> str:
+    """A cell without its tones; a bar is a picture, and has no text."""
+    match cell:
+        case Bar():
+            return ""
+        case str():
+            return cell
+        case Span():
+            return cell.text
+        case _:
+            return "".join(span.text for span in cell)
