@@ -6,9 +6,9 @@ const listing = (rows, {cells, brokers, summary}) => {
   let chosen = rows, listed = 0, kind = null;
   const more = () => {
     const made = document.createDocumentFragment();
-    for (const found of chosen.slice(listed, listed + PAGE)) {
+    for (let at = listed; at < Math.min(chosen.length, listed + PAGE); at += 1) {
       const row = document.createElement("tr");
-      for (const [text, style] of cells(found)) {
+      for (const [text, style] of cells(chosen[at], chosen[at - 1])) {
         const cell = row.insertCell();
         // a text, or parts of it that have a tone each
         for (const [part, tone] of Array.isArray(text) ? text : [[text]]) {

@@ -34,14 +34,14 @@ const stayed = (from, to) => {
 };
 const main = data => listing(read(data), {
   brokers: move => move.from.concat(move.to),
-  cells: move => [
+  cells: (move, above) => [
     [named(move.topic, move.partition), "left"],
     [toned(move.from, broker => move.to.includes(broker) ? "" : "goes"), "left"],
     [toned(move.to, (broker, at) => !move.from.includes(broker) ? "comes" : stayed(move.from, move.to)[at] ? "" : "changes"),
       "left"],
     [move.fresh ? size(move.copied) : "–"],
     [move.leader === move.to[0] ? String(move.to[0]) : (move.leader ?? "none") + " → " + move.to[0], "left"],
-    [move.reason, "prose"],
+    [move.reason === above?.reason ? "" : move.reason, "prose"], // equal reasons once
   ],
   summary: (chosen, moves) => (moves.length === 1 ? " move" : " moves") + "; " +
     size(chosen.reduce((sum, move) => sum + move.copied, 0)) + " to copy",

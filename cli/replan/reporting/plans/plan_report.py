@@ -74,6 +74,7 @@ BROKERS = 20
 ROWS_OF_A_TOPIC = 50
 WAY_OUT = "`replan show --all PLAN` lists them"
 LEGEND = "Bars, by one measure: filled what stays, hatched what goes, blue what comes; whole: the most on the way."
+MARKS = "+ a replica comes, - one goes, ~ one changes its place in the list."
 HEADS = {
     "partition": "left",
     "from": "left",
@@ -180,9 +181,11 @@ def _groups(plan: Plan, limit: int | None, *, sizes_known: bool) -> Iterator[Blo
     found = grouped(plan.moves)
     shown = found if limit is None else found[:REASONS]
     rows = None if limit is None else max(LEAST_ROWS, limit // max(1, len(shown)))
-    for group in shown:
+    for at, group in enumerate(shown):
         title = f"{group.reason}: {_amounts(group, sizes_known=sizes_known)}"
-        yield Folded(title, [_alike(group, rows, sizes_known=sizes_known)])
+        yield Folded(
+            title, [_alike(group, rows, sizes_known=sizes_known, legend="" if at else MARKS)]
+        )
     rest = sum(group.moves for group in found[len(shown) :])
     if rest:
         reasons = count(len(found) - len(shown), "more reason")
@@ -199,7 +202,7 @@ ALIKE = (
 )
 
 
-def _alike(group: Group, limit: int | None, *, sizes_known: bool) -> Table:
+def _alike(group: Group, limit: int | None, *, sizes_known: bool, legend: str) -> Table:
     chosen = group.alike[:limit]
     rows = [
         (
@@ -216,7 +219,7 @@ def _alike(group: Group, limit: int | None, *, sizes_known: bool) -> Table:
     moves, copied = sum(len(a.moves) for a in rest), sum(a.copies_bytes for a in rest)
     amount = f", {size(copied)}" if copied else ""
     more = [f"and {count(moves, 'more move')}{amount}; {WAY_OUT}"] if moves else []
-    return Table(ALIKE, rows, more=more, heads=False)
+    return Table(ALIKE, rows, more=more, heads=False, legend=legend)
 
 
 def _lists(alike: Alike) -> str:
