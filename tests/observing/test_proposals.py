@@ -38,7 +38,7 @@ def test_a_proposal_comes_with_its_plan_and_patch_and_goes_with_its_reason(tmp_p
     text = (out / PROPOSAL).read_text()
     assert text.splitlines()[0].startswith("<!-- replan proposal ")
     assert "| `orders-0` | \\[1,2,3\\] | \\[1,2,4\\] |" in text
-    assert "\n## replan plan\n" in text
+    assert "\n## replan plan: " in text
     assert text.count("<!--") == 1
     assert "+  orders: {partitions: {0: [1, 2, 4]}}   # orders\n" in (out / PATCH).read_text()
     write_proposal(proposal(tmp_path, 3, {"orders": {0: (1, 2, 4)}}), out, files)

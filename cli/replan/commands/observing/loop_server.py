@@ -27,9 +27,9 @@ from replan.reconciling.status import ROUNDS, LoopState, Status, encode
 from replan.reporting.loop.loop_metrics import Counts, metrics_of
 from replan.reporting.loop.loop_page import VIEW_PATH, policy, render_loop_page, render_view
 from replan.reporting.loop.loop_view import PATIENCE_SECONDS, plan_path, silence_of
-from replan.reporting.page import POLICY
+from replan.reporting.page import POLICY, document
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_page import render_plan_page
+from replan.reporting.plans.plan_report import plan_report
 
 JSON = "application/json"
 HTML = "text/html; charset=utf-8"
@@ -135,7 +135,7 @@ class LoopServer:
         if found is None:
             return None
         plan, snapshot = found
-        text = render_plan_page(plan, PlanContext(snapshot=snapshot))
+        text = document(plan_report(plan, PlanContext(snapshot=snapshot)))
         headers = {"Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'"}
         return Answer(text.encode(), HTML, headers=headers)
 

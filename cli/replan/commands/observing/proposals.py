@@ -18,8 +18,9 @@ from replan.placement_file.list_edit import patch_of
 from replan.planning.plans.plan_file import dumps
 from replan.reconciling.status import Proposal
 from replan.reporting.loop.loop_proposal import render_proposal
+from replan.reporting.page import document
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_page import render_plan_page
+from replan.reporting.plans.plan_report import plan_report
 
 PROPOSAL, PLAN, PAGE, PATCH = "proposal.md", "plan.json", "plan.html", "placement.patch"
 AT_END_SECONDS = 30.0
@@ -34,7 +35,7 @@ def write_proposal(proposal: Proposal, folder: Path, files: Sequence[Path]) -> N
     context = PlanContext(snapshot=proposal.snapshot)
     for name, text in (
         (PLAN, dumps(proposal.plan) if has_plan else ""),
-        (PAGE, render_plan_page(proposal.plan, context) if has_plan else ""),
+        (PAGE, document(plan_report(proposal.plan, context)) if has_plan else ""),
         (PATCH, patch),
     ):
         if text:

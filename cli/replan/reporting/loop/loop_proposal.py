@@ -5,9 +5,9 @@ from html import escape as escape_html
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.reconciling.status import Proposal
-from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row, weight
+from replan.reporting.markdown import LIMIT, code, document, escape, fitted, head, row, weight
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_markdown import render_plan_markdown
+from replan.reporting.plans.plan_report import plan_report
 from replan.reporting.quantities import brokers
 from replan.wording import count
 
@@ -33,7 +33,7 @@ def render_proposal(proposal: Proposal, by_hand: str, *, patched: bool, limit: i
         return text
     text += f"\n{_POLICY}\n\n"
     left = limit - weight(text)
-    rendered = render_plan_markdown(plan, PlanContext(snapshot=proposal.snapshot), limit=left)
+    rendered = document(plan_report(plan, PlanContext(snapshot=proposal.snapshot)), limit=left)
     return text + rendered.partition("\n")[2]
 
 
