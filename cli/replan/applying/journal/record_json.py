@@ -14,6 +14,8 @@ from replan.applying.journal.records import (
     Command,
     Forget,
     Kept,
+    Lease,
+    LoopChunk,
     Order,
     OriginalsChunk,
     PlanChunk,
@@ -44,6 +46,8 @@ KINDS: Mapping[str, type[Kept]] = {
     "prior/broker": SavedRate,
     "order": Order,
     "inbox": Command,
+    "loop": LoopChunk,
+    "lease": Lease,
 }
 """What a record is, by what its key begins with."""
 

@@ -232,6 +232,44 @@ class Command(Form, frozen=True):
 INBOX = "inbox/"
 
 
+class LoopChunk(Form, frozen=True):
+    """A piece of what a loop that reconciles remembers (`reconciling.store`); written without the lock."""
+
+    name: Text
+    """What it is a piece of."""
+    index: Int32
+    text: str
+    digest: str = ""
+    """Of the whole: pieces of two writings do not belong together."""
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        return f"loop/{self.name}/{self.index:06d}"
+
+
+class Lease(Form, frozen=True):
+    """Which loop works on the cluster; the lock of the cluster is another one, and held only while it applies."""
+
+    holder: Text
+    """Of one process: another one has another."""
+    owner: str
+    """Who and where, for people: `alice@ops-1 (pid 4711)`."""
+    since: str = ""
+    """When it was taken, for people."""
+    beat: Int64 = 0
+    """Counts up: an equal lease is one without a sign of life between."""
+    released: bool = False
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        return LEASE
+
+
+LEASE = "lease/loop"
+
+
 @dataclass(frozen=True, slots=True)
 class Forget:
     """A tombstone."""
@@ -260,5 +298,7 @@ Kept = (
     | SavedRate
     | Order
     | Command
+    | LoopChunk
+    | Lease
 )
 Record = Kept | Forget

@@ -1,11 +1,13 @@
-"""A part of the differences: what `plan --only` chooses, by topic, pattern or partition."""
+"""A part of the differences: what `plan --only` chooses, by topic, pattern or partition; or what a policy allows."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from replan.errors import BadUsage
+from replan.model.configs import SettingName
 from replan.model.declared.topic_patterns import matches
 from replan.model.names import TopicPartition, parse_topic_partition
 from replan.model.snapshot import Snapshot
@@ -13,6 +15,16 @@ from replan.planning.comparison.diff import Differences
 
 Part = Callable[[TopicPartition], bool]
 """Whether a partition is in the part that is planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Exactly what is to be planned, where a policy has chosen it."""
+
+    partitions: frozenset[TopicPartition]
+    """Of a topic that gets more partitions, the first new one stands for all."""
+    settings: frozenset[SettingName] = frozenset()
+    """Throttles that are declared to stay."""
 
 
 def chosen_part(only: Sequence[str], snapshot: Snapshot) -> Part:

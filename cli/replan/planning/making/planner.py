@@ -29,7 +29,7 @@ from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.last_leaders import last_leaders
 from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import Wanted
-from replan.planning.comparison.part import Part, chosen_part, part_of
+from replan.planning.comparison.part import Part, Scope, chosen_part, part_of
 from replan.planning.feasibility.conflicts import conflicts
 from replan.planning.growth import fewer_partitions
 from replan.planning.making.admission_order import admission_order
@@ -78,14 +78,16 @@ def plan_of(
     allowed: Mapping[Measure, int] = NOTHING_ALLOWED,
     *,
     only: Sequence[str] = (),
+    scope: Scope | None = None,
     rates: Rates | None = None,
     within_limits: bool = False,
 ) -> Plan:
     """Plan what a comparison found.
 
     `allowed`: limits of the placement that are raised for this plan alone. `only`: the topics, patterns and partitions
-    to plan; all without any. `rates`: what producers write; without them nobody judges whether the copies end.
-    `within_limits`: plan the part that the limits allow, as `limits.stage` of the placement does.
+    to plan; all without any. `scope`: the same, chosen by a policy. `rates`: what producers write; without them nobody
+    judges whether the copies end. `within_limits`: plan the part that the limits allow, as `limits.stage` of the
+    placement does.
 
     Raises BadPlacement where the placement contradicts the cluster, LimitExceeded where the plan would change
     more than the placement allows and is not made in stages, NeverConverges where copies would never end at their
@@ -98,8 +100,9 @@ def plan_of(
         require_limits(found.aligned.placement.limits)
     growth, aligned, asked, left = found.growth, found.aligned, found.wanted, found.left
     placement, snapshot = aligned.placement, aligned.snapshot
-    within = chosen_part(only, snapshot)
-    differs = part_of(left.differences, within) if only else left.differences
+    within = chosen_part(only, snapshot) if scope is None else scope.partitions.__contains__
+    partial = bool(only) or scope is not None
+    differs = part_of(left.differences, within) if partial else left.differences
     judge = Judge.of(snapshot)
     facts = _facts(placement, snapshot, differs.table, judge.nameable)
     creates = tuple(c for c in growth.creates if within(c.first))
@@ -128,7 +131,9 @@ def plan_of(
     standing = tuple(
         s
         for s in standing_differences(placement, snapshot)
-        if not only or _within(s.setting, within)
+        if not partial
+        or _within(s.setting, within)
+        or (scope is not None and s.setting in scope.settings)
     )
     drains = log_drains(placement, snapshot, targets)
     dirs = log_dir_balance(placement, snapshot, targets, drains)

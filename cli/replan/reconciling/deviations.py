@@ -1,0 +1,235 @@
+"""What is not as it is declared, by what happened: a comparison, seen beside what was declared before.
+
+placementChanged  a list, an order, a number of partitions: declared otherwise than before, and the cluster is as it
+                  was declared then
+changedElsewhere  the same, and the cluster is not as it was declared then
+outOfBalance      lists that would change for the balance alone, all of them as one
+leadershipMoved   the leader alone
+brokerDown        a registered broker does not serve, and has replicas
+staleThrottle     a throttle that nothing needs
+logDirFull        a log directory that is used above the share
+none              no leader, dates that have passed, too many partitions, a topic that is not there: a person acts
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from replan.model.columns import to_matrix
+from replan.model.declared.reconcile import DeviationKind, Reconcile
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.snapshot import Snapshot
+from replan.planning.compared import Comparison
+from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.comparison.overlays import managed
+from replan.planning.findings.drift import Drift
+from replan.planning.findings.drift_classes import Classified, OtherKind, Rule
+from replan.reconciling.decision import ClusterFacts, Found
+from replan.reconciling.history import UNKNOWN, History, said
+from replan.reconciling.status import (
+    DeclaredByList,
+    NoHistory,
+    PersonActs,
+    RunsElsewhere,
+    Subject,
+    WhyNot,
+)
+
+BY_HISTORY = frozenset(
+    {Rule.BROKER_DOWN, Rule.LISTS_DIFFER, Rule.TOO_FEW_PARTITIONS, Rule.RUNS_ELSEWHERE}
+)
+BALANCE_KEY = "outOfBalance"
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A cluster beside its placement, as one round sees it."""
+
+    comparison: Comparison
+    drift: Drift
+    classified: Sequence[Classified]
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """As it was observed."""
+        return self.comparison.observed
+
+
+def facts_of(snapshot: Snapshot) -> ClusterFacts:
+    """Who is down."""
+    down = tuple(sorted(int(b.id) for b in snapshot.brokers if not b.live))
+    live = {b.rack for b in snapshot.brokers if b.live}
+    racks = {b.rack for b in snapshot.brokers if b.rack is not None} - live
+    return ClusterFacts(len(snapshot.brokers), down, tuple(sorted(r for r in racks if r)))
+
+
+def differing_lists(looked: Looked) -> list[TopicPartition]:
+    """The partitions whose list is not as declared, whatever the reason; those on their way among them."""
+    kinds = {DifferenceKind.LEADER, DifferenceKind.NO_LEADER, DifferenceKind.PREFERRED_ABSENT}
+    found = [d.partition for d in looked.drift.partitions if d.kind not in kinds]
+    lacking = [n for c in looked.comparison.growth.creates for n in c.partitions]
+    return [*found, *looked.drift.converging, *lacking]
+
+
+def deviations(looked: Looked, history: History, policy: Reconcile) -> tuple[Found, ...]:
+    """All that is not as it is declared."""
+    found = {f.key: f for f in _found(looked, history, policy)}
+    return tuple(found.values())
+
+
+def _found(looked: Looked, history: History, policy: Reconcile) -> Iterator[Found]:
+    yield from _brokers_down(looked)
+    yield from _full(looked.snapshot, policy)
+    balancing = _for_balance(looked.comparison)
+    if balancing:
+        detail = f"{len(balancing)} partitions"
+        yield Found(
+            DeviationKind.OUT_OF_BALANCE,
+            Subject(detail=detail),
+            BALANCE_KEY,
+            tuple(sorted(balancing)),
+        )
+    standing, log_dirs = said(looked.comparison)
+    for one in looked.classified:
+        name = _name(one)
+        if one.rule in {Rule.CONVERGES, Rule.OUT_OF_BALANCE, Rule.CONTRADICTS} or name in balancing:
+            continue
+        kind, why = _kind(one, name, history, (standing, log_dirs))
+        yield _of(one, name, kind, why)
+
+
+def _of(
+    one: Classified, name: TopicPartition | None, kind: DeviationKind | None, why: WhyNot | None
+) -> Found:
+    path = one.detail if one.kind is OtherKind.LOG_DIR else None
+    subject = Subject(one.topic, one.partition, one.broker, path, "" if path else one.detail)
+    where = [str(part) for part in (one.topic, one.partition, one.broker) if part is not None]
+    key = " ".join([kind.value if kind else one.rule.value, *where, one.detail])
+    names = () if name is None else (name,)
+    return Found(kind, subject, key, names, one.declared, one.observed, one.rule.value, why)
+
+
+def _kind(
+    one: Classified, name: TopicPartition | None, history: History, settings: tuple[str, str]
+) -> tuple[DeviationKind | None, WhyNot | None]:
+    match one.rule:
+        case Rule.LEADERSHIP_MOVED:
+            return DeviationKind.LEADERSHIP_MOVED, None
+        case Rule.NOTHING_RUNS:
+            return DeviationKind.STALE_THROTTLE, None
+        case Rule.THROTTLE_DIFFERS:
+            return _by_digest(history, history.standing, settings[0])
+        case Rule.LOG_DIR_DRAINED:
+            return _by_digest(history, history.log_dirs, settings[1])
+        case rule if (
+            rule in BY_HISTORY and name is not None and one.kind is not DifferenceKind.UNPLACEABLE
+        ):
+            kind, why = _by_history(one, name, history)
+            return kind, RunsElsewhere() if rule is Rule.RUNS_ELSEWHERE else why
+        case _:
+            return None, PersonActs()
+
+
+def _by_digest(history: History, before: str, now: str) -> tuple[DeviationKind, WhyNot | None]:
+    if not history.known or not before:
+        return DeviationKind.CHANGED_ELSEWHERE, NoHistory()
+    same = before == now
+    return DeviationKind.CHANGED_ELSEWHERE if same else DeviationKind.PLACEMENT_CHANGED, None
+
+
+def _by_history(
+    one: Classified, name: TopicPartition, history: History
+) -> tuple[DeviationKind, WhyNot | None]:
+    """Whether the placement was changed, or the cluster; both at once count as the cluster."""
+    before = history.of(name)
+    if not history.known or before == UNKNOWN:
+        return DeviationKind.CHANGED_ELSEWHERE, NoHistory()
+    if before is None:  # declared since
+        return DeviationKind.PLACEMENT_CHANGED, None
+    if not one.observed and one.kind in {DifferenceKind.MISSING, OtherKind.PARTITIONS}:
+        return DeviationKind.CHANGED_ELSEWHERE, None
+    as_declared = _same(before, one.declared, one)
+    as_observed = _same(before, one.observed, one)
+    changed = not as_declared and as_observed
+    kind = DeviationKind.PLACEMENT_CHANGED if changed else DeviationKind.CHANGED_ELSEWHERE
+    return kind, None
+
+
+def _same(before: tuple[int, ...], now: tuple[int, ...], one: Classified) -> bool:
+    """Whether two lists are alike in what differs."""
+    if one.kind is DifferenceKind.ORDER:
+        return tuple(before) == tuple(now)
+    return set(before) == set(now)
+
+
+def _name(one: Classified) -> TopicPartition | None:
+    if one.topic is None or one.partition is None:
+        return None
+    return TopicPartition(one.topic, one.partition)
+
+
+def _for_balance(found: Comparison) -> frozenset[TopicPartition]:
+    """The partitions that keep their rule where they are, and would move for the balance alone."""
+    left = found.left.differences
+    rows = found.wanted.rows[left.positions]
+    chosen = found.wanted.chosen.for_balance
+    at = [i for i, row in enumerate(rows.tolist()) if row >= 0 and chosen[row]]
+    chosen_rows = np.array(at, dtype=np.int64)
+    names = left.table.select(["topic", "partition"]).take(chosen_rows).to_pylist()
+    return frozenset(TopicPartition(n["topic"], n["partition"]) for n in names)
+
+
+def _brokers_down(looked: Looked) -> Iterator[Found]:
+    """Registered brokers that do not serve, with what they hold by rule; and apart from that, by list."""
+    snapshot, aligned = looked.snapshot, looked.comparison.aligned
+    down = [b.id for b in snapshot.brokers if not b.live]
+    drained = {e.broker for e in aligned.placement.replica_blacklist}
+    if not down:
+        return
+    table = aligned.snapshot.partitions
+    lists, ours = to_matrix(table.column("replicas")), managed(aligned)
+    explicit = np.zeros(len(ours), dtype=bool)
+    explicit[aligned.explicit_rows[aligned.explicit_rows >= 0]] = True
+    for broker in sorted(set(down) - drained):
+        holds = (lists == broker).any(axis=1)
+        by_rule = _names_of(aligned.snapshot, holds & ours & ~explicit)
+        by_list = _names_of(aligned.snapshot, holds & explicit)
+        if by_rule:
+            subject = Subject(broker=broker, detail=f"{len(by_rule)} partitions by rule")
+            yield Found(DeviationKind.BROKER_DOWN, subject, f"brokerDown {broker}", by_rule)
+        if by_list:
+            subject = Subject(broker=broker, detail=f"{len(by_list)} partitions by list")
+            key = f"brokerDown {broker} by list"
+            yield Found(DeviationKind.BROKER_DOWN, subject, key, by_list, why=DeclaredByList())
+
+
+def _names_of(
+    snapshot: Snapshot, rows: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+) -> tuple[TopicPartition, ...]:
+    found = (
+        snapshot.partitions.select(["topic", "partition"]).take(np.flatnonzero(rows)).to_pylist()
+    )
+    return tuple(TopicPartition(f["topic"], f["partition"]) for f in found)
+
+
+def _full(snapshot: Snapshot, policy: Reconcile) -> Iterator[Found]:
+    """Log directories that are used above the share; of several on one volume each is named."""
+    for of in snapshot.log_dirs:
+        if of.total_bytes and of.usable_bytes is not None:
+            used = of.total_bytes - of.usable_bytes
+            if used > policy.full_above * of.total_bytes:
+                subject = Subject(
+                    broker=of.broker, path=of.path, detail=f"{100 * used // of.total_bytes} % used"
+                )
+                key = f"logDirFull {of.broker} {of.path}"
+                yield Found(DeviationKind.LOG_DIR_FULL, subject, key, why=PersonActs())
+
+
+def replaced(due: Sequence[Found]) -> tuple[BrokerId, ...]:
+    """The brokers whose replicas are to go to others."""
+    return tuple(
+        BrokerId(f.subject.broker)
+        for f in due
+        if f.kind is DeviationKind.BROKER_DOWN and f.subject.broker is not None
+    )

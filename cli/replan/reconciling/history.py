@@ -1,0 +1,161 @@
+"""What was declared when a round last completed: by it a changed placement and a changed cluster are known apart.
+
+It is kept partition by partition: each that is as it is declared is remembered so, and one that differs keeps what was
+remembered of it. One that differs when the history begins is remembered as unknown: nobody can say which of the two was
+changed, until it is once as it is declared.
+"""
+
+import base64
+import hashlib
+import zlib
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from replan.model.columns import PAD, Matrix, same_width, to_matrix
+from replan.model.names import TopicPartition
+from replan.model.snapshot import topic_codes
+from replan.planning.compared import Comparison
+from replan.planning.comparison.diff import Flags, targets_of
+from replan.planning.comparison.overlays import managed
+
+UNKNOWN: tuple[int, ...] = ()
+_Lists = dict[str, dict[int, tuple[int, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What is remembered; nothing before the first round that has compared."""
+
+    digest: str = ""
+    """Of what it was made from: the same again changes nothing."""
+    lists: _Lists = field(default_factory=dict)
+    """By topic and partition; UNKNOWN where nobody can say."""
+    standing: str = ""
+    """A digest of the throttles that were declared to stay; empty where nobody can say."""
+    log_dirs: str = ""
+    """The same of `blacklists.logDirs`."""
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any."""
+        return bool(self.digest)
+
+    def of(self, name: TopicPartition) -> tuple[int, ...] | None:
+        """The list of a partition; None where it was not declared then."""
+        return self.lists.get(name.topic, {}).get(name.partition)
+
+
+def remembered(
+    before: History,
+    found: Comparison,
+    differing: Collection[TopicPartition],
+    settings: tuple[bool, bool],
+) -> History:
+    """The history once a round has compared; `settings`: whether standing throttles, and log directories, differ."""
+    names, codes = _names(found)
+    lists, declared = _wanted(found), managed(found.aligned)
+    standing, log_dirs = said(found)
+    digest = hashlib.sha256(
+        b"".join(
+            [
+                "\0".join(names).encode(),
+                codes[declared].tobytes(),
+                np.ascontiguousarray(lists[declared]).tobytes(),
+                "\0".join(sorted(map(str, differing))).encode(),
+                repr((standing, log_dirs, settings)).encode(),
+            ]
+        )
+    ).hexdigest()
+    if digest == before.digest:
+        return before
+    return History(
+        digest,
+        _remembered(before, found, differing, names, codes, lists, declared),
+        before.standing if settings[0] else standing,
+        before.log_dirs if settings[1] else log_dirs,
+    )
+
+
+def _remembered(
+    before: History,
+    found: Comparison,
+    differing: Collection[TopicPartition],
+    names: list[str],
+    codes: Matrix,
+    lists: Matrix,
+    declared: Flags,
+) -> _Lists:
+    rows = np.flatnonzero(declared)
+    numbers = found.aligned.snapshot.partitions.column("partition").to_numpy()[rows].tolist()
+    result: _Lists = {}
+    away = set(differing)
+    for code, number, listed in zip(
+        codes[rows].tolist(), numbers, lists[rows].tolist(), strict=True
+    ):
+        name = TopicPartition(names[code], number)
+        if name not in away:
+            result.setdefault(name.topic, {})[number] = tuple(b for b in listed if b != PAD)
+    for name in away:
+        kept = before.of(name)
+        if kept is not None or not before.known:
+            result.setdefault(name.topic, {})[name.partition] = kept or UNKNOWN
+    return result
+
+
+def said(found: Comparison) -> tuple[str, str]:
+    """What the placement says of standing throttles and of log directories, each as one digest."""
+    placement = found.declared
+    standing, dirs = placement.standing, placement.log_dir_blacklist
+    entries = (
+        ()
+        if standing is None
+        else (
+            sorted((n, sorted(t.leader), sorted(t.follower)) for n, t in standing.topics.items()),
+            sorted((b, r.leader, r.follower) for b, r in standing.brokers.items()),
+        )
+    )
+    return _digest(entries), _digest(sorted((d.broker, d.path) for d in dirs))
+
+
+def _digest(of: object) -> str:
+    return hashlib.sha256(repr(of).encode()).hexdigest()[:16]
+
+
+def _names(found: Comparison) -> tuple[list[str], Matrix]:
+    snapshot = found.aligned.snapshot
+    return snapshot.topics.column("name").to_pylist(), topic_codes(snapshot.partitions)
+
+
+def _wanted(found: Comparison) -> Matrix:
+    """The list that each observed partition is to have: its own, where nothing asks for another."""
+    lists, _ = targets_of(found.aligned.snapshot.partitions)
+    asked, rows = to_matrix(found.wanted.table.column("replicas")), found.wanted.rows
+    lists, asked = same_width(lists, asked)
+    lists = lists.copy()
+    lists[rows[rows >= 0]] = asked[rows >= 0]
+    return lists
+
+
+class _Written(msgspec.Struct, frozen=True):
+    digest: str
+    standing: str
+    log_dirs: str
+    lists: dict[str, dict[int, tuple[int, ...]]]
+
+
+def packed(history: History) -> str:
+    """The history as text, compressed."""
+    written = _Written(history.digest, history.standing, history.log_dirs, history.lists)
+    return base64.b85encode(zlib.compress(msgspec.json.encode(written))).decode()
+
+
+def unpacked(text: str) -> History:
+    """Read it again; raises ValueError where it is none."""
+    try:
+        found = msgspec.json.decode(zlib.decompress(base64.b85decode(text)), type=_Written)
+    except (msgspec.MsgspecError, zlib.error) as problem:
+        raise ValueError(f"the history of the loop cannot be read: {problem}") from problem
+    return History(found.digest, found.lists, found.standing, found.log_dirs)

@@ -1,0 +1,765 @@
+"""The shell of a loop: reads, asks `decide`, applies, remembers, says what it does, rests. It holds no rule of its own.
+
+Every failure that replan explains becomes a state with its reason, and the next round begins as if none had been.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.protocol import SteeredJournal
+from replan.applying.journal.records import Application, Command, Verb
+from replan.applying.reasons.gates import Paused
+from replan.applying.run.loop import apply_plan, never
+from replan.applying.run.opening import open_plan
+from replan.applying.settings import Settings
+from replan.applying.tick_input import EndText
+from replan.applying.views.known_snapshot import as_planned_from
+from replan.applying.views.outcome import Ending, Outcome, Result
+from replan.applying.views.progress import Progress, Report
+from replan.errors import (
+    BadFile,
+    BadPlacement,
+    BadUsage,
+    ClusterRefused,
+    ClusterUnreachable,
+    Exit,
+    Held,
+    ReplanError,
+    UnsafePlan,
+    WrongCluster,
+)
+from replan.model.control_plane import Clock, ClusterReader, ClusterWriter
+from replan.model.declared.placement import Placement
+from replan.model.declared.reconcile import DeviationKind
+from replan.planning.findings.drift_classes import Rule
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import digest
+from replan.reconciling.decision import Act, Found, Holds, Judged, Rest, decide, judged
+from replan.reconciling.deviations import (
+    Looked,
+    deviations,
+    differing_lists,
+    facts_of,
+    replaced,
+)
+from replan.reconciling.history import History, remembered
+from replan.reconciling.memory import Begun, Memory, changed
+from replan.reconciling.rounds import Refusals, look, plan_due, unhealthy
+from replan.reconciling.status import (
+    NAMED,
+    Copy,
+    Deviation,
+    DryRun,
+    Failed,
+    LockHeld,
+    LoopHolds,
+    LoopState,
+    Next,
+    NextStage,
+    NoWindow,
+    Observer,
+    OtherApplication,
+    Reason,
+    Refused,
+    Round,
+    RoundResult,
+    RoundsFail,
+    Running,
+    SomebodyPaused,
+    Source,
+    Status,
+    Tally,
+)
+from replan.reconciling.steering import Steered, steer
+from replan.reconciling.store import (
+    LeaseKeeper,
+    LoopStore,
+    history_records,
+    load,
+    memory_records,
+)
+from replan.reconciling.windows import opens_at
+
+GUARD_SECONDS = 15.0
+"""How often it is looked at what is down while something is applied."""
+LONGEST_REST_SECONDS = 86_400.0
+"""Of a rest in which nothing happens: dates pass by themselves."""
+SLICE_SECONDS = 2.0
+"""How long a rest goes on before the lease is renewed, and a signal heeded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A placement as one round read it."""
+
+    placement: Placement
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Journalled:
+    """What the journal says, read without its lock."""
+
+    ledger: Ledger
+    holder: str | None = None
+    """The process that has its lock."""
+    elsewhere: str = ""
+    """Which application is open in a journal of another name, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopPorts:
+    """The outside of a loop."""
+
+    reader: ClusterReader
+    writer: ClusterWriter
+    clock: Clock
+    """Monotonic, as the applier's."""
+    wall: Callable[[], float]
+    """Seconds since 1970-01-01T00:00:00Z."""
+    read: Callable[[], Read]
+    """The placement, as it is now. Raises BadPlacement, BadFile, BadUsage, and ClusterUnreachable where git fails."""
+    journal: Callable[[str], Journalled]
+    """Of the cluster of that id. Raises ClusterUnreachable, ClusterRefused, BadFile, Held."""
+    own: Callable[[Plan], AbstractContextManager[SteeredJournal]]
+    """Takes the lock of the journal. Raises Held, and as `journal`."""
+    store: LoopStore
+    stop: Callable[[], bool]
+    end_text: EndText
+    observer: Observer
+    report: Report = lambda _progress: None
+    """Hears of the progress of what is applied, as of any `apply`."""
+    idle: Callable[[], bool] = never
+    rest: Callable[[float, float], None] | None = None
+    """Rests so long, and until the other moment at most while nothing happens, as only a simulated cluster knows."""
+    pace: Clock | None = None
+    """What the applier sleeps on, where that is another one of the same time: a simulated one takes longer strides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSettings:
+    """How a loop runs; times in seconds."""
+
+    owner: str
+    every: float = 300.0
+    dry_run: bool = False
+    leased: bool = True
+    """Whether another loop may work on the same cluster."""
+    slice_seconds: float = SLICE_SECONDS
+    applying: Settings = field(default_factory=Settings)
+
+
+@dataclass(slots=True)
+class _Said:
+    """What a round came to, for the status."""
+
+    state: LoopState
+    reasons: tuple[Reason, ...] = ()
+    looked: Looked | None = None
+    found: tuple[Judged, ...] = ()
+    refusals: Refusals | None = None
+    staged: bool = False
+    until: float | None = None
+
+
+class Loop:
+    """One process's loop."""
+
+    def __init__(self, ports: LoopPorts, settings: LoopSettings) -> None:
+        self._ports, self._settings = ports, settings
+        self._memory, self._history = Memory(), History()
+        self._loaded = False
+        moment = settings.applying.moment()
+        self._lease = LeaseKeeper(ports.store, ports.clock, settings.owner, moment)
+        self._status = Status(
+            at=ports.wall(),
+            instance=settings.owner,
+            state=LoopState.STARTING,
+            since=ports.wall(),
+            dry_run=settings.dry_run,
+            every_seconds=settings.every,
+        )
+        self._failing_since: float | None = None
+
+    @property
+    def status(self) -> Status:
+        """As it was said last."""
+        return self._status
+
+    def run(self) -> None:
+        """Round after round, until `stop` says so."""
+        while not self._ports.stop():
+            if not self.round():
+                self._rest()
+        if self._lease.held:
+            with suppress(ReplanError):
+                self._lease.release()
+        self._say(_Said(LoopState.ENDED))
+
+    def once(self) -> Exit:
+        """One round; after one that applied something, another look says how it stands."""
+        if self.round():
+            self.round(acts=False)
+        code = _CODES[self._status.state]
+        refused = any(isinstance(d.why_not, Refused) for d in self._status.deviations)
+        if self._lease.held:
+            with suppress(ReplanError):
+                self._lease.release()
+        return Exit.REFUSED if code is Exit.CHANGES and refused else code
+
+    def round(self, *, acts: bool = True) -> bool:
+        """One round; whether it applied something, so that the next one follows at once."""
+        try:
+            return self._round(acts=acts)
+        except (BadPlacement, BadUsage, WrongCluster) as error:
+            self._fails(LoopState.BROKEN_PLACEMENT, error)
+        except Held as error:
+            self._say(_Said(LoopState.HELD_BY_ANOTHER, (LockHeld(str(error)),)))
+        except (ClusterUnreachable, ClusterRefused, BadFile) as error:
+            self._fails(LoopState.UNREACHABLE, error)
+        except ReplanError as error:
+            self._fails(LoopState.BROKEN_PLACEMENT, error)
+        return False
+
+    def _fails(self, state: LoopState, error: ReplanError) -> None:
+        now = self._ports.wall()
+        if self._failing_since is None or self._status.state is not state:
+            self._failing_since = now
+        self._say(_Said(state, (Failed(str(error), self._failing_since),)))
+
+    def _round(self, *, acts: bool) -> bool:
+        ports, now = self._ports, self._ports.wall()
+        if not self._may_work():
+            return False
+        if not self._loaded:
+            self._memory, self._history = load(ports.store.read())
+            self._loaded = True
+        self._status = _with(self._status, rounds_begun=self._status.rounds_begun + 1)
+        read = ports.read()
+        snapshot = ports.reader.observe()
+        known = ports.journal(snapshot.cluster_id)
+        now = ports.wall()
+        self._status = _with(
+            self._status,
+            cluster_id=snapshot.cluster_id,
+            cluster_name=read.placement.cluster_name or "",
+            source=read.source,
+            looked_at=now,
+        )
+        opened = known.ledger.application
+        if known.elsewhere:
+            self._say(_Said(LoopState.HELD_BY_ANOTHER, (LockHeld(known.elsewhere),)))
+            return False
+        if opened is not None:
+            return self._with_open(opened, known, read, acts=acts)
+        if self._memory.begun is not None:
+            self._forget_begun()
+        looked = look(read.placement, as_planned_from(snapshot, known.ledger))
+        self._failing_since = None
+        return self._decided(looked, read, now, acts=acts)
+
+    def _decided(self, looked: Looked, read: Read, now: float, *, acts: bool) -> bool:
+        policy, found = read.placement.reconcile, self._remember(looked, read, now)
+        decision = decide(policy, found, self._memory, facts_of(looked.snapshot), now)
+        said = _Said(
+            LoopState.AT_REST, looked=looked, found=judged(policy, found, self._memory, now)
+        )
+        match decision:
+            case Act(due) if acts:
+                return self._act(due, read, said)
+            case Act():
+                said.state = LoopState.DIFFERS
+            case Holds(reasons, until):
+                said.reasons, said.until = reasons, until
+                said.state = _holding(reasons)
+            case Rest(until):
+                said.state, said.until = _resting(said.found), until
+                if said.state is LoopState.OUTSIDE_WINDOW:
+                    said.reasons = (NoWindow(opens_at(policy.windows.open, now)),)
+        self._say(said)
+        return False
+
+    def _may_work(self) -> bool:
+        """Whether this is the loop that works on the cluster."""
+        if not self._settings.leased or self._settings.dry_run:
+            return True
+        waits = self._lease.keep(self._ports.wall())
+        if waits is None:
+            return True
+        self._loaded = False  # the other one goes on remembering
+        self._say(_Said(LoopState.WAITING_FOR_LEASE, (waits,)))
+        return False
+
+    def _remember(self, looked: Looked, read: Read, now: float) -> tuple[Found, ...]:
+        """What differs, and since when; and what is as it is declared, for later."""
+        rules = {c.rule for c in looked.classified}
+        differ = Rule.THROTTLE_DIFFERS in rules, Rule.LOG_DIR_DRAINED in rules
+        found = deviations(looked, self._history, read.placement.reconcile)
+        history = remembered(self._history, looked.comparison, differing_lists(looked), differ)
+        memory = self._memory.with_since({f.key: now for f in found})
+        if history is not self._history:
+            known = self._history.known
+            self._history = history
+            if (
+                not known
+            ):  # it begins now: what differs is not known to have been changed by anybody
+                found = deviations(looked, history, read.placement.reconcile)
+                memory = self._memory.with_since({f.key: now for f in found})
+            self._keep_history()
+        self._keep(memory)
+        return found
+
+    def _keep(self, memory: Memory) -> None:
+        if memory is not self._memory:
+            self._memory = memory
+            if not self._settings.dry_run:
+                before = self._ports.store.read()
+                self._ports.store.write(memory_records(memory, before))
+
+    def _keep_history(self) -> None:
+        if not self._settings.dry_run:
+            before = self._ports.store.read()
+            self._ports.store.write(history_records(self._history, before))
+
+    def _forget_begun(self) -> None:
+        """A round whose application is not open: it was closed by another process, or never opened."""
+        self._keep(changed(self._memory, begun=None))
+
+    def _with_open(self, opened: Application, known: Journalled, read: Read, *, acts: bool) -> bool:
+        """Go on with an application that is this loop's own; another's is its own."""
+        begun = self._memory.begun
+        own = begun is not None and (
+            opened.plan_digest == begun.plan_digest or bool(opened.takes_back)
+        )
+        other = OtherApplication(opened.id, opened.owner, known.holder is not None)
+        if not own or begun is None or known.holder is not None or self._settings.dry_run:
+            self._say(_Said(LoopState.HELD_BY_ANOTHER, (other,)))
+            return False
+        if opened.paused_by and not opened.paused_by.startswith(_BY_LOOP):
+            self._say(_Said(LoopState.PAUSED, (SomebodyPaused(opened.paused_by, self._since()),)))
+            return False
+        plan = open_plan(known.ledger)
+        if plan is None or not acts:
+            self._say(_Said(LoopState.HELD_BY_ANOTHER, (other,)))
+            return False
+        return self._apply(plan, begun, read, resumes=True)
+
+    def _since(self) -> float:
+        return self._status.since if self._status.state is LoopState.PAUSED else self._ports.wall()
+
+    def _act(self, due: tuple[Found, ...], read: Read, said: _Said) -> bool:
+        if said.looked is None:
+            return False
+        try:
+            plan = plan_due(read.placement, said.looked, due)
+        except (UnsafePlan, BadPlacement) as error:
+            return self._failed_round(error, said)
+        said.refusals, said.staged = Refusals.of(plan), bool(plan.refusals or plan.warnings)
+        if not plan.changes or self._settings.dry_run:
+            said.state = LoopState.DIFFERS
+            self._say(said, planned=plan)
+            return False
+        now = self._ports.wall()
+        begun = Begun(
+            number=self._memory.number + 1,
+            began_at=now,
+            kinds=tuple(k for k in DeviationKind if any(f.kind is k for f in due)),
+            plan_digest=digest(plan),
+            unhealthy=len(unhealthy(said.looked.snapshot)),
+            moves=len(plan.moves),
+            bytes=sum(m.copies_bytes for m in plan.moves),
+            placement_digest=read.placement.digest,
+            commit=read.source.commit,
+            replaced=tuple(map(int, replaced(due))),
+        )
+        self._keep(self._memory.began(begun))
+        self._say(said, planned=plan)
+        return self._apply(plan, begun, read, resumes=False)
+
+    def _failed_round(self, error: ReplanError, said: _Said) -> bool:
+        now = self._ports.wall()
+        self._keep(self._memory.failed(str(error), now))
+        said.state = LoopState.BACKING_OFF
+        said.reasons = (RoundsFail(self._memory.failures, str(error), self._memory.retry_at),)
+        said.until = self._memory.retry_at
+        self._say(said)
+        return False
+
+    def _apply(self, plan: Plan, begun: Begun, read: Read, *, resumes: bool) -> bool:
+        """Perform a plan as `apply` does, steered by policy; whether it came to an end."""
+        ports, settings = self._ports, self._settings
+        down_before = facts_of(ports.reader.observe()).down if resumes else ()
+        steered = Steered(
+            begun.kinds, tuple(b for b in begun.replaced if resumes is False or b in down_before)
+        )
+        try:
+            with ports.own(plan) as journal:
+                guard = _Guard(self, journal, read.placement, steered, begun)
+                outcome = apply_plan(
+                    plan,
+                    ports.reader,
+                    ports.writer,
+                    journal,
+                    ports.pace or ports.clock,
+                    plan_digest=digest(plan),
+                    settings=replace(settings.applying, owner=settings.owner),
+                    report=guard.report,
+                    stop=guard.stop,
+                    end_text=ports.end_text,
+                    idle=ports.idle,
+                    arrived=guard.arrived,
+                    verb=Verb.RESUME if resumes else None,
+                    silent_since=journal.silent_since,
+                )
+        except Held:
+            self._status = _with(self._status, running=None)
+            raise
+        except ReplanError as error:
+            self._status = _with(self._status, running=None)
+            return self._failed_round(error, _Said(LoopState.BACKING_OFF))
+        self._status = _with(self._status, running=None)
+        self._ended(begun, outcome, guard)
+        return not outcome.interrupted
+
+    def _ended(self, begun: Begun, outcome: Outcome, guard: "_Guard") -> None:
+        now = self._ports.wall()
+        result = _result(outcome)
+        if result is RoundResult.LEFT:
+            return  # it is open, and known as this loop's own
+        done = Round(
+            number=begun.number,
+            began_at=begun.began_at,
+            ended_at=now,
+            result=result,
+            kinds=begun.kinds,
+            moves=begun.moves,
+            bytes=begun.bytes if outcome.performed is None else outcome.performed.copied_bytes,
+            plan_digest=begun.plan_digest,
+            application=guard.application,
+            placement_digest=begun.placement_digest,
+            commit=begun.commit,
+            text=_ending_text(outcome),
+        )
+        moved = {str(r.partition): now for r in outcome.results if r.result is Result.DONE}
+        snapshot = self._ports.reader.observe()
+        worse = len(unhealthy(snapshot))
+        if set(facts_of(snapshot).down) - set(guard.down):
+            worse = min(
+                worse, begun.unhealthy
+            )  # a broker died meanwhile: that is not the round's doing
+        memory = self._memory.ended(done, moved, worse)
+        if result is RoundResult.FAILED:
+            memory = memory.failed(done.text, now)
+        if result is RoundResult.CANCELLED and not guard.steered.cancelled:
+            memory = changed(memory, paused=SomebodyPaused(guard.cancelled_by, now))
+        self._keep(memory)
+
+    def _rest(self) -> None:
+        """Until the next round: `every`, or earlier where something is due before."""
+        ports, settings = self._ports, self._settings
+        began, until = ports.clock.now(), self._rest_seconds()
+        if ports.rest is not None and self._status.state in _STILL:
+            due = self._status.next.acts_at if self._status.next is not None else None
+            longest = LONGEST_REST_SECONDS if due is None else due - ports.wall()
+            ports.rest(until, max(until, min(longest, LONGEST_REST_SECONDS)))
+            return
+        while not ports.stop() and ports.clock.now() - began < until:
+            left = until - (ports.clock.now() - began)
+            ports.clock.sleep(min(settings.slice_seconds, left))
+            if settings.leased and not settings.dry_run:
+                held = self._lease.held
+                with suppress(ReplanError):
+                    if (self._lease.keep(ports.wall()) is None) is not held:
+                        return
+
+    def _rest_seconds(self) -> float:
+        at = self._status.next
+        soon = None if at is None or at.acts_at is None else at.acts_at - self._ports.wall()
+        every = self._settings.every
+        return every if soon is None else max(min(1.0, every), min(every, soon))
+
+    def _say(self, said: _Said, planned: Plan | None = None) -> None:
+        """Tell the observer how the loop stands."""
+        del planned
+        now, before = self._ports.wall(), self._status
+        listed = [self._deviation(j, said) for j in said.found]
+        reaches = said.looked is not None
+        since = before.since if before.state is said.state else now
+        self._status = _with(
+            before,
+            at=now,
+            state=said.state,
+            since=since,
+            reasons=said.reasons,
+            differs=_tallies(said.found) if reaches else before.differs,
+            deviations=tuple(listed[:NAMED]) if reaches else before.deviations,
+            rounds=self._memory.rounds,
+            next=self._next(said, now),
+        )
+        self._ports.observer.changed(self._status)
+
+    def _next(self, said: _Said, now: float) -> Next:
+        coming = [j for j in said.found if j.acts_at is not None]
+        stuck = said.state in {LoopState.DIFFERS, LoopState.HOLDING, LoopState.PAUSED}
+        at = said.until if stuck else min((j.acts_at for j in coming if j.acts_at), default=None)
+        first = [j for j in coming if at is not None and j.acts_at is not None and j.acts_at <= at]
+        kinds = tuple(k for k in DeviationKind if any(j.found.kind is k for j in first))
+        rest = self._settings.every if at is None else min(self._settings.every, max(0, at - now))
+        return Next(now + rest, at, kinds, len(first))
+
+    def _deviation(self, one: Judged, said: _Said) -> Deviation:
+        found, why = one.found, one.why_not
+        if why is None:
+            rule = None if said.refusals is None else said.refusals.rule(found)
+            if rule is not None:
+                why = Refused(rule)
+            elif self._settings.dry_run:
+                why = DryRun()
+            elif said.reasons:
+                why = LoopHolds()
+            elif said.state is LoopState.DIFFERS:
+                why = NextStage()
+        return Deviation(
+            found.kind,
+            found.subject,
+            one.since,
+            one.due_at,
+            why,
+            found.declared,
+            found.observed,
+            found.drift,
+        )
+
+    def lease_is_kept(self) -> bool:
+        """Whether this loop still is the one that works; asked while it applies."""
+        if not self._settings.leased:
+            return True
+        try:
+            return self._lease.keep(self._ports.wall()) is None
+        except ReplanError:
+            return True  # the journal that the applier writes says whether it may go on
+
+    def shows(self, running: Running, reasons: tuple[Reason, ...], *, paused: bool) -> None:
+        """Tell how far what is applied is."""
+        state = LoopState.PAUSED if paused else LoopState.ACTING
+        now = self._ports.wall()
+        since = self._status.since if self._status.state is state else now
+        self._status = _with(
+            self._status, at=now, state=state, since=since, reasons=reasons, running=running
+        )
+        self._ports.observer.changed(self._status)
+
+    @property
+    def ports(self) -> LoopPorts:
+        """The outside."""
+        return self._ports
+
+    @property
+    def owner(self) -> str:
+        """Who this is."""
+        return self._settings.owner
+
+
+_STILL = frozenset(
+    {
+        LoopState.AT_REST,
+        LoopState.DIFFERS,
+        LoopState.WAITING,
+        LoopState.OUTSIDE_WINDOW,
+        LoopState.HOLDING,
+    }
+)
+_BY_LOOP = "reconcile: "
+"""What the sender of a loop's own commands begins with."""
+_CODES = {
+    LoopState.AT_REST: Exit.OK,
+    LoopState.DIFFERS: Exit.CHANGES,
+    LoopState.WAITING: Exit.CHANGES,
+    LoopState.OUTSIDE_WINDOW: Exit.CHANGES,
+    LoopState.ACTING: Exit.CHANGES,
+    LoopState.HOLDING: Exit.REFUSED,
+    LoopState.BACKING_OFF: Exit.REFUSED,
+    LoopState.PAUSED: Exit.REFUSED,
+    LoopState.HELD_BY_ANOTHER: Exit.HELD,
+    LoopState.WAITING_FOR_LEASE: Exit.HELD,
+    LoopState.UNREACHABLE: Exit.ERROR,
+    LoopState.BROKEN_PLACEMENT: Exit.ERROR,
+    LoopState.STARTING: Exit.ERROR,
+    LoopState.ENDED: Exit.OK,
+}
+
+
+def _with(status: Status, **fields: object) -> Status:
+    return msgspec.structs.replace(status, **fields)
+
+
+def _holding(reasons: Sequence[Reason]) -> LoopState:
+    if any(isinstance(r, SomebodyPaused) for r in reasons):
+        return LoopState.PAUSED
+    alone = all(isinstance(r, RoundsFail) for r in reasons)
+    return LoopState.BACKING_OFF if alone else LoopState.HOLDING
+
+
+def _resting(found: Sequence[Judged]) -> LoopState:
+    if not found:
+        return LoopState.AT_REST
+    coming = [j for j in found if j.acts_at is not None]
+    if not coming:
+        return LoopState.DIFFERS
+    late = any(type(j.why_not).__name__ == "WindowClosed" for j in coming)
+    return LoopState.OUTSIDE_WINDOW if late else LoopState.WAITING
+
+
+def _tallies(found: Sequence[Judged]) -> tuple[Tally, ...]:
+    kinds: dict[DeviationKind | None, list[Judged]] = {}
+    for one in found:
+        kinds.setdefault(one.found.kind, []).append(one)
+    return tuple(
+        Tally(
+            kind,
+            len(of),
+            min(j.since for j in of),
+            min((j.due_at for j in of if j.due_at is not None), default=None),
+        )
+        for kind, of in kinds.items()
+    )
+
+
+def _result(outcome: Outcome) -> RoundResult:
+    if outcome.ending in {Ending.UNREACHABLE, Ending.REFUSED, Ending.NOT_WRITTEN}:
+        return RoundResult.LEFT
+    if outcome.interrupted or outcome.ending in {Ending.STAYS_OPEN, Ending.LEFT_TO_ANOTHER}:
+        return RoundResult.LEFT
+    if outcome.cancelled or outcome.abandoned:
+        return RoundResult.CANCELLED
+    if outcome.exit_code is Exit.OK:
+        return RoundResult.DONE
+    return RoundResult.PARTLY if outcome.exit_code is not Exit.ERROR else RoundResult.FAILED
+
+
+def _ending_text(outcome: Outcome) -> str:
+    done = outcome.count(Result.DONE)
+    text = f"{done} of {len(outcome.results)} partitions done"
+    return f"{text}; {outcome.error}" if outcome.error else text
+
+
+class _Guard:
+    """Watches over one application of the loop, from within its run."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        journal: SteeredJournal,
+        placement: Placement,
+        steered: Steered,
+        begun: Begun,
+    ) -> None:
+        self._loop, self._journal, self._placement = loop, journal, placement
+        self.steered, self._begun = steered, begun
+        self.application, self.cancelled_by = "", "unknown"
+        self.down: tuple[int, ...] = ()
+        self._facts = facts_of(loop.ports.reader.observe())
+        self.down = self._facts.down
+        self._looked_at = loop.ports.clock.now()
+        self._progress: Progress | None = None
+        self._sent: list[Command] = []
+        self._number = 0
+        self._lost = False
+
+    def stop(self) -> bool:
+        """Whether the process is to leave: it was asked to, or another loop works."""
+        return self._loop.ports.stop() or self._lost
+
+    def arrived(self) -> Sequence[Command]:
+        """What others have sent, and what the loop itself asks for."""
+        others = list(self._journal.arrived())
+        for command in others:
+            if command.verb is Verb.CANCEL:
+                self.cancelled_by = command.sender or "unknown"
+        self._note_application()
+        answered = (
+            {r.key for r in self._journal.read() if isinstance(r, Command) and r.obeyed_by}
+            if self._sent
+            else set()
+        )
+        self._sent = [c for c in self._sent if c.key not in answered]
+        if self._progress is not None and self.application and not self._sent:
+            self._look()
+            now = self._loop.ports.wall()
+            verb, self.steered = steer(
+                self._placement.reconcile, self._facts, self._progress, self.steered, now
+            )
+            if verb is not None:
+                self._number += 1
+                sender = _BY_LOOP + self._loop.owner
+                number = f"{int(now * 1e6):016x}-loop{self._number}"
+                self._sent.append(Command(self.application, number, verb, sender=sender))
+        return [*others, *self._sent]
+
+    def _note_application(self) -> None:
+        if not self.application:
+            opened = fold(self._journal.read()).application
+            self.application = "" if opened is None else opened.id
+
+    def _look(self) -> None:
+        ports = self._loop.ports
+        if ports.clock.now() - self._looked_at >= GUARD_SECONDS:
+            with suppress(ReplanError):
+                self._facts = facts_of(ports.reader.observe())
+            self._looked_at = ports.clock.now()
+
+    def report(self, progress: Progress) -> None:
+        """Hears of the progress: it goes on to whoever watches, and into the status."""
+        self._progress = progress
+        self._loop.ports.report(progress)
+        self._lost = not self._loop.lease_is_kept()
+        paused = isinstance(progress.admission, Paused) and not progress.admission.by.startswith(
+            _BY_LOOP
+        )
+        by = progress.admission.by if isinstance(progress.admission, Paused) else ""
+        reasons: tuple[Reason, ...] = self.steered.paused
+        if paused:
+            reasons = (SomebodyPaused(by, self._loop.ports.wall()),)
+        self._loop.shows(
+            _running(progress, self._begun, self.application, reasons), reasons, paused=paused
+        )
+
+
+def _running(
+    progress: Progress, begun: Begun, application: str, reasons: Sequence[Reason]
+) -> Running:
+    volume = progress.volume()
+    copies = tuple(
+        Copy(
+            c.partition.topic,
+            c.partition.partition,
+            r.broker,
+            r.copied_bytes,
+            r.total_bytes,
+            r.bytes_per_second,
+            r.seconds_left,
+        )
+        for c in list(progress.copies)[:NAMED]
+        for r in c.replicas
+    )
+    return Running(
+        application=application,
+        plan_digest=begun.plan_digest,
+        began_at=begun.began_at,
+        kinds=begun.kinds,
+        total=progress.total,
+        done=progress.done,
+        stopped=progress.stopped,
+        running=progress.running,
+        waiting=progress.waiting,
+        copied_bytes=volume.copied_bytes,
+        total_bytes=volume.total_bytes,
+        bytes_per_second=volume.bytes_per_second,
+        seconds_left=volume.seconds_left,
+        copies=copies,
+        nothing_begins=reasons[0] if reasons else None,
+    )

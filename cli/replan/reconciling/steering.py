@@ -1,0 +1,69 @@
+"""How a loop steers what it applies: it pauses it, lets it go on, or cancels the rest, as a person would.
+
+    too much is down, or no window is open   pause: what runs ends, nothing begins
+    that is over                             resume
+    paused so, and nothing runs any more     cancel: nothing is in flight, so what has not begun is left, and the
+                                             cluster is free for others until the next round
+    the broker is back whose replicas are    cancel, if less is lost by that than is still to be copied
+    replaced
+
+A cancel is not taken back. What a person has paused, only a person lets go on. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from replan.applying.journal.records import Verb
+from replan.applying.views.progress import Progress
+from replan.model.declared.reconcile import DeviationKind, Reconcile
+from replan.reconciling.decision import ClusterFacts, down
+from replan.reconciling.status import NoWindow, Reason
+from replan.reconciling.windows import is_open, opens_at
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """What the loop has asked of its application."""
+
+    kinds: tuple[DeviationKind, ...]
+    replaced: tuple[int, ...] = ()
+    """Brokers that were down when it was planned."""
+    paused: tuple[Reason, ...] = ()
+    """Why the loop has paused it."""
+    cancelled: bool = False
+
+
+def steer(
+    policy: Reconcile, facts: ClusterFacts, progress: Progress, before: Steered, now: float
+) -> tuple[Verb | None, Steered]:
+    """What to ask for next, if anything."""
+    if before.cancelled:
+        return None, before
+    back = set(before.replaced) - set(facts.down)
+    if before.replaced and back == set(before.replaced) and _less_work(progress):
+        return Verb.CANCEL, replace(before, cancelled=True)
+    reasons = _reasons(policy, facts, before.kinds, now)
+    if before.paused and reasons and not progress.running:
+        return Verb.CANCEL, replace(before, cancelled=True)
+    if reasons and not before.paused:
+        return Verb.PAUSE, replace(before, paused=reasons)
+    if before.paused and not reasons:
+        return Verb.RESUME, replace(before, paused=())
+    return None, before
+
+
+def _reasons(
+    policy: Reconcile, facts: ClusterFacts, kinds: Sequence[DeviationKind], now: float
+) -> tuple[Reason, ...]:
+    found: list[Reason] = list(down(policy.hold, facts))
+    windows = policy.windows
+    if not is_open(windows.open, now) and not set(kinds) <= windows.excepted:
+        found.append(NoWindow(opens_at(windows.open, now)))
+    return tuple(found)
+
+
+def _less_work(progress: Progress) -> bool:
+    """Whether less is thrown away by a cancel than is still to be copied."""
+    volume = progress.volume()
+    thrown_away = sum(r.copied_bytes or 0 for copy in progress.copies for r in copy.replicas)
+    return volume.total_bytes - volume.copied_bytes > thrown_away

@@ -1,0 +1,217 @@
+"""Where a loop keeps its memory, and the lease by which one loop at a time works on a cluster.
+
+A loop writes beside the journal, without the lock of the cluster, which is held only while something is applied. What
+it writes are records like any: pieces of its memory and of its history, and the lease.
+
+The lease, of one process:
+
+    held      the record names this process; it counts its `beat` up every `BEAT_SECONDS`
+    waiting   the record names another one; watched on this process's own monotonic clock
+    claiming  the record was released, or has not changed for `DEAD_SECONDS`: this process writes itself into it, waits
+              a second, and reads it again
+
+Invariants: nobody writes a record before reading it, so a process that was suspended sees that it was taken over; of
+two that claim at once the later write counts for both. Two may take themselves for the holder for no longer than a
+beat; the lock of the journal, which a taker fences, keeps them from applying at once all the same.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+from uuid import uuid4
+
+import msgspec
+
+from replan.applying.journal.originals import CHUNK_CHARACTERS
+from replan.applying.journal.protocol import latest
+from replan.applying.journal.record_json import decode, encode
+from replan.applying.journal.records import LEASE, Forget, Kept, Lease, LoopChunk, Record, changed
+from replan.documents.atomic import write_file
+from replan.errors import BadFile
+from replan.model.control_plane import Clock
+from replan.reconciling.history import History, packed, unpacked
+from replan.reconciling.memory import Memory
+from replan.reconciling.status import LeaseHeld
+
+DEAD_SECONDS = 45.0
+"""Of a lease that nobody renews: with the beat and the claim it is taken over within a minute."""
+BEAT_SECONDS = 8.0
+CLAIM_SECONDS = 1.0
+MEMORY = "memory"
+HISTORY = "history"
+
+
+class LoopStore(Protocol):
+    """The records of a loop."""
+
+    def read(self) -> Sequence[Record]:
+        """The latest record of every key; others of the journal may be among them.
+
+        Raises ClusterUnreachable, ClusterRefused, BadFile.
+        """
+        ...
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Make them durable. Raises as `read` does; some may be written then."""
+        ...
+
+
+class MemoryStore:
+    """Records that live as long as the process."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, Kept] = {}
+
+    def read(self) -> Sequence[Record]:
+        """The latest record of every key."""
+        return list(self._latest.values())
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Keep them."""
+        self._latest = latest(self._latest, records)
+
+
+class FolderStore:
+    """A file for each record, in a folder beside a journal file."""
+
+    def __init__(self, journal: Path) -> None:
+        self._folder = journal.with_name(journal.name + ".loop")
+
+    def read(self) -> Sequence[Record]:
+        """What the files hold; one that cannot be read is an error."""
+        found: list[Record] = []
+        try:
+            paths = sorted(self._folder.glob("*.json"))
+        except OSError:
+            return found
+        for path in paths:
+            with suppress(FileNotFoundError):
+                try:
+                    entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
+                    found.append(decode(entry.key, bytes(entry.value)))
+                except (ValueError, msgspec.MsgspecError) as problem:
+                    raise BadFile(f"{path}: {problem}") from problem
+        return found
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Replace the files."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        for record in records:
+            path = self._folder / (record.key.replace("/", "-") + ".json")
+            if isinstance(record, Forget):
+                path.unlink(missing_ok=True)
+                continue
+            key, value = encode(record)
+            write_file(
+                path, msgspec.json.encode(_Entry(key, msgspec.Raw(value or b"null"))).decode()
+            )
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    key: str
+    value: msgspec.Raw
+
+
+def load(records: Sequence[Record]) -> tuple[Memory, History]:
+    """The memory and the history among the records; raises BadFile where they are of a newer release.
+
+    Pieces of two writings, as a process leaves them that is killed between, count as none: the memory begins again.
+    """
+    try:
+        memory = msgspec.json.decode(_joined(records, MEMORY) or "{}", type=Memory)
+        kept = _joined(records, HISTORY)
+        return memory, unpacked(kept) if kept else History()
+    except (msgspec.MsgspecError, ValueError) as problem:
+        raise BadFile(
+            f"what the loop remembers cannot be read: {problem}\n"
+            "A newer replan may have written it; use that one, or a newer one."
+        ) from problem
+
+
+def memory_records(memory: Memory, before: Sequence[Record]) -> list[Record]:
+    """The records of a memory; `before`: those that are there."""
+    return _chunks(MEMORY, msgspec.json.encode(memory).decode(), before)
+
+
+def history_records(history: History, before: Sequence[Record]) -> list[Record]:
+    """The records of a history."""
+    return _chunks(HISTORY, packed(history), before)
+
+
+def _chunks(name: str, text: str, before: Sequence[Record]) -> list[Record]:
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    pieces: list[Record] = [
+        LoopChunk(name, number, text[start : start + CHUNK_CHARACTERS], digest)
+        for number, start in enumerate(range(0, len(text), CHUNK_CHARACTERS))
+    ]
+    keys = {piece.key for piece in pieces}
+    old = [r for r in before if isinstance(r, LoopChunk) and r.name == name and r.key not in keys]
+    return [*pieces, *(Forget(r.key) for r in old)]
+
+
+def _joined(records: Sequence[Record], name: str) -> str:
+    chunks = sorted(
+        (r for r in records if isinstance(r, LoopChunk) and r.name == name), key=lambda c: c.index
+    )
+    text = "".join(c.text for c in chunks)
+    digests = {c.digest for c in chunks}
+    return text if digests == {hashlib.sha256(text.encode()).hexdigest()[:16]} else ""
+
+
+class LeaseKeeper:
+    """The lease, as one process keeps it or waits for it."""
+
+    def __init__(self, store: LoopStore, clock: Clock, owner: str, moment: str) -> None:
+        self._store, self._clock, self._owner, self._moment = store, clock, owner, moment
+        self.id = uuid4().hex[:12]
+        self._seen: Lease | None = None
+        self._since = self._beat_at = float("-inf")
+        self.held = False
+
+    def keep(self, now: float) -> LeaseHeld | None:
+        """Renew it, take it, or say who has it. `now`: for people. Raises as the store does."""
+        at, lease = self._clock.now(), self._read()
+        if lease is not None and lease.holder == self.id and not lease.released:
+            if at - self._beat_at >= BEAT_SECONDS:
+                self._write(changed(lease, beat=lease.beat + 1), at)
+            self.held = True
+            return None
+        self.held = False
+        if lease != self._seen:
+            self._seen, self._since = lease, at
+        silent = at - self._since
+        if lease is not None and not lease.released and silent < DEAD_SECONDS:
+            return LeaseHeld(lease.owner, now - silent, silent, DEAD_SECONDS)
+        beat = 0 if lease is None else lease.beat + 1
+        self._write(Lease(self.id, self._owner, self._moment, beat), at)
+        if lease is not None:  # another one may claim it in the same moment
+            self._clock.sleep(CLAIM_SECONDS)
+        lease = self._read()
+        if lease is not None and lease.holder != self.id:
+            self._seen, self._since = lease, self._clock.now()
+            return LeaseHeld(lease.owner, now, 0.0, DEAD_SECONDS)
+        self.held = True
+        return None
+
+    def release(self) -> None:
+        """Let the next one have it at once."""
+        lease = self._read()
+        if lease is not None and lease.holder == self.id:
+            self._write(changed(lease, beat=lease.beat + 1, released=True), self._clock.now())
+        self.held = False
+
+    def _read(self) -> Lease | None:
+        return lease_of(self._store.read())
+
+    def _write(self, lease: Lease, at: float) -> None:
+        self._store.write([lease])
+        self._beat_at = at
+
+
+def lease_of(records: Sequence[Record]) -> Lease | None:
+    """The lease as it was written last."""
+    found: Mapping[str, Record] = {r.key: r for r in records if isinstance(r, Lease)}
+    lease = found.get(LEASE)
+    return lease if isinstance(lease, Lease) else None

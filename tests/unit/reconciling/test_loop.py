@@ -1,0 +1,206 @@
+"""The loop on the simulated cluster: stories of hours and days, each with what it did and what it says."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.builders import brokers, snapshot, state
+
+from replan.applying.settings import Settings
+from replan.model.declared.placement import Placement
+from replan.model.declared.reconcile import DeviationKind
+from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
+from replan.placement_file.load import load_placement
+from replan.reconciling.status import (
+    BrokersDown,
+    DeclaredByList,
+    LoopState,
+    NoHistory,
+    NotAllowed,
+    RacksDown,
+    Round,
+    RoundResult,
+)
+from replan.rehearsal.reconcile import Month, Release, run_loop
+from replan.simulator.cluster.faults import Ask, At, Fault, KillBroker, StartBroker
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.controller.commands import AlterReassignments
+from replan.simulator.persistence.from_snapshot import from_snapshot
+
+Reader = Callable[..., Placement]
+HOUR = 3_600.0
+MB = 1_000_000
+LISTS = ((1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 1), (6, 1, 2))
+RULE = "assignments: {orders: {replicationFactor: 3, spread: rack}}"
+BY_LIST = f"assignments: {{orders: {{partitions: {[list(of) for of in LISTS]}}}}}"
+
+
+@pytest.fixture(name="read")
+def _read(tmp_path: Path) -> Reader:
+    def read(*sections: str) -> Placement:
+        path = tmp_path / f"placement-{len(list(tmp_path.iterdir()))}.yaml"
+        path.write_text("version: 1\n" + "\n".join(sections) + "\n", encoding="utf-8")
+        return load_placement([path])
+
+    return read
+
+
+def cluster(lists: Sequence[Sequence[int]] = LISTS, size: int = 100 * MB) -> Simulation:
+    """Six brokers in three racks, and one topic."""
+    states = [state(of, partition=i, size=size) for i, of in enumerate(lists)]
+    return from_snapshot(snapshot(states, registered=brokers(6, "abc")), "4.3")
+
+
+def at(hours: float, *faults: Fault) -> tuple[At, ...]:
+    return tuple(At(hours * HOUR, fault) for fault in faults)
+
+
+def lists_of(month: Month) -> list[Replicas]:
+    topic = month.simulation.cluster.topics["orders"]
+    return [topic.partitions[i].replicas for i in sorted(topic.partitions)]
+
+
+def rounds_of(month: Month) -> list[Round]:
+    return [month.watched.rounds[n] for n in sorted(month.watched.rounds)]
+
+
+def end_of(month: Month) -> LoopState:
+    """The state in which it was before it ended."""
+    return max(
+        (s for s in month.watched.states if s is not LoopState.ENDED),
+        key=lambda s: month.watched.states[s],
+    )
+
+
+def test_nothing_that_differs_is_left_alone(read: Reader) -> None:
+    month = run_loop(cluster(), [Release(0, read(RULE))], 2 * HOUR)
+    assert set(month.watched.states) <= {LoopState.STARTING, LoopState.AT_REST}
+    assert rounds_of(month) == []
+    assert lists_of(month) == [replicas(*of) for of in LISTS]
+
+
+def test_a_broker_that_is_down_for_longer_than_its_time_is_replaced_once(read: Reader) -> None:
+    placement = read(RULE, "reconcile: {putRight: {brokerDown: 30m}}")
+    month = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, at(1, KillBroker(BrokerId(6))))
+    [done] = rounds_of(month)
+    assert done.result is RoundResult.DONE
+    assert done.kinds == (DeviationKind.BROKER_DOWN,)
+    assert 1.5 * HOUR <= done.began_at - month.watched.began <= 1.5 * HOUR + 400
+    assert all(6 not in of for of in lists_of(month))
+    assert done.moves == sum(6 in of for of in LISTS)
+    last = month.watched.last
+    assert last is not None
+    assert last.deviations == ()
+
+
+def test_a_broker_that_is_back_in_time_moves_nothing(read: Reader) -> None:
+    placement = read(RULE, "reconcile: {putRight: {brokerDown: 30m}}")
+    faults = at(1, KillBroker(BrokerId(6))) + at(1.4, StartBroker(BrokerId(6)))
+    month = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, faults)
+    assert rounds_of(month) == []
+    assert lists_of(month) == [replicas(*of) for of in LISTS]
+
+
+def test_a_broker_that_is_down_of_lists_is_only_reported(read: Reader) -> None:
+    placement = read(BY_LIST, "reconcile: {putRight: {brokerDown: 30m}}")
+    month = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, at(1, KillBroker(BrokerId(6))))
+    assert rounds_of(month) == []
+    last = month.watched.last
+    assert last is not None
+    assert {d.why_not for d in last.deviations if d.kind is DeviationKind.BROKER_DOWN} == {
+        DeclaredByList()
+    }
+
+
+def test_a_rack_that_is_down_holds(read: Reader) -> None:
+    placement = read(RULE, "reconcile: {putRight: {brokerDown: 30m}}")
+    faults = at(1, KillBroker(BrokerId(3)), KillBroker(BrokerId(6)))
+    month = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, faults)
+    assert rounds_of(month) == []
+    [held] = month.watched.holds
+    assert {type(r) for r in held.reasons} == {BrokersDown, RacksDown}
+    assert held.until - held.since > 4 * HOUR
+
+
+def test_a_merged_change_is_put_right_at_once(read: Reader) -> None:
+    policy = "reconcile: {putRight: {placementChanged: 0s}}"
+    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
+    releases = [Release(0, read(BY_LIST, policy)), Release(2 * HOUR, read(after, policy), "abc")]
+    month = run_loop(cluster(), releases, 4 * HOUR)
+    [done] = rounds_of(month)
+    assert done.kinds == (DeviationKind.PLACEMENT_CHANGED,)
+    assert done.commit == "abc"
+    assert lists_of(month)[0] == replicas(4, 2, 3)
+    assert end_of(month) is LoopState.AT_REST
+
+
+def test_without_a_history_it_is_only_reported(read: Reader) -> None:
+    policy = "reconcile: {putRight: {placementChanged: 0s, changedElsewhere: 0s}}"
+    after = read(BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]"), policy)
+    month = run_loop(cluster(), [Release(0, after)], 4 * HOUR)
+    assert rounds_of(month) == []
+    last = month.watched.last
+    assert last is not None
+    assert [d.why_not for d in last.deviations] == [NoHistory()]
+
+
+def test_what_a_person_changed_stays_where_policy_says_never(read: Reader) -> None:
+    policy = "reconcile: {putRight: {placementChanged: 0s, changedElsewhere: never}}"
+    moved = AlterReassignments(((TopicPartition("orders", 0), replicas(4, 2, 3)),))
+    month = run_loop(cluster(), [Release(0, read(BY_LIST, policy))], 4 * HOUR, at(1, Ask(moved)))
+    assert rounds_of(month) == []
+    assert lists_of(month)[0] == replicas(4, 2, 3)
+    last = month.watched.last
+    assert last is not None
+    assert [(d.kind, d.why_not) for d in last.deviations] == [
+        (DeviationKind.CHANGED_ELSEWHERE, NotAllowed())
+    ]
+
+
+def test_what_a_person_changed_is_put_back_where_policy_says_so(read: Reader) -> None:
+    policy = "reconcile: {putRight: {changedElsewhere: 1h}}"
+    moved = AlterReassignments(((TopicPartition("orders", 0), replicas(4, 2, 3)),))
+    month = run_loop(cluster(), [Release(0, read(BY_LIST, policy))], 6 * HOUR, at(1, Ask(moved)))
+    [done] = rounds_of(month)
+    assert done.kinds == (DeviationKind.CHANGED_ELSEWHERE,)
+    assert lists_of(month)[0] == replicas(1, 2, 3)
+
+
+def test_a_leader_that_moved_is_elected_again(read: Reader) -> None:
+    policy = "reconcile: {putRight: {leadershipMoved: 10m}}"
+    faults = at(1, KillBroker(BrokerId(1))) + at(1.2, StartBroker(BrokerId(1)))
+    world = cluster()
+    world = replace(
+        world,
+        world=replace(world.world, speeds=replace(world.world.speeds, rebalance_seconds=None)),
+    )
+    month = run_loop(world, [Release(0, read(BY_LIST, policy))], 4 * HOUR, faults)
+    done = rounds_of(month)
+    assert {k for r in done for k in r.kinds} == {DeviationKind.LEADERSHIP_MOVED}
+    assert month.copied_bytes == 0
+    assert month.simulation.cluster.topics["orders"].partitions[0].leader == 1
+
+
+def test_a_window_that_ends_in_the_middle_ends_what_runs_and_begins_nothing(read: Reader) -> None:
+    """The snapshot is of 03:00 UTC; six copies of 3.6 GB at 1 MB/s take an hour each, one broker at a time."""
+    policy = (
+        'reconcile: {putRight: {placementChanged: 0s}, windows: [{from: "04:00", to: "04:30"}]}'
+    )
+    throttle = "throttles: {moves: {rate: 1MB/s}}"
+    after = "assignments: {orders: {partitions: [[4, 2, 3], [5, 3, 4], [6, 4, 5], [1, 5, 6], [2, 6, 1], [3, 1, 2]]}}"
+    releases = [
+        Release(0, read(BY_LIST, policy, throttle)),
+        Release(0.5 * HOUR, read(after, policy, throttle)),
+    ]
+    month = run_loop(
+        cluster(size=3_600 * MB), releases, 12 * HOUR, settings=Settings(slots_per_broker=1)
+    )
+    done = rounds_of(month)
+    assert done
+    assert done[0].result is RoundResult.CANCELLED
+    began = [r.began_at - month.watched.began for r in done]
+    assert all(HOUR <= of % (24 * HOUR) <= 1.5 * HOUR for of in began)
+    moved = sum(of != replicas(*before) for of, before in zip(lists_of(month), LISTS, strict=True))
+    assert 0 < moved < len(LISTS)
+    assert all(not p.adding for p in month.simulation.cluster.topics["orders"].partitions.values())
