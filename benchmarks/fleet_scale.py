@@ -102,7 +102,8 @@ def run_engine(home: Path, where: Where) -> str:
     fleet, lake = fleet_of(home), Lake(str(home / "lake"))
     began = time.perf_counter()
     todo = from_lake(fleet, lake, datetime.now(UTC))
-    found = judge(lake, todo, STAGES, where, NOW)
+    with where.workers() as workers:
+        found = judge(lake, todo, STAGES, workers, NOW)
     seconds = time.perf_counter() - began
     assert not found.errors.num_rows, found.errors.slice(0, 3).to_pylist()
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

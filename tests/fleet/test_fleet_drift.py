@@ -19,15 +19,15 @@ from tests.fleet.fleets import drawn_placement, drawn_snapshot, write_fleet
 
 import replan
 from replan.errors import BadUsage
-from replan.fleet.engine import Engine, Where
+from replan.fleet.engine import Engine, Where, Workers
 from replan.fleet.fleet_file import Fleet, FleetCluster
+from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.files import run_in
 from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.store import SUBMITTED
-from replan.fleet.lake.tables import TABLES
+from replan.fleet.lake.tables import HISTORY, TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage, written_by
-from replan.fleet.run import FleetRun, asking_for, commit, judge, run_stages
+from replan.fleet.run import FleetRun, judge, run_history, run_stages
 from replan.fleet.tasks.todo import Todo, from_folders, from_lake
 from replan.placement_file.load import load_placement
 from replan.planning.findings.drift import find_drift
@@ -154,14 +154,9 @@ def in_a_lake(tmp_path: Path) -> Callable[[str], tuple[Lake, Todo]]:
 
 
 def judged_in(spark: Any, lake: Lake, todo: Todo) -> FleetRun:
-    from replan.fleet.spark.on_spark import performed_in
+    from replan.fleet.spark.on_spark import InSpark
 
-    todo = asking_for(list(Stage), todo)
-    with run_in(lake) as name:
-        for table in written_by(list(Stage)):
-            lake.begun(TABLES[table])
-        done = performed_in(spark, todo.tasks, list(Stage), lake, name)
-        return commit(lake, todo, list(Stage), done, name, NOW)
+    return judge(lake, todo, list(Stage), InSpark(session=spark), NOW)
 
 
 @pytest.mark.spark
@@ -171,7 +166,7 @@ def test_spark_gives_the_same_tables_in_one_commit_each(
     """Also where it is done again; what the run says is what the local engine says."""
     spark = request.getfixturevalue("spark")
     (lake, todo), (other, others) = in_a_lake("here"), in_a_lake("there")
-    here = judge(lake, todo, list(Stage), Where(Engine.LOCAL), NOW)
+    here = judge(lake, todo, list(Stage), Here(), NOW)
     for times in (1, 2):
         there = judged_in(spark, other, others)
         assert dict(there.rows) == dict(here.rows)
@@ -183,6 +178,40 @@ def test_spark_gives_the_same_tables_in_one_commit_each(
             assert table is not None
             assert table.version() == times, "one commit a run, after that of the empty table"
     assert not list(Path(other.address).glob(".replan-fleet-*"))
+
+
+@pytest.mark.spark
+def test_spark_gives_the_same_history_whole_and_by_topic(
+    tmp_path: Path,
+    in_a_lake: Callable[[str], tuple[Lake, Todo]],
+    request: pytest.FixtureRequest,
+) -> None:
+    from replan.fleet.spark.frames import history_frame
+    from replan.fleet.spark.on_spark import InSpark
+    from replan.fleet.spark.source import lake_frame
+
+    spark = request.getfixturevalue("spark")
+    made = in_a_lake("here"), in_a_lake("there")
+    both: list[Workers] = [Here(), InSpark(session=spark)]
+    for (lake, todo), workers in zip(made, both, strict=True):
+        judge(lake, todo, DRIFT_STAGES, Here(), NOW)
+        for _ in range(2):
+            run_history(lake, [*(task.cluster for task in todo.tasks), "stranger"], workers)
+    rows = [sorted(lake.read(HISTORY).to_pylist(), key=str) for lake, _ in made]
+    assert rows[0] == rows[1] != []
+    table = made[1][0].opened(HISTORY)
+    assert table is not None
+    assert table.version() == 1, "what has not changed is not written again"
+    assert not list(Path(made[1][0].address).glob(".replan-fleet-*"))
+    judged, history, drift, moved = (
+        lake_frame(spark, made[0][0], TABLES[name])
+        for name in ("judged", "history", "drift", "applications")
+    )
+    divided = {task.cluster: 3 for task in made[0][1].tasks[::2]}
+    by_topic = written_rows(
+        history_frame(judged, history, drift, moved, divided), tmp_path / "history"
+    )
+    assert sorted(by_topic.to_pylist(), key=str) == rows[0]
 
 
 @pytest.mark.spark
@@ -227,10 +256,10 @@ def test_the_rows_of_a_table_are_a_dataframe(
     in_a_lake: Callable[[str], tuple[Lake, Todo]],
     request: pytest.FixtureRequest,
 ) -> None:
-    from replan.fleet.spark.on_spark import rows_frame, tasks_frame
+    from replan.fleet.spark.frames import rows_frame, tasks_frame
 
     lake, todo = in_a_lake("here")
-    here = judge(lake, todo, list(Stage), Where(Engine.LOCAL), NOW)
+    here = judge(lake, todo, list(Stage), Here(), NOW)
     able = [task for task in todo.tasks if task.cluster != "c51"]
     tasks = tasks_frame(request.getfixturevalue("spark"), able)
     assert tasks.rdd.getNumPartitions() == len(able)
@@ -418,21 +447,6 @@ def test_a_master_that_there_is_not_is_said_in_sparks_words(fleet: Path) -> None
     assert (run.stdout, run.returncode) == ("", 1)
 
 
-def test_a_store_whose_jars_are_missing_is_said_with_the_way_out() -> None:
-    from replan.fleet.spark.session import said_by
-
-    failed = OSError(
-        "An error occurred while calling o45.json.\n"
-        ": java.lang.RuntimeException: java.lang.ClassNotFoundException: "
-        "Class org.apache.hadoop.fs.s3a.S3AFileSystem not found\n\tat org.apache.hadoop.conf.Configuration.getClass"
-    )
-    said = said_by(failed)
-    assert said.startswith("java.lang.RuntimeException: java.lang.ClassNotFoundException: ")
-    assert "spark.jars.packages" in said
-    assert "\n" not in said
-    assert said_by(OSError("[CODE] no such table\nmore")) == "[CODE] no such table"
-
-
 def test_what_a_python_worker_raised_is_said_without_its_calls() -> None:
     from replan.fleet.spark.session import said_by
 
@@ -443,6 +457,7 @@ def test_what_a_python_worker_raised_is_said_without_its_calls() -> None:
     shared = "/lake: executors do not see this folder; it must be shared"
     assert said_by(OSError(f"{raised}replan.errors.ReplanError: {shared}\n")) == shared
     assert said_by(OSError(f"{raised}OSError: disk full\n")) == "OSError: disk full"
+    assert said_by(OSError("[CODE] no such table\nmore")) == "[CODE] no such table"
 
 
 @pytest.mark.parametrize(

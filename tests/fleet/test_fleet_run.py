@@ -17,8 +17,8 @@ from tests.fleet.fleets import drawn_snapshot
 
 from replan.errors import BadFile, ClusterUnreachable
 from replan.fleet.collect import Observe, collect
-from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import FleetCluster, read_fleet
+from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import replace_rows
 from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots
@@ -67,7 +67,7 @@ def stages(home: Path, *asked: Stage) -> None:
     """What a command of one stage does."""
     fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
     todo = from_lake(fleet, lake, CLOCK)
-    judge(lake, todo, asked, Where(Engine.LOCAL), NOW)
+    judge(lake, todo, asked, Here(), NOW)
 
 
 def without_waits(lines: Iterable[str]) -> list[str]:
@@ -276,7 +276,7 @@ def test_the_history_counts_spells_and_takes_a_late_snapshot_in_its_place(home: 
     def judged(*snapshots: Snapshot) -> list[tuple[Any, ...]]:
         for _ in keep(home, *snapshots):
             stages(home, *DRIFT_STAGES)
-        run_history(lake, ["eu"])
+        run_history(lake, ["eu"], Here())
         columns = ("first_seen", "last_seen", "spells", "open", "resolved_at")
         return [tuple(r[c] for c in columns) for r in lake.read(HISTORY).to_pylist()]
 
@@ -291,7 +291,7 @@ def test_the_history_counts_spells_and_takes_a_late_snapshot_in_its_place(home: 
         replace_rows(
             lake, table, day, [Hour.of("eu", f"2026-11-21T0{h}:00:00Z") for h in (1, 2, 4)]
         )
-    run_history(lake, ["eu"])
+    run_history(lake, ["eu"], Here())
     (row,) = lake.read(HISTORY).to_pylist()
     assert (row["first_seen"], row["spells"]) == (first, 2)
 
@@ -310,7 +310,7 @@ def test_an_error_is_over_when_its_stage_is_done_with_an_older_snapshot(home: Pa
         now = Hour.of("", f"2026-11-22T{hour:02}:00:00Z")
         run_collect(fleet, lake, observe, now)
         todo = from_lake(fleet, lake, CLOCK)
-        judge(lake, todo, DRIFT_STAGES, Where(Engine.LOCAL), now)
+        judge(lake, todo, DRIFT_STAGES, Here(), now)
         (us,) = [c for c in gather(lake, fleet).clusters if c.name == "us"]
         return [error["stage"] for error in us.errors]
 
@@ -328,7 +328,7 @@ def test_a_snapshot_of_which_a_file_is_cut_is_an_error_of_its_cluster(home: Path
         keep_snapshot(lake, seen_at(1, [1, 2, 3], 0), name)
     (file,) = (home / "lake/snapshots/cluster=us").rglob("*.parquet")
     file.write_bytes(file.read_bytes()[:50])
-    run = judge(lake, from_lake(fleet, lake, CLOCK), DRIFT_STAGES, Where(Engine.LOCAL), NOW)
+    run = judge(lake, from_lake(fleet, lake, CLOCK), DRIFT_STAGES, Here(), NOW)
     assert run.rows["judged"]["cluster"].to_pylist() == ["eu"]
     (error,) = [e for e in run.errors.to_pylist() if e["cluster"] == "us"]
     assert error["message"].startswith(f"{file}: ")

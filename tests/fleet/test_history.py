@@ -16,8 +16,8 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.originals import Originals, Topic, packed
 from replan.applying.journal.records import Application, ApplicationStatus, Record
 from replan.errors import BadFile
-from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet, FleetCluster
+from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import replace_rows
 from replan.fleet.lake.history import kept_spells
@@ -76,8 +76,8 @@ def judge(home: Path, *looks: Seen, stages: Sequence[Stage] = DRIFT_STAGES) -> L
         keep_seen(lake, {"eu": one})
         now = Hour.of("", one.snapshot.observed_at)
         todo = from_lake(fleet, lake, datetime.fromisoformat(one.snapshot.observed_at))
-        judge_todo(lake, todo, stages, Where(Engine.LOCAL), now)
-    run_history(lake, ["eu"])
+        judge_todo(lake, todo, stages, Here(), now)
+    run_history(lake, ["eu"], Here())
     return lake
 
 
@@ -189,7 +189,7 @@ def test_the_application_that_moved_it_has_resolved_it(home: Path) -> None:
     ]
     # Its rows are removed with their day, and the history keeps the name.
     replace_rows(lake, APPLICATIONS, APPLICATIONS.schema.empty_table(), [Hour.of("eu", moment(6))])
-    run_history(lake, ["eu"])
+    run_history(lake, ["eu"], Here())
     assert history(lake)["resolved_by"] == "b-1"
 
 
@@ -292,7 +292,7 @@ def test_what_was_put_right_stays_in_the_history_when_its_days_are_removed(home:
     before = history(lake)
     assert before["resolved_by"] == "a-1"
     list(lake.maintain(1, date(2026, 11, 22)))
-    run_history(lake, ["eu"])
+    run_history(lake, ["eu"], Here())
     assert history(lake) == before
     judge(home, look(31, BAD))
     assert kept(lake) == (moment(1), moment(31), 2, True, None)
@@ -302,7 +302,7 @@ def test_the_history_outlives_all_comparisons(home: Path) -> None:
     lake = judge(home, look(1, BAD), look(2, BAD))
     before = history(lake)
     list(lake.maintain(1, date(2026, 12, 24)))  # the cluster has not answered for a month
-    run_history(lake, ["eu"])
+    run_history(lake, ["eu"], Here())
     assert history(lake) == before
     judge(home, look(9 * 24, GOOD))
     assert kept(lake) == (moment(1), moment(1), 1, False, moment(9 * 24))
@@ -312,7 +312,7 @@ def test_maintenance_that_was_killed_between_two_tables_ends_no_spell(home: Path
     lake = judge(home, look(1, BAD), look(30, BAD))
     run = lake.maintain(1, date(2026, 11, 22))
     for done in run:
-        run_history(lake, ["eu"])
+        run_history(lake, ["eu"], Here())
         assert kept(lake) == (moment(1), moment(1), 1, True, None), done
 
 

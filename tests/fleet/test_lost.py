@@ -182,6 +182,9 @@ def test_a_lost_process_of_spark_costs_a_retry_and_then_one_error(
 ) -> None:
     home = gate.path.parent
     running = start(DRIFT, folder=home, TMPDIR=str(temporary))
+    assert gate.reader() == running.pid, (
+        "it reads what is declared, to know whether that has changed"
+    )
     for _ in range(times):
         found = victims(gate.reader())
         if times == 1:
@@ -214,6 +217,7 @@ def test_what_a_killed_driver_leaves_is_removed_by_the_next_run(
 ) -> None:
     home = gate.path.parent
     running = start(DRIFT, folder=home, TMPDIR=str(temporary))
+    assert gate.reader() == running.pid
     found = victims(gate.reader())
     kill(running.pid)
     running.communicate()

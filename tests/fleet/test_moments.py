@@ -10,9 +10,9 @@ import pytest
 from tests.builders import snapshot, state
 
 from replan.commands.fleet.judge import perform_and_write
-from replan.commands.fleet.options import EngineChoice
 from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet, FleetCluster
+from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import AHEAD, keep_snapshot
 from replan.fleet.lake.tables import (
@@ -66,15 +66,15 @@ class Clusters:
         """What `fleet run` does at an hour, once it has collected."""
         asked = stages or (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
         now = BEGIN + timedelta(hours=hour)
-        found = perform_and_write(self.fleet, self.lake, asked, EngineChoice("local"), now)
-        run_history(self.lake, self.fleet.clusters)
+        found = perform_and_write(self.fleet, self.lake, asked, Here(), now)
+        run_history(self.lake, self.fleet.clusters, Here())
         return found
 
     def watched(self, hour: float) -> tuple[Hour, ...]:
         """What `fleet watch` judges at an hour."""
         now = BEGIN + timedelta(hours=hour)
         days = [(name, "2026-11-21") for name in self.fleet.clusters]
-        return judge_batch(days, self.fleet, self.lake, 0, now).hours
+        return judge_batch(days, self.fleet, self.lake, 0, now, Here()).hours
 
     def rows(self, *tables: Any) -> dict[str, list[str]]:
         """Rows, less which stages were asked for together."""

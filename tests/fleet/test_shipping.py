@@ -18,7 +18,7 @@ def test_everything_that_executors_call_works_out_of_the_zip(tmp_path: Path) -> 
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from replan.fleet.spark.on_spark import done_frame
+from replan.fleet.spark.frames import done_frame
 from replan.fleet.perform import Stage, perform
 from replan.fleet.tasks.work import Task
 from replan.placement_file.load import load_placement

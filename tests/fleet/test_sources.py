@@ -9,11 +9,10 @@ import pytest
 from tests.builders import OBSERVED_AT
 
 from replan.errors import BadFile, BadUsage, ReplanError
-from replan.fleet.engine import Where
+from replan.fleet.engine import Where, require_spark
 from replan.fleet.lake.delta import Hour
 from replan.fleet.perform import DRIFT_STAGES
 from replan.fleet.run import run_stages
-from replan.fleet.spark.on_spark import require_spark
 from replan.fleet.tasks.sources import find_placements, find_snapshots
 from replan.fleet.tasks.todo import Todo, from_folders
 from replan.fleet.tasks.work import Task

@@ -8,8 +8,9 @@ from deltalake import DeltaTable
 from tests.fleet.test_moments import BAD, BEGIN, GOOD, Clusters
 
 from replan.commands.fleet.judge import perform_and_write
-from replan.commands.fleet.options import EngineChoice, moment
+from replan.commands.fleet.options import moment
 from replan.fleet.fleet_file import Fleet
+from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.tables import DECLARED, DIFFERENCES, DRIFT, ERRORS, JUDGED, PLANS, TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage
@@ -34,9 +35,9 @@ def versions(lake: Lake) -> dict[str, int]:
 
 
 def as_of(clusters: Clusters, hour: float) -> FleetRun:
-    stages, choice = (*DRIFT_STAGES, Stage.COST, Stage.PLAN), EngineChoice("local")
+    stages = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
     now, then = BEGIN + timedelta(days=3), BEGIN + timedelta(hours=hour)
-    return perform_and_write(clusters.fleet, clusters.lake, stages, choice, now, (), then)
+    return perform_and_write(clusters.fleet, clusters.lake, stages, Here(), now, (), then)
 
 
 def test_what_has_not_changed_is_not_judged_again_and_is_said_all_the_same(

@@ -12,10 +12,11 @@ from tests.builders import snapshot, state
 from tests.commandline import replan, start
 
 from replan.fleet.fleet_file import read_fleet
+from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED
-from replan.fleet.watch import judge_batch, log_of
+from replan.fleet.watch import judge_batch
 
 pytestmark = pytest.mark.slow
 
@@ -55,12 +56,12 @@ def test_what_arrives_is_judged_once_and_a_replaced_snapshot_again(home: Path) -
     first, second = arrive(home, 3, BAD), arrive(home, 5, GOOD)
     arrive(home, 3, BAD, "other")  # it has no placement
     days = [("eu", "2026-11-21"), ("other", "2026-11-21"), ("stranger", "2026-11-21")]
-    assert judge_batch(days, fleet, lake, 0, CLOCK).hours == (first, second)
-    assert judge_batch(days, fleet, lake, 1, CLOCK).hours == ()
+    assert judge_batch(days, fleet, lake, 0, CLOCK, Here()).hours == (first, second)
+    assert judge_batch(days, fleet, lake, 1, CLOCK, Here()).hours == ()
     again = arrive(home, 5, BAD, minute=30)
-    assert judge_batch(days, fleet, lake, 2, CLOCK).hours == (again,)
+    assert judge_batch(days, fleet, lake, 2, CLOCK, Here()).hours == (again,)
     late = arrive(home, 4, GOOD)
-    assert judge_batch(days, fleet, lake, 3, CLOCK).hours == (late,)
+    assert judge_batch(days, fleet, lake, 3, CLOCK, Here()).hours == (late,)
     assert judged(home) == [("eu", 3, 1), ("eu", 4, 0), ("eu", 5, 1)]
     (history,) = lake.read(HISTORY).to_pylist()
     assert (history["spells"], history["open"]) == (2, True)
@@ -75,24 +76,29 @@ def test_a_cut_file_of_one_cluster_stops_no_watch(home: Path) -> None:
     first = arrive(home, 3, BAD)
     days = [("eu", "2026-11-21"), ("us", "2026-11-21")]
     for number in (0, 1):
-        done = judge_batch(days, fleet, lake, number, CLOCK)
+        done = judge_batch(days, fleet, lake, number, CLOCK, Here())
         assert [row["cluster"] for row in done.errors.to_pylist()] == ["us"]
         assert (first in done.hours) == (number == 0)
     (error,) = lake.read(ERRORS).to_pylist()
     assert (error["cluster"], error["stage"]) == ("us", "diff")
 
 
-def test_the_log_of_a_lake_elsewhere_keeps_its_store() -> None:
-    assert log_of(Lake("s3a://ops/replan")) == "s3a://ops/replan/snapshots/_delta_log"
-
-
-@pytest.mark.spark
-def test_a_watch_that_was_killed_goes_on_and_nothing_is_judged_twice(home: Path) -> None:
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param("local", marks=pytest.mark.command),
+        pytest.param("spark", marks=pytest.mark.spark),
+    ],
+)
+def test_a_watch_that_was_killed_goes_on_and_nothing_is_judged_twice(
+    home: Path, engine: str
+) -> None:
     """The first watch is killed as soon as anything of its first batch is written, the second one gets a ^C."""
+    watch = ("fleet", "watch", "--engine", engine, "--trigger", "0")
     for hour in range(4):
         arrive(home, hour, BAD if hour % 2 else GOOD)
         arrive(home, hour, BAD, "us")
-    first = start(["fleet", "watch"], folder=home)
+    first = start(watch, folder=home)
     begun = home / "lake" / "drift" / "_delta_log"
     while not any(begun.glob("*.json")) and first.poll() is None:
         time.sleep(0.05)
@@ -101,7 +107,7 @@ def test_a_watch_that_was_killed_goes_on_and_nothing_is_judged_twice(home: Path)
 
     arrive(home, 9, GOOD)
     whole = [("eu", h, h % 2) for h in range(4)] + [("eu", 9, 0)] + [("us", h, 1) for h in range(4)]
-    second = start(["fleet", "watch"], folder=home)
+    second = start([*watch, "--metrics", "watch.prom"], folder=home)
     while judged(home) != whole and second.poll() is None:
         time.sleep(0.05)
     second.send_signal(signal.SIGINT)
@@ -110,8 +116,10 @@ def test_a_watch_that_was_killed_goes_on_and_nothing_is_judged_twice(home: Path)
     words = [line.partition(" ")[0] for line in said.splitlines()]
     assert (words.count("stopping"), set(words)) == (1, {"judged", "stopping"})
 
+    metrics = (home / "watch.prom").read_text(encoding="utf-8")
+    assert "replan_watch_errors{} 0\n" in metrics
     before = history(home)
-    run = replan("fleet", "watch", "--once", folder=home)
+    run = replan(*watch, "--once", folder=home)
     assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)  # nothing has arrived
     assert judged(home) == whole
     assert history(home) == before

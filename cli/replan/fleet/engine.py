@@ -1,24 +1,43 @@
 """Which engine does the work of a fleet, and doing it. What is done is in `perform`."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import gettempdir
+from typing import TYPE_CHECKING, Protocol
 
-from replan.errors import BadUsage
-from replan.fleet.in_process import perform_here
+from replan.errors import BadUsage, ReplanError
+from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.files import sweep
+from replan.fleet.lake.files import RowFile
 from replan.fleet.lake.store import SUBMITTED
-from replan.fleet.perform import Done, Stage, not_done
+from replan.fleet.perform import Done, Stage
 from replan.fleet.spark.java import alone
 from replan.fleet.tasks.todo import Todo
+from replan.fleet.tasks.work import Task
 
-LONG_PARTITIONS = 15_000_000
-"""Beyond so many a quick start of Java is not worth its slower code."""
+if TYPE_CHECKING:
+    from replan.fleet.spark.on_spark import InSpark
+
 LOCAL_MASTER = "local[*]"
+
+
+class Workers(Protocol):
+    """Who does the work: the executors of Spark, or this machine."""
+
+    def perform(
+        self, tasks: Sequence[Task], stages: Sequence[Stage], partitions: int, lake: Lake, run: str
+    ) -> Iterable[Done]:
+        """Do the tasks, and put what they find into the stores of the lake's tables; raises ReplanError."""
+
+    def histories(
+        self, lake: Lake, clusters: Sequence[str], run: str
+    ) -> Iterable[tuple[str, list[RowFile]]]:
+        """The files of the new history of each cluster whose history has changed; raises ReplanError."""
 
 
 class Engine(StrEnum):
@@ -47,9 +66,17 @@ class Where:
         if self.master is not None and self.remote is not None:
             raise BadUsage("--master and --remote are two ways to Spark; name one of them")
 
-    def in_spark(self, todo: Todo) -> bool:
-        """Whether Spark does this: for no task it is not started."""
-        return bool(todo.tasks) and self.chosen(os.environ) is Engine.SPARK
+    @contextmanager
+    def workers(self) -> "Iterator[Here | InSpark]":
+        """Who does the work; Spark is started when there is something to do. Raises ReplanError without PySpark."""
+        if self.chosen(os.environ) is Engine.LOCAL:
+            yield Here()
+            return
+        require_spark()
+        from replan.fleet.spark.on_spark import InSpark
+
+        with InSpark(self.master or LOCAL_MASTER, self.remote) as spark:
+            yield spark
 
     @property
     def is_elsewhere(self) -> bool:
@@ -81,7 +108,7 @@ class Where:
 
 def folder_between(where: Where, todo: Todo) -> Path:
     """Where the tables of a run are that has no lake; raises BadUsage where executors elsewhere see none."""
-    if not (where.in_spark(todo) and where.is_elsewhere):
+    if not (todo.tasks and where.chosen(os.environ) is Engine.SPARK and where.is_elsewhere):
         return Path(gettempdir())
     if where.between is None:
         raise BadUsage(
@@ -91,24 +118,11 @@ def folder_between(where: Where, todo: Todo) -> Path:
     return where.between
 
 
-def done_by(
-    where: Where, todo: Todo, stages: Sequence[Stage], lake: Lake, run: str
-) -> Sequence[Done]:
-    """Do all tasks, and put what they find into the stores of a lake's tables; raises ReplanError."""
-    if not where.in_spark(todo):
-        return list(perform_here(todo.tasks, stages, todo.partitions, lake, run))
-    from replan.fleet.spark.on_spark import TRIES, performed_in, require_spark
-
-    require_spark()
-    from replan.fleet.spark.session import JavaEnded, Length, spark_session
-
-    length = Length.LONG if todo.partitions > LONG_PARTITIONS else Length.SHORT
-    ended = None
-    for _ in range(TRIES):
-        try:
-            with spark_session(where.master or LOCAL_MASTER, length, where.remote) as spark:
-                return performed_in(spark, todo.tasks, stages, lake, run)
-        except JavaEnded as problem:
-            ended = problem
-            sweep(lake, run)
-    return [not_done(task, stages, f"{ended}, {TRIES} times") for task in todo.tasks]
+def require_spark(find: Callable[[str], object | None] = find_spec) -> None:
+    """Raise ReplanError where the extra is not installed, as `find` shows by a package's name."""
+    for package in ("pyspark", "pandas"):  # Spark's mapInArrow imports pandas and does not use it
+        if find(package) is None:
+            raise ReplanError(
+                f"the engine spark needs {package}, which is not installed: "
+                "pip install 'replan[fleet]'"
+            )

@@ -20,6 +20,7 @@ from threading import Thread
 
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Lake, lake_at
+from replan.fleet.lake.files import RowFile
 from replan.fleet.perform import Done, Stage, not_done, performed
 from replan.fleet.tasks.work import Task
 
@@ -31,14 +32,28 @@ Job = tuple[Sequence[Stage], str, str]
 """What workers do: the stages, into which lake, in which run."""
 
 
-def perform_here(
-    tasks: Sequence[Task], stages: Sequence[Stage], partitions: int, lake: Lake, run: str
-) -> Iterator[Done]:
-    """What was done for each task, as it comes; `partitions`: about how many there are in all."""
-    workers = min(len(tasks), os.cpu_count() or 1)
-    if workers < 2 or partitions < MUCH:
-        return (performed(task, stages, lake, run) for task in tasks)
-    return _in_workers(tasks, (stages, lake.address, run), workers)
+class Here:
+    """This machine, without Spark."""
+
+    def perform(
+        self, tasks: Sequence[Task], stages: Sequence[Stage], partitions: int, lake: Lake, run: str
+    ) -> Iterator[Done]:
+        """What was done for each task, as it comes; `partitions`: about how many there are in all."""
+        workers = min(len(tasks), os.cpu_count() or 1)
+        if workers < 2 or partitions < MUCH:
+            return (performed(task, stages, lake, run) for task in tasks)
+        return _in_workers(tasks, (stages, lake.address, run), workers)
+
+    def histories(
+        self, lake: Lake, clusters: Sequence[str], run: str
+    ) -> Iterator[tuple[str, list[RowFile]]]:
+        """The files of the new history of each cluster whose history has changed; raises BadFile."""
+        from replan.fleet.stages.history import known_of, put_history
+
+        for name, known in known_of(lake, clusters):
+            changed, file = put_history(name, known, lake, run)
+            if changed:
+                yield name, [] if file is None else [file]
 
 
 def _in_workers(tasks: Sequence[Task], job: Job, most: int) -> Iterator[Done]:

@@ -7,7 +7,7 @@ leaves the same tables.
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -16,10 +16,18 @@ import pyarrow.compute as pc
 from replan.documents.work_folder import work_folder
 from replan.errors import Exit
 from replan.fleet.collect import Observe, collect
-from replan.fleet.engine import Engine, Where, done_by, folder_between
+from replan.fleet.engine import Where, Workers, folder_between
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, places, quoted
-from replan.fleet.lake.files import RUN, commit_files, replace_rows, run_in, sweep
+from replan.fleet.lake.files import (
+    RUN,
+    RowFile,
+    always,
+    commit_files,
+    replace_rows,
+    run_in,
+    sweep,
+)
 from replan.fleet.lake.snapshots import Kept
 from replan.fleet.lake.tables import DECLARED, DIFFERENCES, ERRORS, HISTORY, JUDGED, RATES, TABLES
 from replan.fleet.perform import (
@@ -120,11 +128,12 @@ class FleetRun:
 def run_stages(todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:
     """The rows of these stages for all tasks, without a lake; raises ReplanError where the engine fails."""
     with work_folder(folder_between(where, todo), RUN) as place:
-        run = judge(Lake(str(place / "lake")), todo, stages, where, now)
+        with where.workers() as workers:
+            run = judge(Lake(str(place / "lake")), todo, stages, workers, now)
         return replace(run, rows=dict(run.rows))
 
 
-def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:
+def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], workers: Workers, now: Hour) -> FleetRun:
     """Do these stages for all tasks, and put what they find into the lake; raises ReplanError, and BadFile."""
     todo = asking_for(stages, todo)
     if not todo.tasks:
@@ -132,7 +141,7 @@ def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], where: Where, now: Ho
     with run_in(lake) as name:
         for table in written_by(stages):
             lake.begun(TABLES[table])
-        done = done_by(where, todo, stages, lake, name)
+        done = list(workers.perform(todo.tasks, stages, todo.partitions, lake, name))
         return commit(lake, todo, stages, done, name, now)
 
 
@@ -154,7 +163,10 @@ def commit(
     failed = frozenset((hour_of(row), row["stage"]) for row in said)
     unpaired = error_rows(todo.errors, stages[0].value, now)
     errors = in_order(ERRORS.name, [_once(said, stages), unpaired])
-    files = {(file.table, one.task.hour): file for one in done for file in one.files}
+    files: dict[tuple[str, Hour], list[RowFile]] = {}
+    for one in done:
+        for file in one.files:
+            files.setdefault((file.table, one.task.hour), []).append(file)
     seen = {t.hour: {"cluster_id": t.cluster_id, "observed_at": t.observed_at} for t in todo.tasks}
     same = [task.hour for task in todo.done]
     found: dict[str, Sequence[Hour]] = {}
@@ -164,7 +176,7 @@ def commit(
         hours = [task.hour for task in todo.tasks if not _keeps(failed, task.hour, stage, stages)]
         if not TABLES[table].keeps_days:
             hours = _newest(lake, hours)
-        given = {hour: files.get((table, hour)) for hour in hours}
+        given = {hour: files.get((table, hour), ()) for hour in hours}
         commit_files(lake, TABLES[table], given, name, seen)
         found[table] = [*same, *(hour for hour in hours if (hour, stage.value) not in failed)]
     if any(one.attempt for one in done):
@@ -175,7 +187,7 @@ def commit(
     write_errors(lake, errors, [*asked, *nowhere], [stage.value for stage in stages], over)
     rows = RowsInLake(lake, {table: found[table] for table in writes}, errors)
     counts = dict.fromkeys(writes, 0)
-    for file in files.values():
+    for file in chain.from_iterable(files.values()):
         counts[file.table] += file.rows
     return FleetRun(rows, todo.undeclared, todo.older, counts={**counts, ERRORS.name: len(errors)})
 
@@ -221,11 +233,13 @@ def _newest(lake: Lake, hours: Iterable[Hour]) -> list[Hour]:
     ]
 
 
-def judge_kept(fleet: Fleet, lake: Lake, kept: Sequence[Kept], now: Hour) -> FleetRun:
+def judge_kept(
+    fleet: Fleet, lake: Lake, kept: Sequence[Kept], workers: Workers, now: Hour
+) -> FleetRun:
     """Judge these snapshots, whatever came after them, and write what was found in their hours; raises BadFile."""
     tasks = tuple(task_of(fleet, lake, one) for one in kept)
     todo = Todo(tasks, partitions=sum(one.partitions for one in kept))
-    return judge(lake, todo, JUDGING, Where(Engine.LOCAL), now)
+    return judge(lake, todo, JUDGING, workers, now)
 
 
 def _keeps(
@@ -284,20 +298,10 @@ def _address(fleet: Fleet, name: str) -> str:
     return str(cluster.bootstrap_servers or cluster.simulated or cluster.snapshot)
 
 
-def run_history(lake: Lake, clusters: Iterable[str]) -> None:
-    """Bring the history of these clusters up to date, and write it where it has changed; raises BadFile."""
-    from replan.fleet.stages.history import histories
-
-    names = list(clusters)
-    rows = in_order(HISTORY.name, list(histories(lake, names)))
-    before, after = (_texts(found) for found in (lake.read(HISTORY), rows))
-    changed = [name for name in names if before.get(name) != after.get(name)]
-    mine = rows.filter(pc.is_in(rows["cluster"], value_set=pa.array(changed, pa.string())))
-    replace_rows(lake, HISTORY, mine, [Hour(name, date.min, 0) for name in changed])
-
-
-def _texts(history: pa.Table) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for row in history.to_pylist():
-        found.setdefault(row["cluster"], []).append(str(row))
-    return {name: sorted(texts) for name, texts in found.items()}
+def run_history(lake: Lake, clusters: Iterable[str], workers: Workers) -> None:
+    """Bring the history of these clusters up to date, and write it where it has changed; raises ReplanError."""
+    with run_in(lake) as run:
+        lake.begun(HISTORY)
+        changed = dict(workers.histories(lake, list(clusters), run))
+        commit_files(lake, HISTORY, {always(name): files for name, files in changed.items()}, run)
+        sweep(lake, run, [HISTORY])

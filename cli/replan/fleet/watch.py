@@ -1,40 +1,44 @@
-"""`fleet watch`: drift and history kept current by Structured Streaming, as snapshots arrive in the lake.
+"""`fleet watch`: drift and history kept current, as snapshots arrive in the lake.
 
-What is streamed is the log of the table `snapshots`: each of its commits is a file that appears whole and once, and
-says which clusters and days it touched. Spark keeps in its checkpoint which commits it has handed over. For each batch
-the hours that were touched are read from the table as it is now, judged, and replace what was written of them before,
-`judged` last; the checkpoint advances after that. So a batch that was begun and not finished is done again, to the same
-rows: every snapshot has its effect exactly once, whether it comes late, twice or in the middle of a crash.
+What is followed is the log of the table `snapshots`: each of its commits appears whole and once, and says which
+clusters and days it touched. On Spark that is a stream (`spark.source`), with a query whose checkpoint says
+which commits it has handed over, and whose micro-batches are judged by the executors; without it, this process asks
+the log from time to time. Of the days of a batch the hours that were not judged are read from the table as it is now,
+judged, and replace what was written of them before, `judged` last; then the batch is done. So one that was begun and
+not finished is done again, to the same rows: every snapshot has its effect exactly once, whether it comes late, twice
+or in the middle of a crash. A checkpoint that is lost costs a look at the logs, and nothing else.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from replan.errors import BadFile, BadUsage
+from replan.errors import BadFile, BadUsage, ReplanError
+from replan.fleet.engine import Workers
 from replan.fleet.fleet_file import Fleet
-from replan.fleet.lake.delta import Hour, Lake, quoted
+from replan.fleet.lake.arrivals import Touched, touched_between, version_of
+from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import Kept, kept_in
+from replan.fleet.lake.store import in_store
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, in_order
-from replan.fleet.run import (
-    error_rows,
-    hour_of,
-    judge_kept,
-    run_history,
-    write_errors,
-)
+from replan.fleet.run import error_rows, hour_of, judge_kept, run_history, write_errors
 from replan.fleet.tasks.pairs import FleetError
+from replan.fleet.tasks.todo import judged_in
+from replan.reporting.prometheus import exposition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-COMMIT = "add struct<partitionValues: map<string, string>>"
-"""What is read of each line of a commit: the values by which the files that it adds are divided."""
 POLL_SECONDS = 1
 """How often it asks whether to stop; nothing else waits for that."""
 
@@ -47,61 +51,139 @@ class Batch:
     hours: tuple[Hour, ...]
     """The snapshots that were judged."""
     errors: pa.Table
+    seconds: float = 0.0
+    """How long it took."""
 
 
-def watch(
-    spark: "SparkSession",
-    fleet: Fleet,
-    lake: Lake,
-    checkpoint: str,
-    on_batch: Callable[[Batch], None],
-    stop: Callable[[], bool],
-    *,
-    once: bool = False,
-) -> None:
-    """Judge what arrives until `stop` says so, or with `once` what has arrived by now; a batch is always ended.
+@dataclass
+class Watched:
+    """The numbers of a watch since it began."""
 
-    Raises BadUsage where there is no lake yet; `checkpoint` is a folder of this watch alone.
-    """
-    log = log_of(lake)
-    if "://" not in log and not Path(log).is_dir():
-        raise BadUsage(
-            f"{lake.address}: there are no snapshots yet; `replan fleet collect` takes some"
+    batches: int = 0
+    snapshots: int = 0
+    errors: int = 0
+    last: Batch | None = None
+    at: float = 0.0
+
+    def add(self, batch: Batch) -> None:
+        """One more."""
+        self.batches += 1
+        self.snapshots += len(batch.hours)
+        self.errors += batch.errors.num_rows
+        self.last, self.at = batch, time.time()
+
+    def metrics(self) -> str:
+        """As Prometheus reads them."""
+        seconds = 0.0 if self.last is None else self.last.seconds
+        values = (
+            ("batches", "Batches that were judged since the watch began.", self.batches),
+            ("snapshots", "Snapshots that were judged since it began.", self.snapshots),
+            ("errors", "What could not be done since it began.", self.errors),
+            ("batch_seconds", "How long the last batch took.", seconds),
+            ("batch_timestamp_seconds", "When the last batch ended.", self.at),
         )
-    commits = spark.readStream.schema(COMMIT).option("pathGlobFilter", "*.json").json(log)
+        return exposition(
+            ((f"replan_watch_{name}", about, [({}, value)]) for name, about, value in values), {}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is watched, and what follows each batch."""
+
+    fleet: Fleet
+    lake: Lake
+    seconds: float
+    """So long from the beginning of a batch to that of the next; 0: at once."""
+    on_batch: Callable[[Batch], None]
+    stop: Callable[[], bool]
+
+    def judge(self, touched: Touched, number: int, workers: Workers) -> None:
+        """Judge a batch, and say so; raises ReplanError."""
+        began = time.monotonic()
+        done = judge_batch(touched, self.fleet, self.lake, number, datetime.now(UTC), workers)
+        self.on_batch(replace(done, seconds=time.monotonic() - began))
+
+    def require(self) -> None:
+        """Raise BadUsage where there is no lake yet."""
+        if version_of(self.lake) < 0:
+            raise BadUsage(
+                f"{self.lake.address}: there are no snapshots yet; `replan fleet collect` takes some"
+            )
+
+
+def watch_here(workers: Workers, watch: Watch, *, once: bool = False) -> None:
+    """Judge what arrives until asked to stop, or with `once` what has arrived by now; raises ReplanError."""
+    watch.require()
+    seen = -1
+    for number in count():
+        began = time.monotonic()
+        newest = version_of(watch.lake)
+        if newest > seen:
+            watch.judge(touched_between(watch.lake, seen, newest), number, workers)
+            seen = newest
+        while not (once or watch.stop()):
+            left = began + max(watch.seconds, POLL_SECONDS) - time.monotonic()
+            if left <= 0:
+                break
+            time.sleep(min(left, POLL_SECONDS))
+        else:
+            return
+
+
+def watch_in(
+    session: "SparkSession", watch: Watch, checkpoint: Path | None, *, once: bool = False
+) -> None:
+    """The same as a streaming query of a session; `checkpoint` is a folder of this watch alone."""
+    from replan.fleet.spark.on_spark import InSpark
+    from replan.fleet.spark.source import arrivals_frame
+
+    watch.require()
+    raised: list[ReplanError] = []
+    judging = Lock()  # to stop a query is to cancel its jobs
 
     def judge(batch: "DataFrame", number: int) -> None:
-        on_batch(judge_batch(_touched(batch), fleet, lake, number, datetime.now(UTC)))
+        touched = sorted({(row["cluster"], row["day"]) for row in batch.distinct().collect()})
+        try:
+            with judging:
+                watch.judge(touched, number, InSpark(session=batch.sparkSession))
+        except ReplanError as problem:  # which Spark would say as text
+            raised.append(problem)
+            raise
 
-    writer = (
-        touched(commits).writeStream.foreachBatch(judge).option("checkpointLocation", checkpoint)
-    )
-    query = (writer.trigger(availableNow=True) if once else writer).start()
-    while not query.awaitTermination(POLL_SECONDS):
-        if stop():
-            query.stop()  # after the batch that runs
+    with _checkpoint(watch.lake, checkpoint) as place:
+        stream = arrivals_frame(session, watch.lake).writeStream.queryName("replan fleet watch")
+        stream = stream.foreachBatch(judge).option("checkpointLocation", place.as_uri())
+        every = {"availableNow": True} if once else {"processingTime": f"{watch.seconds} seconds"}
+        query = stream.trigger(**every).start()
+        try:
+            while not query.awaitTermination(POLL_SECONDS):
+                if watch.stop():
+                    with judging:
+                        query.stop()
+        except Exception:
+            if raised:
+                raise raised[0] from None
+            raise
 
 
-def log_of(lake: Lake) -> str:
-    """The folder of the commits of the snapshots, as Spark names it."""
-    return f"{lake.place(SNAPSHOTS)}/_delta_log"
-
-
-def touched(commits: "DataFrame") -> "DataFrame":
-    """The clusters and days that commits touched."""
-    values = commits.filter("add IS NOT NULL").select("add.partitionValues")
-    return values.selectExpr(
-        "partitionValues['cluster'] AS cluster", "partitionValues['day'] AS day"
-    )
-
-
-def _touched(batch: "DataFrame") -> Sequence[tuple[str, str]]:
-    """The rows of a small DataFrame, through its plan's own rows: batches are some lines each."""
-    return sorted({(row["cluster"], row["day"]) for row in batch.distinct().collect()})
+@contextmanager
+def _checkpoint(lake: Lake, asked: Path | None) -> Iterator[Path]:
+    """Where Spark keeps what it has handed over: in a store it would need jars for that."""
+    if asked is not None or not in_store(lake.address):
+        yield (asked or Path(lake.address, "watch")).absolute()
+        return
+    with TemporaryDirectory(prefix="replan-watch-") as folder:
+        yield Path(folder)
 
 
 def judge_batch(
-    touched_days: Sequence[tuple[str, str]], fleet: Fleet, lake: Lake, number: int, now: datetime
+    touched_days: Touched,
+    fleet: Fleet,
+    lake: Lake,
+    number: int,
+    now: datetime,
+    workers: Workers,
 ) -> Batch:
     """Judge the snapshots of these days that were not judged yet, or are not those that were; raises BadFile.
 
@@ -113,15 +195,15 @@ def judge_batch(
     write_errors(lake, errors, map(hour_of, errors.to_pylist()), [DRIFT_STAGES[0].value], {})
     clusters = sorted({name for name, _ in touched_days if name in fleet.clusters})
     if not found:
-        run_history(lake, clusters)  # a batch that was killed may have come so far
+        run_history(lake, clusters, workers)  # a batch that was killed may have come so far
         return Batch(number, (), errors)
-    run = judge_kept(fleet, lake, found, Hour.of("", now.isoformat()))
-    run_history(lake, clusters)
+    run = judge_kept(fleet, lake, found, workers, Hour.of("", now.isoformat()))
+    run_history(lake, clusters, workers)
     return Batch(number, tuple(kept.at for kept in found), run.with_errors(errors).errors)
 
 
 def _arrived(
-    touched_days: Sequence[tuple[str, str]], fleet: Fleet, lake: Lake, now: datetime
+    touched_days: Touched, fleet: Fleet, lake: Lake, now: datetime
 ) -> tuple[list[Kept], pa.Table]:
     """What is to be judged, and the errors: of a day that cannot be read at its beginning, of a wrong date now."""
     found: list[Kept] = []
@@ -149,10 +231,11 @@ def _arrived(
 
 
 def _unjudged(lake: Lake, cluster: str, day: str) -> Iterator[Kept]:
-    where = f"cluster = {quoted(cluster)} AND day = '{day}'"
-    judged: list[dict[str, Any]] = lake.read(JUDGED, where, ["hour", "observed_at"]).to_pylist()
-    known = {(row["hour"], row["observed_at"]) for row in judged}
-    files = [f for f in lake.files(SNAPSHOTS).get(cluster, ()) if str(f.day) == day]
+    files, compared = (
+        [file for file in lake.files(table).get(cluster, ()) if str(file.day) == day]
+        for table in (SNAPSHOTS, JUDGED)
+    )
+    known = set(judged_in(lake, compared))
     for kept in kept_in(lake, files):
         if (kept.at.hour, kept.observed_at) not in known:
             yield kept

@@ -43,7 +43,7 @@ def committed(lake: Lake, table: LakeTable, found: dict[Hour, pa.Table]) -> None
     with run_in(lake) as run:
         lake.begun(table)
         files = {
-            hour: put_rows(lake, table, rows, hour, run) if rows.num_rows else None
+            hour: [put_rows(lake, table, rows, hour, run)] if rows.num_rows else []
             for hour, rows in found.items()
         }
         commit_files(lake, table, files, run)
@@ -105,7 +105,7 @@ def test_of_runs_that_commit_the_same_hour_at_once_one_is_left(tmp_path: Path) -
             with run_in(lake) as run:
                 file = put_rows(lake, JUDGED, judged(at, number, number), at, run)
                 together.wait()
-                commit_files(lake, JUDGED, {at: file}, run)
+                commit_files(lake, JUDGED, {at: [file]}, run)
 
         with ThreadPoolExecutor(writers) as pool:
             list(pool.map(write, range(writers)))
@@ -121,7 +121,7 @@ lake = Lake(sys.argv[1])
 with run_in(lake) as run:
     lake.begun(JUDGED)
     later = Hour("eu", MOMENT.day, 4)
-    commit_files(lake, JUDGED, {MOMENT: put_rows(lake, JUDGED, judged(MOMENT, 1), MOMENT, run)}, run)
+    commit_files(lake, JUDGED, {MOMENT: [put_rows(lake, JUDGED, judged(MOMENT, 1), MOMENT, run)]}, run)
     put_rows(lake, JUDGED, judged(later, 2), later, run)
     os._exit(9)
 """

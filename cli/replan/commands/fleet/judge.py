@@ -23,6 +23,7 @@ from replan.errors import BadUsage, Exit
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from replan.fleet.engine import Workers
     from replan.fleet.fleet_file import Fleet
     from replan.fleet.lake.delta import Lake
     from replan.fleet.perform import Stage
@@ -203,13 +204,14 @@ def plan(
     from replan.fleet.perform import Stage
 
     opened, lake = opened_lake(fleet)
-    found = perform_and_write(opened, lake, [Stage.PLAN], choice, as_of=as_of)
+    with choice.where().workers() as workers:
+        found = perform_and_write(opened, lake, [Stage.PLAN], workers, as_of=as_of)
     if output is not None:
         save_plans(opened, found, output)
     return _summarised(found, tolerate)
 
 
-def history(*, fleet: FleetFile = DEFAULT_FLEET) -> Exit:
+def history(*, fleet: FleetFile = DEFAULT_FLEET, choice: EngineChoice) -> Exit:
     """Bring the history of all clusters up to date: since when each thing drifts, and how often it came back.
 
     Exit codes:
@@ -224,7 +226,8 @@ def history(*, fleet: FleetFile = DEFAULT_FLEET) -> Exit:
 
     opened, lake = opened_lake(fleet)
     lake.require()
-    run_history(lake, opened.clusters)
+    with choice.where().workers() as workers:
+        run_history(lake, opened.clusters, workers)
     return Exit.OK
 
 
@@ -237,7 +240,8 @@ def _lake_stages(
     as_of: "datetime | None",
 ) -> Exit:
     opened, lake = opened_lake(file)
-    found = perform_and_write(opened, lake, stages, choice, as_of=as_of)
+    with choice.where().workers() as workers:
+        found = perform_and_write(opened, lake, stages, workers, as_of=as_of)
     if "drift" in found.rows or "differences" in found.rows:
         return _shown(found, output, tolerated)
     return _summarised(found, tolerated)
@@ -267,7 +271,7 @@ def perform_and_write(
     fleet: "Fleet",
     lake: "Lake",
     stages: "Sequence[Stage]",
-    choice: EngineChoice,
+    workers: "Workers",
     now: "datetime | None" = None,
     unanswered: "Collection[str]" = (),
     as_of: "datetime | None" = None,
@@ -286,9 +290,9 @@ def perform_and_write(
     hour = hour_of_run(now)
     todo: Todo = from_lake(fleet, lake, now, unanswered, as_of)
     todo = unchanged(lake, todo, [stage.value for stage in stages])
-    found = judge(lake, todo, stages, choice.where(), hour)
+    found = judge(lake, todo, stages, workers, hour)
     if todo.late and JUDGED.name in found.rows:
-        late = judge_kept(fleet, lake, todo.late, hour)
+        late = judge_kept(fleet, lake, todo.late, workers, hour)
         found = replace(found.with_errors(late.errors), late=late.rows[JUDGED.name].num_rows)
     return found
 

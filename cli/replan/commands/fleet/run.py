@@ -82,12 +82,13 @@ def run(
     else:
         lake.require()
         uncollected = ERRORS.schema.empty_table()
-    _progress("rates, drift, costs, plans")
     unanswered = frozenset(uncollected.column("cluster").to_pylist())
-    found = perform_and_write(opened, lake, list(Stage), choice, now, unanswered, as_of)
-    found = found.with_errors(uncollected)
-    _progress("history")
-    run_history(lake, opened.clusters)
+    with choice.where().workers() as workers:
+        _progress("rates, drift, costs, plans")
+        found = perform_and_write(opened, lake, list(Stage), workers, now, unanswered, as_of)
+        found = found.with_errors(uncollected)
+        _progress("history")
+        run_history(lake, opened.clusters, workers)
     if output is not None:
         from replan.fleet.reports.files import write_reports
 

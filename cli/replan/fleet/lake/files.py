@@ -112,7 +112,7 @@ def replace_rows(
         lake.begun(table)
         mine = dict(_by_hour(table, rows))
         files = {
-            hour: put_rows(lake, table, mine[hour], hour, run) if hour in mine else None
+            hour: [put_rows(lake, table, mine[hour], hour, run)] if hour in mine else []
             for hour in named
         }
         seen = {
@@ -143,7 +143,7 @@ def _by_hour(table: LakeTable, rows: pa.Table) -> Iterator[tuple[Hour, pa.Table]
 def commit_files(
     lake: Lake,
     table: LakeTable,
-    files: Mapping[Hour, RowFile | None],
+    files: Mapping[Hour, Sequence[RowFile]],
     run: str,
     seen: Mapping[Hour, Mapping[str, str]] | None = None,
     only: Only | None = None,
@@ -161,7 +161,7 @@ def commit_files(
     if not files:
         return
     wanted = Schema.from_arrow(loose(table.schema.empty_table()).schema)
-    new = [(hour, file) for hour, file in files.items() if file is not None]
+    new = [(hour, file) for hour, some in files.items() for file in some]
     added = [
         _added(table, hour, file, (seen or {}).get(hour, {}), one_header) for hour, file in new
     ]
@@ -301,11 +301,11 @@ def _now() -> int:
     return int(time.time() * 1000)
 
 
-def sweep(lake: Lake, run: str) -> None:
+def sweep(lake: Lake, run: str, tables: Iterable[LakeTable] = tuple(TABLES.values())) -> None:
     """Remove the files of a run that no table has, where the lake is a folder."""
     if in_store(lake.address):
         return
-    for table in TABLES.values():
+    for table in tables:
         place = Path(lake.place(table))
         files = list(place.rglob(f"{run.lstrip('.')}-*"))
         known = lake.opened(table) if files else None

@@ -1,9 +1,9 @@
 """A report as Prometheus text, for the textfile collector."""
 
-from collections.abc import Iterator
 from datetime import datetime
 
 from replan.fleet.reports.facts import FleetFacts
+from replan.reporting.prometheus import exposition
 
 Sample = tuple[dict[str, str], float]
 
@@ -57,19 +57,8 @@ def render_prometheus(facts: FleetFacts) -> str:
             [({"cluster": c.name}, len(c.errors)) for c in facts.clusters],
         ),
     }
-    return "".join(line for name, found in families.items() for line in _family(name, *found))
+    return exposition(((name, *found) for name, found in families.items()), {})
 
 
 def _seconds(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp()
-
-
-def _family(name: str, about: str, samples: list[Sample]) -> Iterator[str]:
-    yield f"# HELP {name} {about}\n# TYPE {name} gauge\n"
-    for labels, value in samples:
-        inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        yield f"{name}{{{inside}}} {value:.15g}\n"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

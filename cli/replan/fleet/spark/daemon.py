@@ -22,6 +22,7 @@ def main() -> None:
     from replan.fleet.perform import Stage, stage_function
 
     import_module("pandas")  # pyarrow and pyspark import it in each worker otherwise
+    import_module("replan.fleet.spark.frames")
     for stage in Stage:
         stage_function(stage)
     manager()

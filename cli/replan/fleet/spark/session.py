@@ -37,13 +37,6 @@ NOTICED_SECONDS = 5
 LINES_SHOWN = 10
 SPARK = Path(pyspark.__file__).parent
 ASKED = re.compile("An error occurred while calling ")
-NO_STORE = re.compile(
-    r"FileSystem not found|No FileSystem for scheme|UNSUPPORTED_FILE_?SYSTEM", re.IGNORECASE
-)
-JARS = (
-    "Spark itself reads this store by jars that it has not: name them in `spark.jars.packages` of a "
-    "`spark-defaults.conf`, in the folder SPARK_CONF_DIR"
-)
 RAISED = re.compile(r"^Traceback .*\n(?:[ \t].*\n)+(?:replan\.errors\.\w+: )?(.+)", re.MULTILINE)
 CALL = re.compile(r"\s+at |\s+\.\.\. \d+ more")
 
@@ -302,11 +295,10 @@ def _failed(what: str, problem: Exception, settings: Mapping[str, str], log: Pat
 
 
 def said_by(problem: Exception) -> str:
-    """What Spark says of a failure in one line, with the way out where a store's own jars are missing."""
+    """What Spark says of a failure in one line."""
     words = str(problem)
     raised = RAISED.search(words)  # in a Python worker: the line after its calls
     lines = (
         line.strip().removeprefix(": ") for line in (raised[1] if raised else words).splitlines()
     )
-    said = next((line for line in lines if line and not ASKED.match(line)), type(problem).__name__)
-    return f"{said}; {JARS}" if NO_STORE.search(said) else said
+    return next((line for line in lines if line and not ASKED.match(line)), type(problem).__name__)

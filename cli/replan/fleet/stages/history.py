@@ -6,16 +6,17 @@ comparison in between without it ends the spell. What the tables no longer have,
 carried over from the history that there is: the beginning of what still drifts, and the whole row of what had gone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.fleet.lake.delta import Lake, quoted
+from replan.fleet.lake.files import RowFile, always, put_rows
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, HISTORY, JUDGED, LakeTable
 
 KEYS = ("topic", "partition", "broker", "kind")
@@ -28,29 +29,46 @@ _ITEM = ("topic", "partition", "broker", "class", "kind")
 
 AT_ONCE = 500
 """So many clusters are read together: a table costs as much to read for one as for some hundred small ones."""
-
-
-def histories(lake: Lake, clusters: Iterable[str]) -> Iterator[pa.Table]:
-    """The history of each cluster; raises BadFile. Its class is the newest that a thing had.
-
-    A cluster that was created again under the same name has a history of its own, which takes the place of the other's.
-    """
-    names = list(clusters)
-    for start in range(0, len(names), AT_ONCE):
-        some = names[start : start + AT_ONCE]
-        where = f"cluster IN ({', '.join(map(quoted, some))})"
-        known = [_by_cluster(lake.read(table, where, columns)) for table, columns in READ]
-        for name in some:
-            yield _history(name, *(rows.get(name, empty) for rows, empty in known))
-
-
-READ: Sequence[tuple[LakeTable, Sequence[str]]] = (
-    (JUDGED, ("cluster", "day", "hour", "observed_at", "cluster_id")),
-    (HISTORY, ()),
-    (DRIFT, ("cluster", "cluster_id", "day", "hour", *_ITEM, "owner", "acknowledged_until")),
-    (APPLICATIONS, ()),
-)
+READ: Mapping[LakeTable, Sequence[str]] = {
+    JUDGED: ("cluster", "day", "hour", "observed_at", "cluster_id"),
+    HISTORY: HISTORY.schema.names,
+    DRIFT: ("cluster", "cluster_id", "day", "hour", *_ITEM, "owner", "acknowledged_until"),
+    APPLICATIONS: APPLICATIONS.schema.names,
+}
 """What a history is made of."""
+
+
+class Known(NamedTuple):
+    """The rows of one cluster, or of some of its topics, in the tables of `READ`."""
+
+    judged: pa.Table
+    before: pa.Table
+    """The history that there is."""
+    drifted: pa.Table
+    applications: pa.Table
+
+
+def known_of(lake: Lake, clusters: Sequence[str]) -> Iterator[tuple[str, Known]]:
+    """What there is of each cluster; raises BadFile."""
+    for start in range(0, len(clusters), AT_ONCE):
+        some = clusters[start : start + AT_ONCE]
+        where = f"cluster IN ({', '.join(map(quoted, some))})"
+        found = [_by_cluster(lake.read(table, where, columns)) for table, columns in READ.items()]
+        for name in some:
+            yield name, Known(*(rows.get(name, empty) for rows, empty in found))
+
+
+def put_history(
+    cluster: str, known: Known, lake: Lake, run: str, *, part: bool = False
+) -> tuple[bool, RowFile | None]:
+    """Whether the history has changed, and its rows as a file that nobody has committed yet; raises BadFile.
+
+    There is a file where it has changed, and of a `part` of a cluster, another of which may have changed.
+    """
+    rows = history_of(cluster, known)
+    before, after = (sorted(map(str, found.to_pylist())) for found in (known.before, rows))
+    written = rows.num_rows and (part or before != after)
+    return before != after, put_rows(lake, HISTORY, rows, always(cluster), run) if written else None
 
 
 def _by_cluster(rows: pa.Table) -> tuple[Mapping[str, pa.Table], pa.Table]:
@@ -65,9 +83,12 @@ def _by_cluster(rows: pa.Table) -> tuple[Mapping[str, pa.Table], pa.Table]:
     return found, rows.slice(0, 0)
 
 
-def _history(
-    cluster: str, judged: pa.Table, before: pa.Table, drifted: pa.Table, applications: pa.Table
-) -> pa.Table:
+def history_of(cluster: str, known: Known) -> pa.Table:
+    """The history of a cluster. The class of a thing is the newest that it had.
+
+    A cluster that was created again under the same name has a history of its own, which takes the place of the other's.
+    """
+    judged, before, drifted, applications = known
     moments = sorted(judged.to_pylist(), key=lambda r: (r["day"], r["hour"]))
     if moments:
         newest = moments[-1]["cluster_id"]

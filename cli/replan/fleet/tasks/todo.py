@@ -165,7 +165,7 @@ def _late(lake: Lake, newest: Iterable[Kept]) -> Iterator[Kept]:
             files, done = list(some), [file for file in compared if file.day == day]
             if _is_covered(files, done):
                 continue
-            known = set(_judged_in(lake, done))
+            known = set(judged_in(lake, done))
             failed = {
                 hour
                 for file in errors.get(name, ())
@@ -196,7 +196,8 @@ def _is_covered(snapshots: Sequence[TableFile], judged: Sequence[TableFile]) -> 
     return len(sides) == 1
 
 
-def _judged_in(lake: Lake, files: Iterable[TableFile]) -> Iterator[tuple[int, str]]:
+def judged_in(lake: Lake, files: Iterable[TableFile]) -> Iterator[tuple[int, str]]:
+    """The hours and moments of the snapshots that were judged, by these files; raises BadFile."""
     for file in files:
         if file.one is not None:
             yield file.one[0], file.one[2]

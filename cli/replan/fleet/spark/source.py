@@ -1,0 +1,158 @@
+"""The lake as a data source of Spark: its tables as DataFrames, a partition for some files each; no jars.
+
+    spark.dataSource.register(LakeSource)
+    spark.read.format("replan").option("lake", "s3a://ops/replan").option("table", "drift").load()
+
+Executors open the files that the log of the table names. As a stream (`readStream`, without a table) it says which
+clusters and days have new snapshots: its offset is the version of the table `snapshots`.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from replan.fleet.lake.arrivals import TOUCHED, touched_between, version_of
+from replan.fleet.lake.delta import Lake, TableFile, loose
+from replan.fleet.lake.tables import TABLES, LakeTable
+
+PART_BYTES = 32 * 2**20
+PART_FILES = 100
+"""So much one task reads at most, unless one file is larger."""
+ROWS_PER_BATCH = 100_000
+FORMAT = "replan"
+
+
+@dataclass
+class _Files(InputPartition):  # type: ignore[misc]  # PySpark leaves it untyped
+    """What one task reads."""
+
+    files: list[TableFile] = field(default_factory=list)
+    bytes: int = 0
+
+
+class LakeSource(DataSource):  # type: ignore[misc]
+    """`lake`: its address; `table`; `columns` and `clusters`: JSON lists, all unless they are given."""
+
+    @classmethod
+    def name(cls) -> str:
+        """As `format` takes it."""
+        return FORMAT
+
+    @property
+    def lake(self) -> Lake:
+        """The lake that is asked for."""
+        return Lake(self.options["lake"])
+
+    def schema(self) -> StructType:
+        """That of the table, or of the columns that are asked for."""
+        return spark_schema(self._columns() if "table" in self.options else TOUCHED)
+
+    def _columns(self) -> pa.Schema:
+        table = TABLES[self.options["table"]]
+        names = json.loads(self.options.get("columns", "[]")) or table.schema.names
+        return pa.schema([table.schema.field(name) for name in names])
+
+    def reader(self, schema: StructType) -> "LakeReader":  # noqa: ARG002 - ours is declared
+        """What reads a table."""
+        clusters = json.loads(self.options.get("clusters", "null"))
+        table = TABLES[self.options["table"]]
+        return LakeReader(self.lake, table, self._columns().names, clusters)
+
+    def streamReader(self, schema: StructType) -> "ArrivalsReader":  # noqa: ARG002, N802
+        """What follows the snapshots."""
+        return ArrivalsReader(self.lake)
+
+
+@dataclass
+class LakeReader(DataSourceReader):  # type: ignore[misc]
+    """Some columns of a table, of all clusters or of some."""
+
+    lake: Lake
+    table: LakeTable
+    columns: Sequence[str]
+    clusters: Sequence[str] | None
+
+    def partitions(self) -> list[InputPartition]:
+        """The files, some together."""
+        found = self.lake.files(self.table)
+        names = found if self.clusters is None else [n for n in self.clusters if n in found]
+        parts = [_Files()]
+        for file in chain.from_iterable(found[name] for name in names):
+            part = parts[-1]
+            if len(part.files) >= PART_FILES or (
+                part.files and part.bytes + file.size > PART_BYTES
+            ):
+                parts.append(part := _Files())
+            part.files.append(file)
+            part.bytes += file.size
+        return [*parts]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one task."""
+        assert isinstance(partition, _Files)  # noqa: S101 - they are what `partitions` has made
+        for file in partition.files:
+            yield from self.lake.read_file(self.table, file, self.columns).to_batches(
+                ROWS_PER_BATCH
+            )
+
+
+class ArrivalsReader(DataSourceStreamReader):  # type: ignore[misc]
+    """The clusters and days that commits of the table `snapshots` touched."""
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake = lake
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """Before the first commit."""
+        return {"version": -1}
+
+    def latestOffset(self) -> dict[str, int]:  # noqa: N802
+        """The newest commit."""
+        return {"version": version_of(self.lake)}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        """One: a batch is some lines."""
+        return [InputPartition((start["version"], end["version"]))]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        """What came after one version until another."""
+        yield from touched_between(self.lake, *partition.value)
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """An Arrow schema as Spark has it; every column may be null, as in the lake."""
+    return from_arrow_schema(loose(schema.empty_table()).schema)
+
+
+def lake_frame(
+    spark: SparkSession,
+    lake: Lake,
+    table: LakeTable,
+    columns: Sequence[str] = (),
+    clusters: Sequence[str] | None = None,
+) -> DataFrame:
+    """A table of the lake, or some columns of some clusters, read by executors."""
+    spark.dataSource.register(LakeSource)
+    reader = spark.read.format(FORMAT).option("lake", lake.address).option("table", table.name)
+    if clusters is not None:
+        reader = reader.option("clusters", json.dumps(list(clusters)))
+    return reader.option("columns", json.dumps(list(columns))).load()
+
+
+def arrivals_frame(spark: SparkSession, lake: Lake) -> DataFrame:
+    """The clusters and days that get snapshots, as a stream."""
+    spark.dataSource.register(LakeSource)
+    return spark.readStream.format(FORMAT).option("lake", lake.address).load()
