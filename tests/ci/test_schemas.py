@@ -43,7 +43,7 @@ def test_a_schema_is_strict_enough_to_find_a_mistake(tmp_path: Path) -> None:
     "path", sorted((ROOT / "examples").glob("*/kubernetes/*.yaml")), ids=lambda path: path.name
 )
 def test_a_file_for_kubernetes_has_its_fields_and_no_others(path: Path) -> None:
-    done = run("kubernetes-validate", "--strict", "--version", "1.33", str(path))
+    done = run("kubernetes-validate", "--strict", "-k", "1.33", str(path))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -51,7 +51,7 @@ def test_kubernetes_fields_are_checked(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     text = (ROOT / "examples" / "reconcile" / "kubernetes" / "deployment.yaml").read_text()
     wrong.write_text(text.replace("readOnlyRootFilesystem", "readonlyRootFilesystem"))
-    done = run("kubernetes-validate", "--strict", "--version", "1.33", str(wrong))
+    done = run("kubernetes-validate", "--strict", "-k", "1.33", str(wrong))
     assert done.returncode == 1
 
 
