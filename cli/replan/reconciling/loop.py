@@ -48,6 +48,7 @@ from replan.reconciling.deviations import (
 )
 from replan.reconciling.history import History, remembered
 from replan.reconciling.memory import Begun, Memory, changed
+from replan.reconciling.proposing import proposable, proposal_of
 from replan.reconciling.rounds import Refusals, look, plan_due, unhealthy
 from replan.reconciling.status import (
     NAMED,
@@ -147,6 +148,8 @@ class LoopSettings:
     owner: str
     every: float = 300.0
     dry_run: bool = False
+    proposes: bool = False
+    """Whether somebody wants to hear what it proposes; planning that takes as long as any plan."""
     leased: bool = True
     """Whether another loop may work on the same cluster."""
     slice_seconds: float = SLICE_SECONDS
@@ -184,6 +187,7 @@ class Loop:
             every_seconds=settings.every,
         )
         self._failing_since: float | None = None
+        self._proposed: tuple[str, frozenset[str]] | None = None
 
     @property
     def status(self) -> Status:
@@ -265,6 +269,8 @@ class Loop:
     def _decided(self, looked: Looked, read: Read, now: float, *, acts: bool) -> bool:
         policy, found = read.placement.reconcile, self._remember(looked, read, now)
         decision = decide(policy, found, self._memory, facts_of(looked.snapshot), now)
+        if self._settings.proposes:
+            self._propose(looked, judged(policy, found, self._memory, now), read, now)
         said = _Said(
             LoopState.AT_REST, looked=looked, found=judged(policy, found, self._memory, now)
         )
@@ -282,6 +288,17 @@ class Loop:
                     said.reasons = (NoWindow(opens_at(policy.windows.open, now)),)
         self._say(said)
         return False
+
+    def _propose(self, looked: Looked, found: Sequence[Judged], read: Read, now: float) -> None:
+        """Propose what policy does not allow, where that is something else than before."""
+        wanted = proposable(read.placement, found, now)
+        key = (read.placement.digest, frozenset(f.key for f in wanted))
+        if key == self._proposed:
+            return
+        self._proposed = key
+        with suppress(UnsafePlan, BadPlacement):  # of which `plan` says more, to whoever asks it
+            proposal = proposal_of(read.placement, looked, wanted, read.source.commit)
+            self._ports.observer.proposed(proposal)
 
     def _may_work(self) -> bool:
         """Whether this is the loop that works on the cluster."""
@@ -359,9 +376,11 @@ class Loop:
         except (UnsafePlan, BadPlacement) as error:
             return self._failed_round(error, said)
         said.refusals, said.staged = Refusals.of(plan), bool(plan.refusals or plan.warnings)
+        if plan.changes:
+            self._ports.observer.planned(plan, said.looked.snapshot)
         if not plan.changes or self._settings.dry_run:
             said.state = LoopState.DIFFERS
-            self._say(said, planned=plan)
+            self._say(said)
             return False
         now = self._ports.wall()
         begun = Begun(
@@ -377,7 +396,7 @@ class Loop:
             replaced=tuple(map(int, replaced(due))),
         )
         self._keep(self._memory.began(begun))
-        self._say(said, planned=plan)
+        self._say(said)
         return self._apply(plan, begun, read, resumes=False)
 
     def _failed_round(self, error: ReplanError, said: _Said) -> bool:
@@ -482,9 +501,8 @@ class Loop:
         every = self._settings.every
         return every if soon is None else max(min(1.0, every), min(every, soon))
 
-    def _say(self, said: _Said, planned: Plan | None = None) -> None:
+    def _say(self, said: _Said) -> None:
         """Tell the observer how the loop stands."""
-        del planned
         now, before = self._ports.wall(), self._status
         listed = [self._deviation(j, said) for j in said.found]
         reaches = said.looked is not None

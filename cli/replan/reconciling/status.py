@@ -411,6 +411,10 @@ class Observer(Protocol):
         """The status, whenever it changed; while something is applied, every few seconds."""
         ...
 
+    def planned(self, plan: Plan, snapshot: Snapshot) -> None:
+        """The plan that is about to be applied; of a dry run, that would be."""
+        ...
+
     def proposed(self, proposal: Proposal) -> None:
         """What a round found that it may not do, whenever that changed."""
         ...

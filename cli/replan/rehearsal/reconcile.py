@@ -17,6 +17,7 @@ from replan.applying.views.progress import Progress
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind, Reconcile
 from replan.model.garbage_collection import garbage_collection_paused
+from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.reconciling.loop import (
     LONGEST_REST_SECONDS,
@@ -26,7 +27,15 @@ from replan.reconciling.loop import (
     LoopSettings,
     Read,
 )
-from replan.reconciling.status import LoopState, Proposal, Reason, Round, Source, Status
+from replan.reconciling.status import (
+    LoopState,
+    Observer,
+    Proposal,
+    Reason,
+    Round,
+    Source,
+    Status,
+)
 from replan.reconciling.store import LoopStore, MemoryStore
 from replan.rehearsal.coarse import EventSkippingClock, busy_stride
 from replan.reporting.sentences.end_text import end_text
@@ -76,6 +85,8 @@ class Watched:
     """What an observer of a loop saw; all times are seconds since the rehearsal began."""
 
     began: float
+    also: Observer | None = None
+    """Who else hears of it all."""
     statuses: int = 0
     states: Counter[LoopState] = field(default_factory=Counter)
     """Seconds in each state."""
@@ -87,6 +98,8 @@ class Watched:
 
     def changed(self, status: Status) -> None:
         """Count it."""
+        if self.also is not None:
+            self.also.changed(status)
         self.statuses += 1
         before, at = self.last, status.at - self.began
         if before is not None:
@@ -99,8 +112,15 @@ class Watched:
             self.rounds[done.number] = done
         self._seen(status, at)
 
+    def planned(self, plan: Plan, snapshot: Snapshot) -> None:
+        """Hand it on."""
+        if self.also is not None:
+            self.also.planned(plan, snapshot)
+
     def proposed(self, proposal: Proposal) -> None:
-        """Nobody reads it here."""
+        """Hand it on."""
+        if self.also is not None:
+            self.also.proposed(proposal)
 
     def _held(self, since: float, until: float, reasons: tuple[Reason, ...]) -> None:
         last = self.holds[-1] if self.holds else None
@@ -156,14 +176,18 @@ def run_loop(
     settings: Settings | None = None,
     store: LoopStore | None = None,
     journal: MemoryJournal | None = None,
+    also: Observer | None = None,
 ) -> Month:
-    """Run the loop for so long; the releases are in the order of their times, and the first is there from the start."""
+    """Run the loop for so long; the releases are in the order of their times, and the first is there from the start.
+
+    `also` hears what an observer of any loop hears, proposals included.
+    """
     clock = VirtualClock(simulation.world.now)
     changed = _Changes(clock.now())
     plane = SimulatedControlPlane(simulation, clock, schedule=schedule, watch=changed)
     started = datetime.fromisoformat(simulation.world.started_at).timestamp()
     began, end = clock.now(), clock.now() + seconds
-    watched = Watched(started + began)
+    watched = Watched(started + began, also)
     records = MemoryJournal() if journal is None else journal
     quick = _pace(plane, clock, changed, schedule)
 
@@ -211,6 +235,7 @@ def run_loop(
         LoopSettings(
             owner="rehearsal",
             every=every,
+            proposes=also is not None,
             leased=False,
             slice_seconds=LONGEST_REST_SECONDS,
             applying=applying,

@@ -38,6 +38,12 @@ BY_LIST = f"assignments: {{orders: {{partitions: {[list(of) for of in LISTS]}}}}
 
 @pytest.fixture(name="read")
 def _read(tmp_path: Path) -> Reader:
+    return reader(tmp_path)
+
+
+def reader(tmp_path: Path) -> Reader:
+    """Writes a placement of these sections there, and reads it."""
+
     def read(*sections: str) -> Placement:
         path = tmp_path / f"placement-{len(list(tmp_path.iterdir()))}.yaml"
         path.write_text("version: 1\n" + "\n".join(sections) + "\n", encoding="utf-8")

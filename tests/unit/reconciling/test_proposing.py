@@ -1,0 +1,89 @@
+"""What a loop proposes: a plan of what its policy does not allow, other brokers in lists, and nothing twice."""
+
+from pathlib import Path
+
+import pytest
+from tests.unit.reconciling.test_loop import BY_LIST, HOUR, LISTS, RULE, Reader, at, cluster, reader
+
+from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.snapshot import Snapshot
+from replan.placement_file.list_edit import patch_of
+from replan.planning.plans.plan import Plan
+from replan.reconciling.status import Proposal, Status
+from replan.rehearsal.reconcile import Release, run_loop
+from replan.simulator.cluster.faults import Ask, At, KillBroker, StartBroker
+from replan.simulator.controller.commands import AlterReassignments
+
+
+@pytest.fixture(name="read")
+def _read(tmp_path: Path) -> Reader:
+    return reader(tmp_path)
+
+
+class Heard:
+    """What an observer heard."""
+
+    def __init__(self) -> None:
+        self.proposals: list[Proposal] = []
+        self.plans: list[Plan] = []
+
+    def changed(self, status: Status) -> None:
+        """Not looked at."""
+
+    def planned(self, plan: Plan, snapshot: Snapshot) -> None:
+        assert snapshot.partitions
+        self.plans.append(plan)
+
+    def proposed(self, proposal: Proposal) -> None:
+        self.proposals.append(proposal)
+
+
+def heard(read: Reader, *sections: str, faults: tuple[At, ...] = (), hours: float = 6) -> Heard:
+    found = Heard()
+    placement = read(*sections)
+    looks = [Release(hour * HOUR, placement) for hour in range(int(hours))]  # at least one an hour
+    run_loop(cluster(), looks, hours * HOUR, faults, also=found)
+    return found
+
+
+def test_lists_of_a_broker_that_is_down_are_proposed_once_and_taken_back(read: Reader) -> None:
+    faults = at(1, KillBroker(BrokerId(6))) + at(3, StartBroker(BrokerId(6)))
+    found = heard(read, BY_LIST, faults=faults)
+    assert found.plans == []
+    first, down, back = found.proposals
+    assert first.lists == back.lists == {}
+    assert first.plan.empty
+    assert back.plan.empty
+    named = {i for i, of in enumerate(LISTS) if 6 in of}
+    assert down.lists.keys() == {"orders"}
+    assert down.lists["orders"].keys() == named
+    for partition, wanted in down.lists["orders"].items():
+        (new,) = set(wanted) - set(LISTS[partition])
+        assert wanted == tuple(new if b == 6 else b for b in LISTS[partition])
+    assert down.plan.empty, "it is not planned: the placement names the broker"
+
+
+def test_the_patch_of_a_proposal_is_for_the_file_that_was_read(
+    read: Reader, tmp_path: Path
+) -> None:
+    found = heard(read, BY_LIST, faults=at(1, KillBroker(BrokerId(6))))
+    (file,) = tmp_path.glob("placement-*.yaml")
+    down = found.proposals[-1]
+    patch = patch_of([file], down.placement, down.lists, tmp_path)
+    assert patch.count("\n+") >= 1
+    assert "6" not in patch.rpartition("\n+")[2].partition("\n")[0].partition("partitions")[2]
+
+
+def test_a_restart_is_not_proposed_away(read: Reader) -> None:
+    faults = at(1, KillBroker(BrokerId(6))) + at(1.4, StartBroker(BrokerId(6)))
+    found = heard(read, RULE, faults=faults)
+    assert [p.plan.empty for p in found.proposals] == [True]
+
+
+def test_what_somebody_changed_is_proposed_to_be_put_back(read: Reader) -> None:
+    moved = AlterReassignments(((TopicPartition("orders", 0), replicas(1, 2, 4)),))
+    faults = at(1, Ask(moved))
+    found = heard(read, BY_LIST, "reconcile: {putRight: {placementChanged: 0s}}", faults=faults)
+    (move,) = found.proposals[-1].plan.moves
+    assert move.target == replicas(1, 2, 3)
+    assert found.plans == []
