@@ -36,6 +36,7 @@ class Replan(CommandGroup):
         "diff": "placement.diff:diff",
         "rehearse": "running.rehearse:rehearse",
         "apply": "running.apply:apply",
+        "reconcile": "running.reconcile:reconcile",
         "rollback": "running.rollback:rollback",
         "throttle RATE": "running.throttle:throttle_rate",
         "throttle show": "running.throttle:throttle_show",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kafka.errors import AuthorizationError, KafkaError
 
-from replan.applying.journal.records import Command, Forget
+from replan.applying.journal.records import Command, Forget, Record
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable
 from replan.kafka.clock import SystemClock
 from replan.kafka.failures import Operation, answer, passes, reason, refusal
@@ -309,7 +309,11 @@ class JournalTopic:
         """Write a record of the inbox. Raises as `write.send`."""
         from replan.kafka.journal.write import send
 
-        send(self._properties.librdkafka, self.reader.topic, record)
+        send(self._properties.librdkafka, self.reader.topic, [record])
+
+    def loop_records(self) -> "LoopRecords":
+        """The records of a loop that reconciles."""
+        return LoopRecords(self, self._properties.librdkafka)
 
     def release(self, lock_id: str, reason: str, owner: str) -> Lock:
         """Take the lock away from the process that has it. Raises as `owner.release`."""
@@ -324,3 +328,23 @@ class JournalTopic:
 
         patience = max(self._reads.patience_seconds, Settings().journal_patience_seconds)
         return Transactions(self._properties.librdkafka, self.reader.topic, patience)
+
+
+class LoopRecords:
+    """What a loop keeps in the topic of the journal, read and written without its lock; makes the topic if need be."""
+
+    def __init__(self, topic: JournalTopic, settings: Mapping[str, str]) -> None:
+        self._topic, self._settings = topic, settings
+
+    def read(self) -> Sequence[Record]:
+        """The latest record of every key. Raises as `TopicReader.refresh`."""
+        return self._topic.reader.records() if self._topic.reader.refresh() else ()
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Write them. Raises as `write.send` and `create_topic`."""
+        from replan.kafka.journal.write import send
+
+        reader = self._topic.reader
+        if not reader.refresh():
+            self._topic.create(reader)
+        send(self._settings, reader.topic, records)

@@ -16,7 +16,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from replan.applying.journal.records import Command, Forget
+from replan.applying.journal.records import Record
 from replan.errors import ClusterRefused, ClusterUnreachable, Held, ReplanError
 from replan.kafka.journal.entries import TRANSACTIONAL_ID, entry
 
@@ -234,12 +234,14 @@ class _Call:
 SEND_SECONDS = 20.0
 
 
-def send(settings: Mapping[str, str], topic: str, record: Command | Forget) -> None:
-    """Write one record of the inbox, and wait until all in-sync replicas of the topic have it.
+def send(settings: Mapping[str, str], topic: str, records: Sequence[Record]) -> None:
+    """Write records without the transactional id, and wait until all in-sync replicas of the topic have them.
+
+    Those of the inbox, and of a loop that reconciles. Where it fails, some may have been written.
 
     Raises:
         ClusterUnreachable: not within 20 s.
-        ClusterRefused: an ACL is missing, or brokers refuse the time of the record.
+        ClusterRefused: an ACL is missing, or brokers refuse the time of a record.
     """
     failures: list[Any] = []
     producer = producer_of(
@@ -250,19 +252,20 @@ def send(settings: Mapping[str, str], topic: str, record: Command | Forget) -> N
             "error_cb": lambda _error: None,
         },
     )
-    key, value = entry(record)
-    try:
-        producer.produce(
-            topic,
-            value,
-            key,
-            partition=0,
-            on_delivery=lambda error, _message: failures.append(error),
-        )
-    except KafkaException as failure:
-        failures.append(failure.args[0])
+    for record in records:
+        key, value = entry(record)
+        try:
+            producer.produce(
+                topic,
+                value,
+                key,
+                partition=0,
+                on_delivery=lambda error, _message: failures.append(error),
+            )
+        except KafkaException as failure:
+            failures.append(failure.args[0])
     left = producer.flush(SEND_SECONDS + 1)
-    error = failures[0] if failures else None
+    error = next((e for e in failures if e is not None), None)
     if error is not None and error.code() == error.TOPIC_AUTHORIZATION_FAILED:
         raise ClusterRefused(forbidden_text(topic, error.str()))
     if error is not None and error.code() == error.INVALID_TIMESTAMP:

@@ -1,0 +1,229 @@
+"""The command `reconcile`."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from replan.commands.frame.output import note
+from replan.commands.inputs.options import Files, Pace, placement_files
+from replan.commands.inputs.target import Connection, LiveTarget, seconds
+from replan.commands.observing.watchers import Watching
+from replan.errors import BadUsage, Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replan.applying.journal.protocol import SteeredJournal
+    from replan.applying.settings import Settings
+    from replan.model.control_plane import Clock
+    from replan.planning.plans.plan import Plan
+    from replan.reconciling.loop import Journalled, LoopPorts, Read
+    from replan.reconciling.status import Observer
+    from replan.reconciling.store import LoopStore
+
+
+def reconcile(
+    *,
+    files: Files = None,
+    git: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Read the placement from this git repository, by the command git, instead of from files.",
+        ),
+    ] = None,
+    ref: Annotated[
+        str, typer.Option(metavar="REF", help="With --git: the branch or tag that is read.")
+    ] = "main",
+    path: Annotated[
+        str, typer.Option(metavar="PATH", help="With --git: the file or folder that is read in it.")
+    ] = ".",
+    every: Annotated[
+        float,
+        typer.Option(
+            metavar="DURATION",
+            parser=seconds,
+            show_default="5m",
+            help="How long it rests between two rounds, if nothing is due before.",
+        ),
+    ] = 300.0,
+    once: Annotated[
+        bool, typer.Option("--once", help="One round, and end; for a scheduled job.")
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Say what it would do, and do nothing: not even the journal is written.",
+        ),
+    ] = False,
+    watching: Watching,
+    pace: Pace,
+    cluster: LiveTarget,
+) -> Exit:
+    """Keep the cluster as the placement says, by the policy in its section `reconcile`.
+
+    Each round reads the placement again, compares, and puts right what policy allows: after its time, in its windows,
+    within the limits, as `apply` does. Without a policy it only reports. `replan pause`, `resume`, `cancel` and
+    `throttle` steer what it applies. A second one on another machine waits, and takes over within a minute.
+
+    A broken placement, a silent cluster, an application of another process are states with their reasons, and the loop
+    goes on; only a signal ends it. The exit codes but 130 are those of --once.
+
+    Exit codes:
+      0    nothing differs
+      1    an error: the placement, or the cluster, could not be read
+      2    something differs, and is not due, or not allowed
+      3    it holds, or a safety rule or a limit refuses
+      4    another application or another loop is at work
+      130  interrupted
+
+    Examples:
+      replan reconcile --bootstrap-server kafka-1:9092 --dry-run
+      replan reconcile --bootstrap-server kafka-1:9092 --git https://git.example/kafka.git --path payments
+    """
+    from replan.applying.journal.moment import moment
+    from replan.commands.frame.signals import asked_to_stop
+    from replan.commands.inputs.journals import owner
+    from replan.reconciling.loop import Loop, LoopSettings
+
+    given = [] if git is not None else placement_files(files, cluster)
+    if git is not None and files:
+        raise BadUsage("-f and --git contradict each other; name one of them")
+    with (
+        _placements(given, git, ref, path) as (read, places),
+        cluster.connect() as connection,
+        watching.watchers(places) as observer,
+    ):
+        stop = asked_to_stop(connection.interrupt, note)
+        ports = _ports(cluster, connection, read, observer, stop, once=once)
+        settings = pace.settings(watched=False)
+        settings = settings.on_a_real_clock() if cluster.is_real else settings
+        applying = _with_moment(settings, moment)
+        loop = Loop(
+            ports,
+            LoopSettings(owner=owner(), every=every, dry_run=dry_run, applying=applying),
+        )
+        if once:
+            return loop.once()
+        loop.run()
+        return Exit.INTERRUPTED
+
+
+def _with_moment(settings: "Settings", moment: "Callable[[], str]") -> "Settings":
+    from dataclasses import replace
+
+    return replace(settings, moment=moment)
+
+
+@contextmanager
+def _placements(
+    files: list[Path], git: str | None, ref: str, path: str
+) -> "Iterator[tuple[Callable[[], Read], list[Path]]]":
+    """How a round reads its placement, and the files that it is in."""
+    from replan.placement_file.load import load_placement
+    from replan.reconciling.loop import Read
+    from replan.reconciling.status import Source
+
+    if git is None:
+        place = ", ".join(map(str, files))
+
+        def read() -> Read:
+            placement = load_placement(files)
+            return Read(placement, Source(place, placement.digest))
+
+        yield read, files
+        return
+    from replan.commands.inputs.git_checkout import checkout
+
+    with checkout(git, ref) as working:
+
+        def read_git() -> Read:
+            commit = working.update()
+            placement = load_placement([working.folder / path])
+            return Read(
+                placement, Source(f"{working.shown} {ref} {path}", placement.digest, commit)
+            )
+
+        yield read_git, [working.folder / path]
+
+
+def _ports(
+    cluster: LiveTarget,
+    connection: Connection,
+    read: "Callable[[], Read]",
+    observer: "Observer",
+    stop: "Callable[[], bool]",
+    *,
+    once: bool,
+) -> "LoopPorts":
+    from replan.commands.inputs.journals import owned_journal, read_journal
+    from replan.commands.inputs.permissions import check_allowed
+    from replan.reconciling.loop import Journalled, LoopPorts
+    from replan.reporting.sentences.end_text import end_text
+
+    @contextmanager
+    def own(plan: "Plan") -> "Iterator[SteeredJournal]":
+        check_allowed(plan, cluster, connection)
+        with owned_journal(
+            cluster, connection, plan.cluster_id, placed=plan.journal_replicas
+        ) as journal:
+            yield journal
+
+    def journal(cluster_id: str) -> "Journalled":
+        known = read_journal(cluster, connection, cluster_id)
+        return Journalled(known.ledger, known.holder, known.elsewhere)
+
+    plane = connection.control_plane
+    real = cluster.is_real
+    clock = connection.clock if real or once else _InRealTime(connection.clock)
+    return LoopPorts(
+        reader=plane,
+        writer=plane,
+        clock=clock,
+        wall=time.time if real else _wall(connection),
+        read=read,
+        journal=journal,
+        own=own,
+        store=_store(cluster, connection),
+        stop=stop,
+        end_text=end_text,
+        observer=observer,
+        idle=connection.idle,
+    )
+
+
+def _store(cluster: LiveTarget, connection: Connection) -> "LoopStore":
+    from replan.commands.inputs.journals import topic_of
+    from replan.reconciling.store import FolderStore
+
+    where = cluster.journal_place
+    if where.path is not None:
+        return FolderStore(where.path)
+    return topic_of(connection, where).loop_records()
+
+
+def _wall(connection: Connection) -> "Callable[[], float]":
+    """The date and time of a simulated cluster."""
+    from datetime import datetime
+
+    seen = connection.control_plane.observe()
+    began, at = datetime.fromisoformat(seen.observed_at).timestamp(), connection.clock.now()
+    return lambda: began + connection.clock.now() - at
+
+
+class _InRealTime:
+    """A simulated clock whose seconds take as long as real ones, so that somebody can watch a loop."""
+
+    def __init__(self, clock: "Clock") -> None:
+        self._clock = clock
+        self.now = clock.now
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, and let virtual time pass."""
+        time.sleep(seconds)
+        self._clock.sleep(seconds)
