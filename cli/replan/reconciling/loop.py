@@ -126,8 +126,10 @@ class LoopPorts:
     """The placement, as it is now. Raises BadPlacement, BadFile, BadUsage, and ClusterUnreachable where git fails."""
     journal: Callable[[str], Journalled]
     """Of the cluster of that id. Raises ClusterUnreachable, ClusterRefused, BadFile, Held."""
-    own: Callable[[Plan], AbstractContextManager[SteeredJournal]]
-    """Takes the lock of the journal. Raises Held, and as `journal`."""
+    own: Callable[[Plan, Callable[[], object]], AbstractContextManager[SteeredJournal]]
+    """Takes the lock of the journal; calls the function now and then while it watches a lock that may be dead.
+
+    Raises Held, and as `journal`."""
     store: LoopStore
     stop: Callable[[], bool]
     end_text: EndText
@@ -205,7 +207,13 @@ class Loop:
         self._say(_Said(LoopState.ENDED))
 
     def once(self) -> Exit:
-        """One round; after one that applied something, another look says how it stands."""
+        """One round; after one that applied something, another look says how it stands.
+
+        A lease that may be dead is watched first, as long as it takes to know.
+        """
+        with suppress(ReplanError):
+            while not (self._may_work() or self._lease.alive or self._ports.stop()):
+                self._ports.clock.sleep(SLICE_SECONDS)
         if self.round():
             self.round(acts=False)
         code = _CODES[self._status.state]
@@ -353,7 +361,7 @@ class Loop:
             opened.plan_digest == begun.plan_digest or bool(opened.takes_back)
         )
         other = OtherApplication(opened.id, opened.owner, known.holder is not None)
-        if not own or begun is None or known.holder is not None or self._settings.dry_run:
+        if not own or begun is None or self._settings.dry_run:
             self._say(_Said(LoopState.HELD_BY_ANOTHER, (other,)))
             return False
         if opened.paused_by and not opened.paused_by.startswith(_BY_LOOP):
@@ -416,7 +424,7 @@ class Loop:
             begun.kinds, tuple(b for b in begun.replaced if resumes is False or b in down_before)
         )
         try:
-            with ports.own(plan) as journal:
+            with ports.own(plan, self.lease_is_kept) as journal:
                 guard = _Guard(self, journal, read.placement, steered, begun)
                 outcome = apply_plan(
                     plan,

@@ -169,6 +169,8 @@ class LeaseKeeper:
         self._seen: Lease | None = None
         self._since = self._beat_at = float("-inf")
         self.held = False
+        self.alive = False
+        """Whether the one who has it has shown a sign of life while this process watched."""
 
     def keep(self, now: float) -> LeaseHeld | None:
         """Renew it, take it, or say who has it. `now`: for people. Raises as the store does."""
@@ -180,6 +182,7 @@ class LeaseKeeper:
             return None
         self.held = False
         if lease != self._seen:
+            self.alive = self._seen is not None
             self._seen, self._since = lease, at
         silent = at - self._since
         if lease is not None and not lease.released and silent < DEAD_SECONDS:

@@ -5,7 +5,7 @@ month is run once more with a policy that puts nothing right, so that both can b
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -197,7 +197,7 @@ def run_loop(
         return Read(current.placement, source)
 
     @contextmanager
-    def own(_plan: Plan) -> Iterator[SteeredJournal]:
+    def own(_plan: Plan, _alive: Callable[[], object]) -> Iterator[SteeredJournal]:
         yield records
 
     def rest(seconds: float, longest: float) -> None:

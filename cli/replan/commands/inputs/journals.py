@@ -7,7 +7,7 @@ On a real cluster it is a topic there, so that any machine may go on; beside the
 import getpass
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -97,10 +97,11 @@ def owned_journal(
     *,
     create: bool = True,
     placed: Replicas = (),
+    say: Callable[[str], None] = note,
 ) -> Iterator[SteeredJournal]:
     """Take the journal for as long as something is done; without `create` an empty one where there is no topic.
 
-    `placed`: where the replicas of a topic shall be that has to be made.
+    `placed`: where the replicas of a topic shall be that has to be made; `say`: hears while a lock is watched.
 
     Raises:
         Held: another process has it, or an application is open elsewhere.
@@ -126,7 +127,7 @@ def owned_journal(
         yield MemoryJournal()
         return
     timeout = cluster.lock_timeout or 0
-    with topic.take(owner(), lock_timeout=timeout, note=note, placed=placed) as journal:
+    with topic.take(owner(), lock_timeout=timeout, note=say, placed=placed) as journal:
         yield journal
 
 

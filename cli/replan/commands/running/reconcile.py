@@ -167,10 +167,14 @@ def _ports(
     from replan.reporting.sentences.end_text import end_text
 
     @contextmanager
-    def own(plan: "Plan") -> "Iterator[SteeredJournal]":
+    def own(plan: "Plan", alive: "Callable[[], object]") -> "Iterator[SteeredJournal]":
+        def say(text: str) -> None:
+            note(text)
+            alive()  # a lock that may be dead is watched for a minute
+
         check_allowed(plan, cluster, connection)
         with owned_journal(
-            cluster, connection, plan.cluster_id, placed=plan.journal_replicas
+            cluster, connection, plan.cluster_id, placed=plan.journal_replicas, say=say
         ) as journal:
             yield journal
 

@@ -1,0 +1,134 @@
+"""The loop on real brokers: what it puts right, what it leaves, and who goes on where it was killed."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+from tests.commandline import environment, replan, start
+from tests.kafka.harness.clients import until
+from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.kafka.test_main_job import LISTS, SETTLE, Site, filled
+
+POLICY = "reconcile: {putRight: {placementChanged: 0s, changedElsewhere: never}}"
+
+
+def placement(topic: str, lists: list[list[int]], rate: str = "20MB/s") -> str:
+    return (
+        f"version: 1\nassignments: {{{topic}: {{partitions: {lists}}}}}\n"
+        f"throttles: {{moves: {{rate: {rate}}}}}\n{POLICY}\n"
+    )
+
+
+def commit(repository: Path, text: str) -> None:
+    """The placement as the newest commit of a repository."""
+    (repository / "placement.yaml").write_text(text, encoding="utf-8")
+    for words in (["add", "-A"], ["commit", "-qm", "placement"]):
+        who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+        subprocess.run(["git", *who, *words], cwd=repository, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture
+def site(one_jvm: OneJvmCluster, tmp_path: Path) -> Site:
+    return filled(one_jvm, tmp_path)
+
+
+def loop(site: Site, repository: Path, *words: str) -> tuple[str, ...]:
+    return ("reconcile", "--git", repository.as_uri(), *SETTLE, *words, *site.flags)
+
+
+def once(site: Site, repository: Path, wanted: int, *words: str) -> str:
+    done = replan(*loop(site, repository, "--once", *words), folder=site.folder)
+    assert done.returncode == wanted, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+@contextmanager
+def started(command: tuple[str, ...], folder: Path) -> Iterator[subprocess.Popen[str]]:
+    process = start(command, folder=folder)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def lists(site: Site) -> list[list[int]]:
+    return [of for _, (of, _) in sorted(site.described().items())]
+
+
+def test_a_merged_change_is_put_right_and_what_a_person_changed_is_left(
+    site: Site, repository: Path
+) -> None:
+    before = [list(of) for of in LISTS]
+    commit(repository, placement(site.topic, before))
+    assert "nothing differs" in once(site, repository, 0)
+    after = [[4, 2, 5], *before[1:]]
+    commit(repository, placement(site.topic, after))
+    once(site, repository, 2, "--dry-run")
+    assert lists(site) == before
+    assert "round 1 done" in once(site, repository, 0)
+    assert lists(site) == after
+    assert site.leftovers() == []
+    site.by_another_tool(1, [1, 2])
+    until(lambda: lists(site)[1] == [1, 2], "the other tool's list", limit_seconds=60)
+    once(site, repository, 2)
+    assert lists(site)[1] == [1, 2]
+
+
+@pytest.mark.waits
+def test_killed_in_the_middle_the_other_one_goes_on_within_a_minute(
+    site: Site, repository: Path, tmp_path: Path
+) -> None:
+    before = [list(of) for of in LISTS]
+    commit(repository, placement(site.topic, before, "2MB/s"))
+    every = ("--every", "3s")
+    log = tmp_path / "second.log"
+    with started(loop(site, repository, *every), site.folder) as first:
+        until(lambda: _leases(site), "the lease of the first one", limit_seconds=60)
+        with (
+            log.open("w", encoding="utf-8") as said,
+            _second(loop(site, repository, *every), site.folder, said),
+        ):
+            until(lambda: "another loop" in log.read_text(), "that it waits", limit_seconds=60)
+            commit(repository, placement(site.topic, [[4, 2, 5], *before[1:]], "2MB/s"))
+            until(lambda: len(lists(site)[0]) > 3, "a copy that runs", limit_seconds=90)
+            first.send_signal(signal.SIGKILL)
+            first.communicate()
+            until(lambda: lists(site)[0] == [4, 2, 5], "the end of the round", limit_seconds=240)
+            until(lambda: site.leftovers() == [], "its throttles restored", limit_seconds=120)
+
+
+def _leases(site: Site) -> bool:
+    shown = replan("journal", "show", *site.flags, folder=site.folder)
+    return shown.returncode == 0 and "__replan_journal" in shown.stdout
+
+
+@contextmanager
+def _second(command: tuple[str, ...], folder: Path, said: TextIO) -> Iterator[None]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "replan", *command],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=said,
+        stderr=said,
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,60 @@
+"""One loop at a time: the lease, on virtual time."""
+
+from replan.reconciling.history import History
+from replan.reconciling.memory import Memory
+from replan.reconciling.status import LeaseHeld
+from replan.reconciling.store import (
+    BEAT_SECONDS,
+    CLAIM_SECONDS,
+    DEAD_SECONDS,
+    LeaseKeeper,
+    MemoryStore,
+    history_records,
+    load,
+    memory_records,
+)
+from replan.simulator.clock import VirtualClock
+
+
+def two() -> tuple[VirtualClock, LeaseKeeper, LeaseKeeper]:
+    clock, store = VirtualClock(), MemoryStore()
+    return clock, LeaseKeeper(store, clock, "ann", ""), LeaseKeeper(store, clock, "bob", "")
+
+
+def test_the_first_one_has_it_and_the_other_one_waits_as_long_as_it_beats() -> None:
+    clock, ann, bob = two()
+    for _ in range(100):
+        assert ann.keep(0.0) is None
+        assert isinstance(bob.keep(0.0), LeaseHeld)
+        clock.sleep(2.0)
+    assert bob.alive
+
+
+def test_it_is_taken_over_within_a_minute_and_the_one_before_notices() -> None:
+    clock, ann, bob = two()
+    ann.keep(0.0)
+    died = clock.now()
+    while bob.keep(0.0) is not None:
+        clock.sleep(2.0)
+    assert clock.now() - died <= DEAD_SECONDS + CLAIM_SECONDS + 2 * BEAT_SECONDS < 64
+    assert not bob.alive
+    assert isinstance(ann.keep(0.0), LeaseHeld)
+    assert not ann.held
+
+
+def test_what_was_released_is_taken_at_once() -> None:
+    _, ann, bob = two()
+    ann.keep(0.0)
+    bob.keep(0.0)
+    ann.release()
+    assert bob.keep(0.0) is None
+
+
+def test_pieces_of_two_writings_are_no_memory() -> None:
+    history = History("digest", {"orders": {0: (1, 2, 3)}}, "a", "b")
+    memory = Memory(since={f"changedElsewhere orders-{n}": 1.5 for n in range(30_000)})
+    records = [*memory_records(memory, ()), *history_records(history, ())]
+    assert load(records) == (memory, history)
+    assert len(records) > 2
+    other = memory_records(memory.with_since({"a": 1.0}), records)
+    assert load([*other[:1], *records[1:]])[0] == Memory()
