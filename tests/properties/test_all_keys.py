@@ -211,6 +211,7 @@ def worlds(draw: st.DrawFn) -> World:
     balance: Any = parts(
         draw,
         {
+            "maxReplicasPerBroker": st.integers(1, 9),
             "replicas": tolerance,
             "bytes": wide,
             "bytesIn": wide,

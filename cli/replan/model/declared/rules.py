@@ -151,6 +151,8 @@ class LogDirBlacklist:
 class BalanceMeasure(StrEnum):
     """What of the brokers is balanced."""
 
+    MAX_REPLICAS = "maxReplicasPerBroker"
+    """All replicas on a broker: how many it holds at most, not how far it is from a share."""
     REPLICAS = "replicas"
     BYTES = "bytes"
     BYTES_IN = "bytesIn"
@@ -200,6 +202,19 @@ class Tolerance:
 
     measure: BalanceMeasure
     within: Fraction
+    """Of MAX_REPLICAS: the number itself."""
+
+    @property
+    def text(self) -> str:
+        """As a placement file writes it."""
+        return measured(self.measure, self.within)
+
+
+def measured(measure: BalanceMeasure, found: Fraction) -> str:
+    """A tolerance, asked for or reached, as a placement file writes it."""
+    if measure is BalanceMeasure.MAX_REPLICAS:
+        return str(int(found))
+    return f"{float(found * 100):.3f}".rstrip("0").rstrip(".") + "%"
 
 
 @dataclass(frozen=True, slots=True)

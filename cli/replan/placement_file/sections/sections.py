@@ -190,7 +190,10 @@ def _balance(file: _File) -> Iterator[Declaration]:
     for part, section in parts.items():
         keys: dict[str, str] = {}
         for measure, key in _measures(section):
-            found.setdefault(measure, parse_percentage(section[key]))
+            written_as = section[key]
+            is_number = measure is BalanceMeasure.MAX_REPLICAS
+            asked = Fraction(int(written_as)) if is_number else parse_percentage(written_as)
+            found.setdefault(measure, asked)
             keys[measure.value] = key
         for key in ("weights", "required"):
             if key in section:

@@ -26,7 +26,7 @@ from replan.planning.placing.problem import (
     PlacementProblem,
 )
 from replan.planning.placing.search import Goal, Search, amounts, fit, no_bounds, within
-from replan.planning.placing.shares import Aim, shares
+from replan.planning.placing.shares import Aim, TopMost, shares
 from replan.planning.placing.spread import TopicSpread
 from replan.planning.placing.steps import Way
 
@@ -80,7 +80,13 @@ def _balanced(problem: PlacementProblem, at: Positions, lists: Matrix, placed: F
     mine, base = at.find(lists[rows]), at.find(problem.partitions.current[rows])
     before = mine.copy()
     room = _room(problem, at, lists, rows) if limited else None
-    goals = [_goal(problem, rows, mine, tolerance, room) for tolerance in asked]
+    elsewhere = _others(problem, at, lists, rows)
+    goals = [
+        _most_replicas(problem, rows, mine, tolerance, elsewhere)
+        if tolerance.measure is BalanceMeasure.MAX_REPLICAS
+        else _goal(problem, rows, mine, tolerance, room)
+        for tolerance in asked
+    ]
     found = Balanced()
     if not _is_balanced(problem, rows, mine, goals, room):
         spread = TopicSpread(problem, at, rows, lists)
@@ -134,12 +140,37 @@ def _goal(
     return Goal(tolerance, units, Aim.at(of, tolerance.within, has, opens), most)
 
 
+def _most_replicas(
+    problem: PlacementProblem, rows: Ints, mine: Matrix, tolerance: Tolerance, elsewhere: Ints
+) -> Goal:
+    """That no broker holds more than so many replicas, `elsewhere` included: those that no rule places."""
+    count, opens = len(elsewhere), among(problem) & problem.brokers.open
+    units = np.ones(len(rows), dtype=np.int64)
+    has = amounts(mine, units, count)
+    aim = TopMost(int(tolerance.within), elsewhere, ~opens, has)
+    return Goal(tolerance, units, aim)
+
+
+def _others(problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints) -> Ints:
+    """The replicas on each broker that are not placed by these rows."""
+    elsewhere = np.ones(len(lists), dtype=bool)
+    elsewhere[rows] = False
+    others = at.find(lists[elsewhere])
+    others = np.where(others < at.count, others, -1).astype(np.int32)
+    found: Ints = problem.brokers.replicas + amounts(
+        others, np.ones(len(others), np.int64), at.count
+    )
+    return found
+
+
 def _is_balanced(
     problem: PlacementProblem, rows: Ints, mine: Matrix, goals: list[Goal], room: Ints | None
 ) -> bool:
     count, size = len(problem.brokers.ids), problem.partitions.bytes[rows]
     fits = room is None or within(amounts(mine, size, count), fit(no_bounds(count), room))
-    return fits and all(within(amounts(mine, g.units, count), g.bounds) for g in goals)
+    alone = (isinstance(g.aim, TopMost) and (g.aim.elsewhere > g.aim.most).any() for g in goals)
+    even = all(within(amounts(mine, g.units, count), g.bounds) for g in goals)
+    return fits and even and not any(alone)
 
 
 def _run(

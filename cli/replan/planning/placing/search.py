@@ -18,7 +18,7 @@ from replan.planning.placing.exchanges import ReplicaExchanges
 from replan.planning.placing.flow import Bounds, Stuck, bring_within
 from replan.planning.placing.packing import Measured, Packed, Packing
 from replan.planning.placing.problem import NO_LIMIT, Imbalance
-from replan.planning.placing.shares import PARTS, Aim
+from replan.planning.placing.shares import PARTS, Aim, TopMost
 from replan.planning.placing.steps import Steps, Way
 from replan.planning.placing.sweep import sweep
 
@@ -33,7 +33,7 @@ class Goal:
     tolerance: Tolerance
     units: Ints
     """What one unit of each partition counts."""
-    aim: Aim
+    aim: Aim | TopMost
     most: Ints | None = None
     """What each broker can have at most, whatever its share is; None: anything."""
 
@@ -63,8 +63,8 @@ class Search:
         searched: list[int | None] = []
         for goal in goals:
             before = self.spent
-            if goal.counts_alone and not held:
-                self._count(goal)
+            if goal.counts_alone and all((of.units == 1).all() for of in held):
+                self._count(goal, held)
                 searched.append(None)
             else:
                 self.pack(goal.units, goal.bounds, held, list(Way)[:2])
@@ -98,11 +98,15 @@ class Search:
         self.spent += ended.steps
         return ended.within
 
-    def _count(self, goal: Goal) -> None:
+    def _count(self, goal: Goal, held: Sequence[Measured]) -> None:
         counts, aim = self._used(goal.units), goal.aim
-        while stuck := self._brought_within(counts, aim.bounds):
+        bounds = _inside(aim.bounds, held)
+        while stuck := self._brought_within(counts, bounds):
             give_way = aim.give_way_above if stuck.over else aim.give_way_below
             give_way(stuck.brokers, counts)
+            before, bounds = bounds, _inside(aim.bounds, held)
+            if (bounds.most == before.most).all() and (bounds.least == before.least).all():
+                break  # what is held leaves no more
 
     def _brought_within(self, counts: Ints, bounds: Bounds) -> Stuck | None:
         """One unit of each partition as far as that does, then more."""
@@ -130,6 +134,8 @@ class Search:
         return amounts(self._steps.lists, units, self._steps.brokers)
 
     def _imbalance(self, goal: Goal, steps: int | None) -> list[Imbalance]:
+        if isinstance(goal.aim, TopMost):
+            return self._too_many(goal, goal.aim.elsewhere)
         asked, reached = goal.tolerance.within, goal.aim.reached(self._used(goal.units))
         far = [b for b, parts in enumerate(reached) if Fraction(parts, PARTS) > asked]
         if not far:
@@ -137,6 +143,23 @@ class Search:
         brokers = tuple(int(b) for b in self._ids[far])
         nearest = Fraction(max(reached), PARTS)
         return [Imbalance(goal.tolerance.measure, asked, nearest, brokers, steps)]
+
+    def _too_many(self, goal: Goal, elsewhere: Ints) -> list[Imbalance]:
+        asked, has = goal.tolerance.within, self._used(goal.units) + elsewhere
+        far = np.flatnonzero(has > int(asked))
+        if not len(far):
+            return []
+        brokers = tuple(int(b) for b in self._ids[far])
+        return [Imbalance(goal.tolerance.measure, asked, Fraction(int(has.max())), brokers, None)]
+
+
+def _inside(bounds: Bounds, held: Sequence[Measured]) -> Bounds:
+    """Bounds of a number within those of others that are held."""
+    least, most = bounds.least, bounds.most
+    for of in held:
+        most = np.minimum(most, of.bounds.most)
+        least = np.maximum(least, of.bounds.least)
+    return Bounds(np.minimum(least, most), most)
 
 
 def amounts(lists: Matrix, units: Ints, brokers: int) -> Ints:

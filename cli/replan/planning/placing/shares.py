@@ -174,6 +174,42 @@ class Aim:
         return _least_that(lambda k: self.least(broker, k) <= count <= self.most(broker, k))
 
 
+@dataclass(slots=True)
+class TopMost:
+    """One number that no broker is to be above, which gives way for all alike where that cannot be kept."""
+
+    most: int
+    elsewhere: Ints
+    """What each broker has that cannot go."""
+    closed: Flags
+    """They keep what they have."""
+    has: Ints
+    """What each broker has at first beside that."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """The fewest and the most of each broker, beside what cannot go."""
+        free = np.maximum(self.most - self.elsewhere, 0)
+        return Bounds(np.where(self.closed, self.has, 0), np.where(self.closed, self.has, free))
+
+    def give_way_above(self, brokers: Sequence[int], counts: Ints) -> None:
+        """Let these brokers, which together have too much, hold it."""
+        some, together = list(brokers), int(counts[list(brokers)].sum())
+        self.most = self.most + _least_that(
+            lambda more: (
+                int(
+                    TopMost(self.most + more, self.elsewhere, self.closed, self.has)
+                    .bounds.most[some]
+                    .sum()
+                )
+                >= together
+            )
+        )
+
+    def give_way_below(self, brokers: Sequence[int], counts: Ints) -> None:
+        """Nobody has too little."""
+
+
 def _least_that(holds: Callable[[int], bool]) -> int:
     """The smallest number for which it holds; it holds of all above one for which it holds."""
     if holds(0):

@@ -7,13 +7,12 @@ said otherwise. Whether there is a placement is decided by `placing`.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from replan.errors import UnsafePlan
 from replan.model.declared.placement import Placement
-from replan.model.declared.rules import BalanceMeasure, TopicRule
+from replan.model.declared.rules import BalanceMeasure, TopicRule, measured
 from replan.model.declared.where import Where
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
@@ -56,8 +55,8 @@ class OutOfBalance:
         return {
             "where": str(self.where),
             "measure": found.measure.value,
-            "asked": percent(found.asked),
-            "reached": percent(found.reached),
+            "asked": measured(found.measure, found.asked),
+            "reached": measured(found.measure, found.reached),
             "brokers": found.brokers,
             "proved": "yes" if found.steps is None else "no",
             "rules": self.rules,
@@ -139,11 +138,6 @@ def _rules_of(found: Imbalance, placement: Placement, snapshot: Snapshot) -> lis
     ]
 
 
-def percent(ratio: Fraction) -> str:
-    """As a placement file writes it."""
-    return f"{float(ratio * 100):.3f}".rstrip("0").rstrip(".") + "%"
-
-
 def placing_refusals(
     reasons: Sequence[Impossible],
     rows: Collection[int],
@@ -184,8 +178,12 @@ def balance_text(facts: Facts) -> str:
         ways += [f"{what} {one}".strip() for one in (found if isinstance(found, tuple) else ())]
     written = BalanceMeasure(str(measure)).written.format(reached)
     in_the_way = f" In the way: {'; '.join(ways)}." if ways else ""
+    wish = f"{measure} lie within {asked} of the brokers' shares"
+    far = "further than asked"
+    if measure == BalanceMeasure.MAX_REPLICAS:
+        wish, far = f"no broker hold more than {asked} replicas", "more than asked"
     return (
-        f"balance: {facts['where']} asks that {measure} lie within {asked} of the brokers' shares, and {nearest} as "
-        f"near as {reached} (further than asked: brokers {named}).{in_the_way} Write `{written}`, or "
+        f"balance: {facts['where']} asks that {wish}, and {nearest} as "
+        f"near as {reached} ({far}: brokers {named}).{in_the_way} Write `{written}`, or "
         "change what is in the way"
     )

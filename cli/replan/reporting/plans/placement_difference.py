@@ -148,7 +148,7 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
 def _tolerances(found: Sequence[Tolerance]) -> Iterator[tuple[str, str]]:
     """Each measure of a balance; and their order, where it is not the one that a mapping has."""
     for tolerance in found:
-        yield f"balance.{tolerance.measure}", f"{float(100 * tolerance.within):g}%"
+        yield f"balance.{tolerance.measure}", tolerance.text
     order = [tolerance.measure for tolerance in found]
     if order != [measure for measure in BalanceMeasure if measure in order]:
         yield "balance, the first counts most", ", ".join(order)
