@@ -11,13 +11,14 @@ are together larger than its room; and what `placing` proved of all disks.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.chosen import Chosen
 from replan.planning.feasibility.constraints import Refused, declared_lists
-from replan.planning.feasibility.irreducible import apart
-from replan.planning.feasibility.one_partition import Case, lacks, simplified
+from replan.planning.feasibility.irreducible import apart, fewest
+from replan.planning.feasibility.one_partition import Brokers, Case, lacks, simplified
 from replan.planning.placing.problem import Impossible, Obstacle
 from replan.planning.plans.conflicts import (
     SHOWN,
@@ -79,7 +80,9 @@ def conflicts(
         if alike not in of_alike:
             found = {_likeness(conflict): conflict for conflict in search.of_partition(name)}
             of_alike[alike] = list(found)
-            firsts = found | firsts
+            for likeness, conflict in found.items():
+                first = firsts.get(likeness)
+                firsts[likeness] = conflict if first is None else _merged(first, conflict)
         for likeness in of_alike[alike]:
             members.setdefault(likeness, []).append(name)
     return tuple(_grouped(firsts[likeness], names) for likeness, names in members.items())
@@ -92,11 +95,41 @@ def _likeness(found: Conflict) -> object:
         if c.kind is ConstraintKind.LIST
         else replace(c, number=0)
         if c.kind is ConstraintKind.NO_ROOM
-        else c
+        else replace(c, brokers=(), together=0)
+        if c.kind in OF_BROKERS
+        else replace(c, together=0)
         for c in found.constraints
     ]
-    missing = [replace(k, needed=0) if k.shortage is Shortage.ROOM else k for k in found.lacks]
-    return found.proof, tuple(alike), tuple(missing), found.steps
+    missing = [
+        replace(k, needed=0)
+        if k.shortage is Shortage.ROOM
+        else replace(k, available=0)
+        if any(c.kind in OF_BROKERS for c in found.constraints)
+        else k
+        for k in found.lacks
+    ]
+    return found.proof, tuple(dict.fromkeys(alike)), tuple(missing), found.steps
+
+
+def _merged(first: Conflict, other: Conflict) -> Conflict:
+    """One conflict of two alike ones: all their brokers that get nothing new, and the most that is missing."""
+    constraints: list[Constraint] = []
+    for one in (*first.constraints, *other.constraints):
+        alike = one.kind in OF_BROKERS
+        same = [c for c in constraints if alike and (c.kind, c.brokers) == (one.kind, one.brokers)]
+        if same:
+            at = constraints.index(same[0])
+            most = max(same[0].together, one.together)
+            constraints[at] = replace(same[0], together=most)
+        elif alike or one in first.constraints:
+            constraints.append(one)
+    order = [c.kind for c in first.constraints]
+    constraints.sort(
+        key=lambda c: (order.index(c.kind), c.where, c.brokers if c.kind in OF_BROKERS else ())
+    )
+    worst = zip(first.lacks, other.lacks, strict=True)
+    found = tuple(replace(a, available=min(a.available, b.available)) for a, b in worst)
+    return replace(first, constraints=tuple(constraints), lacks=found)
 
 
 def _grouped(first: Conflict, names: Sequence[TopicPartition]) -> Conflict:
@@ -133,10 +166,9 @@ class _Search:
             yield self._crowded(name, refusal)
 
     def _parts(self, case: Case) -> list[Part]:
-        plain, brokers = simplified(case, self.known.brokers), self.known.brokers
+        plain = simplified(case, self.known.brokers)
         if plain not in self._answers:
-            found = apart(plain.constraints, lambda under: not lacks(plain, brokers, under))
-            self._answers[plain] = [(tuple(p), tuple(lacks(plain, brokers, p))) for p in found]
+            self._answers[plain] = list(_answers(plain, self.known.brokers))
         return self._answers[plain]
 
     def _together(self, name: TopicPartition, refusal: Refusal) -> Conflict | None:
@@ -201,6 +233,83 @@ class _Search:
         )
         missing = Lack(Shortage.ROOM, numbers[1], numbers[2])
         return _conflict(Proof.NOT_FOUND, (full,), (missing,), steps[0] if steps else 0)
+
+
+OF_BROKERS = frozenset({ConstraintKind.FENCED, ConstraintKind.CORDONED})
+"""Facts of brokers, which differ with who holds the partition already."""
+ALIKE = (
+    ConstraintKind.FENCED,
+    ConstraintKind.CORDONED,
+    ConstraintKind.DRAINED,
+    ConstraintKind.NO_ROOM,
+    ConstraintKind.WITHOUT_RACK,
+)
+"""Of these there may be many, each of some brokers, of which several have to change together."""
+
+
+def _answers(case: Case, brokers: Brokers) -> Iterator[Part]:
+    """What is in the way: all that ends it by itself, where that says it all; else parts that cannot hold, one by one.
+
+    A list, or a number of replicas, is no way out where `require` would refuse a shorter one.
+    """
+    every, strict = case.constraints, replace(case, shrinks=False)
+    if not lacks(case, brokers, every):
+        return
+    counting = (ConstraintKind.LIST, ConstraintKind.REPLICATION_FACTOR)
+    groups = list(_groups(every))
+    ends = [
+        group
+        for group in groups
+        if _holds(
+            strict if group[0].kind in counting else case,
+            brokers,
+            [c for c in every if c not in group],
+            (),
+        )
+    ]
+    if lacks(strict, brokers, [c for of in ends for c in of]):
+        parts = [ends]
+    else:
+        parts = apart(
+            groups, lambda some: _holds(case, brokers, (), [c for of in some for c in of])
+        )
+    for part in parts:
+        members = every if part is ends else [c for of in part for c in of]
+        named = [c for of in part for c in _needed(case, brokers, of, members)]
+        yield tuple(named), tuple(lacks(case, brokers, members))
+
+
+def _groups(every: Sequence[Constraint]) -> Iterator[list[Constraint]]:
+    """Constraints in their order, those together that are alike."""
+    for kind in dict.fromkeys(c.kind for c in every):
+        of_kind = [c for c in every if c.kind is kind]
+        yield from [of_kind] if kind in ALIKE else ([c] for c in of_kind)
+
+
+def _needed(
+    case: Case, brokers: Brokers, group: Sequence[Constraint], members: Sequence[Constraint]
+) -> list[Constraint]:
+    """Those of some alike constraints that are in the way, and how many of them have to go together."""
+    if len(group) == 1:
+        return list(group)
+    missing = lacks(case, brokers, members)
+    named = [
+        c for c in group if lacks(case, brokers, [o for o in members if o is not c]) != missing
+    ]
+    others = [c for c in members if c not in named]
+    if not named or lacks(case, brokers, others):
+        named, others = list(group), [c for c in members if c not in group]
+    alone = [c for c in named if _holds(case, brokers, [o for o in members if o is not c], ())]
+    if alone:
+        return alone
+    number = fewest(named, partial(_holds, case, brokers, others))
+    return [replace(c, together=number) for c in named]
+
+
+def _holds(
+    case: Case, brokers: Brokers, others: Sequence[Constraint], left: Sequence[Constraint]
+) -> bool:
+    return not lacks(case, brokers, [*others, *left])
 
 
 def _conflict(

@@ -81,10 +81,7 @@ class Refused:
                 )
                 if holds
             ),
-            tuple(
-                Constraint(ConstraintKind.DRAINED, str(e.where), (e.broker,))
-                for e in sorted(placement.replica_blacklist, key=lambda e: e.broker)
-            ),
+            _drains(placement),
             snapshot.all_settings(),
             topic_rules(placement, snapshot),
             {
@@ -140,7 +137,9 @@ class Refused:
         racks = {self.brokers.rack.get(b) or b for b in self.live.intersection(held)}
         below = entry is not None and entry.below_min_isr
         of_topic = self.held.get(name.topic, ())
-        return Case(held, tuple(sorted(base)), below, len(racks), constraints, of_topic)
+        return Case(
+            held, tuple(sorted(base)), below, len(racks), constraints=constraints, of_topic=of_topic
+        )
 
     def _room(self, seen: PartitionState) -> Iterator[Constraint]:
         for broker, most in sorted(self.room.items()):
@@ -243,6 +242,17 @@ def declared_lists(
     for name, at in found:
         file = placement.topics[name.topic].where.file
         yield name, (Where(file, lines[at].as_py(), columns[at].as_py()), tuple(row(lists, at)))
+
+
+def _drains(placement: Placement) -> tuple[Constraint, ...]:
+    """The entries of the blacklist of replicas: one of a rack stands for all its brokers."""
+    by_place: dict[str, list[int]] = {}
+    for entry in sorted(placement.replica_blacklist, key=lambda e: e.broker):
+        by_place.setdefault(str(entry.where), []).append(entry.broker)
+    return tuple(
+        Constraint(ConstraintKind.DRAINED, where, tuple(brokers))
+        for where, brokers in by_place.items()
+    )
 
 
 def _held_of(

@@ -14,6 +14,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+def fewest(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> int:
+    """How many of some members, the first ones, have to go so that the others can hold; without any they can."""
+    return next((n for n in range(len(members) + 1) if feasible(members[n:])), len(members))
+
+
 def irreducible(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> list[T]:
     """A part that cannot hold and of which every member is needed; `members` cannot hold. The first go first."""
     left = list(members)

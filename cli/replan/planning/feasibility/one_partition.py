@@ -43,6 +43,8 @@ class Case:
     """In the order in which they are tried to be spared."""
     of_topic: tuple[tuple[int, int], ...] = ()
     """Brokers, and how many replicas of its topic each holds; where a rule says how many it may."""
+    shrinks: bool = True
+    """Whether fewer replicas in fewer racks than `require` wants are a way out: nothing is copied then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,9 @@ class _Pool:
 
 def lacks(case: Case, brokers: Brokers, under: Collection[Constraint]) -> list[Lack]:
     """What is missing for the partition under these constraints; nothing where it can be placed."""
-    found = {kind: [c for c in under if c.kind is kind] for kind in ConstraintKind}
+    found: dict[ConstraintKind, list[Constraint]] = {kind: [] for kind in ConstraintKind}
+    for constraint in under:
+        found[constraint.kind].append(constraint)
     pool = _pool(case, brokers, found)
     fixed = [
         c.number for c in (*found[ConstraintKind.LIST], *found[ConstraintKind.REPLICATION_FACTOR])
@@ -187,6 +191,7 @@ def _too_few_racks(
             else len(kept) + min(factor - len(pool.must), len(every - kept))
         )
         stays = len(pool.able.intersection(case.held)) >= factor and pool.must <= set(case.held)
+        stays = stays and (case.shrinks or factor == len(case.held))
         if most < least and not stays:
             yield Lack(Shortage.RACKS, least, most)
 

@@ -52,6 +52,8 @@ class Constraint:
     number: int = 0
     available: int = 0
     text: str = ""
+    together: int = 0
+    """So many of the constraints of this kind have to go together to end the conflict; 0: this one does by itself."""
 
 
 class Shortage(StrEnum):

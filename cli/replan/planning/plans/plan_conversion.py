@@ -172,7 +172,7 @@ def _conflict(found: Conflict) -> ConflictForm:
         topics=found.topics,
         partitions=found.partitions,
         constraints=tuple(
-            ConstraintForm(c.kind, c.where, c.brokers, c.number, c.available, c.text)
+            ConstraintForm(c.kind, c.where, c.brokers, c.number, c.available, c.text, c.together)
             for c in found.constraints
         ),
         lacks=tuple(LackForm(k.shortage, k.needed, k.available, k.rack) for k in found.lacks),
@@ -184,7 +184,7 @@ def _read_conflict(form: ConflictForm) -> Conflict:
     return Conflict(
         form.proof,
         tuple(
-            Constraint(c.kind, c.where, c.brokers, c.number, c.available, c.text)
+            Constraint(c.kind, c.where, c.brokers, c.number, c.available, c.text, c.together)
             for c in form.constraints
         ),
         tuple(Lack(k.shortage, k.needed, k.available, k.rack) for k in form.lacks),

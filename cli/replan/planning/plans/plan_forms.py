@@ -231,6 +231,7 @@ class ConstraintForm(Form, frozen=True):
     number: Int64 = 0
     available: Int64 = 0
     text: str = ""
+    together: Int64 = 0
 
 
 class LackForm(Form, frozen=True):

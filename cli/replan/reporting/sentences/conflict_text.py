@@ -140,14 +140,25 @@ UNDECLARED: Mapping[ConstraintKind, str] = {
 """The same of keys that no entry has."""
 
 
+TOGETHER: Mapping[ConstraintKind, str] = {
+    ConstraintKind.FENCED: "{} of them must be back",
+    ConstraintKind.CORDONED: "{} of them must be uncordoned",
+    ConstraintKind.DRAINED: "{} of these drains must be taken back together",
+    ConstraintKind.NO_ROOM: "{} of them need more",
+    ConstraintKind.WITHOUT_RACK: "{} of them need one",
+}
+"""What is said where several brokers have to change together."""
+
+
 def constraint_text(alike: Sequence[Constraint]) -> str:
     """What constraints of one kind at one place say."""
     first, named = alike[0], sorted({b for c in alike for b in c.brokers})
     sentence = CONSTRAINTS[first.kind] if first.where else None
+    number = max(c.together for c in alike)
     sentence = sentence or UNDECLARED.get(first.kind, CONSTRAINTS[first.kind])
     one = len(named) == 1
     noun = f"broker {named[0]}" if one else f"brokers {ranges(named)}" if named else "all disks"
-    return sentence.format(
+    said = sentence.format(
         brokers=noun,
         are="is" if one else "are",
         named=ranges(named),
@@ -159,3 +170,4 @@ def constraint_text(alike: Sequence[Constraint]) -> str:
         bytes=size(first.number),
         available=size(max(c.available for c in alike)),
     )
+    return said if number < 2 else f"{said}; {TOGETHER[first.kind].format(number)}"

@@ -158,7 +158,6 @@ def test_racks_that_require_wants_conflict_with_the_drain_of_the_last_one() -> N
     assert kinds(found) == [
         (ConstraintKind.REQUIRED_RACKS, "20:3", ()),
         (ConstraintKind.DRAINED, "9:3", (3,)),
-        (ConstraintKind.LIST, "", ()),
     ]
 
 

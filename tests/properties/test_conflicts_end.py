@@ -1,0 +1,101 @@
+"""A conflict ends when one of its lines is changed as it says: of drawn files that cannot be kept, line by line."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from hypothesis import given, note
+from tests.profiles import examples
+from tests.properties.test_all_keys import World
+from tests.properties.test_drawn_plans import drawn, planned
+
+from replan.model.declared.placement import Placement
+from replan.model.declared.rules import TopicRule
+from replan.model.snapshot import Snapshot
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.conflicts import Conflict, Constraint, ConstraintKind, Proof
+
+Changed = list[tuple[Placement, Snapshot]]
+GONE: Mapping[ConstraintKind, Mapping[str, object]] = {
+    ConstraintKind.BROKERS: {"brokers": None},
+    ConstraintKind.IN_RACK: {"in_rack": None, "spread": None},
+    ConstraintKind.SPREAD: {"spread": None},
+    ConstraintKind.MAX_REPLICAS_PER_BROKER: {"max_replicas_per_broker": None},
+}
+"""What a rule is without a key."""
+
+
+def without(asked: Placement, seen: Snapshot, conflict: Conflict, one: Constraint) -> Changed:
+    """The ways to change what a line says; none where no file says it."""
+    some = [c for c in conflict.constraints if c.kind is one.kind][: max(one.together, 1)]
+    if one.together == 0:
+        some = [one]
+    brokers = {b for c in some for b in c.brokers}
+    match one.kind:
+        case ConstraintKind.DRAINED:
+            places = {c.where for c in some}
+            kept = [e for e in asked.replica_blacklist if str(e.where) not in places]
+            racks = [e for e in asked.replica_racks if str(e.where) not in places]
+            return [
+                (replace(asked, replica_blacklist=tuple(kept), replica_racks=tuple(racks)), seen)
+            ]
+        case ConstraintKind.FENCED:
+            back = [replace(b, fenced=b.fenced and b.id not in brokers) for b in seen.brokers]
+            return [(asked, replace(seen, brokers=tuple(back)))]
+        case ConstraintKind.APART:
+            groups = tuple(g for g in asked.apart if str(g.where) != one.where)
+            return [(replace(asked, apart=groups), seen)]
+        case ConstraintKind.REQUIRED_RACKS:
+            return [(replace(asked, requirements={}), seen)]
+        case ConstraintKind.REPLICATION_FACTOR | ConstraintKind.REPLICAS_PER_RACK if one.where:
+            return [
+                (changed(asked, one, {**other, **factor}), seen)
+                for factor in ({"replication_factor": n} for n in range(1, 7))
+                for other in (
+                    [{}] if one.kind is ConstraintKind.REPLICATION_FACTOR else per_rack(asked, one)
+                )
+            ]
+        case kind:
+            return [(changed(asked, one, GONE[kind]), seen)] if kind in GONE else []
+
+
+def per_rack(asked: Placement, one: Constraint) -> list[dict[str, object]]:
+    """Other numbers of the rack that a line names."""
+    rule = next(r for r in asked.rules.values() if str(r.place("replicasPerRack")) == one.where)
+    others = {rack: n for rack, n in rule.replicas_per_rack.items() if rack != one.text}
+    numbers = [{**others, one.text: n} for n in range(1, 7)] + ([others] if others else [])
+    return [{"replicas_per_rack": found} for found in numbers]
+
+
+def changed(asked: Placement, one: Constraint, parts: Mapping[str, object]) -> Placement:
+    """The rule that a line belongs to, with other parts."""
+
+    def of(rule: TopicRule) -> TopicRule:
+        if one.where not in {*map(str, rule.places.values()), str(rule.where)}:
+            return rule
+        new = replace(rule, **parts)  # type: ignore[arg-type]
+        per = "replicas_per_rack" in parts
+        return replace(new, replication_factor=sum(new.replicas_per_rack.values())) if per else new
+
+    return replace(asked, rules={name: of(rule) for name, rule in asked.rules.items()})
+
+
+def likeness(found: Conflict) -> object:
+    """What makes it the same conflict, whatever its numbers are."""
+    return found.topics, {(c.kind, c.where, c.text) for c in found.constraints}
+
+
+@given(drawn())
+@examples(fast=10, ci=25, nightly=4_000)
+def test_changing_a_line_as_it_says_ends_the_conflict(world: World) -> None:
+    asked, seen, made = planned(world)
+    for found in made.conflicts:
+        if found.proof is not Proof.IMPOSSIBLE:
+            continue
+        for one in found.constraints:
+            ways = without(asked, seen, found, one)
+            left = [
+                [likeness(c) for c in make_plan(*way).conflicts if c.proof is Proof.IMPOSSIBLE]
+                for way in ways
+            ]
+            note(f"{found} / {one}")
+            assert not left or any(likeness(found) not in of for of in left)

@@ -1,0 +1,184 @@
+"""Plans of drawn placements, of every key that says where replicas lie: their rules, the next plan, and another order.
+
+Only planning is asked here, many times; that a plan is also performed so is asked in `test_all_keys`.
+"""
+
+import copy
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hypothesis import assume, given, note
+from hypothesis import strategies as st
+from tests.profiles import examples
+from tests.properties.test_all_keys import RATES, World, shuffled, worlds
+
+from replan.errors import BadPlacement, UnsafePlan
+from replan.model.declared.placement import Placement
+from replan.model.declared.rules import TopicRule
+from replan.model.partition import PartitionState
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.acknowledged import acknowledgements_of
+from replan.planning.comparison.chosen import topic_rules
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
+
+HOW: list[dict[str, Any]] = [
+    {"inRack": "a"},
+    {"replicasPerRack": {"a": 1, "b": 1}},
+    {"replicasPerRack": {"a": 2}},
+    {"spread": "rack"},
+    {"spread": "in-rack"},
+    {},
+]
+BROKERS = [None, None, [1, 2, "3-9"], {"racks": ["a", "b"]}, {"racks": ["b", "c"], "ids": ["1-9"]}]
+
+
+def rule(draw: st.DrawFn) -> dict[str, Any]:
+    """An entry by rule, of keys that go together."""
+    found = dict(draw(st.sampled_from(HOW)))
+    among = draw(st.sampled_from(BROKERS))
+    if "replicasPerRack" not in found:
+        found |= draw(st.sampled_from([{}, {"replicationFactor": 1}, {"replicationFactor": 2}]))
+        found |= {} if among is None else {"brokers": among}
+    most = draw(st.none() | st.integers(1, 4))
+    return found | ({} if most is None else {"maxReplicasPerBroker": most}) or {"spread": "none"}
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> World:
+    """One of `worlds`, with other rules, and racks where it names brokers."""
+    world = draw(worlds())
+    file = copy.deepcopy(world.file)
+    entries = file["assignments"]
+    for name in ("clicks", "metrics-*"):
+        if draw(st.booleans()):
+            count = entries.get(name, {}).get("partitionCount")
+            entries[name] = rule(draw) | ({} if count is None else {"partitionCount": count})
+    if draw(st.booleans()):
+        entries["*"] = rule(draw) | draw(st.sampled_from([{}, {"except": ["events", "o*"]}]))
+    listed = file.get("blacklists", {})
+    for entry in [*listed.get("replicas", ()), *listed.get("leaders", ())]:
+        if draw(st.integers(0, 5)) == 0 and "logDirs" not in listed:
+            del entry["broker"]
+            entry["rack"] = draw(st.sampled_from("abc"))
+    return World(world.cluster, file)
+
+
+def planned(world: World) -> tuple[Placement, Snapshot, Plan]:
+    """A file that contradicts itself is no case, nor one whose balance is required and out of reach."""
+    try:
+        asked, seen = world.placement(), world.snapshot()
+        return asked, seen, make_plan(asked, seen, rates=RATES)
+    except BadPlacement as wrong:
+        note(str(wrong))
+        assume(False)
+        raise
+    except UnsafePlan as unsafe:
+        if "bug in replan" not in str(unsafe):
+            assume(False)
+        raise
+
+
+def ended(world: World, plan: Plan) -> World:
+    """The cluster when everything that is planned is done."""
+    cluster = copy.deepcopy(world.cluster)
+    topics = {topic["name"]: topic["partitions"] for topic in cluster["topics"]}
+    for create in plan.creates:
+        topics[create.topic] += [
+            {"replicas": list(listed), "bytes": 0, "leader": listed[0]} for listed in create.lists
+        ]
+    for move in plan.moves:
+        one = topics[move.partition.topic][move.partition.partition]
+        stays = move.leader in move.target and not move.elect
+        one.update(replicas=list(move.target), leader=move.leader if stays else move.target[0])
+    for broker in cluster["brokers"]:
+        lies = {
+            name: [n for n, one in enumerate(of) if broker["id"] in one["replicas"]]
+            for name, of in topics.items()
+        }
+        first, second = broker["logDirs"]
+        second["replicas"] = {
+            name: [n for n in numbers if n not in first["replicas"].get(name, ())]
+            for name, numbers in lies.items()
+        }
+        first["replicas"] = {
+            name: [n for n in numbers if n in lies.get(name, ())]
+            for name, numbers in first["replicas"].items()
+        }
+        for directory in (first, second):
+            directory["replicas"] = {name: of for name, of in directory["replicas"].items() if of}
+            directory["logs"] = sum(map(len, directory["replicas"].values()))
+    return World(cluster, world.file)
+
+
+def broken(asked: Placement, seen: Snapshot, plan: Plan) -> Iterator[str]:
+    """Rules that are broken, by partitions that are neither refused, acknowledged nor listed."""
+    states = list(seen.states(range(seen.partitions.num_rows)))
+    names = [one.partition for one in states]
+    known = dict(zip(names, acknowledgements_of(names, asked, seen), strict=True))
+    refused = {refusal.partition for refusal in plan.refusals}
+    rules = topic_rules(asked, seen)
+    rack: dict[int, str | None] = {b.id: b.rack for b in seen.brokers}
+    free = [
+        one
+        for one in states
+        if one.partition.topic in rules
+        and one.partition not in refused
+        and not known[one.partition]
+    ]
+    yield from _by_itself(free, rules, rack)
+    holds: Counter[tuple[str, int]] = Counter()
+    sides: dict[tuple[int, int], set[int]] = defaultdict(set)
+    groups = [group.sides(sorted({name.topic for name in names})) for group in asked.apart]
+    for one in free:
+        topic = one.partition.topic
+        holds.update((topic, int(b)) for b in one.replicas)
+        for number, group in enumerate(groups):
+            for broker in one.replicas if topic in group else ():
+                sides[number, broker].add(group[topic])
+    for (topic, at), number in holds.items():
+        most = rules[topic].max_replicas_per_broker
+        if most is not None and number > most:
+            yield f"{topic}: {number} replicas on broker {at}"
+    for (_, at), of in sides.items():
+        if len(of) > 1:
+            yield f"broker {at} holds topics that are declared apart"
+
+
+def _by_itself(
+    free: Sequence[PartitionState], rules: Mapping[str, TopicRule], rack: Mapping[int, str | None]
+) -> Iterator[str]:
+    """What a partition breaks, whatever the others do."""
+    for one in free:
+        found = rules[one.partition.topic]
+        if found.replication_factor not in (None, len(one.replicas)):
+            yield f"{one.partition}: {len(one.replicas)} replicas"
+        if not all(found.may_use(b, rack.get(b)) for b in one.replicas):
+            yield f"{one.partition}: on brokers that its rule does not name"
+        racks = Counter(rack.get(b) for b in one.replicas)
+        if found.replicas_per_rack and racks != found.replicas_per_rack:
+            yield f"{one.partition}: other numbers in its racks"
+
+
+@given(drawn(), st.randoms(use_true_random=False))
+@examples(fast=15, ci=40, nightly=4_000)
+def test_rules_are_kept_the_next_plan_is_empty_and_the_order_is_nothing(
+    world: World, chance: Any
+) -> None:
+    asked, _, made = planned(world)
+    end = ended(world, made)
+    after, seen, again = planned(end)
+    assert list(broken(after, seen, made)) == []
+    if not made.refusals:  # what was refused may have become possible
+        assert (again.moves, again.creates) == ((), ())
+    cluster = {**world.cluster}
+    for key in ("brokers", "topics"):
+        cluster[key] = chance.sample(cluster[key], len(cluster[key]))
+    _, _, other = planned(World(cluster, shuffled(world.file, chance)))
+    assert (other.moves, other.creates, other.log_moves) == (
+        made.moves,
+        made.creates,
+        made.log_moves,
+    )
+    assert asked.digest == after.digest
