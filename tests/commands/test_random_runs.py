@@ -75,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
 def test_no_process_is_left_behind(folder: Path, number: signal.Signals) -> None:
     """^C reaches all processes of a terminal; SIGKILL this one alone."""
     arguments = ("rehearse", "plan.json", "--snapshot", "cluster.json", "--runs", "100000")
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "replan", *arguments],
         cwd=folder,
         env=environment(),
@@ -84,18 +84,22 @@ def test_no_process_is_left_behind(folder: Path, number: signal.Signals) -> None
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
-    assert process.stderr is not None
-    first = process.stderr.readline()
-    assert first.startswith("runs with random faults: ")
-    started = [pid for pid in _children(process.pid) if "spawn_main" in _command_line(pid)]
-    assert len(started) == (cores() if cores() > 1 else 0)
-    assert all(_blocks_interrupts(pid) for pid in started)
-    if number is signal.SIGINT:
-        os.killpg(process.pid, number)
-    else:
-        process.kill()
-    out, err = process.communicate(timeout=LIMIT_SECONDS)
+    ) as process:
+        try:
+            assert process.stderr is not None
+            first = process.stderr.readline()
+            assert first.startswith("runs with random faults: ")
+            started = [pid for pid in _children(process.pid) if "spawn_main" in _command_line(pid)]
+            assert len(started) == (cores() if cores() > 1 else 0)
+            assert all(_blocks_interrupts(pid) for pid in started)
+            if number is signal.SIGINT:
+                os.killpg(process.pid, number)
+            else:
+                process.kill()
+            out, err = process.communicate(timeout=LIMIT_SECONDS)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == (130 if number is signal.SIGINT else -number)
     assert out == ""
     assert "Traceback" not in err
