@@ -51,7 +51,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "the target is in sync for the settle time before a replica is dropped",
-        "applying/tick/verdicts.py",
+        "applying/tick/run_state.py",
         "state.history.settled(name, tick.settings.settle_seconds)",
         "state.history.settled(name, 0.0)",
         (f"{SMALL_WORLD}[requests and brokers fail, 4.3]", HOSTILE, STORIES),
@@ -129,14 +129,14 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a leaving replica that catches up is not throttled by the copies",
-        "applying/tick/copies.py",
+        "applying/tick/decide.py",
         "    catching_up = out & move.kept or any(tick.seen.live(b) for b in out)\n",
         "    catching_up = out & move.kept\n",
         (HOSTILE, STORIES),
     ),
     Safeguard(
         "looks that take long delay the drop of a replica and never prevent it",
-        "applying/observation/history.py",
+        "applying/observation.py",
         "        vouched = self.vouched + min(self.gap(began), share)\n",
         "        vouched = self.vouched + (self.gap(began) if self.gap(began) <= share else 0.0)\n",
         (
@@ -146,7 +146,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "the settle time counts from the end of the look that first shows all in sync",
-        "applying/observation/history.py",
+        "applying/observation.py",
         "        seen_at = vouched + min(ended - began, share)\n",
         "        seen_at = vouched\n",
         (
@@ -156,7 +156,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a look that fails vouches for nothing",
-        "applying/observation/history.py",
+        "applying/observation.py",
         "        return replace(self, target_in_sync={}, new_in_sync={})\n",
         "        return self\n",
         (
@@ -225,7 +225,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "what is refused once, as by a broker that has just restarted, is asked for again",
-        "applying/observation/refusals.py",
+        "applying/observation.py",
         "    if refused is None or refused.last_at - refused.since < agreeing_seconds:\n",
         "    if refused is None:\n",
         (
@@ -284,7 +284,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a partition does not end while its own copy waits for a broker that is gone for good",
-        "applying/partitions/judge_copying.py",
+        "applying/partitions/judge.py",
         "(_worse_with_it(sight, state) if copies else None) or endless",
         "_worse_with_it(sight, state) if copies else None",
         (f"{STORY}[a-copy-to-a-broker-that-is-gone-for-good-leaves-nothing-running]", HOSTILE),
@@ -328,7 +328,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "the plan alone says of nobody that no list may name him",
-        "applying/partitions/nameable.py",
+        "applying/partitions/judge.py",
         "    gone |= cordoned if refused else cordoned & move.unnameable\n",
         "    gone |= cordoned if refused else move.unnameable\n",
         (
@@ -338,7 +338,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a move that was passed over reserves slots for a while, not for ever",
-        "applying/admission/queue.py",
+        "applying/admission/slots.py",
         "    return passed_over // PATIENT_TIMES % 2 == 1\n",
         "    return passed_over >= PATIENT_TIMES\n",
         (
@@ -355,7 +355,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a broker begins to lead one partition of an internal topic after the other",
-        "applying/admission/coordinators.py",
+        "applying/admission/gates.py",
         "        if broker in self.loads:\n",
         "        if False:\n",
         (
@@ -379,7 +379,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a copy is taken back when an unclean election could choose it",
-        "applying/partitions/judge_copying.py",
+        "applying/partitions/judge.py",
         "return _stops_writes(sight, state, settings) or _could_lead(sight, state, settings)",
         "return _stops_writes(sight, state, settings)",
         (
@@ -390,7 +390,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a copy is taken back when a raised minimum would stop writes because of it",
-        "applying/partitions/judge_copying.py",
+        "applying/partitions/judge.py",
         "return _stops_writes(sight, state, settings) or _could_lead(sight, state, settings)",
         "return _could_lead(sight, state, settings)",
         (f"{STORY}[a-min-isr-that-is-raised-over-the-replicas-takes-the-copy-back]",),
@@ -460,7 +460,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "throttle changes without an answer are repeated with growing pauses",
-        "applying/tick/repeats.py",
+        "applying/tick/run_state.py",
         "        if not early:\n",
         "        if True:\n",
         (
@@ -491,7 +491,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "the list of a cancelled recovery is asked for once no election may arrive",
-        "applying/steps/judge_recovery.py",
+        "applying/steps/recovering.py",
         "    if sight.unknown_since is not None:\n        return Hold(arrival_possible(sight, tick))\n    refusal",
         "    refusal",
         (f"{STORY}[an-unclean-election-that-arrives-after-the-cancel-is-named]",),

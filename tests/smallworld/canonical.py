@@ -14,11 +14,8 @@ from typing import Any
 from msgspec import Struct
 from tests.smallworld.settings import QUANTUM, SETTINGS
 
-from replan.applying.admission.queue import AdmissionQueue
-from replan.applying.observation.history import MISSES, PartitionHistory
-from replan.applying.observation.look import Readings
-from replan.applying.observation.neighbours import Neighbours
-from replan.applying.observation.refusals import Refused
+from replan.applying.admission.slots import AdmissionQueue
+from replan.applying.observation import MISSES, Neighbours, PartitionHistory, Readings, Refused
 from replan.applying.run.application_run import ApplicationRun
 from replan.applying.run.looking import Looked
 from replan.applying.tick.run_state import Repeat, RunState

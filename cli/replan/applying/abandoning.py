@@ -26,19 +26,16 @@ from replan.applying.journal.records import (
     changed,
 )
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, StandingRecord, Status
-from replan.applying.observation.look import made_again, runs_own, unshown
-from replan.applying.observation.refusals import Refused, believed, refusals
+from replan.applying.observation import Refused, believed, made_again, refusals, runs_own, unshown
 from replan.applying.other_tools import not_ours
-from replan.applying.partitions.intents import intent, left_behind, no_more_left
+from replan.applying.partitions.judge import intent, left_behind, no_more_left
 from replan.applying.reasons.notes import ListsLeft
+from replan.applying.run.application_run import Sender
 from replan.applying.run.opening import closing, ended, next_id, open_plan
-from replan.applying.run.sending import Sender
 from replan.applying.settings import Settings
 from replan.applying.steps.log_moves import LogMoveTick
 from replan.applying.steps.standing_throttles import is_set
-from replan.applying.tick.next_state import Decision
-from replan.applying.tick.repeats import Repeats
-from replan.applying.tick.run_state import Repeat, again
+from replan.applying.tick.run_state import Decision, Repeat, Repeats, again
 from replan.applying.views.outcome import (
     Outcome,
     create_results,

@@ -11,11 +11,10 @@ from math import inf
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.steps import Status
-from replan.applying.observation.history import held_since
-from replan.applying.observation.look import Observation, made_again
+from replan.applying.observation import Observation, held_since, made_again
 from replan.applying.other_tools import not_ours, throttles_others
 from replan.applying.reasons.notes import Leftover, Note
-from replan.applying.run.sending import Sender, intents
+from replan.applying.run.application_run import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.throttles.replica_lists import unread_lists
@@ -25,9 +24,7 @@ from replan.applying.throttles.tick import (
     WantedThrottles,
     throttle_tick,
 )
-from replan.applying.tick.next_state import Decision
-from replan.applying.tick.repeats import Repeats
-from replan.applying.tick.run_state import throttled
+from replan.applying.tick.run_state import Decision, Repeats, throttled
 from replan.applying.views.outcome import Ending, Outcome
 from replan.errors import ClusterRefused, Exit
 from replan.model.configs import (

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Application
-from replan.applying.observation.look import Observation, runs_own
+from replan.applying.observation import Observation, runs_own
 from replan.applying.reasons.notes import Note, RateLowered, SlowerAlready
 from replan.applying.throttles.broker_rates import effective_rate
 from replan.applying.throttles.replica_lists import Copy, RunningCopy

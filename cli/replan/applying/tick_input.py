@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from replan.applying.journal.records import Command
-from replan.applying.observation.look import Observation
+from replan.applying.observation import Observation
 from replan.applying.reasons.ends import EndReason
 from replan.applying.settings import Settings
 from replan.model.configs import SettingName

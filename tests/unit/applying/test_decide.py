@@ -7,13 +7,12 @@ import pytest
 from tests.builders import brokers, move, state
 from tests.unit.applying.lab import plan_of
 
-from replan.applying.admission.disk_space import Room
-from replan.applying.admission.queue import PATIENT_TIMES
+from replan.applying.admission.gates import Room
+from replan.applying.admission.slots import PATIENT_TIMES
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
-from replan.applying.observation.look import Observation
-from replan.applying.observation.refusals import Refused
+from replan.applying.observation import Observation, Refused
 from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase
 from replan.applying.reasons.copies import AwaitingThrottle
 from replan.applying.reasons.gates import NewBrokerFenced, NoRoom, NoSlot, UncleanElectionPossible
@@ -22,8 +21,7 @@ from replan.applying.reasons.waits import HoldReason
 from replan.applying.settings import Settings
 from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick.decide import decide
-from replan.applying.tick.next_state import Decision
-from replan.applying.tick.run_state import RunState, first_state
+from replan.applying.tick.run_state import Decision, RunState, first_state
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope, TopicSettings

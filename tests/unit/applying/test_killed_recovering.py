@@ -10,8 +10,8 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Verb
 from replan.applying.journal.steps import RecoveryRecord, Status
 from replan.applying.reasons.recovery import EvidenceChanged, RecoveryArrivalPossible
-from replan.applying.steps.judge_recovery import evidence_differs, lost_records
 from replan.applying.steps.probing import probe, with_logs
+from replan.applying.steps.recovering import evidence_differs, lost_records
 from replan.applying.views.outcome import Outcome
 from replan.errors import Exit
 from replan.model.configs import MIN_INSYNC_REPLICAS, ConfigOperation, topic_change

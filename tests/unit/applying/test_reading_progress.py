@@ -8,7 +8,7 @@ import pytest
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Lab, lab
 
-from replan.applying.views.reading_progress import read_progress
+from replan.applying.views.progress import read_progress
 from replan.model.control_plane import Look
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicPartition, replicas

@@ -11,12 +11,11 @@ from tests.unit.applying.lab import plan_of
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
-from replan.applying.observation.look import Observation
+from replan.applying.observation import Observation
 from replan.applying.partitions.judge import PartitionInput
 from replan.applying.settings import Settings
 from replan.applying.tick.decide import decide
-from replan.applying.tick.run_state import Repeat, RunState, first_state
-from replan.applying.tick.unchanged import Waits
+from replan.applying.tick.run_state import Repeat, RunState, Waits, first_state
 from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import OutcomeUnknown, Rejected

@@ -10,7 +10,7 @@ from tests.unit.rehearsal.stages import MB, SEEN, faults_of, load_of, plan_of, r
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import changed
 from replan.applying.journal.steps import Status
-from replan.applying.partitions.intents import begun
+from replan.applying.partitions.judge import begun
 from replan.applying.reasons.copies import AwaitingSync
 from replan.applying.reasons.gates import NoSlot
 from replan.applying.reasons.requests import ClusterSilent

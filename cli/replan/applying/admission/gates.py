@@ -1,24 +1,150 @@
-"""Gates: what must hold now before replicas are added, or a list is asked for. A gate may open later.
+"""What must hold now before replicas are added, or a list is asked for; it may come to hold later.
 
 Every list that is asked for passes `closed_gate`, whatever the history of its partition; a new gate belongs there. What
-makes a plan stale instead is in `partitions.preconditions`.
+makes a plan stale instead is in `broken_precondition`.
+
+Room on log directories: Kafka places a new replica in the directory with the fewest logs (LogManager.nextLogDirs),
+whatever their sizes: it must fit there. What was promised and is not there yet comes before it, one in each directory
+in turn. Kafka takes any of those with equally few logs, and copies begin in any order, so the replica must fit in each
+directory that its turn may come to, beside the largest of the promised ones. What is there already takes more of the
+directory it lies in.
+
+Room counts only when a reading showed it, so what was admitted since the last reading stays reserved until the next
+one, also where a copy has ended or a replica was dropped meanwhile (file.delete.delay.ms).
+
+Leaders of internal topics move so far apart that the coordinators on their new broker keep up.
+
+Whoever leads a partition of __consumer_offsets, __transaction_state or __share_group_state coordinates the groups, the
+transactions or the share groups that hash to it. When the leader moves, the new one reads that log from its beginning
+before it answers for them (CoordinatorLoader, TransactionStateManager.loadTransactionsForTxnTopicPartition): until then
+they get COORDINATOR_LOAD_IN_PROGRESS, commit nothing, and end no transaction. Members stay in their groups meanwhile,
+as the session timeout (45 s) is far longer than a load. What would make it so long that they do not:
+
+* Many logs for one broker at once: one after the other is loaded, so the last waits for all of them. So a leader moves
+  to a broker only when the partition that it began to lead before is likely to be loaded, by its size, at a rate that
+  brokers are faster than. Each group depends on one partition alone, so leaders may move to different brokers at once.
+
+Copies, and lists that keep the leader, disturb no group: they go like those of any topic, and only the list that lets
+another broker lead waits here. The election that follows such a list is not held again: the list has had its turn, and
+Kafka may elect by it at any moment (auto.leader.rebalance.enable). Elections alone, without a list, are asked for
+together, as Kafka's own tool does. A process that has just begun knows of no load: the first leader moves at once.
+
+Here is who waits. That moves of internal topics come last in a plan is in `planning.making.admission_order`.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import heapify, heapreplace
 
-from replan.applying.admission.disk_space import Room
-from replan.applying.observation.look import Observation
+from replan.applying.observation import Observation
 from replan.applying.reasons.gates import (
+    CoordinatorLoads,
     NewBrokerCordoned,
     NewBrokerFenced,
+    NoRoom,
     TopicReassigned,
     UncleanElectionPossible,
     WritesWouldStop,
 )
 from replan.applying.reasons.waits import HoldReason
-from replan.model.names import Replicas, TopicPartition
+from replan.model.broker import LogDir
+from replan.model.names import BrokerId, Replicas, TopicPartition, is_internal
 from replan.model.partition import PartitionState, effective_min_isr
+from replan.planning.plans.log_dirs import HEADROOM
 from replan.planning.plans.moves import Move
+from replan.planning.plans.requests import Request, RequestKind
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Log directories as of the last reading, less what was promised since."""
+
+    dirs: tuple[LogDir, ...] = ()
+    promised: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
+    """Bytes by broker and partition."""
+
+    def reserve(self, partition: TopicPartition, brokers: Iterable[BrokerId], size: int) -> "Room":
+        """The room after a copy of so many bytes to each broker was admitted; once more makes no difference."""
+        promised = {b: {**self.promised.get(b, {}), partition: size} for b in brokers}
+        return Room(self.dirs, {**self.promised, **promised})
+
+    def why_not(self, partition: TopicPartition, broker: BrokerId, size: int) -> NoRoom | None:
+        """Why a replica of so many bytes does not fit on a broker; None where it fits or the room is not known."""
+        found = [self._no_room(d, size) for d in self._turns(partition, broker)]
+        lacking = [no for no in found if no is not None]
+        return min(lacking, key=lambda no: (no.usable - no.promised, no.path), default=None)
+
+    def _no_room(self, chosen: "_Turn", size: int) -> NoRoom | None:
+        found = chosen.directory
+        if found.usable_bytes is None or found.total_bytes is None or not size:
+            return None
+        kept_free = int(found.total_bytes * HEADROOM)
+        if found.usable_bytes - chosen.promised - size >= kept_free:
+            return None
+        return NoRoom(
+            found.broker, found.path, size, found.usable_bytes, chosen.promised, kept_free
+        )
+
+    def _turns(self, partition: TopicPartition, broker: BrokerId) -> Iterator["_Turn"]:
+        """The directories that Kafka may put the next replica in, once all that is promised is there."""
+        usable = [d for d in self.dirs if d.broker == broker and d.error is None and not d.cordoned]
+        others = {p: b for p, b in self.promised.get(broker, {}).items() if p != partition}
+        there = {p: d for d in usable for p in others if _lies_in(p, d)}
+        coming = sorted((b for p, b in others.items() if p not in there), reverse=True)
+        logs = [d.logs for d in usable]
+        heapify(logs)
+        for _ in coming if usable else ():
+            heapreplace(logs, logs[0] + 1)
+        for d in usable:
+            if d.logs <= logs[0]:
+                more = sum(b for p, b in others.items() if there.get(p) is d)
+                yield _Turn(d, more + sum(coming[: logs[0] - d.logs]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    directory: LogDir
+    promised: int
+    """Bytes that come to lie in it before, at most."""
+
+
+def _lies_in(partition: TopicPartition, directory: LogDir) -> bool:
+    return partition.partition in directory.replicas.get(partition.topic, ())
+
+
+LEAST_SECONDS = 1.0
+"""Between two leaders that move to one broker, however small: clients find the new coordinator in that time."""
+BYTES_PER_SECOND = 20_000_000
+"""At which a coordinator reads a log, at least."""
+
+Loads = Mapping[BrokerId, float]
+"""Until when each broker is likely to read the log of a partition that it has begun to lead."""
+
+
+@dataclass(slots=True)
+class Coordinators:
+    """Who loads what in one tick; what is asked for in the tick counts."""
+
+    now: float
+    loads: dict[BrokerId, float] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, now: float, before: Loads) -> "Coordinators":
+        """What is still being loaded now."""
+        return cls(now, {broker: until for broker, until in before.items() if until > now})
+
+    def busy(self, move: Move, ask: Request, found: PartitionState) -> CoordinatorLoads | None:
+        """Why a list waits that makes another broker lead; it is taken as asked for where nothing keeps it."""
+        broker = move.target[0]
+        stays = found.leader in ask.replicas and (not move.elect or found.leader == broker)
+        if ask.kind is not RequestKind.ASSIGN or stays or not is_internal(move.partition.topic):
+            return None
+        if broker in self.loads:
+            return CoordinatorLoads(broker)
+        size = max(move.bytes, found.bytes)
+        self.loads[broker] = self.now + LEAST_SECONDS + size / BYTES_PER_SECOND
+        return None
+
 
 Others = Mapping[str, tuple[TopicPartition, ...]]
 """The partitions that other tools reassign now, by topic."""

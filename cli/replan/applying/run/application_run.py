@@ -1,15 +1,19 @@
 """One process's part of an application: look, decide, write, send, and again until nothing is left.
 
 This is the only place where an application meets the outside. It holds no rule of its own beyond patience: how long a
-silent cluster or journal is waited for, and when to leave. How it reads is in `looking`, what it says in the end in
-`ending`.
+silent cluster or journal is waited for, and when to leave. How it reads is in `looking`.
+
+A tick sends at most one request of each kind, and none that rests on too old a look: what was seen may not hold any
+more, and the intent may have been overtaken, as another process could have taken the journal over since.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf
+from typing import TypeVar
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.originals import Originals, taken_back
 from replan.applying.journal.records import (
     ApplicationStatus,
     Command,
@@ -18,45 +22,262 @@ from replan.applying.journal.records import (
     Verb,
     changed,
 )
+from replan.applying.journal.steps import Status
 from replan.applying.other_tools import throttles_others
-from replan.applying.reasons.requests import (
-    ClusterSilent,
-    JournalSilent,
-    LookTooOld,
-    NextBatch,
-)
+from replan.applying.reasons.notes import Leftover, RefusedSetting
+from replan.applying.reasons.requests import ClusterSilent, JournalSilent, LookTooOld, NextBatch
 from replan.applying.run.cancelling import is_cancelled, turned
-from replan.applying.run.ending import Leaving, left, left_behind, stopped, stopped_code
-from replan.applying.run.looking import Looked, TickReader, way_back
+from replan.applying.run.looking import Looked, Ports, TickReader, way_back
 from replan.applying.run.opening import closing, copied_bytes, kept
-from replan.applying.run.ports import Ports
-from replan.applying.run.sending import Sender, intents
 from replan.applying.steering import for_application, keeps_throttles
 from replan.applying.steps.creating import pending
 from replan.applying.steps.log_moves import pending as logs_pending
 from replan.applying.steps.recovering import pending as pending_recoveries
 from replan.applying.steps.recovering import waits_until
 from replan.applying.steps.standing_throttles import pending as still_to_set
-from replan.applying.tick.copies import lingering, may_arrive
-from replan.applying.tick.decide import decide
-from replan.applying.tick.next_state import Decision, too_slow
-from replan.applying.tick.repeats import Repeats
-from replan.applying.tick.run_state import Answers, Configured, first_state
+from replan.applying.throttles.broker_rates import leftovers
+from replan.applying.throttles.replica_lists import unread_lists
+from replan.applying.tick.decide import decide, lingering, may_arrive
+from replan.applying.tick.run_state import (
+    Answers,
+    Configured,
+    Decision,
+    Repeats,
+    RunState,
+    first_state,
+    too_slow,
+)
 from replan.applying.tick_input import Job, TickInput
 from replan.applying.views.outcome import (
     Ending,
+    LogMoveResult,
     Outcome,
+    PartitionResult,
     Performed,
+    Result,
+    SettingResult,
     ThrottlesLeft,
+    create_results,
     exit_code_of,
+    log_move_results,
+    recovery_results,
+    results_of,
+    setting_results,
     summary,
 )
 from replan.applying.views.progress import Progress, progress_of
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
 from replan.model.broker import LogDir
+from replan.model.configs import ConfigChange, ConfigScope
+from replan.model.control_plane import (
+    Answer,
+    Clock,
+    ClusterWriter,
+    ElectionType,
+    Look,
+    OutcomeUnknown,
+)
 from replan.model.garbage_collection import garbage_collection_paused
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.plans.plan import Plan
+
+Subject = TypeVar("Subject")
+
+
+def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
+    """What to append before sending: restoring needs no record, but an append of this process, since that is the fence.
+
+    A process whose journal was taken over learns it from its append and from nothing else; so something that is written
+    there already is written again.
+    """
+    if decision.records or not decision.asks:
+        return decision.records
+    standing = (
+        ledger.application,
+        *ledger.entries.values(),
+        *ledger.rates.values(),
+        *ledger.creates.values(),
+        *ledger.standing.values(),
+        *ledger.recoveries.values(),
+        *ledger.log_moves.values(),
+    )
+    return next(([record] for record in standing if record is not None), [])
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Sends the requests of one tick."""
+
+    writer: ClusterWriter
+    clock: Clock
+    until: float
+    """On the clock: when the look of this tick is too old."""
+
+    def send(self, decision: Decision) -> Answers:
+        """Send everything; what is removed before what is added, so that no key comes twice in a request."""
+        answers = Answers()
+        for changes in (decision.throttles.removals, decision.throttles.additions):
+            answers.configs.update(self._configure(changes))
+        answers.standing.update(self._configure(decision.standing.changes))
+        paths = decision.log_moves.asks
+        answers.log_moves.update(self._sent(list(paths), lambda: self.writer.move_logs(paths)))
+        asks = decision.creates.asks
+        answers.creates.update(self._sent(list(asks), lambda: self.writer.create_partitions(asks)))
+        answers.partitions.update(self._reassign(decision.resizing, may_resize=True))
+        answers.partitions.update(self._reassign(decision.same_size, may_resize=False))
+        answers.partitions.update(self._elect(decision.elections, ElectionType.PREFERRED))
+        answers.recoveries.update(self._reassign(decision.recoveries.lists, may_resize=True))
+        for partitions, kind in (
+            (decision.recoveries.unclean, ElectionType.UNCLEAN),
+            (decision.recoveries.clean, ElectionType.PREFERRED),
+        ):
+            answers.recoveries.update(self._elect(partitions, kind))
+        return answers
+
+    def _configure(
+        self, changes: Sequence[ConfigChange]
+    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+        subjects = list(dict.fromkeys((c.scope, c.name) for c in changes))
+        return self._sent(subjects, lambda: self.writer.alter_configs(changes))
+
+    def _reassign(
+        self, lists: Mapping[TopicPartition, Replicas | None], *, may_resize: bool
+    ) -> Mapping[TopicPartition, Answer]:
+        return self._sent(
+            list(lists),
+            lambda: self.writer.reassign(lists, allow_replication_factor_change=may_resize),
+        )
+
+    def _elect(
+        self, partitions: Sequence[TopicPartition], kind: ElectionType
+    ) -> Mapping[TopicPartition, Answer]:
+        return self._sent(partitions, lambda: self.writer.elect(partitions, kind))
+
+    def _sent(
+        self, subjects: Sequence[Subject], request: Callable[[], Mapping[Subject, Answer]]
+    ) -> Mapping[Subject, Answer]:
+        if not subjects or self.clock.now() > self.until:
+            return {}
+        unknown: dict[Subject, Answer] = dict.fromkeys(subjects, OutcomeUnknown("no answer"))
+        try:
+            return {**unknown, **request()}
+        except ClusterUnreachable as error:
+            return dict.fromkeys(subjects, OutcomeUnknown(str(error)))
+        except ClusterRefused as error:
+            return dict.fromkeys(subjects, OutcomeUnknown(str(error), refused=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Why a process leaves, and since when it does."""
+
+    since: float
+    ending: Ending
+    still_seconds: float
+    """For how long nothing had moved."""
+
+
+def partition_results(job: Job, state: RunState, now: float) -> tuple[PartitionResult, ...]:
+    """How each partition stands, and for how long it has waited for what it waits for."""
+    order = [m.partition for m in job.plan.moves]
+    ledger, holds, since = state.ledger, state.holds, state.held_since
+    created = create_results(job.plan.creates, ledger, holds)
+    recovered = recovery_results(job.plan.recoveries, ledger, holds)
+    return tuple(
+        r if r.hold is None else replace(r, held_seconds=now - since.get(r.partition, now))
+        for r in (*created, *recovered, *results_of(order, ledger, holds))
+    )
+
+
+def settings_of(job: Job, state: RunState) -> tuple[SettingResult, ...]:
+    """How each standing throttle setting stands."""
+    return setting_results(job.plan.standing, state.ledger, state.setting_holds)
+
+
+def log_moves_of(job: Job, state: RunState) -> tuple[LogMoveResult, ...]:
+    """How each replica stands that is to lie in another log directory."""
+    return log_move_results(job.plan.log_moves, state.ledger, state.log_holds)
+
+
+def left_behind(
+    state: RunState, answering: Collection[BrokerId], seen: Look
+) -> tuple[Leftover, ...]:
+    """Settings of replan that are still there and that no running copy needs."""
+    refused = (
+        RefusedSetting(scope, name, answer.code, answer.name, answer.message)
+        for (scope, name), answer in sorted(state.refused_configs.items())
+    )
+    unregistered = state.throttle_history.unregistered
+    return (
+        *leftovers(state.ledger.rates, answering, unregistered),
+        *unread_lists(state.ledger.entries, seen.forbidden),
+        *refused,
+    )
+
+
+def left(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> Outcome:
+    """The application as it stands."""
+    ledger = state.ledger
+    application = ledger.application
+    cancelled = "" if application is None else application.takes_back
+    before = Originals([]) if application is None else taken_back(ledger, application)
+    finished = [o.partition for o in before.origins() if o.done]
+    kept = {*before.recovered, *(str(TopicPartition(g.topic, g.before)) for g in before.grown)}
+    results = partition_results(job, state, now)
+    if application is not None and application.cancelled_by:
+        cancelled = application.id
+        finished = [own.partition for own in ledger.ended(Status.DONE)]
+        done = (r.partition for r in results if r.result is Result.DONE)
+        kept = {str(name) for name in done if name not in finished}
+    return Outcome(
+        exit_code=code,
+        ending=ending,
+        cancelled=cancelled,
+        finished=tuple(sorted(finished)),
+        kept=tuple(sorted(kept)),
+        results=results,
+        settings=settings_of(job, state),
+        log_moves=log_moves_of(job, state),
+        others=state.others.total,
+        notes=state.notes,
+        refusals=job.plan.refusals,
+    )
+
+
+def stopped_code(leaving: Leaving) -> Exit:
+    """The exit code of a process that leaves."""
+    held = leaving.ending in {Ending.GAVE_UP, Ending.LEFT_TO_ANOTHER}
+    return Exit.HELD if held else Exit.INTERRUPTED
+
+
+def stopped(
+    whole: Outcome,
+    tick: TickInput,
+    state: RunState,
+    leaving: Leaving,
+    decision: Decision,
+    answering: Collection[BrokerId],
+) -> Outcome:
+    """The end of a process that leaves what runs to itself; `whole`: the application as it stands, `tick`: the last."""
+    begun = {n for n, own in state.ledger.open.items() if own.expanding}
+    running = begun & tick.seen.running.keys()
+    within = {
+        m.partition
+        for m in logs_pending(tick.job, state.ledger)
+        if (place := tick.seen.places.get(m.broker, {}).get(m.partition)) is not None
+        and place.future_path == m.target
+    }
+    return replace(
+        whole,
+        copying=tuple(sorted(running.union(state.others.found))),
+        copying_within=tuple(sorted(within)),
+        may_begin=tuple(sorted((begun - running) & state.unknown_since.keys())),
+        throttled=state.throttle(tick.job) is not None,
+        seconds=leaving.still_seconds,
+        admission=decision.admission,
+        leftovers=left_behind(state, answering, tick.seen),
+    )
+
 
 NEXT_ELECTIONS = NextBatch(elections=True)
 

@@ -19,7 +19,7 @@ A partition of a cancelled application (`partitions.judge_cancelled`):
 
 A copy to another log directory of its broker is ended by asking for the directory in which it lies (`log_moves`). New
 partitions are not asked for any more, and stay where they are made (`creating`). Nor is a partition without a leader
-recovered any more (`judge_recovery`): a list that was changed for it goes back, one whose election has come stays.
+recovered any more (`recovering`): a list that was changed for it goes back, one whose election has come stays.
 
 Invariants:
 

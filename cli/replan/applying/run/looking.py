@@ -1,26 +1,43 @@
 """What a process reads before each decision, and what it reads only now and then while copies wait."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Command
-from replan.applying.observation.look import Readings
+from replan.applying.observation import Readings
 from replan.applying.run.cancelling import plan_back, unfinished
-from replan.applying.run.ports import Ports
 from replan.applying.steps.probing import probe
 from replan.applying.steps.recovering import to_probe
 from replan.applying.tick.questions import copying, urgent, wanted
 from replan.applying.tick.run_state import Configured, RunState
 from replan.applying.tick_input import Job, TickInput
+from replan.applying.views.progress import Report
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.model.broker import LogDir
-from replan.model.control_plane import ClusterReader, Look, Wanted
+from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Look, Wanted
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound
 from replan.planning.plans.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside of one run."""
+
+    reader: ClusterReader
+    writer: ClusterWriter
+    journal: Journal
+    clock: Clock
+    report: Report
+    stop: Callable[[], bool]
+    idle: Callable[[], bool]
+    """Whether nothing will happen to the cluster by itself any more."""
+    arrived: Callable[[], Sequence[Command]]
+    """The commands in the inbox."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Command, Verb
 from replan.applying.run.application_run import ApplicationRun
+from replan.applying.run.looking import Ports
 from replan.applying.run.opening import check_cluster, finished, opening
-from replan.applying.run.ports import Ports
 from replan.applying.settings import Settings
 from replan.applying.steering import (
     MoveRates,

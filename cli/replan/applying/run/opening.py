@@ -28,9 +28,8 @@ from replan.applying.journal.steps import (
 )
 from replan.applying.partitions.judge import End
 from replan.applying.settings import Settings
-from replan.applying.steps.log_moves import judge_log_move
+from replan.applying.steps.log_moves import judge_log_move, places_of
 from replan.applying.steps.standing_throttles import is_set
-from replan.applying.tick.questions import places_of
 from replan.errors import BadFile, Held, WrongCluster
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import ClusterReader, Wanted

@@ -21,9 +21,14 @@ from math import inf
 
 from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import CreateRecord, Status
-from replan.applying.observation.history import held_since
-from replan.applying.observation.look import Observation, unshown
-from replan.applying.observation.refusals import Refused, believed, refusals
+from replan.applying.observation import (
+    Observation,
+    Refused,
+    believed,
+    held_since,
+    refusals,
+    unshown,
+)
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, NotCreated, OtherPartitions
 from replan.applying.reasons.gates import Cancelling, NewBrokerFenced, TopicUnsettled

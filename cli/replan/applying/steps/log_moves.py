@@ -27,9 +27,7 @@ from dataclasses import dataclass, field, replace
 from replan.applying.admission.slots import Slots
 from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import LogMoveRecord, Status
-from replan.applying.observation.history import held_since
-from replan.applying.observation.look import unshown
-from replan.applying.observation.refusals import Refused, believed, refusals
+from replan.applying.observation import Refused, believed, held_since, refusals, unshown
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.copies import AwaitingThrottle, CopyingInBroker
 from replan.applying.reasons.ends import (
@@ -149,6 +147,14 @@ def looked_at(job: Job, ledger: Ledger) -> list[LogMove]:
             seen[move.broker] += 1
         if begun or seen[move.broker] <= LOOKED_AT * job.settings.slots_per_broker:
             found.append(move)
+    return found
+
+
+def places_of(moves: Iterable[LogMove]) -> dict[BrokerId, list[TopicPartition]]:
+    """The replicas of these, by their broker."""
+    found: dict[BrokerId, list[TopicPartition]] = {}
+    for move in moves:
+        found.setdefault(move.broker, []).append(move.partition)
     return found
 
 

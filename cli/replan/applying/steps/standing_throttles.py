@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 
 from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import StandingRecord, Status
-from replan.applying.observation.history import held_since
-from replan.applying.observation.refusals import Refused, believed
+from replan.applying.observation import Refused, believed, held_since
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import EndReason, OtherValue, StaysUnset, SubjectGone
 from replan.applying.reasons.gates import Cancelling, SettingInUse
@@ -59,6 +58,11 @@ class StandingTick:
 def pending(job: Job, ledger: Ledger) -> list[ThrottleSetting]:
     """Those that have not ended."""
     return [wanted for wanted in job.plan.standing if unended(ledger.standing.get(wanted.setting))]
+
+
+def standing_places(job: Job, ledger: Ledger) -> set[Place]:
+    """The topics and brokers whose throttles are still to be set for good."""
+    return {(s.setting.scope, s.setting.name) for s in pending(job, ledger)}
 
 
 def standing_tick(

@@ -7,26 +7,42 @@ but not used, and the cluster's default stays where it is. A rate is put back on
 Kafka keeps the configuration of a broker that is unregistered, and refuses to change it (102,
 QuorumController.ConfigResourceExistenceChecker): nobody uses it, until a broker registers with that id again. So it
 keeps no application open; it stays written down, and whatever application comes next restores it once it can.
+
+Which rates of replan's throttle give way to a replica that catches up: pure.
+
+An entry of throttled replicas that replan did not set limits nothing until its broker has a rate, and replan sets rates
+for its copies. A replica that falls out of the ISR would then come back at that rate, shared with the copies, though
+without replan nothing held it. The entry belongs to whoever set it and stays; the rate is replan's own, and goes back
+to what it was before until the replica is in sync. Meanwhile no copy begins that needs the rate; those that run stay
+throttled on their other side. Fetches are limited by the leader's rate if the leader's list names the replica of the
+leader, and by the follower's if the follower's list names that of the follower (ReplicaManager, ReplicaFetcherThread).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Record, SavedRate
 from replan.applying.reasons.notes import Note, RateChanged, RateKept, UnrestoredRate
 from replan.applying.throttles.replica_lists import Copy
 from replan.model.configs import (
     FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
     LEADER_RATE,
+    LEADER_REPLICAS,
     ConfigChange,
     ConfigOperation,
     Configs,
     ConfigSource,
+    TopicSettings,
     broker_change,
+    elements,
+    override_of,
     own_value,
 )
+from replan.model.control_plane import Look
 from replan.model.declared.placement import MoveThrottle, Side
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 
 Rate = tuple[BrokerId, str]
 """A broker and one of its two rate keys."""
@@ -158,3 +174,37 @@ def leftovers(
         for (broker, _), prior in sorted(rates.items())
         if broker not in answered and broker not in unregistered
     )
+
+
+CatchingUp = tuple[Rate, TopicPartition]
+"""A rate, and a partition of which a replica comes back at it because of an entry that replan did not set."""
+
+
+def behind_entries_of_others(seen: Look, ledger: Ledger) -> Iterator[CatchingUp]:
+    """The live replicas out of the ISR, new ones apart, whose fetches such an entry limits at a rate of replan's."""
+    for name, state in seen.partitions.items():
+        settings = seen.topics.get(name.topic)
+        if settings is None or state.leader is None:
+            continue
+        out = set(state.replicas).difference(state.isr, state.adding)
+        if not out:
+            continue
+        for broker in sorted(b for b in out if seen.live(b)):
+            for config, of, limit in (
+                (LEADER_REPLICAS, state.leader, LEADER_RATE),
+                (FOLLOWER_REPLICAS, broker, FOLLOWER_RATE),
+            ):
+                if _named_by_others(name, of, config, settings, ledger):
+                    yield (of, limit), name
+
+
+def _named_by_others(
+    name: TopicPartition, broker: BrokerId, config: str, settings: TopicSettings, ledger: Ledger
+) -> bool:
+    present, prior = (
+        elements(override_of(settings, config)),
+        ledger.entries.get((name.topic, config)),
+    )
+    ours = () if prior is None else prior.ours
+    entry = f"{name.partition}:{broker}"
+    return "*" in present or (entry in present and entry not in ours)

@@ -19,6 +19,7 @@ from replan.applying.reasons.notes import (
     RateUnused,
 )
 from replan.applying.throttles.broker_rates import (
+    CatchingUp,
     Rate,
     RateStep,
     of_unregistered,
@@ -27,7 +28,6 @@ from replan.applying.throttles.broker_rates import (
     step_aside,
     wanted_rates,
 )
-from replan.applying.throttles.giving_way import CatchingUp
 from replan.applying.throttles.replica_lists import (
     Copy,
     Entries,
@@ -67,7 +67,7 @@ class ThrottleHistory:
     unregistered: frozenset[BrokerId] = frozenset()
     """Brokers that agreeing readings did not find."""
     catching_up: Mapping[CatchingUp, float] = field(default_factory=dict)
-    """What gives way to which partition, and since when (`giving_way`)."""
+    """What gives way to which partition, and since when (`broker_rates`)."""
     giving_way: frozenset[Rate] = frozenset()
     """Rates that two agreeing looks found in the way of a replica that catches up."""
     may_arrive: frozenset[tuple[ConfigScope, str]] = frozenset()

@@ -4,21 +4,48 @@ A pure function. Per partition `judge` decides; here is what concerns several of
 need, how many requests travel together, and what is written down. Nothing here asks, sleeps or writes.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from replan.applying.admission.coordinators import Coordinators
-from replan.applying.admission.gates import closed_gate, others_by_topic, under_min_isr
-from replan.applying.admission.slots import Slots
-from replan.applying.journal.records import changed
-from replan.applying.journal.steps import Status
-from replan.applying.other_tools import throttles_others
-from replan.applying.partitions.intents import intent, remembering
-from replan.applying.partitions.judge import End, Hold, Suspect
-from replan.applying.partitions.judge_cancelled import judge_cancelled
-from replan.applying.partitions.judge_copying import judge_while_copying
-from replan.applying.partitions.phase import Admitted, Ended, InFlight, Parked
+from replan.applying.admission.gates import (
+    Coordinators,
+    closed_gate,
+    others_by_topic,
+    under_min_isr,
+)
+from replan.applying.admission.slots import Slots, foreign_load
+from replan.applying.journal.records import Record, changed
+from replan.applying.journal.steps import MoveRecord, Reached, Status
+from replan.applying.observation import believed, made_again, runs_own
+from replan.applying.other_tools import rates_of_others, throttles_others
+from replan.applying.partitions.judge import (
+    End,
+    Hold,
+    Suspect,
+    Verdict,
+    begun,
+    forgetting,
+    intent,
+    judge_cancelled,
+    judge_while_copying,
+    left_behind,
+    never_there,
+    no_more_left,
+    remembering,
+)
+from replan.applying.partitions.phase import (
+    Admitted,
+    Deferred,
+    Ended,
+    InFlight,
+    Parked,
+    Phase,
+    Waiting,
+)
 from replan.applying.reasons.copies import AwaitingThrottle, CopyGoesOn
+from replan.applying.reasons.ends import EndReason, ThrottleRefused
 from replan.applying.reasons.gates import (
     Cancelling,
     OthersUnderMinIsr,
@@ -28,40 +55,393 @@ from replan.applying.reasons.gates import (
     Stopping,
     ThrottleContested,
 )
-from replan.applying.reasons.notes import ArrivedLate
-from replan.applying.reasons.requests import ArrivalPossible
+from replan.applying.reasons.notes import ArrivedLate, Note
+from replan.applying.reasons.requests import ArrivalPossible, NextBatch
 from replan.applying.reasons.waits import HoldReason
-from replan.applying.steering import acknowledged, notes_of, steered, throttle_of
+from replan.applying.settings import Settings
+from replan.applying.steering import acknowledged, keeps_throttles, notes_of, steered, throttle_of
 from replan.applying.steps.creating import CreateTick, create_tick, pending
 from replan.applying.steps.log_moves import LogMoveTick, log_move_tick
 from replan.applying.steps.recovering import RecoveryTick, recovery_tick
-from replan.applying.steps.standing_throttles import StandingTick, first_of, standing_tick
-from replan.applying.throttles.tick import ThrottleTick, admission_closed
-from replan.applying.tick.batches import Batches
-from replan.applying.tick.copies import (
-    copies_under_throttle,
-    elections_in_flight,
-    lingering,
-    may_arrive,
-    others_suffer,
-    refused_setting,
-    slots_of,
-    source_of,
-    taken_up,
+from replan.applying.steps.standing_throttles import (
+    StandingTick,
+    first_of,
+    standing_places,
+    standing_tick,
 )
-from replan.applying.tick.draft import Draft
-from replan.applying.tick.next_state import Decision, next_state
-from replan.applying.tick.run_state import RunState
-from replan.applying.tick.throttling import (
-    Throttled,
-    throttle_input,
-    throttle_missing,
-    throttles_now,
+from replan.applying.throttles.broker_rates import Rate
+from replan.applying.throttles.replica_lists import Copy
+from replan.applying.throttles.tick import (
+    ThrottleInput,
+    ThrottleTick,
+    WantedThrottles,
+    admission_closed,
+    gives_way_to,
+    in_place,
+    throttle_tick,
+    unread,
+    with_kept,
 )
-from replan.applying.tick.verdicts import Unchanged, partition_input, quarantine_left
+from replan.applying.tick.run_state import (
+    Decision,
+    RunState,
+    Unchanged,
+    agreed,
+    next_state,
+    partition_input,
+    quarantine_left,
+)
 from replan.applying.tick_input import TickInput
-from replan.model.names import TopicPartition
+from replan.model.configs import ConfigScope
+from replan.model.control_plane import Look
+from replan.model.declared.placement import MoveThrottle
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request, RequestKind
+
+
+@dataclass(slots=True)
+class Batches:
+    """What one tick asks for partitions; it lives for that tick."""
+
+    resizing: dict[TopicPartition, Replicas | None] = field(default_factory=dict)
+    """Lists that may change the number of replicas, and cancels."""
+    same_size: dict[TopicPartition, Replicas | None] = field(default_factory=dict)
+    """Lists that must not (KIP-860)."""
+    elections: list[TopicPartition] = field(default_factory=list)
+    per_leader: Counter[BrokerId] = field(default_factory=Counter)
+    """Elections in flight, and those of this tick, by who shall lead."""
+
+    def add(
+        self, name: TopicPartition, ask: Request, seen: Look, settings: Settings
+    ) -> NextBatch | None:
+        """Add a request, or say that this tick is full."""
+        if ask.kind is RequestKind.ELECT:
+            return self._add_election(name, ask.replicas[0], settings)
+        if len(self.resizing) + len(self.same_size) >= settings.batch:
+            return NextBatch(elections=False)
+        wanted = None if ask.kind is RequestKind.CANCEL else ask.replicas
+        same = ask.kind is RequestKind.ASSIGN and _is_same_size(name, ask.replicas, seen)
+        (self.same_size if same else self.resizing)[name] = wanted
+        return None
+
+    def _add_election(
+        self, name: TopicPartition, leader: BrokerId, settings: Settings
+    ) -> NextBatch | None:
+        full = len(self.elections) >= settings.elections
+        if full or self.per_leader[leader] >= settings.elections_per_leader:
+            return NextBatch(elections=True)
+        self.per_leader[leader] += 1
+        self.elections.append(name)
+        return None
+
+
+def _is_same_size(name: TopicPartition, wanted: Replicas, seen: Look) -> bool:
+    """As Kafka judges it: against the replicas less the removing ones (KIP-860)."""
+    found = seen.partitions[name]
+    guarded = seen.features.replication_factor_guard
+    return guarded and len(set(found.replicas) - set(found.removing)) == len(wanted)
+
+
+def lingering(tick: TickInput, state: RunState) -> list[TopicPartition]:
+    """Partitions that ended in the middle and whose copy still runs: it keeps its throttle until it ends.
+
+    Also where another tool's reassignment goes on with it: the bytes flow because replan has begun them. What runs on a
+    topic that was made again is that tool's alone.
+    """
+    return [
+        name
+        for name in sorted(state.given_up)
+        if name in tick.seen.running and _is_copied(tick, name)
+    ]
+
+
+def taken_up(tick: TickInput, state: RunState) -> Iterator[MoveRecord]:
+    """The records of ended partitions that go on, since a list of replan's own runs there that is not to stay.
+
+    It came when the partition was done or rested, or it can never end. What the controller lists is never old, so one
+    look is enough; a list that was left to another tool is that tool's.
+    """
+    for name, running in tick.seen.running.items():
+        own = state.ledger.owned.get(name)
+        if own is None or own.status in {Status.OPEN, Status.FOREIGN}:
+            continue
+        if not runs_own(tick.seen, own):
+            continue
+        late = own.status in {Status.DONE, Status.CANCELLED} and running.target != own.target
+        if late or never_there(running, tick.seen):
+            yield changed(
+                own, status=Status.OPEN, message="", reached=min(own.reached, Reached.EXPANDED)
+            )
+
+
+def may_arrive(state: RunState) -> list[TopicPartition]:
+    """Partitions of which a list that was asked for may still arrive; elections come too late without harm."""
+    owned = state.ledger.owned
+    return [n for n in state.unknown_since if n in owned and owned[n].list_pending]
+
+
+def _is_copied(tick: TickInput, name: TopicPartition) -> bool:
+    """Whether what runs brings a new replica of replan's move into sync; another tool may list it as there already."""
+    running, found = tick.seen.running.get(name), tick.seen.partitions.get(name)
+    in_sync = () if found is None else found.isr
+    if running is None or made_again(tick.seen, name, tick.job.moves[name].topic_id):
+        return False
+    stay = set(running.replicas).difference(running.removing, in_sync)
+    return bool(stay.intersection(tick.job.moves[name].new).intersection(tick.seen.brokers))
+
+
+def copies_under_throttle(
+    tick: TickInput,
+    state: RunState,
+    admitted: Iterable[TopicPartition],
+    ended: Collection[TopicPartition],
+) -> list[Copy]:
+    """The copies whose entries should be there: from just before expand until settled."""
+    settle = tick.settings.settle_seconds
+    names = {
+        name
+        for name, record in state.ledger.open.items()
+        if record.expanding
+        and (_is_copied(tick, name) if name in ended else not state.history.copied(name, settle))
+    }
+    names.update(lingering(tick, state))
+    if tick.admitting:
+        names.update(n for n in admitted if n not in ended)
+    moves = [tick.job.moves[name] for name in sorted(names)]
+    moves = [m for m in moves if not made_again(tick.seen, m.partition, m.topic_id)]
+    return [copy_of(tick, state, move) for move in moves]
+
+
+def copy_of(tick: TickInput, state: RunState, move: Move) -> Copy:
+    """A move as throttles see it: its leader throttle is suspended while a replica catches up beside the copy.
+
+    Any kept one that is out of the ISR, and a leaving one on a live broker: while it is listed it counts for min ISR.
+    """
+    found = tick.seen.partitions.get(move.partition)
+    isr = state.history.isr.get(move.partition) if found is None else found.isr
+    if isr is None:
+        return Copy(move)
+    out = set(move.original).difference(isr)
+    if not out:
+        return Copy(move)
+    catching_up = out & move.kept or any(tick.seen.live(b) for b in out)
+    return Copy(move, leader_throttle_suspended=bool(catching_up))
+
+
+def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartition]) -> Slots:
+    """The slots as they are taken now, without those of moves whose start is about to be judged."""
+    others = {
+        name: foreign_load(running, tick.seen.live)
+        for name, running in tick.seen.running.items()
+        if name not in state.ledger.open or not state.ledger.open[name].expanding
+    }
+    loads = _loads(tick, state, starting)
+    return Slots(state.limits, tick.settings.slots_per_broker, loads, others)
+
+
+def _loads(
+    tick: TickInput, state: RunState, starting: Collection[TopicPartition]
+) -> Iterator[frozenset[BrokerId]]:
+    copying = {n for n, record in state.ledger.open.items() if record.expanding}
+    for name in sorted((copying | state.admitted).difference(starting)):
+        move = tick.job.moves[name]
+        if _loads_now(tick, state, move):
+            yield frozenset((source_of(tick, move), *move.new))
+
+
+def loaded_by(tick: TickInput, state: RunState) -> set[BrokerId]:
+    """The brokers that the copies load which run now; not those of copies that are about to begin."""
+    loads = _loads(tick, state, state.admitted)
+    return {broker for brokers in loads for broker in brokers}
+
+
+def source_of(tick: TickInput, move: Move) -> BrokerId:
+    """From where a move copies: the leader, or who is to be it."""
+    state = tick.seen.partitions.get(move.partition)
+    return move.original[0] if state is None or state.leader is None else state.leader
+
+
+def _loads_now(tick: TickInput, state: RunState, move: Move) -> bool:
+    """Until its new replicas are in sync, unless it stands still, or this user may not see whether it goes on."""
+    found, admitted = tick.seen.partitions.get(move.partition), move.partition in state.admitted
+    if (found is None or admitted) and move.partition.topic in tick.seen.forbidden:
+        return False
+    if found is not None and set(found.isr).issuperset(move.new):
+        return False
+    stalled = state.history.stalled(move, tick.seen, tick.now, tick.settings.stalled_seconds)
+    return admitted or stalled is None
+
+
+def others_suffer(tick: TickInput, state: RunState) -> OthersUnderMinIsr | None:
+    """Why nothing more is begun beside the copies that run, if partitions of others suffer on their brokers."""
+    neighbours = state.neighbours
+    if not neighbours.fallen or not tick.admitting:
+        return None
+    loaded = frozenset(loaded_by(tick, state))
+    suffering = neighbours.suffering(loaded)
+    if not suffering:
+        return None
+    theirs = {b for n in suffering for b in neighbours.fallen[n]}
+    return OthersUnderMinIsr(suffering, tuple(sorted(theirs & loaded)))
+
+
+def refused_setting(
+    tick: TickInput, state: RunState, topics: Iterable[str], brokers: Iterable[BrokerId]
+) -> ThrottleRefused | None:
+    """A setting of a copy's throttle that Kafka refuses."""
+    named = [(ConfigScope.TOPIC, topic) for topic in topics]
+    named += [(ConfigScope.BROKER, str(b)) for b in brokers]
+    for scope, name in named:
+        refused = state.refused_settings.get((scope, name))
+        rejection = believed(refused, tick.settings.agreeing_seconds)
+        if rejection is not None:
+            return ThrottleRefused(scope, name, rejection.code, rejection.name, rejection.message)
+    return None
+
+
+def elections_in_flight(
+    tick: TickInput, state: RunState, asking: Container[TopicPartition]
+) -> Iterator[BrokerId]:
+    """Who shall lead by the elections that were asked for and have not been seen; not by those that go again now."""
+    for name, record in state.ledger.open.items():
+        asked, found = record.asked, tick.seen.partitions.get(name)
+        if asked is None or asked.kind is not RequestKind.ELECT or name in asking:
+            continue
+        if found is None or found.leader != asked.replicas[0]:
+            yield asked.replicas[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """What is under the throttle of an application."""
+
+    throttle: MoveThrottle | None
+    copies: Sequence[Copy]
+    of_others: Sequence[Copy]
+    """Copies of other tools that are to be throttled, too."""
+    rates: Mapping[Rate, int]
+    """Bytes per second, for moves between log directories."""
+
+
+def throttle_input(tick: TickInput, state: RunState) -> ThrottleInput:
+    """What a tick has read of throttles."""
+    seen = tick.seen
+    live = {b for b, broker in seen.brokers.items() if broker.live}
+    return ThrottleInput(seen.topics, seen.rates, state.throttle_history, live)
+
+
+def throttles_now(
+    tick: TickInput,
+    state: RunState,
+    view: ThrottleInput,
+    throttled: Throttled,
+    *,
+    cancelling: bool,
+) -> ThrottleTick:
+    """What the copies that run or are about to need of throttles."""
+    throttle, copies = throttled.throttle, throttled.copies
+    released = standing_places(tick.job, state.ledger)
+    keeps = keeps_throttles(throttle, state.ledger.application)
+    wanted = WantedThrottles.of([*copies, *throttled.of_others], throttle)
+    wanted = replace(wanted, rates={**wanted.rates, **throttled.rates})
+    if keeps:
+        wanted = with_kept(wanted, copies, state.ledger, view, released)
+    waiting = tick.admitting and state.copies_waiting > 0 and not cancelling
+    found = throttle_tick(
+        wanted, state.ledger, view, keep_rates=keeps or waiting, released=released
+    )
+    notes = rates_of_others(throttled.of_others, throttle, state.ledger, view)
+    return replace(found, notes=(*found.notes, *notes))
+
+
+def throttle_missing(
+    tick: TickInput,
+    state: RunState,
+    view: ThrottleInput,
+    move: Move,
+    throttle: MoveThrottle | None,
+    throttles: ThrottleTick,
+) -> AwaitingThrottle | EndReason | None:
+    """What a copy waits for before it may begin, or why it never will; None where its throttle is in force."""
+    copy = copy_of(tick, state, move)
+    if in_place(copy, throttle, throttles, view):
+        return None
+    brokers = (*move.original, *move.new)
+    refused = refused_setting(tick, state, [move.partition.topic], brokers)
+    if refused is not None:
+        return refused
+    return AwaitingThrottle(
+        unread(copy, throttle, view), gives_way_to(copy, throttle, view), state.unanswered(brokers)
+    )
+
+
+class Draft:
+    """A decision about partitions in the making."""
+
+    def __init__(self, tick: TickInput, state: RunState) -> None:
+        self._tick, self._state = tick, state
+        self.phases: dict[TopicPartition, Phase] = {}
+        """Those that change."""
+        self.records: list[Record] = []
+        """Beside those of the phases."""
+        self.holds: dict[TopicPartition, HoldReason] = {}
+        self.notes: list[Note] = []
+        self.suspected: list[tuple[TopicPartition, Request | End]] = []
+
+    def hold(self, name: TopicPartition, reason: HoldReason, *, soon: bool) -> None:
+        """Let a partition wait; one that has not begun is looked at again `soon`, or after some seconds."""
+        self.holds[name] = reason
+        if not soon and isinstance(self.phase(name), Waiting):
+            self.phases[name] = self._deferred()
+
+    def concluded(self, name: TopicPartition, verdict: Verdict) -> Verdict:
+        """A suspicion becomes its conclusion once looks have agreed on it for long enough."""
+        if not isinstance(verdict, Suspect):
+            return verdict
+        self.suspected.append((name, verdict.conclusion))
+        return verdict.conclusion if agreed(self._tick, self._state, name, verdict) else verdict
+
+    def phase(self, name: TopicPartition) -> Phase:
+        """The phase of a partition as it is now."""
+        return self.phases.get(name) or self._state.phase(name)
+
+    def _deferred(self) -> Deferred:
+        return Deferred(self._tick.now + self._tick.settings.retry_seconds)
+
+    def defer(self, name: TopicPartition, reason: HoldReason) -> None:
+        """Let a partition wait until its gates are asked again, after some seconds; what is in flight stays so."""
+        self.put_back(name, self._deferred(), reason)
+
+    def put_back(self, name: TopicPartition, phase: Phase, reason: HoldReason) -> None:
+        """Let a partition wait; what is in flight stays so."""
+        self.holds[name] = reason
+        if not isinstance(self.phase(name), InFlight):
+            self.phases[name] = phase
+
+    def end(self, name: TopicPartition, status: Status, reason: EndReason | None) -> None:
+        """Ask nothing more for a partition, and write down how it ended and what stays behind."""
+        job, ledger = self._tick.job, self._state.ledger
+        message = "" if reason is None else job.end_text(name, reason)
+        record = changed(self.record(name), status=status, message=message)
+        self.holds.pop(name, None)
+        self.phases[name] = Ended(record)
+        found = self._tick.seen.partitions.get(name)
+        if status is not Status.DONE:
+            if found is not None and found.topic_id == record.topic_id:
+                rests = found.running is None and found.replicas == record.original
+                left = no_more_left if rests else left_behind
+                self.records.extend(left(record, ledger))
+        elif name not in job.plan.remember:
+            self.records.extend(forgetting(job.moves[name], ledger))
+
+    def record(self, name: TopicPartition) -> MoveRecord:
+        """The record of a partition so far."""
+        phase = self.phase(name)
+        if isinstance(phase, InFlight | Ended):
+            return phase.record
+        return begun(self._tick.job.moves[name], self._state.ledger)
+
 
 Subject = TypeVar("Subject", bound=Hashable)
 

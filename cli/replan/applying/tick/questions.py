@@ -2,19 +2,18 @@
 
 from collections.abc import Iterable
 
-from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.steps import Reached
-from replan.applying.partitions.nameable import left_out
+from replan.applying.partitions.judge import left_out
 from replan.applying.steps.creating import looked_at, pending, perhaps_cordoned
 from replan.applying.steps.log_moves import looked_at as looked_at_logs
+from replan.applying.steps.log_moves import places_of
 from replan.applying.steps.recovering import pending as pending_recoveries
-from replan.applying.steps.standing_throttles import pending as still_to_set
+from replan.applying.steps.standing_throttles import standing_places
 from replan.applying.tick.run_state import Configured, RunState
 from replan.applying.tick_input import Job
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import Rejected, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.planning.plans.log_dirs import LogMove
 
 
 def wanted(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> Wanted:
@@ -96,16 +95,3 @@ def copying(state: RunState, job: Job) -> dict[TopicPartition, Replicas]:
 def own_brokers(places: Iterable[Configured]) -> set[BrokerId]:
     """The brokers among topics and brokers."""
     return {BrokerId(int(name)) for scope, name in places if scope is ConfigScope.BROKER}
-
-
-def standing_places(job: Job, ledger: Ledger) -> set[Configured]:
-    """The topics and brokers whose throttles are still to be set for good."""
-    return {(s.setting.scope, s.setting.name) for s in still_to_set(job, ledger)}
-
-
-def places_of(moves: Iterable[LogMove]) -> dict[BrokerId, list[TopicPartition]]:
-    """The replicas of these, by their broker."""
-    found: dict[BrokerId, list[TopicPartition]] = {}
-    for move in moves:
-        found.setdefault(move.broker, []).append(move.partition)
-    return found

@@ -1,41 +1,94 @@
-"""What a run knows from one tick to the next: a value, and the steps from one to the next that are no decisions.
+"""What a run knows from one tick to the next, what a tick decides, and the state after that was written down. Pure.
 
 All but the ledger is this process's alone and may be lost. What is to be done is decided in `decide`.
-"""
+
+Verdicts that are kept. Most that is in flight copies, or is in sync and being confirmed, and nothing of it changes from
+one tick to the next. A verdict is a pure function of `PartitionInput`. So a partition still waits, for the same reason,
+while all of these are the same: its record (the order that the journal remembers of it changes only with that), its
+state as seen, whether it has settled, the values of its topic that are preconditions, and all brokers; and while
+nothing else concerns it: no answer, no request whose outcome is unknown or that is to be repeated, no reading that is
+unclear, no log that a broker does not show. No verdict but a wait is ever kept.
+
+What is sent once more. A tick decides from what it sees what is to be asked for, however often that was asked before.
+The same goes again at once, then after pauses that grow to half a minute; anything else goes at once. A copy between
+log directories that is refused and still to be asked for, as one that is cancelled may be, pauses likewise. Lists and
+elections have their own pauses (`RunState.repeats`)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from replan.applying.admission.coordinators import Loads
-from replan.applying.admission.disk_space import Room
-from replan.applying.admission.queue import AdmissionQueue
-from replan.applying.admission.slots import Slots, halved
+from replan.applying.admission.gates import Loads, Room
+from replan.applying.admission.slots import AdmissionQueue, Slots, grown, halved
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.steps import Status
-from replan.applying.observation.history import PartitionHistory, held_since
-from replan.applying.observation.neighbours import Neighbours
-from replan.applying.observation.refusals import Refused, refusals
+from replan.applying.journal.records import Order, Record
+from replan.applying.journal.steps import MoveRecord, Status
+from replan.applying.observation import (
+    Neighbours,
+    PartitionHistory,
+    Refused,
+    believed,
+    held_since,
+    refusals,
+)
 from replan.applying.other_tools import OtherCopies
-from replan.applying.partitions.judge import End
-from replan.applying.partitions.phase import Admitted, Ended, InFlight, Phase, Waiting
+from replan.applying.partitions.judge import End, PartitionInput, Suspect
+from replan.applying.partitions.phase import (
+    Admitted,
+    Deferred,
+    Ended,
+    InFlight,
+    Parked,
+    Phase,
+    Waiting,
+    check_transition,
+)
+from replan.applying.reasons.ends import ChangedElsewhere, EndReason, OtherReassignment
 from replan.applying.reasons.notes import Note, ReadingsApart
+from replan.applying.reasons.requests import LookTooOld
 from replan.applying.reasons.waits import HoldReason
 from replan.applying.steering import throttle_of
-from replan.applying.steps.creating import Creating
-from replan.applying.steps.log_moves import LogMoving
-from replan.applying.steps.recovering import Recovering, first_known
-from replan.applying.steps.standing_throttles import Standing
-from replan.applying.throttles.giving_way import behind_entries_of_others
-from replan.applying.throttles.tick import ThrottleHistory
-from replan.applying.tick.unchanged import Waits
+from replan.applying.steps.creating import CreateTick, Creating
+from replan.applying.steps.log_moves import LogMoveTick, LogMoving
+from replan.applying.steps.recovering import Recovering, RecoveryTick, first_known
+from replan.applying.steps.standing_throttles import Standing, StandingTick
+from replan.applying.throttles.broker_rates import behind_entries_of_others
+from replan.applying.throttles.tick import (
+    ThrottleHistory,
+    ThrottleInput,
+    ThrottleTick,
+    history_after,
+)
 from replan.applying.tick_input import Job, TickInput
-from replan.model.broker import LogDir
-from replan.model.configs import ConfigScope, SettingName
-from replan.model.control_plane import Answer, OutcomeUnknown, Rejected, ReplicaName
+from replan.model.broker import Broker, LogDir
+from replan.model.configs import ConfigChange, ConfigScope, SettingName
+from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected, ReplicaName
 from replan.model.declared.placement import MoveThrottle
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import PartitionState
 from replan.planning.plans.requests import Request
+
+Sight = tuple[PartitionState, bool, int, bool]
+"""What the verdict on a partition in flight rests on, beside its record and the brokers: its state, whether it has
+settled, and configured min.insync.replicas and unclean.leader.election.enable of its topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why a partition in flight waits, and what that was concluded from."""
+
+    reason: HoldReason
+    record: MoveRecord
+    sight: Sight
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The partitions in flight that wait, and the brokers as they were seen."""
+
+    brokers: Mapping[BrokerId, Broker] = field(default_factory=dict)
+    of: Mapping[TopicPartition, Wait] = field(default_factory=dict)
+
 
 LEAST_WINDOW = 500
 """How many waiting moves are looked at although as many as the window have begun and not ended."""
@@ -345,3 +398,318 @@ def throttled(ledger: Ledger) -> set[Configured]:
     """The topics and brokers with throttles set by replan."""
     topics = {(ConfigScope.TOPIC, topic) for topic, _ in ledger.entries}
     return topics | {(ConfigScope.BROKER, str(broker)) for broker, _ in ledger.rates}
+
+
+def partition_input(
+    tick: TickInput, state: RunState, name: TopicPartition, record: MoveRecord | None
+) -> PartitionInput:
+    """All that one partition is judged by."""
+    move = tick.job.moves[name]
+    order = state.ledger.order(Order(name, move.topic_id, move.original).key)
+    return PartitionInput(
+        move=move,
+        own=record,
+        state=tick.seen.partitions.get(name),
+        seen=tick.seen,
+        settled=state.history.settled(name, tick.settings.settle_seconds),
+        settle_seconds=tick.settings.settle_seconds,
+        racks=tick.job.plan.racks,
+        answer=state.answers.get(name),
+        refusal=believed(state.refused.get(name), tick.settings.agreeing_seconds),
+        repeat_seconds=state.repeat_seconds(name, tick.now),
+        repeat_refusal=state.repeats[name].refusal if name in state.repeats else "",
+        quarantine_seconds=quarantine_left(tick, state, name),
+        logless=frozenset(b for b in move.target if state.history.shows_no_log(name, b)),
+        left_behind=() if order is None else order.left,
+    )
+
+
+class Unchanged:
+    """The waits of the tick before, and which of them still hold."""
+
+    def __init__(self, tick: TickInput, state: RunState, *, remembers: bool) -> None:
+        """`remembers`: partitions are judged by the same rules as in the tick before."""
+        self._remembers = remembers
+        same = remembers and state.waits.brokers == tick.seen.brokers
+        self._before = state.waits.of if same else {}
+        self._seen, self._settings, self._history = tick.seen, tick.settings, state.history
+        self._concerned = {
+            *state.answers,
+            *state.refused,
+            *state.repeats,
+            *state.unknown_since,
+            *tick.seen.unclear,
+            *(name for (name, _), misses in state.history.misses.items() if misses),
+        }
+        """The partitions that something else concerns."""
+        self._now: dict[TopicPartition, Wait] = {}
+
+    def wait(self, name: TopicPartition, record: MoveRecord | None) -> Wait | None:
+        """The wait of a partition in flight, if it still holds."""
+        wait = self._before.get(name)
+        if wait is None or wait.record is not record or self._sight(name) != wait.sight:
+            return None
+        self._now[name] = wait
+        return wait
+
+    def keep(self, name: TopicPartition, record: MoveRecord | None, reason: HoldReason) -> None:
+        """Keep the wait of a partition for the next tick, if it is in flight."""
+        sight = self._sight(name)
+        if record is not None and sight is not None:
+            self._now[name] = Wait(reason, record, sight)
+
+    def _sight(self, name: TopicPartition) -> Sight | None:
+        """What the verdict on a partition rests on beside brokers and record; None where something else concerns it."""
+        found, settings = self._seen.partitions.get(name), self._seen.topics.get(name.topic)
+        if found is None or settings is None or name in self._concerned:
+            return None
+        settled = self._history.settled(name, self._settings.settle_seconds)
+        return found, settled, settings.min_insync_replicas, settings.unclean_election
+
+    def waits(self) -> Waits:
+        """Those that hold in the next tick, if nothing of them changes."""
+        return Waits(self._seen.brokers, self._now) if self._remembers else Waits()
+
+
+def quarantine_left(tick: TickInput, state: RunState, name: TopicPartition) -> float | None:
+    """How long an earlier request of a partition may still be on its way."""
+    since = state.unknown_since.get(name)
+    if since is None:
+        return None
+    left = tick.settings.quarantine_seconds - (tick.now - since)
+    return left if left > 0 else None
+
+
+def agreed(tick: TickInput, state: RunState, name: TopicPartition, suspect: Suspect) -> bool:
+    """Whether looks have agreed on a suspicion for long enough."""
+    conclusion = suspect.conclusion
+    listed = isinstance(conclusion, Request) or _listed(conclusion.reason)
+    return tick.agreed(state.suspected, (name, conclusion), listed=listed)
+
+
+def _listed(reason: EndReason | None) -> bool:
+    """Whether a conclusion rests on what the controller lists as running, which is never old."""
+    match reason:
+        case OtherReassignment() | ChangedElsewhere(running=True):
+            return True
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What one tick does."""
+
+    records: tuple[Record, ...] = ()
+    """Written down before anything is sent."""
+    resizing: Mapping[TopicPartition, Replicas | None] = field(default_factory=dict)
+    """Lists that may change the number of replicas, and cancels."""
+    same_size: Mapping[TopicPartition, Replicas | None] = field(default_factory=dict)
+    """Lists that must not: sent with AllowReplicationFactorChange = false (KIP-860)."""
+    elections: tuple[TopicPartition, ...] = ()
+    creates: CreateTick = field(default_factory=CreateTick)
+    standing: StandingTick = field(default_factory=StandingTick)
+    recoveries: RecoveryTick = field(default_factory=RecoveryTick)
+    log_moves: LogMoveTick = field(default_factory=LogMoveTick)
+    throttles: ThrottleTick = field(default_factory=ThrottleTick)
+    notes: tuple[Note, ...] = ()
+    """Beside those of the throttles."""
+    phases: Mapping[TopicPartition, Phase] = field(default_factory=dict)
+    """The phases that partitions come into."""
+    holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
+    """Why partitions wait."""
+    waits: Waits = field(default_factory=Waits)
+    """Those of partitions in flight that hold until something of them changes."""
+    admission: HoldReason | None = None
+    """Why nothing new may be admitted at all, if so."""
+    suspected: tuple[tuple[TopicPartition, Request | End], ...] = ()
+    """What this look suggests, and another one has to agree with."""
+    loads: Loads = field(default_factory=dict)
+    """Of leaders of internal topics that have moved."""
+    room: Room = field(default_factory=Room)
+    slots: Slots | None = None
+    """Room and slots that are left."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether anything is to be sent or written."""
+        return bool(
+            self.records
+            or self.creates.asks
+            or self.standing.changes
+            or self.recoveries.asks
+            or self.log_moves.asks
+            or self.throttles.removals
+            or self.throttles.additions
+        )
+
+
+def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState:
+    """The state after a decision; raises ValueError where a phase cannot follow another."""
+    phases, settings = decision.phases, tick.settings
+    for name, phase in phases.items():
+        check_transition(state.phase(name), phase)
+    asked = {*decision.resizing, *decision.same_size, *decision.elections}
+    begun = {n for n, p in phases.items() if isinstance(p, InFlight | Ended)}
+    ended = {n for n, p in phases.items() if isinstance(p, Ended)}
+    admitted = {n for n, p in phases.items() if isinstance(p, Admitted)}
+    read = ThrottleInput(tick.seen.topics, tick.seen.rates, state.throttle_history)
+    notes = (n for n in decision.throttles.notes if n not in state.notes)
+    agreeing = (s for s in decision.suspected if s[0] not in asked)
+    over = ended | (begun - state.ledger.open.keys())
+    holds, since = _holds_after(state, decision.holds, over, tick.now)
+    return replace(
+        state,
+        ledger=state.ledger.after(decision.records),
+        queue=state.queue.after(
+            {tick.job.places[n]: p for n, p in phases.items() if n not in state.ledger.open}
+        ),
+        admitted=(state.admitted - phases.keys()) | admitted,
+        given_up=state.given_up.difference(begun)
+        | {n for n, p in phases.items() if isinstance(p, Ended) and p.record.given_up},
+        copies_waiting=state.copies_waiting + _copies_back(tick, state, phases),
+        throttle_history=history_after(decision.throttles, read, state.ledger),
+        loads=decision.loads,
+        room=decision.room,
+        slots=decision.slots,
+        limits=_grown(
+            state.limits, tick, ended & state.ledger.open.keys(), settings.slots_per_broker
+        ),
+        holds=holds,
+        held_since=since,
+        waits=decision.waits,
+        notes=(*state.notes, *notes, *decision.notes),
+        suspected=held_since(state.suspected, agreeing, tick.ended),
+        answers={},
+        recovering=decision.recoveries.after(state.recovering),
+        creating=replace(state.creating, suspected=decision.creates.suspected),
+        standing=replace(state.standing, suspected=decision.standing.suspected),
+        setting_holds=decision.standing.holds,
+        log_moving=replace(state.log_moving, suspected=decision.log_moves.suspected),
+        log_holds=decision.log_moves.holds,
+        repeats={n: r for n, r in state.repeats.items() if n not in ended},
+        moved_at=tick.now if _moves(state, decision) else state.moved_at,
+    )
+
+
+def too_slow(decision: Decision, after: RunState, reason: LookTooOld) -> tuple[Decision, RunState]:
+    """What becomes of a decision that took too long to write down: nothing of it is sent, and it is decided again."""
+    unsent = {*decision.resizing, *decision.same_size, *decision.elections}
+    holds = dict.fromkeys(unsent, reason)
+    repeats = dict.fromkeys(unsent, Repeat(0, 0.0))
+    return (
+        replace(decision, holds={**decision.holds, **holds}),
+        replace(after, holds=after.holds.changed(holds), repeats={**after.repeats, **repeats}),
+    )
+
+
+def _moves(state: RunState, decision: Decision) -> bool:
+    """Whether a decision goes beyond what was decided before: the same request once more does not."""
+    for record in decision.records:
+        if not isinstance(record, MoveRecord):
+            return True
+        known = state.ledger.owned.get(record.partition)
+        if known is None or _stands(known) != _stands(record):
+            return True
+    return False
+
+
+def _stands(record: MoveRecord) -> tuple[object, ...]:
+    asked = record.asked
+    request = None if asked is None else (asked.kind, asked.replicas)
+    return record.status, record.reached, request
+
+
+def _holds_after(
+    state: RunState,
+    found: Mapping[TopicPartition, HoldReason],
+    over: set[TopicPartition],
+    now: float,
+) -> tuple[Layered[TopicPartition, HoldReason], Layered[TopicPartition, float]]:
+    """The reasons to wait, and since when each partition waits for the same kind of thing.
+
+    They are as many as moves wait, so only what changes is gone through.
+    """
+    before, since = state.holds, state.held_since
+    fresh = {n: r for n, r in found.items() if (b := before.get(n)) is not r and b != r}
+    gone = {n for n in over if n in before}
+    if not fresh and not gone:
+        return before, since
+    began = {
+        n: now
+        for n, r in fresh.items()
+        if n in gone or n not in since or type(before.get(n)) is not type(r)
+    }
+    return before.changed(fresh, gone), since.changed(began, gone)
+
+
+def _copies_back(tick: TickInput, state: RunState, phases: Mapping[TopicPartition, Phase]) -> int:
+    """How many more moves that copy wait in the queue than before."""
+    copying = [n for n in phases if tick.job.moves[n].new]
+    into = sum(1 for n in copying if isinstance(phases[n], Deferred | Parked))
+    return into - sum(1 for n in copying if isinstance(state.phase(n), Waiting))
+
+
+def _grown(
+    limits: Mapping[BrokerId, int], tick: TickInput, ended: set[TopicPartition], usual: int
+) -> Mapping[BrokerId, int]:
+    """Limits that have shrunk grow back with every copy that ends."""
+    for name in sorted(ended) if limits else ():
+        move, found = tick.job.moves[name], tick.seen.partitions.get(name)
+        if move.new and found is not None:
+            led = () if found.leader is None else (found.leader,)
+            limits = grown(limits, {*move.original, *move.new, *led}.intersection(limits), usual)
+    return limits
+
+
+Asked = ConfigChange | tuple[ReplicaName, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """What was asked for without a known outcome, by this process."""
+
+    waiting: Mapping[Asked, Repeat] = field(default_factory=dict)
+
+    def due(self, decision: Decision, now: float) -> Decision:
+        """What of a decision is to be sent now."""
+        early = {asked for asked, repeat in self.waiting.items() if repeat.at > now}
+        if not early:
+            return decision
+        throttles, standing, within = decision.throttles, decision.standing, decision.log_moves
+        return replace(
+            decision,
+            throttles=replace(
+                throttles,
+                removals=tuple(c for c in throttles.removals if c not in early),
+                additions=tuple(c for c in throttles.additions if c not in early),
+            ),
+            standing=replace(standing, changes=[c for c in standing.changes if c not in early]),
+            log_moves=replace(
+                within, asks={r: to for r, to in within.asks.items() if (r, to) not in early}
+            ),
+        )
+
+    def after(self, decision: Decision, sent: Decision, answers: Answers, now: float) -> "Repeats":
+        """What waits once `sent` of a decision was answered; what is not to be asked for any more does not."""
+        wanted = {asked for asked, _ in _asked(decision, answers)}
+        found = {asked: repeat for asked, repeat in self.waiting.items() if asked in wanted}
+        for asked, answer in _asked(sent, answers):
+            known = found.pop(asked, Repeat(0, now))
+            if answer is None:
+                found[asked] = known
+            elif isinstance(answer, OutcomeUnknown) or (
+                not isinstance(asked, ConfigChange) and not isinstance(answer, Accepted)
+            ):
+                found[asked] = again(known, now)
+        return Repeats(found)
+
+
+def _asked(decision: Decision, answers: Answers) -> Iterator[tuple[Asked, Answer | None]]:
+    """What a decision asks for, each with its answer, if there is one."""
+    for change in (*decision.throttles.removals, *decision.throttles.additions):
+        yield change, answers.configs.get((change.scope, change.name))
+    for change in decision.standing.changes:
+        yield change, answers.standing.get((change.scope, change.name))
+    for replica, path in decision.log_moves.asks.items():
+        yield (replica, path), answers.log_moves.get(replica)

@@ -1,20 +1,22 @@
 """How far an application is, as values for whoever renders them."""
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
-from typing import overload
+from typing import Protocol, overload
 
 from replan.applying.journal.steps import Status
-from replan.applying.observation.history import PartitionHistory
+from replan.applying.observation import PartitionHistory
 from replan.applying.reasons.copies import CopyingInBroker, Stalled
 from replan.applying.reasons.notes import Note
 from replan.applying.reasons.waits import HoldReason
-from replan.applying.tick.next_state import Decision
-from replan.applying.tick.run_state import RunState
+from replan.applying.tick.run_state import Decision, RunState
 from replan.applying.tick_input import TickInput
+from replan.model.control_plane import ClusterReader, Wanted, by_broker
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.replica_logs import LogReader
+from replan.planning.findings.replica_progress import Reading
 from replan.planning.plans.moves import Move
 
 
@@ -238,3 +240,20 @@ def _within_brokers(tick: TickInput, state: RunState) -> Iterator[tuple[int, int
             yield hold.copied if isinstance(hold, CopyingInBroker) else 0, move.bytes
         elif own.status is Status.DONE:
             yield move.bytes, move.bytes
+
+
+class ProgressReader(ClusterReader, LogReader, Protocol):
+    """A cluster that shows what runs and where logs end."""
+
+
+def read_progress(
+    reader: ProgressReader, names: Collection[TopicPartition], seconds: float = 0.0
+) -> Reading:
+    """Partitions with what runs on them, the sizes of their replicas, and where the logs of these end."""
+    topics = {n.topic for n in names}
+    listed = reader.look(Wanted(partitions=names)).partitions if names else {}
+    of = by_broker({n: state.replicas for n, state in listed.items()})
+    look = reader.look(Wanted(partitions=names, topics=topics, sizes_of=of))
+    live = {b: held for b, held in of.items() if look.live(b)}
+    ends = reader.log_ends(live) if live else {}
+    return Reading(seconds=seconds, look=look, ends=ends)

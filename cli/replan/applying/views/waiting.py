@@ -9,7 +9,7 @@ from math import inf
 from typing import TypeVar
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.observation.history import PartitionHistory
+from replan.applying.observation import PartitionHistory
 from replan.applying.reasons.copies import AwaitingThrottle
 from replan.applying.reasons.gates import Cancelling, OthersFirst, Paused
 from replan.applying.reasons.waits import HoldReason

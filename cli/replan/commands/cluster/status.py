@@ -18,7 +18,7 @@ from replan.commands.inputs.target import JournaledTarget, seconds
 from replan.errors import BadUsage, ClusterUnreachable, Exit
 
 if TYPE_CHECKING:
-    from replan.applying.observation.history import PartitionHistory
+    from replan.applying.observation import PartitionHistory
     from replan.commands.inputs.journals import Known
     from replan.commands.inputs.target import Connection
     from replan.model.snapshot import Snapshot
@@ -269,7 +269,7 @@ class _Watcher:
 
     def _read(self, asked: "Collection[Asked]") -> "tuple[Reading | None, Reading | None]":
         """The reading to measure rates by, and the one of now."""
-        from replan.applying.views.reading_progress import read_progress
+        from replan.applying.views.progress import read_progress
 
         if not asked:
             self.readings.clear()

@@ -3,9 +3,8 @@
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.admission.disk_space import Room
-from replan.applying.admission.gates import closed_gate, others_by_topic
-from replan.applying.observation.look import Observation
+from replan.applying.admission.gates import Room, closed_gate, others_by_topic
+from replan.applying.observation import Observation
 from replan.applying.reasons.gates import (
     NewBrokerCordoned,
     NewBrokerFenced,

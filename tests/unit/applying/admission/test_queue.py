@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.applying.admission.queue import PATIENT_TIMES, AdmissionQueue
-from replan.applying.admission.slots import Slots
+from replan.applying.admission.slots import PATIENT_TIMES, AdmissionQueue, Slots
 from replan.applying.partitions.phase import Admitted, Deferred, Parked
 from replan.model.names import BrokerId
 

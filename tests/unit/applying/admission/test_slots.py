@@ -2,7 +2,7 @@
 
 import pytest
 
-from replan.applying.admission.disk_space import Room
+from replan.applying.admission.gates import Room
 from replan.applying.admission.slots import Slots, foreign_load, grown, halved
 from replan.applying.reasons.gates import NoSlot
 from replan.model.broker import LogDir

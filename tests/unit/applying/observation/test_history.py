@@ -3,8 +3,7 @@
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.observation.history import Loss, PartitionHistory
-from replan.applying.observation.look import Observation
+from replan.applying.observation import Loss, Observation, PartitionHistory
 from replan.applying.reasons.copies import Stalled
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, TopicPartition, replicas

@@ -7,7 +7,7 @@ from tests.builders import TOPIC_ID, brokers, move, state
 
 from replan.applying.journal.records import changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
-from replan.applying.observation.look import Observation
+from replan.applying.observation import Observation
 from replan.applying.partitions.judge import End, Hold, PartitionInput, Suspect, Verdict, judge
 from replan.applying.reasons.copies import AwaitingSync, Confirming, NeverEnding, NoLeader
 from replan.applying.reasons.ends import (

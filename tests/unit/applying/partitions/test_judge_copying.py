@@ -1,4 +1,4 @@
-"""When a copy that runs is taken back: every row of the table in `judge_copying`."""
+"""When a copy that runs is taken back: every row of the table in `partitions.judge`."""
 
 from dataclasses import replace
 
@@ -16,8 +16,13 @@ from tests.unit.applying.partitions.test_judge import (
 )
 
 from replan.applying.journal.records import changed
-from replan.applying.partitions.judge import Hold, PartitionInput, Suspect, Verdict
-from replan.applying.partitions.judge_copying import judge_while_copying
+from replan.applying.partitions.judge import (
+    Hold,
+    PartitionInput,
+    Suspect,
+    Verdict,
+    judge_while_copying,
+)
 from replan.applying.reasons.copies import AwaitingSync, Confirming, CopyStopsWrites, NoLeader
 from replan.applying.reasons.ends import Fact, NotAsPlanned
 from replan.applying.reasons.gates import UncleanElectionPossible

@@ -6,8 +6,8 @@ import pytest
 from tests.builders import brokers, move, state
 
 from replan.applying.journal.steps import Asked, MoveRecord
-from replan.applying.observation.look import Observation
-from replan.applying.partitions.nameable import as_nameable
+from replan.applying.observation import Observation
+from replan.applying.partitions.judge import as_nameable
 from replan.model.broker import Broker
 from replan.model.names import Replicas, replicas
 from replan.model.partition import PartitionState

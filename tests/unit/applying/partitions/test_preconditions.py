@@ -1,7 +1,7 @@
 import pytest
 from tests.builders import brokers, move
 
-from replan.applying.partitions.preconditions import broken_precondition
+from replan.applying.partitions.judge import broken_precondition
 from replan.applying.reasons.ends import EndReason, Fact, NotAsPlanned
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings

@@ -1,18 +1,190 @@
-"""What only the passing of time shows: since when replicas have been in sync, what left the ISR, what stands still.
+"""What a tick reads of the cluster, and what only several readings show. Not here: what is concluded from it.
+
+What is read in which tick: all that moves in each, and what changes slowly on a period of its own.
+
+A throttle rate costs a request to its broker, and so do the sizes of replicas. They are read at once where something
+waits for them (a change of this process is to be read back, a copy is about to begin), and else now and then. What was
+read last stands in for what is not read.
+
+When a refusal is believed: the same rule for every kind of step.
+
+A broker that has just restarted refuses for a moment what it takes a second later (its authorizer is not loaded yet, a
+policy or a topic is not known there). So one refusal ends nothing: what is refused is asked for again, and ends once it
+was refused each time for as long as looks have to agree on a conclusion.
+
+What only the passing of time shows: since when replicas have been in sync, what left the ISR, what stands still.
 
 Filled by every look at the cluster and lost with the process, which costs at most the settle time again. Not here:
 what is concluded from it (`partitions`, `decide`).
+
+The partitions that are not replan's to move, as far as they suffer: which of them have fallen under their min ISR.
+
+Read now and then while copies wait, since it costs a reading of the whole cluster. Not here: what follows from it
+(`decide`).
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from replan.applying.observation.look import Observation
+from replan.applying.journal.steps import MoveRecord
 from replan.applying.reasons.copies import Stalled
-from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.applying.reasons.requests import MetadataBehind, NotPermitted
+from replan.applying.settings import Settings
+from replan.model.configs import Configs
+from replan.model.control_plane import Answer, Look, Rejected, Wanted, by_broker
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
+from replan.model.snapshot import Snapshot
+from replan.planning.findings.health import HealthState, judge
 from replan.planning.plans.moves import Move
+
+Subject = TypeVar("Subject", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What was refused every time that it was asked for since a moment."""
+
+    answer: Rejected
+    """The last one."""
+    since: float
+    last_at: float
+
+
+def refusals(
+    before: Mapping[Subject, Refused], answers: Mapping[Subject, Answer], now: float
+) -> Mapping[Subject, Refused]:
+    """What is refused once these answers have come; with another answer, or another code, it begins again."""
+    if not answers:
+        return before
+    found = dict(before)
+    for subject, answer in answers.items():
+        known = found.pop(subject, None)
+        if isinstance(answer, Rejected):
+            same = known is not None and known.answer.code == answer.code
+            found[subject] = Refused(answer, known.since if known and same else now, now)
+    return found
+
+
+def believed(refused: Refused | None, agreeing_seconds: float) -> Rejected | None:
+    """The refusal, if it was the answer for long enough."""
+    if refused is None or refused.last_at - refused.since < agreeing_seconds:
+        return None
+    return refused.answer
+
+
+Observation = Look
+"""One look at everything that a tick needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What was read last of what is not read in every tick, and when."""
+
+    rates: Mapping[BrokerId, Configs] = field(default_factory=dict)
+    rates_at: float = float("-inf")
+    sizes_at: float = float("-inf")
+
+    def wanted(
+        self,
+        every_tick: Wanted,
+        now: float,
+        settings: Settings,
+        *,
+        urgent: Collection[BrokerId],
+        copying: Mapping[TopicPartition, Collection[BrokerId]],
+    ) -> Wanted:
+        """What to read now.
+
+        The rates of `urgent` brokers are, and of those that are new; `copying` has its replicas.
+        """
+        due = now - self.rates_at >= settings.rates_seconds
+        rates_of = [b for b in every_tick.rates_of if due or b in urgent or b not in self.rates]
+        period = settings.sizes_period(len(set().union(*copying.values())))
+        sizes_of = {} if now - self.sizes_at < period else by_broker(copying)
+        return replace(every_tick, rates_of=rates_of, sizes_of=sizes_of)
+
+    def after(
+        self, every_tick: Wanted, asked: Wanted, look: Look, now: float
+    ) -> tuple["Readings", Look]:
+        """What is known after a look, and the look with it; a broker that did not answer has no rates."""
+        live = {b for b in every_tick.rates_of if look.live(b)} - (
+            look.silent.keys() & set(asked.rates_of)
+        )
+        rates = {b: found for b, found in {**self.rates, **look.rates}.items() if b in live}
+        read = set(asked.rates_of) >= set(every_tick.rates_of)
+        readings = Readings(
+            rates, now if read else self.rates_at, now if asked.sizes_of else self.sizes_at
+        )
+        return readings, replace(look, rates=rates)
+
+
+def unshown(seen: Look, name: TopicPartition) -> MetadataBehind | NotPermitted | None:
+    """Why nothing can be concluded of a partition now; None where what a look shows of it is all there is.
+
+    What is not shown is not gone.
+    """
+    missing = seen.forbidden.get(name.topic)
+    if missing is not None:
+        return NotPermitted(name.topic, missing)
+    return MetadataBehind() if name in seen.unclear else None
+
+
+def runs_own(seen: Look, own: MoveRecord) -> bool:
+    """Whether what runs on a partition is a list that was asked for of it."""
+    running = seen.running.get(own.partition)
+    asked_for = running is not None and running.target in own.past
+    return asked_for and not made_again(seen, own.partition, own.topic_id)
+
+
+def made_again(seen: Look, name: TopicPartition, topic_id: TopicId) -> bool:
+    """Whether the topic of this id was deleted, and another one has its name: what runs there is another tool's."""
+    state = seen.partitions.get(name)
+    return state is not None and state.topic_id != topic_id
+
+
+SHARE = 20
+"""A reading may take up to a twentieth of the time; one that takes longer is made less often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What readings of the whole cluster showed."""
+
+    due: float = float("-inf")
+    """When the next reading may be made, by the clock of the application."""
+    before: frozenset[TopicPartition] | None = None
+    """Those that were under their min ISR when this process first looked: no copy of its own is the cause."""
+    fallen: Mapping[TopicPartition, Replicas] = field(default_factory=dict)
+    """Those that have fallen under it since, and their replicas."""
+
+    def after(
+        self,
+        snapshot: Snapshot,
+        ours: Collection[TopicPartition],
+        began: float,
+        ended: float,
+        period: float,
+    ) -> "Neighbours":
+        """What is known after one more reading."""
+        under = {
+            found.state.partition: found.state.replicas
+            for found in judge(snapshot).unhealthy
+            if found.health in {HealthState.OFFLINE, HealthState.UNDER_MIN_ISR}
+            and found.state.partition not in ours
+        }
+        before = frozenset(under) if self.before is None else self.before & under.keys()
+        fallen = {name: listed for name, listed in under.items() if name not in before}
+        return Neighbours(ended + max(period, SHARE * (ended - began)), before, fallen)
+
+    def later(self, now: float, period: float) -> "Neighbours":
+        """After a reading that failed: the next one is tried after as long."""
+        return replace(self, due=now + period)
+
+    def suffering(self, loaded: Collection[BrokerId]) -> tuple[TopicPartition, ...]:
+        """Those that have fallen under their min ISR and have a replica on one of these brokers."""
+        return tuple(sorted(n for n, of in self.fallen.items() if not set(of).isdisjoint(loaded)))
 
 
 @dataclass(frozen=True, slots=True)
