@@ -35,7 +35,6 @@ from replan.kafka.control_plane import open_cluster
 from replan.placement_file.load import load_placement
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan_file import digest
-from replan.reporting.sentences.end_text import end_text
 
 MEGABYTE = 1_000_000
 LISTS = [[1, 2, 3], [2, 3, 1], [3, 1, 2], [4, 5, 1], [5, 4, 2], [1, 4, 3]]
@@ -148,7 +147,6 @@ def measured(bootstrap: str, act: Callable[[], None]) -> tuple[list[float], list
             settings=Settings(patience_seconds=5.0),
             report=lambda _: None,
             stop=over.is_set,
-            end_text=end_text,
         )
         thread.join()
     began, faulty, since = moments

@@ -40,7 +40,6 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.reporting.application.outcome_text import outcome_text
-from replan.reporting.sentences.end_text import end_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.persistence.from_snapshot import from_snapshot
@@ -260,7 +259,6 @@ def timed(plan: Plan, plane: ControlPlane, clock: Clock, settings: Settings = SE
         settings=settings,
         report=report,
         stop=never,
-        end_text=end_text,
     )
     if outcome.exit_code is not Exit.OK:
         sys.exit(f"a move did not end well: {outcome_text(outcome)}")

@@ -40,7 +40,6 @@ from replan.planning.plans.moves import Move  # noqa: E402
 from replan.planning.plans.plan import Plan  # noqa: E402
 from replan.planning.plans.plan_file import digest  # noqa: E402
 from replan.planning.plans.requests import Request, RequestKind  # noqa: E402
-from replan.reporting.sentences.end_text import end_text  # noqa: E402
 
 TICKS = 60
 SETTINGS = Settings()
@@ -213,7 +212,6 @@ def applier(shape: Shape) -> str:
             settings=settings.on_a_real_clock(),
             report=report,
             stop=stop,
-            end_text=end_text,
         )
     cluster.close()
     (began, spent, _), (ended, spent_then, requests) = counts

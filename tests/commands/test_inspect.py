@@ -13,7 +13,6 @@ from replan.applying.settings import Settings
 from replan.main import run
 from replan.model.names import BrokerId
 from replan.planning.plans.plan_file import digest, loads
-from replan.reporting.sentences.end_text import end_text
 from replan.simulator.open_file import open_simulated
 
 pytestmark = pytest.mark.slow
@@ -126,7 +125,6 @@ def left_open(shell: Shell) -> None:
             settings=Settings(owner="ann@ops-1", moment=lambda: f"second {plane.clock.now():g}"),
             report=lambda _: None,
             stop=lambda: plane.clock.now() >= 3,
-            end_text=end_text,
         )
     plane.close()
 

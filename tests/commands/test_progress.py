@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from replan.applying.reasons.gates import NewBrokerFenced, NoSlot
+from replan.applying.reasons.holds import NewBrokerFenced, NoSlot
 from replan.applying.views.progress import Progress
 from replan.commands.performing.progress import progress_to
 from replan.model.names import BrokerId, TopicPartition

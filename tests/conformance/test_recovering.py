@@ -45,7 +45,6 @@ from replan.planning.plans.plan import Plan, RefusalRule
 from replan.planning.plans.plan_file import digest
 from replan.planning.recovery.candidates import Tail
 from replan.planning.recovery.recovery import Method
-from replan.reporting.sentences.end_text import end_text
 
 NOTHING: Mapping[TopicPartition, LogsFound] = {}
 
@@ -85,7 +84,6 @@ def performed(lab: Lab, plan: Plan, journal: Journal | None = None) -> Outcome:
         settings=Settings(),
         report=lambda _: None,
         stop=lambda: False,
-        end_text=end_text,
     )
 
 

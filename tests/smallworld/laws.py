@@ -9,7 +9,7 @@ from tests.smallworld.world import Ghost, SmallWorld, State
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.steps import Status
-from replan.applying.reasons.copies import NeverEnding
+from replan.applying.reasons.holds import NeverEnding
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.errors import Exit
 from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS

@@ -19,8 +19,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import Record
 from replan.applying.journal.steps import MoveRecord
-from replan.applying.reasons.notes import Note
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.reason import HoldReason, Note
 from replan.applying.run.application_run import ApplicationRun
 from replan.applying.run.opening import opening
 from replan.applying.tick_input import Job
@@ -138,7 +137,7 @@ class Outside:
 
     def __init__(self, plans: Sequence[Plan], slots: int) -> None:
         self._settings = replace(SETTINGS, slots_per_broker=slots)
-        self._jobs = [Job.of(plan, self._settings, lambda _name, _reason: "") for plan in plans]
+        self._jobs = [Job.of(plan, self._settings) for plan in plans]
         self._digests = [digest(plan) for plan in plans]
         self._cluster = self._shown = ClusterState("", "4.3", elr_enabled=False)
         self._looks: dict[tuple[int, int, object], tuple[ClusterState, ClusterState, Look]] = {}

@@ -13,7 +13,7 @@ from replan.applying.journal.protocol import Journal
 from replan.applying.journal.steps import Status
 from replan.applying.observation import Observation, held_since, made_again
 from replan.applying.other_tools import not_ours, throttles_others
-from replan.applying.reasons.notes import Leftover, Note
+from replan.applying.reasons.reason import Leftover, Note
 from replan.applying.run.application_run import Sender, intents
 from replan.applying.settings import Settings
 from replan.applying.throttles.broker_rates import leftovers

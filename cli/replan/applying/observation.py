@@ -28,8 +28,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from replan.applying.journal.steps import MoveRecord
-from replan.applying.reasons.copies import Stalled
-from replan.applying.reasons.requests import MetadataBehind, NotPermitted
+from replan.applying.reasons.holds import MetadataBehind, NotPermitted, Stalled
 from replan.applying.settings import Settings
 from replan.model.configs import Configs
 from replan.model.control_plane import Answer, Look, Rejected, Wanted, by_broker

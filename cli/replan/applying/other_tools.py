@@ -30,7 +30,8 @@ from dataclasses import dataclass, field
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Application
 from replan.applying.observation import Observation, runs_own
-from replan.applying.reasons.notes import Note, RateLowered, SlowerAlready
+from replan.applying.reasons.notes import RateLowered, SlowerAlready
+from replan.applying.reasons.reason import Note
 from replan.applying.throttles.broker_rates import effective_rate
 from replan.applying.throttles.replica_lists import Copy, RunningCopy
 from replan.applying.throttles.tick import ThrottleInput, WantedThrottles

@@ -1,14 +1,12 @@
 """What one tick is decided from, apart from the state of the run: the job, one look at the cluster, and the time."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from replan.applying.journal.records import Command
 from replan.applying.observation import Observation
-from replan.applying.reasons.ends import EndReason
 from replan.applying.settings import Settings
-from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
 from replan.model.replica_logs import LogsFound
 from replan.planning.plans.creates import Create
@@ -17,8 +15,6 @@ from replan.planning.plans.plan import Plan
 from replan.planning.recovery.recovery import Recovery
 
 K = TypeVar("K", bound=Hashable)
-EndText = Callable[[TopicPartition | SettingName, EndReason], str]
-"""The sentence that the journal keeps of why a partition or a setting has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +27,19 @@ class Job:
     """The plan's moves by partition."""
     places: Mapping[TopicPartition, int]
     """Where each stands in the plan."""
-    end_text: EndText
     creates: Mapping[str, Create]
     """The plan's creates by topic."""
     recoveries: Mapping[TopicPartition, Recovery] = field(default_factory=dict)
     """The plan's recoveries by partition."""
 
     @classmethod
-    def of(cls, plan: Plan, settings: Settings, end_text: EndText) -> "Job":
+    def of(cls, plan: Plan, settings: Settings) -> "Job":
         """The job of performing a plan."""
         return cls(
             plan,
             settings,
             {m.partition: m for m in plan.moves},
             {m.partition: place for place, m in enumerate(plan.moves)},
-            end_text,
             {c.topic: c for c in plan.creates},
             {r.partition: r for r in plan.recoveries},
         )

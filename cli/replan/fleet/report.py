@@ -5,9 +5,8 @@ from typing import Any
 
 from replan.fleet.run import FleetRun
 from replan.planning.comparison.diff import DifferenceKind
-from replan.reporting.quantities import brokers
 from replan.reporting.table import columns
-from replan.wording import capped, count, left_out
+from replan.wording import brokers, capped, count, left_out
 
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]

@@ -12,11 +12,10 @@ import msgspec
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import SteeredJournal
 from replan.applying.journal.records import Application, Command, Verb
-from replan.applying.reasons.gates import Paused
+from replan.applying.reasons.holds import Paused
 from replan.applying.run.loop import apply_plan, never
 from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
-from replan.applying.tick_input import EndText
 from replan.applying.views.known_snapshot import as_planned_from
 from replan.applying.views.outcome import Ending, Outcome, Result
 from replan.applying.views.progress import Progress, Report
@@ -132,7 +131,6 @@ class LoopPorts:
     Raises Held, and as `journal`."""
     store: LoopStore
     stop: Callable[[], bool]
-    end_text: EndText
     observer: Observer
     report: Report = lambda _progress: None
     """Hears of the progress of what is applied, as of any `apply`."""
@@ -436,7 +434,6 @@ class Loop:
                     settings=replace(settings.applying, owner=settings.owner),
                     report=guard.report,
                     stop=guard.stop,
-                    end_text=ports.end_text,
                     idle=ports.idle,
                     arrived=guard.arrived,
                     verb=Verb.RESUME if resumes else None,

@@ -11,8 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from replan.applying.reasons.kinds import kind_of
-from replan.applying.reasons.waits import HoldReason, is_routine
+from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import Outcome, Result
 from replan.applying.views.progress import Progress
 from replan.faults.kinds import refusals as refusals_of
@@ -45,11 +44,9 @@ from replan.rehearsal.result import (
     Rehearsal,
     Waited,
 )
-from replan.reporting.quantities import duration
-from replan.reporting.sentences.note_text import note_text
 from replan.simulator.cluster.apply_fault import apply_fault
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
-from replan.wording import capped
+from replan.wording import capped, duration
 
 Histories = Mapping[TopicPartition, Trajectory]
 
@@ -133,7 +130,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         waits=run.waits,
         faults=tuple(_injected(finding)),
         notes=(
-            *map(note_text, run.outcome.notes),
+            *map(str, run.outcome.notes),
             *_held_back(finding),
             *_full(finding),
             *_growth(finding),
@@ -358,7 +355,7 @@ class Waits:
         for name, mentions in sorted(self._mentions.items()):
             ends = [*(at for at, _ in mentions[1:]), ended]
             for (at, reason), end in zip(mentions, ends, strict=True):
-                if is_routine(reason):
+                if reason.routine:
                     continue
                 over = min(end, _changed_after(histories.get(name), at, ended))
                 longest[type(reason)][name] += over - at
@@ -367,7 +364,7 @@ class Waits:
         for kind, of in longest.items():
             name = min(of, key=lambda n: (-of[n], n))
             waited.append(Waited(first[kind, name], len(of), name, of[name]))
-        return sorted(waited, key=lambda w: (-w.longest_seconds, kind_of(w.reason)))
+        return sorted(waited, key=lambda w: (-w.longest_seconds, w.reason.kind))
 
 
 def _changed_after(history: Trajectory | None, at: float, ended: float) -> float:

@@ -38,7 +38,6 @@ from replan.reconciling.status import (
 )
 from replan.reconciling.store import LoopStore, MemoryStore
 from replan.rehearsal.coarse import EventSkippingClock, busy_stride
-from replan.reporting.sentences.end_text import end_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import Schedule
 from replan.simulator.cluster.physical_state import Simulation
@@ -223,7 +222,6 @@ def run_loop(
         own=own,
         store=MemoryStore() if store is None else store,
         stop=lambda: clock.now() >= end,
-        end_text=end_text,
         observer=watched,
         report=report,
         rest=rest,

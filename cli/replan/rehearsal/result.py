@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import PartitionResult
 from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition

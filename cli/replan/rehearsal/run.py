@@ -29,13 +29,12 @@ from replan.rehearsal.recording import Recorder, known_throttles, throttles_of
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.setup import cluster_of, with_assumptions, with_plan_applied
 from replan.reporting.application.outcome_text import outcome_text
-from replan.reporting.quantities import duration
-from replan.reporting.sentences.end_text import end_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import advance
 from replan.simulator.cluster.faults import At, Disconnect, LoseRequests, RepeatRequests
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
+from replan.wording import duration
 
 QUIET_SECONDS = 10.0
 """Beyond the settle time: no gate of the applier is looked at again later than that."""
@@ -108,7 +107,6 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
         settings=settings,
         report=on_progress,
         stop=stop,
-        end_text=end_text,
         idle=plane.idle,
     )
     outcome, alone = _as_a_person_would(lambda: sent(clock=quick), plane, quick, stop)

@@ -17,7 +17,7 @@ from replan.rehearsal.options import Options
 from replan.rehearsal.report.sentences import coarse_lines, summary_lines
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.run import rehearse
-from replan.reporting.quantities import rate
+from replan.wording import rate
 
 MOVES = 200
 PARTITIONS = 5_000

@@ -26,8 +26,6 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest, loads
 from replan.reporting.application.outcome_text import STOPPED, outcome_text, refused_line
 from replan.reporting.application.progress_text import counts
-from replan.reporting.sentences.end_text import end_text
-from replan.reporting.sentences.note_text import note_text
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
 from replan.scenarios.process import Killed, Process
@@ -154,7 +152,7 @@ def _without_plan(session: Session, tokens: TokenReader, work: Callable[..., Out
             session.plane, writer, session.journal, clock, settings=settings, report=report
         )
         for note in outcome.notes:
-            report(f"note: {note_text(note)}")
+            report(f"note: {note}")
         return outcome
 
     session.process = Process(session.clock, run)
@@ -233,7 +231,6 @@ def _begin(session: Session, plan: Plan, options: _ApplyOptions) -> None:
             settings=options.settings,
             report=report,
             stop=stop,
-            end_text=end_text,
             idle=idle,
             arrived=session.journal.arrived,
             verb=options.verb,

@@ -26,12 +26,12 @@ from replan.model.control_plane import (
 )
 from replan.model.names import Replicas, TopicPartition
 from replan.planning.plans.moves import Move
-from replan.reporting.quantities import brokers
 from replan.scenarios.process import Killed
 from replan.scenarios.reader import Transcript
 from replan.scenarios.session import Session
 from replan.scenarios.throttles import changes_in_words
 from replan.simulator.cluster.faults import At
+from replan.wording import brokers
 
 T = TypeVar("T")
 

@@ -14,10 +14,10 @@ from replan.model.names import TopicPartition
 from replan.planning.findings.health import judge
 from replan.planning.findings.replica_progress import Asked, rows_of, standing
 from replan.reporting.cluster.status_text import Status, render_status
-from replan.reporting.quantities import brokers, rate
 from replan.scenarios.session import Session, at_work
 from replan.scenarios.throttles import SIDES, standing_in_words
 from replan.simulator.controller.state import Partition
+from replan.wording import brokers, rate
 
 
 def show(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:

@@ -10,15 +10,13 @@ Here belong facts in words. Every line was true at its moment.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.progress import Progress
 from replan.model.names import TopicPartition
-from replan.reporting.quantities import brokers
-from replan.reporting.sentences.hold_text import hold_text
-from replan.reporting.sentences.note_text import note_text
 from replan.simulator.cluster.disks import path_of
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.state import BrokerRegistration, ClusterState, Partition
+from replan.wording import brokers
 
 RULE = "----"
 
@@ -141,11 +139,11 @@ class Transcript:
 
     def progress(self, progress: Progress, now: float) -> None:
         """Record notes, and waits that are new; a countdown once."""
-        for text in map(note_text, progress.notes):
+        for text in map(str, progress.notes):
             self.add(now, f"note: {text}", note=True)
         for name, reason in sorted((progress.holds or {}).items()):
             if reason != self._holds.get(name):
-                self.add(now, f"{name} waits: {hold_text(reason)}")
+                self.add(now, f"{name} waits: {reason}")
             self._holds[name] = reason
 
 

@@ -16,7 +16,7 @@ from replan.model.configs import (
     ConfigOperation,
     ConfigScope,
 )
-from replan.reporting.quantities import rate
+from replan.wording import rate
 
 SIDES = {
     LEADER_REPLICAS: "leader",

@@ -32,7 +32,6 @@ from replan.model.snapshot import Features
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
-from replan.reporting.sentences.end_text import end_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import Schedule
 from replan.simulator.cluster.physical_state import Simulation
@@ -192,7 +191,6 @@ class Lab:
             settings=self.settings,
             report=report,
             stop=(lambda: False) if stop is None else stop,
-            end_text=end_text,
             arrived=arrived,
             verb=verb,
             others=others,

@@ -12,7 +12,7 @@ from replan.applying.abandoning import RunningCopies
 from replan.applying.journal.file import FileJournal
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
-from replan.applying.reasons.gates import Cancelling
+from replan.applying.reasons.holds import Cancelling
 from replan.applying.reasons.notes import ListsLeft
 from replan.applying.views.outcome import Ending, Outcome
 from replan.errors import BadUsage, Exit, Held

@@ -11,8 +11,13 @@ from replan.applying.reasons.ends import (
     OtherPartitions,
     RejectedByKafka,
 )
-from replan.applying.reasons.gates import NewBrokerFenced, TopicUnsettled
-from replan.applying.reasons.requests import MetadataBehind, PartitionsUnseen, Rechecking
+from replan.applying.reasons.holds import (
+    MetadataBehind,
+    NewBrokerFenced,
+    PartitionsUnseen,
+    Rechecking,
+    TopicUnsettled,
+)
 from replan.applying.steps.creating import Ask, Unsure, judge_create, looked_at
 from replan.model.broker import Broker
 from replan.model.control_plane import Accepted, Answer, Look, OutcomeUnknown, Rejected

@@ -14,10 +14,16 @@ from replan.applying.journal.records import Application, ApplicationStatus, chan
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.observation import Observation, Refused
 from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase
-from replan.applying.reasons.copies import AwaitingThrottle
-from replan.applying.reasons.gates import NewBrokerFenced, NoRoom, NoSlot, UncleanElectionPossible
-from replan.applying.reasons.requests import NextBatch, Rechecking
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.holds import (
+    AwaitingThrottle,
+    NewBrokerFenced,
+    NextBatch,
+    NoRoom,
+    NoSlot,
+    Rechecking,
+    UncleanElectionPossible,
+)
+from replan.applying.reasons.reason import HoldReason
 from replan.applying.settings import Settings
 from replan.applying.throttles.tick import ThrottleHistory
 from replan.applying.tick.decide import decide
@@ -33,7 +39,6 @@ from replan.model.partition import PartitionState, Reassignment
 from replan.model.snapshot import Features
 from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request, RequestKind
-from replan.reporting.sentences.end_text import end_text
 
 APP = Application("a-1", ApplicationStatus.OPEN, "d", "m", "cluster", "ann")
 GUARDED = Features(replication_factor_guard=True, eligible_leader_replicas=True)
@@ -59,7 +64,7 @@ def case(
 ) -> Case:
     """A tick in which all moves that are not begun are looked at, and the state that it finds."""
     found = states or [state(m.original, partition=m.partition.partition) for m in moves]
-    job = Job.of(plan_of(moves, throttle=throttle), settings or Settings(), end_text)
+    job = Job.of(plan_of(moves, throttle=throttle), settings or Settings())
     run = replace(first_state(job, fold([APP, *owned]), 0), **more)
     begun = {*run.ledger.owned, *run.admitted}
     tick = TickInput(
@@ -379,7 +384,7 @@ def test_a_copy_that_is_asked_for_again_waits_for_its_throttle() -> None:
 
 def test_begun_copies_start_before_waiting_ones() -> None:
     tick, run = asked_before(settings=Settings(slots_per_broker=1))
-    job = Job.of(plan_of(COPIES[:2]), tick.settings, end_text)
+    job = Job.of(plan_of(COPIES[:2]), tick.settings)
     waiting = state([1, 2, 3], partition=1)
     tick = replace(
         tick,

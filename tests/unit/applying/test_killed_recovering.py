@@ -9,7 +9,8 @@ from tests.unit.applying.lab import Boundary, Killed, Lab, lab
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Verb
 from replan.applying.journal.steps import RecoveryRecord, Status
-from replan.applying.reasons.recovery import EvidenceChanged, RecoveryArrivalPossible
+from replan.applying.reasons.ends import EvidenceChanged
+from replan.applying.reasons.holds import RecoveryArrivalPossible
 from replan.applying.steps.probing import probe, with_logs
 from replan.applying.steps.recovering import evidence_differs, lost_records
 from replan.applying.views.outcome import Outcome

@@ -18,8 +18,7 @@ from replan.applying.journal.records import (
     Verb,
     changed,
 )
-from replan.applying.reasons.copies import Confirming
-from replan.applying.reasons.gates import NoSlot, Paused
+from replan.applying.reasons.holds import Confirming, NoSlot, Paused
 from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, kept_rates, steered, taken_over, throttle_of

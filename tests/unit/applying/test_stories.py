@@ -19,10 +19,15 @@ from replan.applying.journal.records import (
     Record,
     SavedRate,
 )
-from replan.applying.reasons.copies import AwaitingThrottle
-from replan.applying.reasons.gates import NewBrokerFenced, NoSlot
+from replan.applying.reasons.holds import (
+    AwaitingThrottle,
+    JournalSilent,
+    LookTooOld,
+    NewBrokerFenced,
+    NoSlot,
+    OutcomePending,
+)
 from replan.applying.reasons.notes import ReadingsApart
-from replan.applying.reasons.requests import JournalSilent, LookTooOld, OutcomePending
 from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Ending, Result

@@ -22,7 +22,6 @@ from replan.model.control_plane import OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment
 from replan.planning.plans.requests import RequestKind
-from replan.reporting.sentences.end_text import end_text
 
 COPY = move([1, 2, 3], [1, 2, 4], size=100)
 NAME = COPY.partition
@@ -45,7 +44,7 @@ Case = tuple[TickInput, RunState]
 
 def copying() -> Case:
     """A partition that copies, and a run that knows nothing of it but its record."""
-    job = Job.of(plan_of([COPY]), Settings(), end_text)
+    job = Job.of(plan_of([COPY]), Settings())
     seen = Observation(
         brokers={b.id: b for b in brokers()},
         partitions={NAME: state(EXPANDED, [1, 2, 3], adding=[4])},

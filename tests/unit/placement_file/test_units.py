@@ -12,7 +12,7 @@ from replan.placement_file.sections.units import (
     parse_percentage,
     parse_rate,
 )
-from replan.reporting.quantities import rate as printed
+from replan.wording import rate as printed
 
 
 @pytest.mark.parametrize(

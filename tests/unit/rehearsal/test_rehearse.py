@@ -11,9 +11,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import changed
 from replan.applying.journal.steps import Status
 from replan.applying.partitions.judge import begun
-from replan.applying.reasons.copies import AwaitingSync
-from replan.applying.reasons.gates import NoSlot
-from replan.applying.reasons.requests import ClusterSilent
+from replan.applying.reasons.holds import AwaitingSync, ClusterSilent, NoSlot
 from replan.applying.run.opening import opening
 from replan.applying.settings import Settings
 from replan.errors import Exit

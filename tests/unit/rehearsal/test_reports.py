@@ -8,9 +8,8 @@ import pytest
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, plan_of, rehearsed
 
-from replan.applying.reasons.copies import NoLeader
-from replan.applying.reasons.gates import NoSlot
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.holds import NoLeader, NoSlot
+from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.progress import Progress
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.making.planner import make_plan
@@ -24,7 +23,7 @@ from replan.rehearsal.report.markdown import render_rehearsal_markdown
 from replan.rehearsal.report.text import render_rehearsal
 from replan.rehearsal.result import Copied, Harm, Waited
 from replan.rehearsal.summary import summary_of
-from replan.reporting.quantities import signed
+from replan.wording import signed
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from tests.unit.applying.test_cancelling import COPYING
 from tests.unit.applying.test_kill_points import three_moves
 
-from replan.applying.reasons.gates import NewBrokerFenced
+from replan.applying.reasons.holds import NewBrokerFenced
 from replan.applying.views.outcome import Ending, Outcome, PartitionResult, Result
 from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from tests.unit.applying.test_kill_points import MOVES, three_moves
 
-from replan.applying.reasons.copies import Confirming
-from replan.applying.reasons.gates import NewBrokerFenced, NoSlot
+from replan.applying.reasons.holds import Confirming, NewBrokerFenced, NoSlot
 from replan.applying.views.outcome import Performed, ThrottlesLeft
 from replan.applying.views.progress import CopyProgress, Progress, ReplicaProgress, Volume
 from replan.model.names import BrokerId, TopicPartition

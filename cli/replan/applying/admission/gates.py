@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
 from replan.applying.observation import Observation
-from replan.applying.reasons.gates import (
+from replan.applying.reasons.holds import (
     CoordinatorLoads,
     NewBrokerCordoned,
     NewBrokerFenced,
@@ -46,7 +46,7 @@ from replan.applying.reasons.gates import (
     UncleanElectionPossible,
     WritesWouldStop,
 )
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.reason import HoldReason
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, Replicas, TopicPartition, is_internal
 from replan.model.partition import PartitionState, effective_min_isr

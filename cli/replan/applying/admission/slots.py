@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from replan.applying.partitions.phase import Deferred, Parked, Phase
-from replan.applying.reasons.gates import NoSlot
+from replan.applying.reasons.holds import NoSlot
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import Reassignment

@@ -48,18 +48,9 @@ from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Order, Record, changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.observation import Observation, unshown
-from replan.applying.reasons.copies import (
-    AwaitingSync,
-    Confirming,
-    CopyNeverEnds,
-    CopyStopsWrites,
-    NeverEnding,
-    NoLeader,
-)
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
-    EndReason,
     Fact,
     NotAsPlanned,
     OtherReassignment,
@@ -67,18 +58,24 @@ from replan.applying.reasons.ends import (
     RejectedByKafka,
     TakenBack,
 )
-from replan.applying.reasons.gates import UncleanElectionPossible
-from replan.applying.reasons.requests import (
+from replan.applying.reasons.holds import (
     ArrivalPossible,
+    AwaitingSync,
+    Confirming,
+    CopyNeverEnds,
+    CopyStopsWrites,
     EffectUnseen,
     MetadataBehind,
+    NeverEnding,
+    NoLeader,
     OutcomePending,
     Rechecking,
     RejectionPending,
     RepeatPending,
     SameListElsewhere,
+    UncleanElectionPossible,
 )
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.reason import EndReason, HoldReason
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected

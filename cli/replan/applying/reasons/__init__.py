@@ -1,8 +1,7 @@
-"""Why a partition waits (`waits`) or has ended (`ends`), and what is noted beside: values with their measures.
+"""Why something waits (`holds`), why it has ended (`ends`), and what is noted beside (`notes`); each says itself.
 
-Waits are by subject: what may not begin (`gates`), `copies`, `requests` and what is not seen yet, `recovery`.
-
-Two reasons are equal where only their measures differ, which change from tick to tick: a hold that counts down stays
-the same hold. A new reason belongs in one of the unions, and gets its sentence in `reporting` (`hold_text`,
-`end_text`); mypy names every place that has to know it. Not here: sentences, and what is concluded from a reason.
+A reason is a frozen type with its measures. `str()` of it is its sentence, `kind` its name in JSON, its fields the rest
+of its JSON. Two reasons are equal where only what changes from tick to tick differs (`field(compare=False)`): a hold
+that counts down stays the same hold. A new reason is a class in one of the three modules and nothing else;
+`tests/unit/applying/test_reasons.py` asks for an example of it, and keeps all sentences in one golden file.
 """

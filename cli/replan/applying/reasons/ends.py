@@ -1,13 +1,18 @@
-"""Why a partition has ended, other than done. The sentences are in `reporting.sentences.end_text`."""
+"""Why a partition, a setting, a replica or a recovery has ended; the journal keeps the sentence."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
 from replan.applying.journal.steps import Reached
-from replan.applying.reasons.recovery import EvidenceChanged, LedAgain, LedByAnother
+from replan.applying.reasons.reason import EndReason
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.planning.elections.available import Unavailable
+from replan.planning.elections.available import UNAVAILABLE, Unavailable
+from replan.wording import capped, listed
+
+REPLAN = "make a new plan"
 
 
 class Fact(StrEnum):
@@ -23,7 +28,7 @@ class Fact(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class NotAsPlanned:
+class NotAsPlanned(EndReason):
     """Something is not what it was when planned."""
 
     fact: Fact
@@ -33,18 +38,70 @@ class NotAsPlanned:
     broker: BrokerId | None = None
     """Whose rack or registration, if so."""
 
+    def __str__(self) -> str:
+        return f"{self._difference()}; {REPLAN}"
+
+    def _difference(self) -> str:
+        planned, found = _value(self.planned), _value(self.found)
+        match self.fact:
+            case Fact.TOPIC:
+                now = "no such partition" if self.found is None else f"topic id {found}"
+                return f"planned for topic id {planned}, found {now}"
+            case Fact.REPLICAS:
+                return f"planned from {planned}, found {found}"
+            case Fact.REGISTRATION:
+                return f"broker {self.broker} was registered when planned, now it is not"
+            case Fact.RACK:
+                return f"broker {self.broker} was planned in rack {planned}, found in rack {found}"
+            case Fact.MIN_ISR | Fact.UNCLEAN_ELECTION | Fact.FACTOR:
+                return f"planned with {self.fact} {planned}, found {found}"
+
+    @property
+    def suspected(self) -> str:
+        match self.fact:
+            case Fact.REPLICAS:
+                return "replicas differ from the plan"
+            case Fact.TOPIC:
+                return "its topic is not the one that was planned for"
+            case _:
+                return "topic or brokers differ from the plan"
+
+
+def _value(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case tuple():
+            return str(list(value))
+        case _:
+            return str(value)
+
 
 @dataclass(frozen=True, slots=True)
-class OtherReassignment:
+class OtherReassignment(EndReason):
     """Before anything was asked for, another tool's reassignment runs on it."""
 
     target: Replicas
     adding: Replicas
     removing: Replicas
 
+    def __str__(self) -> str:
+        return (
+            f"another tool's reassignment to {list(self.target)} is running (adding {list(self.adding)}, removing "
+            f"{list(self.removing)}); let it end or cancel it, then {REPLAN}"
+        )
+
+    @property
+    def suspected(self) -> str:
+        return "another tool reassigns it"
+
+    @property
+    def listed(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True, slots=True)
-class ChangedElsewhere:
+class ChangedElsewhere(EndReason):
     """On its way it has a list that this move never asks for."""
 
     target: Replicas
@@ -52,18 +109,43 @@ class ChangedElsewhere:
     running: bool
     """Whether `found` is what a reassignment leads to, or what is there."""
 
+    def __str__(self) -> str:
+        what = f"{'a reassignment to' if self.running else 'replicas'} {list(self.found)}"
+        return (
+            f"on the way to {list(self.target)} another tool changed it: found {what}; it is left as it is. "
+            f"Find out which tool, then {REPLAN}"
+        )
+
+    @property
+    def suspected(self) -> str:
+        return "possibly changed by another tool"
+
+    @property
+    def listed(self) -> bool:
+        return self.running
+
 
 @dataclass(frozen=True, slots=True)
-class EffectUndone:
+class EffectUndone(EndReason):
     """What it had reached is not there any more."""
 
     target: Replicas
     reached: Reached
     found: Replicas
 
+    def __str__(self) -> str:
+        return (
+            f"it was {self.reached.name.lower()} on the way to {list(self.target)}, and another tool undid that: found "
+            f"replicas {list(self.found)}; it is not asked for again. Find out which tool, then {REPLAN}"
+        )
+
+    @property
+    def suspected(self) -> str:
+        return "possibly undone by another tool"
+
 
 @dataclass(frozen=True, slots=True)
-class RejectedByKafka:
+class RejectedByKafka(EndReason):
     """Kafka's answer to the last request."""
 
     code: int
@@ -72,18 +154,30 @@ class RejectedByKafka:
     whole: bool = False
     """The request was refused as a whole, with all partitions in it."""
 
+    def __str__(self) -> str:
+        what = "the whole request" if self.whole else "it"
+        said = as_sentence(self.message)
+        return f"Kafka rejected {what} with {self.code} {self.name}: {said} {advice(self.code)}"
+
 
 @dataclass(frozen=True, slots=True)
-class PreferredUnavailable:
+class PreferredUnavailable(EndReason):
     """An election was asked for, and the first of the list cannot lead now (80, PREFERRED_LEADER_NOT_AVAILABLE)."""
 
     broker: BrokerId
     why: Unavailable
     in_sync: Replicas
 
+    def __str__(self) -> str:
+        return f"{self.suspected} (in sync: {list(self.in_sync)}); ask again once it is in sync"
+
+    @property
+    def suspected(self) -> str:
+        return f"its preferred replica {self.broker} is not available: {UNAVAILABLE[self.why]}"
+
 
 @dataclass(frozen=True, slots=True)
-class ThrottleRefused:
+class ThrottleRefused(EndReason):
     """Kafka refuses a setting that the copy needs for its throttle."""
 
     scope: ConfigScope
@@ -92,53 +186,89 @@ class ThrottleRefused:
     name: str
     message: str
 
+    def __str__(self) -> str:
+        return (
+            f"the throttle of {self.scope} {self.resource} cannot be set: Kafka answered {self.code} "
+            f"{self.name}: {as_sentence(self.message)} The copy was not started without it; "
+            f"{throttle_advice(self.code)}"
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class OtherValue:
+class OtherValue(EndReason):
     """A setting has neither the value that it had when planned nor the wanted one."""
 
     planned: str | None
     found: str | None
 
+    def __str__(self) -> str:
+        values = f"was {self.planned or 'not set'} when planned, found {self.found or 'not set'}"
+        return f"{values}; it is left as it is; {REPLAN}"
+
 
 @dataclass(frozen=True, slots=True)
-class SubjectGone:
+class SubjectGone(EndReason):
     """The topic or broker of a setting is not there any more."""
 
+    def __str__(self) -> str:
+        return f"it does not exist any more; {REPLAN}"
+
 
 @dataclass(frozen=True, slots=True)
-class ReplicaGone:
+class ReplicaGone(EndReason):
     """The broker has no replica of it any more, so nothing of it can move between its log directories."""
 
     broker: BrokerId
     found: Replicas
 
+    def __str__(self) -> str:
+        what = f"broker {self.broker} has no replica of it any more"
+        return f"{what}: found replicas {list(self.found)}; {REPLAN}"
+
 
 @dataclass(frozen=True, slots=True)
-class OtherLogDir:
+class OtherLogDir(EndReason):
     """A replica lies in another log directory than when planned, or is on its way to one."""
 
     planned: str
     found: str | None
     """None where no directory that works has it."""
 
+    def __str__(self) -> str:
+        where = f"lies in {self.found}" if self.found else "lies in no log directory that works"
+        return f"its replica lay in {self.planned} when planned, and now {where}; {REPLAN}"
+
 
 @dataclass(frozen=True, slots=True)
-class StaysInLogDir:
+class StaysInLogDir(EndReason):
     """The application was cancelled, and its copy to another log directory has ended: it lies where it was."""
 
     path: str
 
+    def __str__(self) -> str:
+        return f"cancelled; its replica stays in {self.path}"
+
+    @property
+    def suspected(self) -> str:
+        return "nothing runs on it"
+
 
 @dataclass(frozen=True, slots=True)
-class StaysUnset:
+class StaysUnset(EndReason):
     """The application was cancelled, and a setting that it had asked for did not arrive: it is as before."""
 
     before: str | None
 
+    def __str__(self) -> str:
+        return f"cancelled; it stays as it was: {self.before or 'not set'}"
+
+    @property
+    def suspected(self) -> str:
+        return "nothing runs on it"
+
 
 @dataclass(frozen=True, slots=True)
-class OtherPartitions:
+class OtherPartitions(EndReason):
     """Its topic has other new partitions than those that were to be created."""
 
     planned: int
@@ -148,38 +278,132 @@ class OtherPartitions:
     different: tuple[TopicPartition, ...] = ()
     """Those of the wanted ones that lie elsewhere."""
 
+    def __str__(self) -> str:
+        named = listed(capped(self.different, str, limit=5))
+        where = f", elsewhere {named}" if self.different else ""
+        return (
+            f"its topic was to have {self.planned} partitions, and another tool made others: found "
+            f"{self.found}{where}. They are left as they are; {REPLAN}"
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class NotCreated:
+class NotCreated(EndReason):
     """The application was cancelled before its new partitions came to be, and no request for them may arrive."""
 
+    def __str__(self) -> str:
+        return "cancelled; the new partitions were not created"
+
+    @property
+    def suspected(self) -> str:
+        return "there are no such partitions"
+
 
 @dataclass(frozen=True, slots=True)
-class TakenBack:
+class TakenBack(EndReason):
     """Its application was cancelled: nothing of it runs or may arrive, and this is what is there."""
 
     original: Replicas
     found: Replicas
 
+    def __str__(self) -> str:
+        if self.found == self.original:
+            return f"cancelled; it is at its original {list(self.original)}"
+        return f"cancelled; it goes from {list(self.found)} back to {list(self.original)}"
 
-EndReason = (
-    LedAgain
-    | LedByAnother
-    | EvidenceChanged
-    | NotAsPlanned
-    | OtherPartitions
-    | OtherValue
-    | SubjectGone
-    | ReplicaGone
-    | OtherLogDir
-    | StaysInLogDir
-    | StaysUnset
-    | OtherReassignment
-    | ChangedElsewhere
-    | EffectUndone
-    | PreferredUnavailable
-    | RejectedByKafka
-    | ThrottleRefused
-    | NotCreated
-    | TakenBack
+    @property
+    def suspected(self) -> str:
+        return "nothing runs on it"
+
+
+@dataclass(frozen=True, slots=True)
+class LedByAnother(EndReason):
+    """Another replica leads it than the one that was chosen to lead it again."""
+
+    leader: BrokerId
+    chosen: BrokerId
+
+    def __str__(self) -> str:
+        leads = f"broker {self.leader} leads it, not {self.chosen}"
+        return f"{leads}; {REPLAN} where that is not wanted"
+
+    @property
+    def suspected(self) -> str:
+        return f"broker {self.leader} leads it"
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceChanged(EndReason):
+    """A replica's log is not what it was when its leader was chosen; epoch of the last record, and end."""
+
+    broker: BrokerId
+    planned: tuple[int, int] | None
+    """None where nothing was known of it."""
+    found: tuple[int, int]
+
+    def __str__(self) -> str:
+        before = "nothing was known of it" if self.planned is None else _rank(self.planned)
+        what = f"the log of broker {self.broker} is not as planned"
+        return f"{what}: {before}, found {_rank(self.found)}; {REPLAN}"
+
+
+def _rank(rank: tuple[int, int]) -> str:
+    return f"last epoch {rank[0]}, end {rank[1]:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class LedAgain(EndReason):
+    """It is led by the chosen one: how many records that was said to lose at least, and has lost."""
+
+    leader: BrokerId
+    stated: int
+    measured: int | None
+    """None where it could not be measured."""
+
+    def __str__(self) -> str:
+        lost = "could not be measured" if self.measured is None else f"{self.measured:,}"
+        return f"led again by {self.leader}; records lost: stated at least {self.stated:,}, measured {lost}"
+
+
+def as_sentence(message: str) -> str:
+    """What Kafka says, ready for another sentence behind it."""
+    said = message.strip()
+    return said if said.endswith((".", "!", "?")) else f"{said}."
+
+
+def throttle_advice(code: int) -> str:
+    """What to do about a throttle setting that Kafka refuses."""
+    match code:
+        case 29 | 31:
+            return "grant ALTER_CONFIGS or plan without throttles"
+        case 44:
+            return (
+                "a policy of this cluster forbids it (alter.config.policy.class.name): ask those who run it to allow "
+                "throttles, or plan without them"
+            )
+        case _:
+            return "the log of the active controller says why; or plan without throttles"
+
+
+def advice(code: int) -> str:
+    """What to do about a rejection."""
+    again = "Make a new plan; if it is rejected again, the log of the active controller says why."
+    return _ADVICE.get(code, again)
+
+
+_NOT_ALLOWED = (
+    "The principal needs the operation ALTER on the cluster; grant it, then rerun to resume."
+)
+_ADVICE: Mapping[int, str] = MappingProxyType(
+    {
+        29: _NOT_ALLOWED,
+        31: _NOT_ALLOWED,
+        38: "Another tool changes its number of replicas; let that end, then make a new plan.",
+        39: "A broker in the list is not registered, or all its log directories are cordoned; "
+        "bring it back, uncordon it, or declare another one.",
+        44: "A policy of this cluster forbids it; ask those who run it.",
+        56: "While one of a broker's log directories is offline, Kafka moves nothing between its others; "
+        "replace the disk and restart the broker, then make a new plan.",
+        60: "Another reassignment runs on it; let it end, then make a new plan.",
+    }
 )

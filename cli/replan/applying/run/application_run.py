@@ -24,8 +24,9 @@ from replan.applying.journal.records import (
 )
 from replan.applying.journal.steps import Status
 from replan.applying.other_tools import throttles_others
-from replan.applying.reasons.notes import Leftover, RefusedSetting
-from replan.applying.reasons.requests import ClusterSilent, JournalSilent, LookTooOld, NextBatch
+from replan.applying.reasons.holds import ClusterSilent, JournalSilent, LookTooOld, NextBatch
+from replan.applying.reasons.notes import RefusedSetting
+from replan.applying.reasons.reason import Leftover
 from replan.applying.run.cancelling import is_cancelled, turned
 from replan.applying.run.looking import Looked, Ports, TickReader, way_back
 from replan.applying.run.opening import closing, copied_bytes, kept
@@ -521,7 +522,7 @@ class ApplicationRun:
             self._append(records)
         except (BadFile, ClusterUnreachable) as error:
             return self._unwritable(self._ports.clock.now(), error)
-        job = Job.of(back, settings, self._job.end_text)
+        job = Job.of(back, settings)
         self._next = ApplicationRun(job, self._state.ledger, self._ports, log_dirs)
         self._next._state = replace(
             self._next._state, configs_unknown_since=self._state.configs_unknown_since

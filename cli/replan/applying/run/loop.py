@@ -15,7 +15,7 @@ from replan.applying.steering import (
     none_arrived,
     taken_over,
 )
-from replan.applying.tick_input import EndText, Job
+from replan.applying.tick_input import Job
 from replan.applying.views.outcome import (
     Ending,
     LogMoveResult,
@@ -47,7 +47,6 @@ def apply_plan(
     settings: Settings,
     report: Report,
     stop: Callable[[], bool],
-    end_text: EndText,
     idle: Callable[[], bool] = never,
     arrived: Callable[[], Sequence[Command]] = none_arrived,
     verb: Verb | None = None,
@@ -100,7 +99,7 @@ def apply_plan(
     opened += taken_over(ledger, settings, verb, rates)
     journal.append(opened)
     ports = Ports(reader, writer, journal, clock, report, stop, idle, arrived)
-    job = Job.of(plan, settings, end_text)
+    job = Job.of(plan, settings)
     end = ApplicationRun(job, ledger.after(opened), ports, log_dirs, silent_since).to_end()
     before = ledger.application
     if before is not None and end.performed is not None:

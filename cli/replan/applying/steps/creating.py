@@ -31,14 +31,16 @@ from replan.applying.observation import (
 )
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, NotCreated, OtherPartitions
-from replan.applying.reasons.gates import Cancelling, NewBrokerFenced, TopicUnsettled
-from replan.applying.reasons.requests import (
+from replan.applying.reasons.holds import (
+    Cancelling,
     CreateArrivalPossible,
     MetadataBehind,
+    NewBrokerFenced,
     PartitionsUnseen,
     Rechecking,
+    TopicUnsettled,
 )
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.reason import HoldReason
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import Broker
 from replan.model.control_plane import Answer, NewPartitions, OutcomeUnknown, Rejected
@@ -136,7 +138,7 @@ def create_tick(
         left = since + tick.settings.quarantine_seconds - tick.now
         if isinstance(verdict, End) and verdict.status is not Status.DONE and left > 0:
             verdict = Hold(CreateArrivalPossible(left))
-        _take(create, verdict, tick, ledger, found, closed)
+        _take(create, verdict, ledger, found, closed)
     found.suspected = held_since(known.suspected, agreeing, tick.ended)
     return found
 
@@ -144,7 +146,6 @@ def create_tick(
 def _take(
     create: Create,
     verdict: Ask | Hold | End,
-    tick: TickInput,
     ledger: Ledger,
     into: CreateTick,
     closed: HoldReason | None,
@@ -160,7 +161,7 @@ def _take(
             if not begun:
                 into.records.append(_record(create, ledger, Status.OPEN))
         case End(status, reason):
-            message = "" if reason is None else tick.job.end_text(create.first, reason)
+            message = "" if reason is None else reason.of(create.first)
             into.records.append(_record(create, ledger, status, message))
 
 

@@ -29,9 +29,7 @@ from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import LogMoveRecord, Status
 from replan.applying.observation import Refused, believed, held_since, refusals, unshown
 from replan.applying.partitions.judge import End, Hold, rejected
-from replan.applying.reasons.copies import AwaitingThrottle, CopyingInBroker
 from replan.applying.reasons.ends import (
-    EndReason,
     Fact,
     NotAsPlanned,
     OtherLogDir,
@@ -39,9 +37,15 @@ from replan.applying.reasons.ends import (
     StaysInLogDir,
     ThrottleRefused,
 )
-from replan.applying.reasons.gates import Cancelling, MoveFirst
-from replan.applying.reasons.requests import Rechecking, ReplicaUnread
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.holds import (
+    AwaitingThrottle,
+    Cancelling,
+    CopyingInBroker,
+    MoveFirst,
+    Rechecking,
+    ReplicaUnread,
+)
+from replan.applying.reasons.reason import EndReason, HoldReason
 from replan.applying.steps.rechecking import rechecked
 from replan.applying.throttles.broker_rates import Rate
 from replan.applying.tick_input import Job, TickInput
@@ -123,14 +127,13 @@ class LogMoveTick:
         move: LogMove,
         refused: ThrottleRefused | None,
         unanswered: Replicas,
-        tick: TickInput,
         ledger: Ledger,
     ) -> None:
         """Let one wait for its throttle, or end it where Kafka refuses that."""
         if refused is None:
             self.holds[move.replica] = AwaitingThrottle(unanswered=unanswered)
         else:
-            _take(move, End(Status.REJECTED, refused), tick, ledger, self)
+            _take(move, End(Status.REJECTED, refused), ledger, self)
 
 
 def pending(job: Job, ledger: Ledger) -> list[LogMove]:
@@ -183,7 +186,7 @@ def log_move_tick(
         if isinstance(verdict, Start):
             ready.append(move)
         else:
-            _take(move, verdict, tick, ledger, found)
+            _take(move, verdict, ledger, found)
     for move in found.running:
         slots.take((move.broker,))
     for move in ready:
@@ -200,16 +203,14 @@ def log_move_tick(
     return found
 
 
-def _take(
-    move: LogMove, verdict: Hold | End, tick: TickInput, ledger: Ledger, into: LogMoveTick
-) -> None:
+def _take(move: LogMove, verdict: Hold | End, ledger: Ledger, into: LogMoveTick) -> None:
     match verdict:
         case Hold(reason):
             into.holds[move.replica] = reason
             if isinstance(reason, CopyingInBroker):
                 into.running.append(move)
         case End(status, why):
-            message = "" if why is None else tick.job.end_text(move.partition, why)
+            message = "" if why is None else why.of(move.partition)
             into.records.append(record_of(move, ledger, status, message))
 
 

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from replan.applying.journal.steps import Status
 from replan.applying.partitions.judge import End, Hold
-from replan.applying.reasons.ends import EndReason
-from replan.applying.reasons.requests import Rechecking
+from replan.applying.reasons.holds import Rechecking
+from replan.applying.reasons.reason import EndReason
 from replan.applying.tick_input import TickInput
 
 S = TypeVar("S")

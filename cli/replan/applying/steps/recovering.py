@@ -54,19 +54,26 @@ from replan.applying.journal.records import Forget, Order, changed
 from replan.applying.journal.steps import RecoveryRecord, RecoveryStep, Status
 from replan.applying.observation import Refused, believed, held_since, refusals, unshown
 from replan.applying.partitions.judge import End, Hold, rejected
-from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherReassignment, TakenBack
-from replan.applying.reasons.gates import Cancelling
-from replan.applying.reasons.recovery import (
+from replan.applying.reasons.ends import (
     EvidenceChanged,
-    LeaderlessTooShort,
+    Fact,
     LedAgain,
     LedByAnother,
+    NotAsPlanned,
+    OtherReassignment,
+    TakenBack,
+)
+from replan.applying.reasons.holds import (
+    Cancelling,
+    LeaderlessTooShort,
     LogsSilent,
+    MetadataBehind,
+    NextBatch,
+    Rechecking,
     RecoveryArrivalPossible,
     RecoveryUnseen,
 )
-from replan.applying.reasons.requests import MetadataBehind, NextBatch, Rechecking
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.reason import HoldReason
 from replan.applying.tick_input import Job, TickInput
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -469,10 +476,10 @@ def _take(
                 (into.clean if recovery.clean else into.unclean).append(name)
         case Measured(lost):
             reason = LedAgain(recovery.chosen, recovery.loss.records, lost)
-            message = tick.job.end_text(name, reason)
+            message = reason.of(name)
             into.records.append(changed(record, status=Status.DONE, measured=lost, message=message))
         case End(status, reason):
-            message = "" if reason is None else tick.job.end_text(name, reason)
+            message = "" if reason is None else reason.of(name)
             into.records.append(changed(record, status=status, message=message))
             if reason == TakenBack(recovery.original, recovery.original):
                 into.records.extend(_forgotten(recovery, ledger))

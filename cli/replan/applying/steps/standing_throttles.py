@@ -17,10 +17,9 @@ from replan.applying.journal.ledger import Ledger, unended
 from replan.applying.journal.steps import StandingRecord, Status
 from replan.applying.observation import Refused, believed, held_since
 from replan.applying.partitions.judge import End, Hold, rejected
-from replan.applying.reasons.ends import EndReason, OtherValue, StaysUnset, SubjectGone
-from replan.applying.reasons.gates import Cancelling, SettingInUse
-from replan.applying.reasons.requests import SettingUnread, SettingUnseen
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.ends import OtherValue, StaysUnset, SubjectGone
+from replan.applying.reasons.holds import Cancelling, SettingInUse, SettingUnread, SettingUnseen
+from replan.applying.reasons.reason import EndReason, HoldReason
 from replan.applying.steps.creating import Ask
 from replan.applying.steps.rechecking import rechecked
 from replan.applying.tick_input import Job, TickInput
@@ -86,7 +85,7 @@ def standing_tick(
             stays = End(Status.CANCELLED, StaysUnset(wanted.before))
             verdict = Hold(SettingUnseen()) if _place(wanted) in late else stays
         verdict = rechecked(verdict, name, tick, known.suspected, agreeing)
-        _take(wanted, verdict, tick, ledger, found, closed)
+        _take(wanted, verdict, ledger, found, closed)
     found.suspected = held_since(known.suspected, agreeing, tick.ended)
     return found
 
@@ -94,7 +93,6 @@ def standing_tick(
 def _take(
     wanted: ThrottleSetting,
     verdict: Ask | Hold | End,
-    tick: TickInput,
     ledger: Ledger,
     into: StandingTick,
     closed: HoldReason | None,
@@ -111,7 +109,7 @@ def _take(
             if name not in ledger.standing:
                 into.records.append(_record(name, ledger, Status.OPEN))
         case End(status, reason):
-            message = "" if reason is None else tick.job.end_text(name, reason)
+            message = "" if reason is None else reason.of(name)
             into.records.append(_record(name, ledger, status, message))
     if into.holds.get(name) == SettingUnseen():
         into.first[name.scope, name.name] = name

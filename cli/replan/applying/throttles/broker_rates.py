@@ -23,7 +23,8 @@ from dataclasses import dataclass, replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Record, SavedRate
-from replan.applying.reasons.notes import Note, RateChanged, RateKept, UnrestoredRate
+from replan.applying.reasons.notes import RateChanged, RateKept, UnrestoredRate
+from replan.applying.reasons.reason import Note
 from replan.applying.throttles.replica_lists import Copy
 from replan.model.configs import (
     FOLLOWER_RATE,

@@ -10,14 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Record, changed
-from replan.applying.reasons.gates import ThrottleContested
-from replan.applying.reasons.notes import (
-    EntriesRemoved,
-    Note,
-    RateGivesWay,
-    RateRemoved,
-    RateUnused,
-)
+from replan.applying.reasons.holds import ThrottleContested
+from replan.applying.reasons.notes import EntriesRemoved, RateGivesWay, RateRemoved, RateUnused
+from replan.applying.reasons.reason import Note
 from replan.applying.throttles.broker_rates import (
     CatchingUp,
     Rate,

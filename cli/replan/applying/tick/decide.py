@@ -44,10 +44,13 @@ from replan.applying.partitions.phase import (
     Phase,
     Waiting,
 )
-from replan.applying.reasons.copies import AwaitingThrottle, CopyGoesOn
-from replan.applying.reasons.ends import EndReason, ThrottleRefused
-from replan.applying.reasons.gates import (
+from replan.applying.reasons.ends import ThrottleRefused
+from replan.applying.reasons.holds import (
+    ArrivalPossible,
+    AwaitingThrottle,
     Cancelling,
+    CopyGoesOn,
+    NextBatch,
     OthersUnderMinIsr,
     PartitionsFirst,
     Paused,
@@ -55,9 +58,8 @@ from replan.applying.reasons.gates import (
     Stopping,
     ThrottleContested,
 )
-from replan.applying.reasons.notes import ArrivedLate, Note
-from replan.applying.reasons.requests import ArrivalPossible, NextBatch
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.notes import ArrivedLate
+from replan.applying.reasons.reason import EndReason, HoldReason, Note
 from replan.applying.settings import Settings
 from replan.applying.steering import acknowledged, keeps_throttles, notes_of, steered, throttle_of
 from replan.applying.steps.creating import CreateTick, create_tick, pending
@@ -422,7 +424,7 @@ class Draft:
     def end(self, name: TopicPartition, status: Status, reason: EndReason | None) -> None:
         """Ask nothing more for a partition, and write down how it ended and what stays behind."""
         job, ledger = self._tick.job, self._state.ledger
-        message = "" if reason is None else job.end_text(name, reason)
+        message = "" if reason is None else reason.of(name)
         record = changed(self.record(name), status=status, message=message)
         self.holds.pop(name, None)
         self.phases[name] = Ended(record)
@@ -698,7 +700,7 @@ class TickBuilder:
         for move in missing:
             refused = refused_setting(tick, state, (), [move.broker])
             silent = state.unanswered((move.broker,))
-            self._log_moves.without_throttle(move, refused, silent, tick, state.ledger)
+            self._log_moves.without_throttle(move, refused, silent, state.ledger)
         self._draft.records.extend(self._log_moves.records)
 
     def _throttled(self, name: TopicPartition) -> bool:

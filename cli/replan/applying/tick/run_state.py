@@ -42,10 +42,9 @@ from replan.applying.partitions.phase import (
     Waiting,
     check_transition,
 )
-from replan.applying.reasons.ends import ChangedElsewhere, EndReason, OtherReassignment
-from replan.applying.reasons.notes import Note, ReadingsApart
-from replan.applying.reasons.requests import LookTooOld
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.holds import LookTooOld
+from replan.applying.reasons.notes import ReadingsApart
+from replan.applying.reasons.reason import HoldReason, Note
 from replan.applying.steering import throttle_of
 from replan.applying.steps.creating import CreateTick, Creating
 from replan.applying.steps.log_moves import LogMoveTick, LogMoving
@@ -483,17 +482,10 @@ def quarantine_left(tick: TickInput, state: RunState, name: TopicPartition) -> f
 def agreed(tick: TickInput, state: RunState, name: TopicPartition, suspect: Suspect) -> bool:
     """Whether looks have agreed on a suspicion for long enough."""
     conclusion = suspect.conclusion
-    listed = isinstance(conclusion, Request) or _listed(conclusion.reason)
+    listed = isinstance(conclusion, Request) or (
+        conclusion.reason is not None and conclusion.reason.listed
+    )
     return tick.agreed(state.suspected, (name, conclusion), listed=listed)
-
-
-def _listed(reason: EndReason | None) -> bool:
-    """Whether a conclusion rests on what the controller lists as running, which is never old."""
-    match reason:
-        case OtherReassignment() | ChangedElsewhere(running=True):
-            return True
-        case _:
-            return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

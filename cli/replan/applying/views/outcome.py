@@ -7,8 +7,7 @@ from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger, StepRecord
 from replan.applying.journal.steps import CreateRecord, MoveRecord, RecoveryRecord, Status
-from replan.applying.reasons.notes import Leftover, Note
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.reason import HoldReason, Leftover, Note
 from replan.errors import Exit
 from replan.model.configs import SettingName
 from replan.model.control_plane import ReplicaName

@@ -8,9 +8,8 @@ from typing import Protocol, overload
 
 from replan.applying.journal.steps import Status
 from replan.applying.observation import PartitionHistory
-from replan.applying.reasons.copies import CopyingInBroker, Stalled
-from replan.applying.reasons.notes import Note
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.holds import CopyingInBroker, Stalled
+from replan.applying.reasons.reason import HoldReason, Note
 from replan.applying.tick.run_state import Decision, RunState
 from replan.applying.tick_input import TickInput
 from replan.model.control_plane import ClusterReader, Wanted, by_broker

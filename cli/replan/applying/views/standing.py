@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import standing_settings
 from replan.applying.journal.records import Application
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import (
     AnyResult,
     PartitionResult,

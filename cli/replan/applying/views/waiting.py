@@ -10,9 +10,8 @@ from typing import TypeVar
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.observation import PartitionHistory
-from replan.applying.reasons.copies import AwaitingThrottle
-from replan.applying.reasons.gates import Cancelling, OthersFirst, Paused
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.holds import AwaitingThrottle, Cancelling, OthersFirst, Paused
+from replan.applying.reasons.reason import HoldReason
 from replan.applying.settings import Settings
 from replan.applying.steps.probing import probe
 from replan.applying.steps.recovering import to_probe
@@ -53,7 +52,7 @@ def watched(
 
     By the settings of the process that is at work, or was last. `before`: of the look before, for the rates.
     """
-    job = Job.of(plan, _settings(ledger), end_text=lambda _name, _reason: "")
+    job = Job.of(plan, _settings(ledger))
     state = first_state(job, ledger, now).with_room(job, reader.log_dirs())
     state, candidates = replace(state, history=before).chosen(job, now)
     sizes = by_broker(copying(state, job))

@@ -27,8 +27,7 @@ from replan.planning.plans.plan import Facts, Plan
 from replan.planning.safety.plan_laws import require_lawful
 from replan.reporting.markdown import LIMIT
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext, own_text
-from replan.reporting.quantities import duration
-from replan.wording import count
+from replan.wording import count, duration
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ change itself does: who only plans may lack it, and gets a note.
 """
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.reasons.ends import as_sentence, throttle_advice
 from replan.applying.throttles.replica_lists import Copy
 from replan.applying.throttles.tick import ThrottleInput, WantedThrottles, throttle_tick
 from replan.commands.frame.output import note
@@ -15,7 +16,6 @@ from replan.model.control_plane import Accepted, Answer, NewPartitions, OutcomeU
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.creates import Create
 from replan.planning.plans.plan import Plan
-from replan.reporting.sentences.end_text import as_sentence, throttle_advice
 
 NOT_AUTHORIZED = 29
 _FOR_GOOD = frozenset({40, 44})

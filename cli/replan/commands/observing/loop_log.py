@@ -12,8 +12,7 @@ from replan.reporting.loop.loop_words import (
     state_text,
     utc,
 )
-from replan.reporting.quantities import duration, size
-from replan.wording import count, listed
+from replan.wording import count, duration, listed, size
 
 
 class LoopLog:

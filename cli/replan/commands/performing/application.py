@@ -43,7 +43,6 @@ from replan.reporting.application.outcome_text import refused_line, render_outco
 from replan.reporting.cluster.application_text import throttle_lines
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_report import plan_lines
-from replan.reporting.sentences.end_text import end_text
 from replan.wording import capped, count
 
 
@@ -249,7 +248,6 @@ def perform(
             ),
             report=inject(report),
             stop=stop,
-            end_text=end_text,
             idle=connection.idle,
             arrived=journal.arrived,
             verb=verb,

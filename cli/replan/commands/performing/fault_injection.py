@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from replan.applying.views.progress import Progress, Report
 from replan.commands.inputs.target import Connection
-from replan.reporting.quantities import duration
+from replan.wording import duration
 
 
 def with_faults(texts: Sequence[str], connection: Connection) -> Callable[[Report], Report]:

@@ -13,9 +13,7 @@ from replan.applying.views.progress import Progress, Report
 from replan.commands.frame.output import Color, coloured, is_live, note
 from replan.reporting.application.progress_text import copies, counts, display, reasons, summary
 from replan.reporting.lines import drawn
-from replan.reporting.quantities import duration
-from replan.reporting.sentences.note_text import note_text
-from replan.wording import visible
+from replan.wording import duration, visible
 
 SUMMARY_SECONDS = 30.0
 VERBOSE_SECONDS = 5.0
@@ -52,7 +50,7 @@ def _live(color: Color) -> Iterator[Report]:
         def show(progress: Progress) -> None:
             nonlocal drawn_at
             for noted in progress.notes:
-                console.print(Text(visible(note_text(noted))))
+                console.print(Text(visible(str(noted))))
             if time.monotonic() - drawn_at < DRAWN_SECONDS:
                 return
             drawn_at = time.monotonic()
@@ -75,7 +73,7 @@ class _Summaries:
     def show(self, progress: Progress) -> None:
         """Write what is new."""
         for noted in progress.notes:
-            note(note_text(noted))
+            note(str(noted))
         now = progress.at_seconds
         for kind, line in reasons(progress).items():
             if now - self._shown_at.get(kind, float("-inf")) >= SUMMARY_SECONDS:
@@ -98,7 +96,7 @@ class _Everything:
     def show(self, progress: Progress) -> None:
         """Write what is new."""
         for noted in progress.notes:
-            note(note_text(noted))
+            note(str(noted))
         counted = (progress.done, progress.running, progress.waiting, progress.stopped)
         state = (counted, reasons(progress).keys())
         if state == self._shown and progress.at_seconds - self._shown_at < VERBOSE_SECONDS:

@@ -164,7 +164,6 @@ def _ports(
     from replan.commands.inputs.journals import owned_journal, read_journal
     from replan.commands.inputs.permissions import check_allowed
     from replan.reconciling.loop import Journalled, LoopPorts
-    from replan.reporting.sentences.end_text import end_text
 
     @contextmanager
     def own(plan: "Plan", alive: "Callable[[], object]") -> "Iterator[SteeredJournal]":
@@ -195,7 +194,6 @@ def _ports(
         own=own,
         store=_store(cluster, connection),
         stop=stop,
-        end_text=end_text,
         observer=observer,
         idle=connection.idle,
     )

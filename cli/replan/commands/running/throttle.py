@@ -135,8 +135,8 @@ def _changed(rates: "MoveRates", who: str, ledger: "Ledger") -> str:
     """The rate that holds now, and the brokers that keep another one, by the journal that the process at work has."""
     from replan.applying.run.opening import open_plan
     from replan.applying.steering import kept_rates
-    from replan.reporting.quantities import broker_rate
-    from replan.reporting.quantities import rate as shown
+    from replan.reporting.plans.plan_words import broker_rate
+    from replan.wording import rate as shown
 
     plan, application = open_plan(ledger), ledger.application
     planned = None if plan is None else plan.throttle

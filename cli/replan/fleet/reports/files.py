@@ -15,8 +15,7 @@ from replan.fleet.reports.facts import ClusterFacts, FleetFacts, gather
 from replan.fleet.reports.markdown import render_markdown
 from replan.fleet.reports.page import render_page
 from replan.fleet.reports.prometheus import render_prometheus
-from replan.reporting.quantities import brokers
-from replan.wording import one_line
+from replan.wording import brokers, one_line
 
 CLUSTER = (
     "cluster observed_at partitions drifted converging acknowledged oldest flapping copy_bytes cross_rack_bytes "

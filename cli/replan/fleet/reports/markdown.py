@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from replan.fleet.report import Row, part_of
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts
 from replan.reporting.markdown import code, escape, head, row
-from replan.reporting.quantities import size
-from replan.wording import capped, count, left_out
+from replan.wording import capped, count, left_out, size
 
 SHOWN = 30
 FLAPPING = ("kind", "began", "now", "owner")

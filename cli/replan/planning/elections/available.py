@@ -20,6 +20,16 @@ class Unavailable(StrEnum):
     """Nobody leads: what is missing is a recovery, not a preferred election."""
 
 
+UNAVAILABLE: Mapping[Unavailable, str] = {
+    Unavailable.UNREGISTERED: "its broker is not registered",
+    Unavailable.FENCED: "its broker is fenced",
+    Unavailable.OFFLINE: "its log directory is offline",
+    Unavailable.NOT_IN_SYNC: "it is not in sync",
+    Unavailable.NO_LEADER: "nobody leads the partition",
+}
+"""Why a replica cannot be elected now."""
+
+
 def unavailable(
     broker: BrokerId,
     seen: PartitionState,

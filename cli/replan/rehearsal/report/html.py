@@ -14,7 +14,7 @@ from replan.rehearsal.outcome import Report
 from replan.rehearsal.report.sections import Section, Table, footer, heading, sections
 from replan.rehearsal.result import Copied, Rehearsal
 from replan.reporting.page import page
-from replan.reporting.quantities import duration, size
+from replan.wording import duration, size
 
 WIDTH = 1_000.0
 LEFT = 92.0

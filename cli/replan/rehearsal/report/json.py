@@ -7,14 +7,12 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from replan.applying.reasons.ends import EndReason
-from replan.applying.reasons.kinds import kind_of
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.reason import EndReason, HoldReason
 from replan.applying.views.outcome import PartitionResult
 from replan.model.names import TopicPartition
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import Report
-from replan.reporting.sentences.hold_text import hold_text, result_text
+from replan.reporting.sentences.result_text import result_text
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -101,8 +99,8 @@ def _object(value: "DataclassInstance") -> dict[str, object]:
     if isinstance(value, PartitionResult):
         return {**plain, "message": result_text(value)}
     if isinstance(value, HoldReason):
-        return {"kind": kind_of(value), **plain, "text": hold_text(value)}
-    return {"kind": kind_of(value), **plain} if isinstance(value, EndReason) else plain
+        return {"kind": value.kind, **plain, "text": str(value)}
+    return {"kind": value.kind, **plain} if isinstance(value, EndReason) else plain
 
 
 def _camel(name: str) -> str:

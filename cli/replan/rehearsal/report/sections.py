@@ -18,9 +18,7 @@ from replan.rehearsal.report.sentences import (
     waiter,
 )
 from replan.rehearsal.result import BrokerLoad, Rehearsal
-from replan.reporting.quantities import duration, rate, signed, size
-from replan.reporting.sentences.hold_text import hold_text
-from replan.wording import left_out
+from replan.wording import duration, left_out, rate, signed, size
 
 WAITS_SHOWN = 20
 RECOVERED_SHOWN = 50
@@ -132,7 +130,7 @@ def _load(load: BrokerLoad) -> tuple[str, ...]:
 
 def _waits(rehearsal: Rehearsal) -> Table:
     rows = [
-        (duration(found.longest_seconds), waiter(found), hold_text(found.reason))
+        (duration(found.longest_seconds), waiter(found), str(found.reason))
         for found in rehearsal.waits[:WAITS_SHOWN]
     ]
     more = left_out(len(rehearsal.waits) - WAITS_SHOWN, "reason")

@@ -8,10 +8,9 @@ from replan.rehearsal.coarse import Coarse
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report
 from replan.rehearsal.result import Harm, Headroom, InjectedFault, Rehearsal, Waited
-from replan.reporting.quantities import duration, rate, size
-from replan.reporting.sentences.hold_text import result_text
 from replan.reporting.sentences.plan_notes import refusal_text
-from replan.wording import capped, count
+from replan.reporting.sentences.result_text import result_text
+from replan.wording import capped, count, duration, rate, size
 
 STOPPED_SHOWN = 50
 MISSING_SHOWN = 10

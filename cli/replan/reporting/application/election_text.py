@@ -10,8 +10,8 @@ from replan.applying.views.outcome import Ending, Outcome, Result
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.elections.preferred import PreferredElections
 from replan.reporting.application.outcome_text import outcome_text
-from replan.reporting.sentences.hold_text import result_text
 from replan.reporting.sentences.plan_notes import refusal_text
+from replan.reporting.sentences.result_text import result_text
 from replan.wording import capped, count
 
 SHOWN = 500

@@ -8,9 +8,8 @@ from replan.applying.journal.moment import seconds_of
 from replan.applying.journal.record_json import encode
 from replan.applying.journal.records import Application, Kept, Order, PlanChunk
 from replan.applying.journal.steps import MoveRecord, RecoveryRecord
-from replan.reporting.quantities import duration, size
 from replan.reporting.table import columns
-from replan.wording import count
+from replan.wording import count, duration, size
 
 NO_LOCK = "nobody holds the lock\n"
 

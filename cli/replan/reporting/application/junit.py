@@ -11,7 +11,6 @@ from replan.applying.views.outcome import (
 )
 from replan.model.names import TopicPartition
 from replan.reporting.application.outcome_text import STOPPED, outcome_text
-from replan.reporting.sentences.hold_text import hold_text
 from replan.reporting.sentences.plan_notes import refusal_text
 from replan.reporting.xml_text import document
 
@@ -27,7 +26,7 @@ def render_junit(outcome: Outcome, name: str) -> str:
             SubElement(case, "failure", type=found.result, message=found.message)
         elif found.result in {Result.RUNNING, Result.WAITING}:
             skipped += 1
-            why = found.result if found.hold is None else hold_text(found.hold)
+            why = found.result if found.hold is None else str(found.hold)
             SubElement(case, "skipped", message=why)
     for refusal in outcome.refusals:
         failed += 1

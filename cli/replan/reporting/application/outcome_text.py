@@ -1,7 +1,6 @@
 """How an application ended, as text: first what went wrong, by partition, then the line that sums it up."""
 
-from replan.applying.reasons.copies import NoLeader
-from replan.applying.reasons.notes import Leftover, RefusedSetting, UnreadList, UnrestoredRate
+from replan.applying.reasons.holds import NoLeader
 from replan.applying.views.outcome import (
     AnyResult,
     Ending,
@@ -11,11 +10,9 @@ from replan.applying.views.outcome import (
     summary,
 )
 from replan.planning.plans.plan import Refusal, left_out_text
-from replan.reporting.quantities import duration, size
-from replan.reporting.sentences.hold_text import hold_text, result_text
-from replan.reporting.sentences.note_text import note_text
 from replan.reporting.sentences.plan_notes import refusal_text
-from replan.wording import capped, count
+from replan.reporting.sentences.result_text import result_text
+from replan.wording import capped, count, duration, size
 
 RESUME_HINT = "Rerun to resume."
 END_HINT = "Or end it: `replan abandon --cancel-copies` ends its copies"
@@ -40,7 +37,7 @@ def render_outcome(outcome: Outcome) -> str:
     lines = capped(led, lambda r: r.message, limit=SHOWN)
     lines += capped(stopped, lambda r: f"{r.result}: {r.message}")
     lines += capped(outcome.refusals, refused_line)
-    lines += [f"note: {note_text(note)}" for note in outcome.notes]
+    lines += [f"note: {note}" for note in outcome.notes]
     lines.append(outcome_text(outcome) if outcome.performed is None else _performed(outcome))
     return "\n".join(lines) + "\n"
 
@@ -76,7 +73,7 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
                 f"nothing to do{f'; {left}' if left else ': the cluster is as the plan wants it'}"
             ]
         case Ending.STAYS_OPEN:
-            left_over = list(map(leftover_text, outcome.leftovers)) or [STILL_THROTTLED]
+            left_over = list(map(str, outcome.leftovers)) or [STILL_THROTTLED]
             lines = [f"{counts}; the application stays open:", *left_over]
         case Ending.INTERRUPTED:
             lines = [f"interrupted: {counts}", *_goes_on(outcome)]
@@ -132,7 +129,7 @@ def _cancelled(outcome: Outcome, counts: str) -> list[str]:
 def _held(outcome: Outcome) -> list[str]:
     """What holds each partition that is not over."""
     waiting = [r for r in outcome.all_results if r.result in {Result.RUNNING, Result.WAITING}]
-    lines = [] if outcome.admission is None else [f"no new copies: {hold_text(outcome.admission)}"]
+    lines = [] if outcome.admission is None else [f"no new copies: {outcome.admission}"]
     return lines + capped(waiting, lambda r: f"  {result_text(r)}{_for(r)}", limit=SHOWN)
 
 
@@ -154,7 +151,7 @@ def _goes_on(outcome: Outcome) -> list[str]:
         lines.append(
             f"No copy runs of these, and one may still begin, as a request without an answer may arrive: {named}."
         )
-    return [*lines, *map(leftover_text, outcome.leftovers), RESUME_HINT]
+    return [*lines, *map(str, outcome.leftovers), RESUME_HINT]
 
 
 def _failed(outcome: Outcome) -> str:
@@ -191,23 +188,4 @@ def _restored(outcome: Outcome) -> list[str]:
                 )
             ]
         case _, left:
-            return ["throttles set by replan: not all restored", *map(leftover_text, left)]
-
-
-def leftover_text(left: Leftover) -> str:
-    """A setting of replan that is still there, and how it goes away."""
-    match left:
-        case UnrestoredRate(broker, config, before):
-            to = "to be removed" if before is None else f"back to {before} B/s"
-            return (
-                f"rate of broker {broker} to be restored: {config} {to}; broker {broker} does not answer. "
-                "Rerun, or run `replan throttle clear`, when it is back"
-            )
-        case UnreadList(topic, config, permission):
-            return (
-                f"list of topic {topic} to be restored: {config}; "
-                f"this user lacks the ACL {permission} on Topic {topic}. "
-                "Rerun, or run `replan throttle clear`, when it is granted"
-            )
-        case RefusedSetting(scope, resource, code, name, message):
-            return f"{scope} {resource}: Kafka answered {code} {name}: {message}"
+            return ["throttles set by replan: not all restored", *map(str, left)]

@@ -5,15 +5,12 @@ one line that sums it up, or, with --verbose, all of it.
 from collections import Counter
 from collections.abc import Iterator
 
-from replan.applying.reasons.copies import Confirming
-from replan.applying.reasons.gates import Cancelling
-from replan.applying.reasons.waits import HoldReason, is_routine
+from replan.applying.reasons.holds import Cancelling, Confirming
+from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.progress import CopyProgress, Progress, ReplicaProgress, Volume
 from replan.model.names import TopicPartition
 from replan.reporting.lines import Cell, Line, Span, Tone, line, plain, table
-from replan.reporting.quantities import duration, size
-from replan.reporting.sentences.hold_text import hold_text, stalled_text
-from replan.wording import capped, count, listed
+from replan.wording import capped, count, duration, listed, size
 
 LONG_SECONDS = 30.0
 """A wait is said to be so long from here on."""
@@ -89,13 +86,13 @@ def _cells(copy: CopyProgress) -> tuple[Cell, Cell]:
     hold = copy.hold
     if copy.stalled is not None:
         to = listed(r.broker for r in copy.replicas)
-        return str(copy.partition), Span(f"to {to}: {stalled_text(copy.stalled)}", Tone.GOES)
+        return str(copy.partition), Span(f"to {to}: {copy.stalled}", Tone.GOES)
     copying = not all(r.in_sync for r in copy.replicas)
-    if hold is None or (copying and is_routine(hold)):
+    if hold is None or (copying and hold.routine):
         return str(copy.partition), _replicas(copy)
-    tone = Tone.PLAIN if is_routine(hold) else Tone.CHANGES
+    tone = Tone.PLAIN if hold.routine else Tone.CHANGES
     end = ": " if isinstance(hold, Confirming) else "; "
-    return str(copy.partition), [Span(_replicas(copy) + end), Span(hold_text(hold), tone)]
+    return str(copy.partition), [Span(_replicas(copy) + end), Span(str(hold), tone)]
 
 
 def _waiting(progress: Progress) -> Iterator[Line]:
@@ -114,8 +111,8 @@ def _waiting(progress: Progress) -> Iterator[Line]:
         (why, _), alike = found.most_common(1)[0], len(found) - 1
         first = names[kind]
         who = f"{first} waits" if found.total() == 1 else f"{found.total():,} wait"
-        text = f"{who}: {hold_text(why)}{f'; {alike:,} more like that' if alike else ''}"
-        tone = Tone.PLAIN if is_routine(why) else Tone.CHANGES
+        text = f"{who}: {why}{f'; {alike:,} more like that' if alike else ''}"
+        tone = Tone.PLAIN if why.routine else Tone.CHANGES
         yield line(Span(text, tone), _for(progress, first) if found.total() == 1 else "", hang=4)
     if unseen > 0 and progress.admission is None:
         yield line(f"{count(unseen, 'partition')} behind these")
@@ -127,12 +124,12 @@ def _longest_wait(progress: Progress) -> list[str]:
     if not waits:
         return []
     name = min(waits, key=lambda n: (waits[n], n))
-    return [f"longest wait: {name} {hold_text((progress.holds or {})[name])}{_for(progress, name)}"]
+    return [f"longest wait: {name} {(progress.holds or {})[name]}{_for(progress, name)}"]
 
 
 def _is_news(progress: Progress, name: TopicPartition) -> bool:
     why = (progress.holds or {}).get(name)
-    return why is not None and not is_routine(why) and _waited(progress, name) >= LONG_SECONDS
+    return why is not None and not why.routine and _waited(progress, name) >= LONG_SECONDS
 
 
 def _waited(progress: Progress, name: TopicPartition) -> float:
@@ -166,12 +163,12 @@ def reasons(progress: Progress) -> dict[type[object], str]:
         if copy.stalled is not None:
             found.setdefault(type(copy.stalled), copy_line(copy))
     for partition, why in sorted((progress.holds or {}).items()):
-        found.setdefault(type(why), f"{partition}  {hold_text(why)}")
+        found.setdefault(type(why), f"{partition}  {why}")
     return found
 
 
 def _nothing_new(why: HoldReason) -> str:
-    return f"no new copies: {hold_text(why)}"
+    return f"no new copies: {why}"
 
 
 def copies(progress: Progress) -> list[str]:
@@ -190,7 +187,7 @@ def copies(progress: Progress) -> list[str]:
         lines
         + capped(
             holds,
-            lambda h: f"{h[0]}  {hold_text(h[1])}{_for(progress, h[0])}",
+            lambda h: f"{h[0]}  {h[1]}{_for(progress, h[0])}",
             limit=SHOWN,
             noun="waiting partition",
         )
@@ -202,9 +199,9 @@ def copy_line(copy: CopyProgress) -> str:
     """A running copy: topic-partition, brokers, bytes, rate, time left, what it waits for."""
     parts = [str(copy.partition), _replicas(copy)]
     if copy.stalled is not None:
-        parts.append(f"stalled: {stalled_text(copy.stalled)}")
+        parts.append(f"stalled: {copy.stalled}")
     elif copy.hold is not None:
-        parts.append(hold_text(copy.hold))
+        parts.append(str(copy.hold))
     return "  ".join(parts)
 
 

@@ -13,8 +13,8 @@ from replan.planning.recovery.candidates import Candidate, Tail, best, parting
 from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import Method
 from replan.reporting.application.election_text import ElectionResult, election_result
-from replan.reporting.sentences.hold_text import result_text
 from replan.reporting.sentences.plan_notes import refusal_text
+from replan.reporting.sentences.result_text import result_text
 
 TYPES = {
     Method.BALANCED: "best-log",

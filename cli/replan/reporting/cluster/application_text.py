@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from replan.applying.reasons.copies import Confirming
-from replan.applying.reasons.kinds import kind_of
-from replan.applying.reasons.waits import is_routine
+from replan.applying.reasons.holds import Confirming
 from replan.applying.views.outcome import (
     AnyResult,
     LogMoveResult,
@@ -15,7 +13,6 @@ from replan.applying.views.outcome import (
 )
 from replan.applying.views.standing import OpenApplication, StandingThrottle
 from replan.reporting.lines import Line, Span, Tone, heading, line, plain
-from replan.reporting.sentences.hold_text import hold_text
 from replan.wording import capped, count
 
 UNTHROTTLED = (
@@ -68,7 +65,7 @@ def _unfinished(application: OpenApplication, alike: int | None) -> Iterator[Lin
     groups = dict[tuple[bool, str, type[object] | None], list[AnyResult]]()
     for found in application.unfinished:
         hold = found.hold
-        news = hold is not None and not is_routine(hold)
+        news = hold is not None and not hold.routine
         kind = None if hold is None else type(hold)
         groups.setdefault((news, _state(found, performed=performed), kind), []).append(found)
     for (news, _, _), group in sorted(groups.items(), key=lambda of: (not of[0][0], -len(of[1]))):
@@ -102,7 +99,7 @@ def waits(found: AnyResult, *, performed: bool) -> str:
         due = "its next request is due" if running else "can start"
         resumed = "" if performed else " once the application is resumed"
         return f"{due}{resumed}{since}"
-    text = hold_text(found.hold)
+    text = str(found.hold)
     if isinstance(found.hold, Confirming):
         longest = f"in sync; confirming for up to {found.hold.seconds:.0f} s"
         text = longest if performed else CONFIRMED_LATER
@@ -127,7 +124,7 @@ def application_json(application: OpenApplication, resume: str) -> Mapping[str, 
                 "lastStepAt": (isinstance(found, PartitionResult) and found.last_step_at) or None,
                 "hold": None
                 if found.hold is None
-                else {"kind": kind_of(found.hold), "text": hold_text(found.hold)},
+                else {"kind": found.hold.kind, "text": str(found.hold)},
             }
             for found in application.unfinished
         ],

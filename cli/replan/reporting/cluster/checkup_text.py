@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from replan.model.access import ClockDifference
 from replan.planning.findings.checkup import Check, CheckKind, Level, Missing
-from replan.reporting.quantities import duration
 from replan.reporting.table import columns
-from replan.wording import count, left_out
+from replan.wording import count, duration, left_out
 
 PLAN = "plan, drift, status, snapshot and export"
 APPLY = "apply, resume, abandon, elect and throttle"

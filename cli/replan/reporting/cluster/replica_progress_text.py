@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from replan.planning.findings.replica_progress import ReplicaRow, ReplicaStatus
-from replan.reporting.quantities import duration, size
+from replan.wording import duration, size
 
 HEAD = ("Topic", "Partition", "Broker", "Status", "Copied", "Rate", "Left", "Whose")
 

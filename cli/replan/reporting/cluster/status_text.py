@@ -28,14 +28,13 @@ from replan.reporting.cluster.replica_progress_text import (
 )
 from replan.reporting.lines import EMPTY, Line, Span, Tone, drawn, line, plain, table
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
-from replan.reporting.quantities import brokers, rate
 from replan.reporting.sentences.health_text import (
     broker_down_json,
     broker_down_text,
     elr_gone_text,
     unclean_text,
 )
-from replan.wording import SHOWN, capped, count, left_out
+from replan.wording import SHOWN, brokers, capped, count, left_out, rate
 
 RUNNING = 20
 """Replicas that are shown as being copied."""

@@ -6,9 +6,8 @@ from types import MappingProxyType
 
 from replan.applying.views.found_throttles import FoundThrottle, Owner
 from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, LOG_DIRS_RATE, ConfigScope
-from replan.reporting.quantities import rate
 from replan.reporting.table import columns
-from replan.wording import capped
+from replan.wording import capped, rate
 
 WHOSE: Mapping[Owner, str] = MappingProxyType(
     {

@@ -29,8 +29,7 @@ from replan.reporting.lines import (
     table,
 )
 from replan.reporting.plans.plan_words import throttle_value
-from replan.reporting.quantities import brokers
-from replan.wording import count, left_out
+from replan.wording import brokers, count, left_out
 
 SHOWN = 500
 APART = (DriftClass.FAILURE, DriftClass.OTHER_TOOL)

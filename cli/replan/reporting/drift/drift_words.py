@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import Classified, DriftClass, OtherKind
 from replan.planning.findings.drift_report import DriftReport
-from replan.reporting.quantities import brokers
 from replan.reporting.sentences.health_text import (
     broker_down_text,
     elr_gone_text,
     unclean_text,
 )
 from replan.reporting.sentences.plan_notes import warning_text
-from replan.wording import capped, count, left_out
+from replan.wording import brokers, capped, count, left_out
 
 MEANINGS: Mapping[DifferenceKind | OtherKind, str] = {
     DifferenceKind.MISSING: "declared, but not in the cluster",

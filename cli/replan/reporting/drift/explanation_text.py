@@ -12,12 +12,11 @@ from replan.planning.plans.preview import planned_requests
 from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.drift.drift_words import MEANINGS
 from replan.reporting.plans.plan_words import change, describe, log_move_text
-from replan.reporting.quantities import brokers
 from replan.reporting.sentences.conflict_text import conflict_lines
 from replan.reporting.sentences.health_text import elr_gone_text
 from replan.reporting.sentences.plan_notes import awaited_text, refusal_text
 from replan.reporting.table import columns
-from replan.wording import count
+from replan.wording import brokers, count
 
 Line = tuple[str, str]
 """What a line is about, and what it says."""

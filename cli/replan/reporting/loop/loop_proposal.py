@@ -8,8 +8,7 @@ from replan.reconciling.status import Proposal
 from replan.reporting.markdown import LIMIT, code, document, escape, fitted, head, row, weight
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_report import plan_report
-from replan.reporting.quantities import brokers
-from replan.wording import count
+from replan.wording import brokers, count
 
 ROOM = 20_000
 """Bytes for the lists."""

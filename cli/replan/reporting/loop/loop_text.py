@@ -7,8 +7,7 @@ from replan.reporting.lines import EMPTY, Line, Span, Tone, heading, line, plain
 from replan.reporting.lines import table as drawn_table
 from replan.reporting.loop.loop_view import Bar, Block, Cell, Link, Moment, Table, view_of
 from replan.reporting.loop.loop_words import STATES, reason_text, state_text, utc
-from replan.reporting.quantities import duration
-from replan.wording import SHOWN, left_out
+from replan.wording import SHOWN, duration, left_out
 
 DAY_SECONDS = 86_400.0
 

@@ -21,8 +21,7 @@ from replan.reporting.loop.loop_words import (
     subject_text,
     why_not_text,
 )
-from replan.reporting.quantities import brokers, duration, size
-from replan.wording import count, listed
+from replan.wording import brokers, count, duration, listed, size
 
 PATIENCE_SECONDS = 600.0
 """How late a round may be: a cluster of many partitions that answers slowly is no hang, and whoever is killed

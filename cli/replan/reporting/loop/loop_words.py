@@ -37,8 +37,7 @@ from replan.reconciling.status import (
     WindowClosed,
 )
 from replan.reporting.lines import Tone
-from replan.reporting.quantities import duration
-from replan.wording import count, listed
+from replan.wording import count, duration, listed
 
 STATES: dict[LoopState, tuple[str, Tone]] = {
     LoopState.STARTING: ("starts", Tone.PLAIN),

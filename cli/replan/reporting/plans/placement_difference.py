@@ -18,9 +18,8 @@ from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
-from replan.reporting.quantities import brokers, rate, size
 from replan.reporting.table import columns
-from replan.wording import SHOWN, capped, count, listed
+from replan.wording import SHOWN, brokers, capped, count, listed, rate, size
 
 DIGITS = 3
 """Of a size, as it is shown in units."""

@@ -12,9 +12,8 @@ from replan.model.names import TopicPartition
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.reporting.markdown import LIMIT, code, fitted, head, row
-from replan.reporting.plans.plan_words import log_move_text, setting_text
-from replan.reporting.quantities import broker_rate, brokers, rate
-from replan.wording import SHOWN, capped
+from replan.reporting.plans.plan_words import broker_rate, log_move_text, setting_text
+from replan.wording import SHOWN, brokers, capped, rate
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,10 +59,9 @@ from replan.reporting.plans.steps_text import (
     transcript,
     warned,
 )
-from replan.reporting.quantities import brokers, changed, duration, rate, signed, size
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.price_text import cross_rack_bytes
-from replan.wording import count, ranges
+from replan.wording import brokers, changed, count, duration, ranges, rate, signed, size
 
 NAMED = 5
 """Partitions that a risk names."""

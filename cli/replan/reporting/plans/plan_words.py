@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from replan.applying.settings import Settings
 from replan.model.configs import ConfigScope
+from replan.model.declared.placement import SideRates
 from replan.model.rates import JudgedBy
 from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.creates import Create
@@ -21,9 +22,8 @@ from replan.planning.plans.requests import Request, RequestKind
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.recovery_text import summary as recovery_summary
-from replan.reporting.quantities import broker_rate, brokers, duration, rate, size
 from replan.reporting.sentences.risk_text import NAMED, risk_text
-from replan.wording import count, listed
+from replan.wording import brokers, count, duration, listed, rate, size
 
 UNCLEAN_HINT = (
     "Unclean elections lose records for good: they need --unclean on the command line as well."
@@ -243,3 +243,12 @@ def _convergence(judged: JudgedBy | None) -> str:
     if judged.unknown:
         return f"the copies end, as far as rates are known ({count(judged.unknown, 'partition')} without one)"
     return "the copies end at the produce rates given"
+
+
+def broker_rate(found: int | SideRates | None) -> str:
+    """A broker's rate: one for both sides, or `leader 20 MB/s, follower 50 MB/s`."""
+    if isinstance(found, SideRates):
+        if found.leader == found.follower:
+            return rate(found.leader)
+        return f"leader {rate(found.leader)}, follower {rate(found.follower)}"
+    return rate(found)

@@ -20,12 +20,11 @@ from replan.reporting.plans.plan_words import (
     summary,
 )
 from replan.reporting.plans.recovery_text import recovery_lines
-from replan.reporting.quantities import brokers
 from replan.reporting.sentences.conflict_text import conflict_lines
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.plan_notes import refusal_text, warning_text
 from replan.reporting.table import columns
-from replan.wording import capped
+from replan.wording import brokers, capped
 
 OWN = "Being moved by replan's own application"
 LEFT = "Left running by an ended application of replan"

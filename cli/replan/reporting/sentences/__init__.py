@@ -1,1 +1,1 @@
-"""Reasons, warnings and risks as sentences, each rendered once; the reports of the other rooms put them in place."""
+"""Refusals, warnings and risks of plans as sentences, each rendered once; reports put them in place."""

@@ -11,9 +11,8 @@ from replan.planning.plans.conflicts import (
     Proof,
     Shortage,
 )
-from replan.reporting.quantities import size
 from replan.reporting.table import columns
-from replan.wording import count, left_out, listed, ranges
+from replan.wording import count, left_out, listed, ranges, size
 
 SHORTAGES: Mapping[Shortage, str] = {
     Shortage.BROKERS: "it needs {needed}, and {available} can hold it",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from replan.model.names import BrokerId
-from replan.planning.elections.available import Unavailable
+from replan.planning.elections.available import UNAVAILABLE, Unavailable
 from replan.planning.findings.health import BrokerDown
 from replan.planning.findings.returning import Comeback
 from replan.planning.plans.plan import Fact, Facts, PlanWarning, Refusal, RefusalRule, WarningKind
@@ -154,16 +154,6 @@ REFUSALS: Mapping[RefusalRule, str] = {
     ),
     RefusalRule.NO_SUCH_PARTITION: "the cluster has no such partition; check topic and number",
 }
-
-UNAVAILABLE: Mapping[Unavailable, str] = {
-    Unavailable.UNREGISTERED: "its broker is not registered",
-    Unavailable.FENCED: "its broker is fenced",
-    Unavailable.OFFLINE: "its log directory is offline",
-    Unavailable.NOT_IN_SYNC: "it is not in sync",
-    Unavailable.NO_LEADER: "nobody leads the partition",
-}
-"""Why a replica cannot be elected now."""
-
 
 WARNINGS: Mapping[WarningKind, str] = {
     WarningKind.LEADERLESS: (

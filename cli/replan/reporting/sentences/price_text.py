@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from replan.model.declared.policy import Prices
 from replan.planning.plans.plan import Plan
-from replan.reporting.quantities import size
+from replan.wording import size
 
 GB = 10**9
 

@@ -4,7 +4,7 @@ import pytest
 from tests.builders import move, state
 
 from replan.applying.admission.gates import Coordinators
-from replan.applying.reasons.gates import CoordinatorLoads
+from replan.applying.reasons.holds import CoordinatorLoads
 from replan.model.names import BrokerId, replicas
 from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request, RequestKind

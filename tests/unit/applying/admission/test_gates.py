@@ -5,7 +5,7 @@ from tests.builders import brokers, move, state
 
 from replan.applying.admission.gates import Room, closed_gate, others_by_topic
 from replan.applying.observation import Observation
-from replan.applying.reasons.gates import (
+from replan.applying.reasons.holds import (
     NewBrokerCordoned,
     NewBrokerFenced,
     NoRoom,
@@ -13,7 +13,7 @@ from replan.applying.reasons.gates import (
     UncleanElectionPossible,
     WritesWouldStop,
 )
-from replan.applying.reasons.waits import HoldReason
+from replan.applying.reasons.reason import HoldReason
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, TopicPartition, replicas

@@ -4,7 +4,7 @@ import pytest
 
 from replan.applying.admission.gates import Room
 from replan.applying.admission.slots import Slots, foreign_load, grown, halved
-from replan.applying.reasons.gates import NoSlot
+from replan.applying.reasons.holds import NoSlot
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import Reassignment

@@ -4,7 +4,7 @@ import pytest
 from tests.builders import brokers, move, state
 
 from replan.applying.observation import Loss, Observation, PartitionHistory
-from replan.applying.reasons.copies import Stalled
+from replan.applying.reasons.holds import Stalled
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState

@@ -9,25 +9,28 @@ from replan.applying.journal.records import changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
 from replan.applying.observation import Observation
 from replan.applying.partitions.judge import End, Hold, PartitionInput, Suspect, Verdict, judge
-from replan.applying.reasons.copies import AwaitingSync, Confirming, NeverEnding, NoLeader
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
-    EndReason,
     Fact,
     NotAsPlanned,
     OtherReassignment,
     PreferredUnavailable,
     RejectedByKafka,
 )
-from replan.applying.reasons.requests import (
+from replan.applying.reasons.holds import (
+    AwaitingSync,
+    Confirming,
     EffectUnseen,
     MetadataBehind,
+    NeverEnding,
+    NoLeader,
     OutcomePending,
     Rechecking,
     RejectionPending,
     SameListElsewhere,
 )
+from replan.applying.reasons.reason import EndReason
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicId, replicas

@@ -23,10 +23,16 @@ from replan.applying.partitions.judge import (
     Verdict,
     judge_while_copying,
 )
-from replan.applying.reasons.copies import AwaitingSync, Confirming, CopyStopsWrites, NoLeader
 from replan.applying.reasons.ends import Fact, NotAsPlanned
-from replan.applying.reasons.gates import UncleanElectionPossible
-from replan.applying.reasons.requests import EffectUnseen, OutcomePending
+from replan.applying.reasons.holds import (
+    AwaitingSync,
+    Confirming,
+    CopyStopsWrites,
+    EffectUnseen,
+    NoLeader,
+    OutcomePending,
+    UncleanElectionPossible,
+)
 from replan.model.configs import TopicSettings
 from replan.model.names import replicas
 from replan.planning.plans.requests import Request, RequestKind

@@ -2,7 +2,8 @@ import pytest
 from tests.builders import brokers, move
 
 from replan.applying.partitions.judge import broken_precondition
-from replan.applying.reasons.ends import EndReason, Fact, NotAsPlanned
+from replan.applying.reasons.ends import Fact, NotAsPlanned
+from replan.applying.reasons.reason import EndReason
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId

@@ -7,7 +7,7 @@ from tests.builders import move
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
-from replan.applying.reasons.gates import ThrottleContested
+from replan.applying.reasons.holds import ThrottleContested
 from replan.applying.reasons.notes import RateChanged, RateKept, RateRemoved, UnrestoredRate
 from replan.applying.throttles.broker_rates import (
     RateStep,

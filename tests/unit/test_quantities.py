@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import lists
 
-from replan.reporting.quantities import brokers, duration, rate, size
+from replan.wording import brokers, duration, rate, size
 
 
 @pytest.mark.parametrize(
