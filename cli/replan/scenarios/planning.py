@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from replan.applying.journal.originals import before
 from replan.applying.steps.probing import with_logs
-from replan.errors import BadScenario
+from replan.errors import BadScenario, ReplanError
 from replan.faults.token_reader import TokenReader
 from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, parse_topic_partition
@@ -40,7 +40,11 @@ def placement(session: Session, tokens: TokenReader, body: Sequence[str]) -> str
     tokens.end()
     if not body:
         raise tokens.wrong("a placement has its YAML in the lines below it, indented")
-    session.placement = load_sources([_source(tokens.where, body)], fastest_parser())
+    try:
+        session.placement = load_sources([_source(tokens.where, body)], fastest_parser())
+    except ReplanError as error:
+        session.wrong_placement = str(error)
+        raise
     session.plan = None
     return ""
 
@@ -153,6 +157,10 @@ def _selection(words: Sequence[str]) -> Selection:
 
 
 def _placement(session: Session) -> Placement:
+    if session.placement is None and session.wrong_placement:
+        raise BadScenario(
+            f"nothing is declared, since the placement is wrong\n{session.wrong_placement}"
+        )
     if session.placement is None:
         raise BadScenario("nothing is declared yet; write a `placement` first")
     return session.placement

@@ -43,6 +43,8 @@ class Session:
         self.initial: Simulation | None = None
         """The cluster before anything happens to it."""
         self.placement: Placement | None = None
+        self.wrong_placement = ""
+        """What is wrong with the last one, if so."""
         self.plan: Plan | None = None
         """The saved plan, until another placement comes."""
         self.process: Process | None = None

@@ -118,6 +118,15 @@ def test_what_means_nothing_is_reported_with_its_line(text: str, problem: str) -
     assert str(refused.value).startswith(problem)
 
 
+def test_a_plan_after_a_wrong_placement_says_what_is_wrong_with_that() -> None:
+    with pytest.raises(BadScenario) as refused:
+        output("placement\n  assignments: {orders: {partitions: {0: [1, 2, 2]}}}\nplan\n")
+    wrong, why = str(refused.value).splitlines()
+    assert wrong == "story.txt:5: nothing is declared, since the placement is wrong"
+    assert why.startswith("story.txt:4:")
+    assert "broker 2 is listed twice" in why
+
+
 def test_a_story_without_a_cluster_gets_advice_how_to_begin() -> None:
     for text in ("show\n", "topic orders [1]\n", "kill 3\n"):
         with pytest.raises(
