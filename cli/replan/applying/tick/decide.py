@@ -2,6 +2,32 @@
 
 A pure function. Per partition `judge` decides; here is what concerns several of them: who may start, what the throttles
 need, how many requests travel together, and what is written down. Nothing here asks, sleeps or writes.
+
+Throttle settings that stay, new partitions and recoveries are decided before the moves, moves between log directories
+after them, with the slots that are left. A move goes through these columns from left to right; the first that keeps it
+says why it waits:
+
+    verdict           queue                  gates                          throttle            batch
+    Hold              deferred if it has     -                              kept while it       -
+                      not begun, unless                                     copies
+                      it is `soon`
+    Suspect           as it was: held until looks agree on its conclusion, then as that conclusion
+    End               leaves it              -                              kept while its      -
+                                                                            copy runs on
+    Request that      -                      admission (paused, cancelled,  in force, or it     resizing
+    adds replicas                            contested, others under min    waits; where Kafka
+                                             ISR), settings that come       refuses it, it ends
+                                             first, slots, `closed_gate`    rejected
+    Request of the    -                      paused and not begun;          -                   same size, or
+    same or fewer                            `closed_gate`; coordinators                        resizing
+    replicas
+    Request to elect  -                      paused and not begun           -                   elections, in all
+                                                                                                and per leader
+    Request to        -                      -                              -                   resizing
+    cancel
+
+Whoever leaves (`admitting` is false) asks for nothing of a move. What a column keeps is held with its reason; what has
+not begun is deferred for some seconds, or parked until a broker has a free slot.
 """
 
 from collections import Counter
