@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "move"
 HEAVY = {
     "replan.planning.placing.choose",
     *("confluent_kafka", "deepdiff", "jsonschema", "kafka", "msgspec", "numpy", "pandas"),
-    *("pyarrow", "pyarrow.parquet", "pyspark", "rich", "yaml"),
+    *("http.server", "prometheus_client", "pyarrow", "pyarrow.parquet", "pyspark", "rich", "yaml"),
     *(
         "replan.applying",
         "replan.applying.journal.ledger",
@@ -39,6 +39,7 @@ IMPORTS: dict[tuple[str, ...], set[str]] = {
     ("scenario", "run", "--help"): set(),
     ("fleet", "drift", "--help"): set(),
     ("elect", "preferred", "--help"): set(),
+    ("reconcile", "--help"): set(),
     ("validate",): {"yaml"},
     ("validate", "-f", "wrong.yaml"): {"yaml", "jsonschema"},
     ("export", *FROM): COLUMNS,

@@ -1,6 +1,7 @@
 """`status`: how the cluster is, what runs there, and how far replan's own application is; once, or to its end."""
 
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -230,6 +231,7 @@ class _Watcher:
         """One look."""
         from replan.applying.views.standing import unknown_throttles
         from replan.commands.inputs.journals import known_of
+        from replan.commands.inputs.loop_store import loop_of
         from replan.commands.inputs.unread import note_unread
         from replan.commands.inputs.with_journal import resume_command
         from replan.planning.findings.replica_progress import Asked, rows_of, standing
@@ -256,6 +258,8 @@ class _Watcher:
             own=frozenset(s.partition for s in health.running if known.ledger.began(s)),
             resume=resume_command(self.cluster),
             clear=resume_command(self.cluster, "throttle", "clear"),
+            loop=None if known.unread else loop_of(self.cluster, self.connection, time.time()),
+            asked_at=time.time(),
             journal_unread=known.unread,
             open_elsewhere=known.elsewhere,
         )

@@ -106,7 +106,13 @@ def reconcile(
         applying = _with_moment(settings, moment)
         loop = Loop(
             ports,
-            LoopSettings(owner=owner(), every=every, dry_run=dry_run, applying=applying),
+            LoopSettings(
+                owner=owner(),
+                every=every,
+                dry_run=dry_run,
+                proposes=observer.proposals is not None,
+                applying=applying,
+            ),
         )
         if once:
             return loop.once()

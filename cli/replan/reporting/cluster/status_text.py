@@ -4,12 +4,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from replan.applying.views.progress import Progress
 from replan.applying.views.standing import OpenApplication, StandingThrottle
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.findings.health import Health, HealthState, Unhealthy
 from replan.planning.findings.replica_progress import ReplicaRow, ReplicaStatus, Standing
+from replan.reconciling.status import Status as LoopStatus
 from replan.reporting.application.progress_text import bar
 from replan.reporting.cluster.application_text import (
     ALIKE,
@@ -27,6 +30,7 @@ from replan.reporting.cluster.replica_progress_text import (
     status_text,
 )
 from replan.reporting.lines import EMPTY, Line, Span, Tone, drawn, line, plain, table
+from replan.reporting.loop.loop_text import loop_lines
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
 from replan.reporting.sentences.health_text import (
     broker_down_json,
@@ -65,6 +69,10 @@ class Status:
     resume: str = "replan resume"
     """The command that goes on with the application."""
     clear: str = "replan throttle clear"
+    loop: LoopStatus | None = None
+    """Of the loop that has its lease in the journal."""
+    asked_at: float = 0.0
+    """In seconds since 1970, for how long ago what a loop says was."""
     journal_unread: bool = False
     """The journal cannot be read, so that nobody knows whether an application is open."""
     open_elsewhere: str = ""
@@ -147,6 +155,9 @@ def status_lines(status: Status, *, everything: bool = False) -> list[Line]:
         lines.append(line(Span(text, Tone.GOES), hang=4))
     lines += _running(status, limit=None if everything else RUNNING) if rows else plain([NONE_RUNS])
     known = status.known(everything=everything)
+    if status.loop is not None:
+        known = [*known, EMPTY, *loop_lines(status.loop, status.asked_at, everything=everything)]
+        known = [*known, EMPTY]
     return [*lines, *known, *plain([f"As of {status.observed_at}."])]
 
 
@@ -277,6 +288,7 @@ def render_status_json(status: Status) -> str:
         **({"journalUnread": True} if status.journal_unread else {}),
         **({"openElsewhere": status.open_elsewhere} if status.open_elsewhere else {}),
         **({"wasOpen": status.was_open} if status.was_open else {}),
+        **({"loop": msgspec.to_builtins(status.loop)} if status.loop is not None else {}),
         "health": {state: health.count(state) for state in HealthState},
         "brokersDown": [broker_down_json(found) for found in health.down],
         "uncleanElection": list(health.unclean),

@@ -1,0 +1,54 @@
+"""The loop of a cluster as its journal tells of it, for those who only look: nothing is asked or written."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from replan.applying.journal.records import Record
+from replan.model.declared.reconcile import DeviationKind
+from replan.reconciling.memory import Memory
+from replan.reconciling.status import LoopState, Reason, RoundsFail, Status, Tally
+from replan.reconciling.store import lease_of, load
+
+
+def standing_loop(records: Sequence[Record], now: float) -> Status | None:
+    """What the loop that has the lease does, as far as it is kept; None where none has it. Raises BadFile.
+
+    It knows of no reason that ends with the moment, such as a broker that is down: the loop's own page has these.
+    """
+    lease = lease_of(records)
+    if lease is None or lease.released:
+        return None
+    memory, _ = load(records)
+    state, reasons = _state(memory, now)
+    taken = datetime.fromisoformat(lease.since).timestamp() if lease.since else now
+    return Status(
+        at=now,
+        instance=lease.owner,
+        state=state,
+        since=max([taken, *(done.ended_at for done in memory.rounds[:1])]),
+        reasons=reasons,
+        looked_at=now,
+        differs=_tallies(memory),
+        rounds=memory.rounds,
+    )
+
+
+def _state(memory: Memory, now: float) -> tuple[LoopState, tuple[Reason, ...]]:
+    if memory.begun is not None:
+        return LoopState.ACTING, ()
+    if memory.paused is not None:
+        return LoopState.PAUSED, (memory.paused,)
+    if memory.worse is not None:
+        return LoopState.HOLDING, (memory.worse,)
+    if memory.failures and now < memory.retry_at:
+        failed = RoundsFail(memory.failures, memory.failure, memory.retry_at)
+        return LoopState.BACKING_OFF, (failed,)
+    return (LoopState.DIFFERS if memory.since else LoopState.AT_REST), ()
+
+
+def _tallies(memory: Memory) -> tuple[Tally, ...]:
+    kinds: dict[DeviationKind | None, list[float]] = {}
+    known = {kind.value: kind for kind in DeviationKind}
+    for key, since in memory.since.items():
+        kinds.setdefault(known.get(key.split()[0]), []).append(since)
+    return tuple(Tally(kind, len(of), min(of)) for kind, of in kinds.items())

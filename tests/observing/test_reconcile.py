@@ -1,0 +1,122 @@
+"""`replan reconcile` as a process: exit codes of one round, a dry run, a server, a signal."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from tests.commandline import environment, replan
+
+pytestmark = pytest.mark.command
+DEMO = Path(__file__).parents[2] / "examples" / "demo"
+ALL = "reconcile: {putRight: {placementChanged: 0s, changedElsewhere: 0s}}\n"
+TO = ("--simulated", "cluster.json")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The demo's cluster, and a placement that is as it is."""
+    shutil.copy(DEMO / "cluster.json", tmp_path)
+    assert replan("export", *TO, "-o", "placement.yaml", folder=tmp_path).returncode == 0
+    return tmp_path
+
+
+def change(folder: Path, policy: str = ALL) -> None:
+    """The placement of the demo, which moves something."""
+    (folder / "placement.yaml").write_text((DEMO / "placement.yaml").read_text() + policy)
+
+
+def test_a_merged_change_is_applied_by_one_round_and_the_next_one_rests(folder: Path) -> None:
+    first = replan("reconcile", "--once", *TO, folder=folder)
+    assert first.returncode == 0, first.stderr
+    change(folder)
+    done = replan("reconcile", "--once", *TO, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert "round 1 done" in done.stderr
+    assert replan("plan", *TO, folder=folder).returncode == 0
+    again = replan("reconcile", "--once", "--log-format", "json", *TO, folder=folder)
+    assert again.returncode == 0
+    lines = [json.loads(line) for line in again.stderr.splitlines()]
+    assert [line["state"] for line in lines if line["event"] == "state"][-1] == "at-rest"
+
+
+def test_without_a_policy_it_reports_and_proposes(folder: Path) -> None:
+    assert replan("reconcile", "--once", *TO, folder=folder).returncode == 0
+    change(folder, policy="")
+    before = (folder / "cluster.json").read_bytes()
+    done = replan("reconcile", "--once", "--proposals", "out", *TO, folder=folder)
+    assert done.returncode == 2, done.stderr
+    assert "4 × the placement was changed" in done.stderr
+    assert (folder / "cluster.json").read_bytes() == before
+    assert (folder / "out" / "proposal.md").is_file()
+    plan = replan("apply", "out/plan.json", *TO, folder=folder)
+    assert plan.returncode == 0, plan.stderr
+    assert replan("reconcile", "--once", "--proposals", "out", *TO, folder=folder).returncode == 0
+    assert list((folder / "out").iterdir()) == []
+
+
+def test_a_dry_run_writes_nothing(folder: Path) -> None:
+    change(folder)
+    there = sorted(folder.rglob("*"))
+    done = replan("reconcile", "--once", "--dry-run", *TO, folder=folder)
+    assert done.returncode == 2, done.stderr
+    assert sorted(folder.rglob("*")) == there
+
+
+def test_a_placement_that_is_wrong_is_a_state(folder: Path) -> None:
+    (folder / "placement.yaml").write_text("version: 1\nassignment: {}\n")
+    done = replan("reconcile", "--once", *TO, folder=folder)
+    assert done.returncode == 1
+    assert "placement broken. " in done.stderr
+    assert "placement.yaml:2:1: " in done.stderr
+
+
+def test_a_loop_serves_its_page_is_seen_by_status_and_ends_by_a_signal(folder: Path) -> None:
+    words = ["reconcile", "--every", "1s", "--listen", "127.0.0.1:0", "--log-format", "json", *TO]
+    loop = subprocess.Popen(
+        [sys.executable, "-m", "replan", *words],
+        cwd=folder,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert loop.stderr is not None
+    url = json.loads(loop.stderr.readline())["url"]
+    try:
+        for _ in range(600):
+            status = json.loads(asked(f"{url}status.json") or "{}")
+            if status.get("state") == "at-rest":
+                break
+            time.sleep(0.1)
+        assert status["state"] == "at-rest"
+        assert b"replan reconcile" in asked(url)
+        assert asked(f"{url}healthz")
+        assert asked(f"{url}readyz")
+        shown = replan("status", *TO, folder=folder)
+        assert shown.returncode == 0, shown.stderr
+        assert "\nLoop: at rest, since " in shown.stdout
+        port = url.rstrip("/").rpartition(":")[2]
+        taken = replan("reconcile", "--listen", f"127.0.0.1:{port}", *TO, folder=folder)
+        assert taken.returncode == 1
+        assert f"--listen 127.0.0.1:{port}: cannot listen there: " in taken.stderr
+    finally:
+        loop.send_signal(signal.SIGTERM)
+        _, said = loop.communicate(timeout=60)
+    assert loop.returncode == 130, said
+    assert "Traceback" not in said
+
+
+def asked(url: str) -> bytes:
+    """What is served; nothing where that is not ready."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - of this machine
+            found: bytes = answer.read()
+            return found
+    except urllib.error.HTTPError:
+        return b""
