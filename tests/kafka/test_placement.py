@@ -118,3 +118,51 @@ def test_brokers_come_and_go(site: Site) -> None:
         until(lambda: site.replan("plan", wanted=0) != "", "an empty plan", limit_seconds=60)
         site.cluster.start(broker)
         await_brokers(site.cluster.bootstrap, sorted(RACKS))
+
+
+@pytest.fixture
+def two_sites(kafka_version: str, pytestconfig: pytest.Config, tmp_path: Path) -> Iterator[Site]:
+    layout = Layout(version=kafka_version, racks={1: "dc1", 2: "dc1", 3: "dc1", 4: "dc2", 5: "dc2"})
+    with one_jvm_cluster(layout, pytestconfig) as cluster:
+        yield Site(cluster, tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+def test_two_sites_with_a_broker_more_one_less_and_in_stages(two_sites: Site) -> None:
+    """Two replicas in dc1 and one in dc2, all the while; brokers 3 and 5 hold nothing of it at first."""
+    site, racks = two_sites, {1: "dc1", 2: "dc1", 3: "dc1", 4: "dc2", 5: "dc2"}
+    lists = [[1, 2, 4], [2, 1, 4], [4, 1, 2]] * 4
+    create_topic(site.cluster.bootstrap, "payments", lists, {"min.insync.replicas": "2"})
+    fill(site.cluster.bootstrap, "payments", 3_000_000)
+    rule = {"payments": {"replicasPerRack": {"dc1": 2, "dc2": 1}}}
+    balance = {"replicas": "10%"}
+
+    def held() -> dict[int, int]:
+        found = site.replicas("payments").values()
+        for listed in found:
+            assert sorted(racks[broker] for broker in listed) == ["dc1", "dc1", "dc2"]
+        return {broker: sum(broker in listed for listed in found) for broker in racks}
+
+    site.arrives(assignments=rule, balance=balance)
+    assert_about(held(), {1: 8, 2: 8, 3: 8, 4: 6, 5: 6})
+
+    drained = {"replicas": [{"broker": 2, "reason": "decommission"}]}
+    site.arrives(assignments=rule, balance=balance, blacklists=drained)
+    assert_about(held(), {1: 12, 2: 0, 3: 12, 4: 6, 5: 6})
+
+    limits = {"partitions": 3, "stage": True}
+    site.declare(assignments=rule, balance=balance, limits=limits)
+    for stage, moved in enumerate(
+        (3, 3, 1)
+    ):  # broker 2 gets seven, the fewest within the tolerance
+        site.replan("plan", "-o", f"{stage}.json", wanted=2)
+        site.replan("apply", f"{stage}.json", *SETTLE, wanted=0)
+        assert held()[2] == stage * 3 + moved
+    assert_about(held(), {1: 8, 2: 8, 3: 8, 4: 6, 5: 6})
+    site.is_there()
+
+
+def assert_about(held: dict[int, int], shares: dict[int, int]) -> None:
+    """Within 10 % of the shares, rounded outwards to whole replicas: one more or less here."""
+    assert all(abs(held[broker] - share) <= 1 for broker, share in shares.items()), held

@@ -2,9 +2,11 @@
 
 Among the brokers that may hold more of the topic (`spread`) two things shall be even: what each broker gets, since the
 broker that gets most decides how long the copies take; and what it holds in the end, in replicas and in bytes alike.
-Copies come first, so far as a broker may get a twentieth more than the others on average; within that the least loaded
-one gets the replica. A new partition copies nothing, and goes to those that hold least of its topic. All of it is
-divided by the weights, in Python's whole numbers, since the least common multiple of the weights may have any length.
+Copies come first, so far as a broker may get a tenth more than the others on average. Within that a large partition
+goes to who holds the fewest bytes, and a small one, which is little of them, to who holds the fewest replicas: as the
+largest come first, the bytes are even by then. A new partition copies nothing, and goes to those that hold least of its
+topic. All of it is divided by the weights, in Python's whole numbers, since the least common multiple of the weights
+may have any length.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,8 +17,10 @@ import numpy as np
 from replan.model.columns import Ints, Matrix
 from replan.planning.placing.problem import BrokerTable
 
-MORE, THAN = 21, 20
+MORE, THAN = 11, 10
 """What a broker gets may be so many times what others get on average."""
+LARGE, OF = 3, 10
+"""From so many parts of the average of all replicas on, a replica is a large one."""
 
 
 class Loads:
@@ -32,7 +36,8 @@ class Loads:
         self._got = [0] * len(weights)
         self._of_a_replica: int = max(bytes_ + int(brokers.bytes.sum()), 1)
         self._of_a_byte: int = max(replicas + int(brokers.replicas.sum()), 1)
-        self._load = [0] * len(weights)
+        self._replicas = [0] * len(weights)
+        self._bytes = [0] * len(weights)
         self._put(brokers.replicas.tolist(), brokers.bytes.tolist())
 
     def add(self, lists: Matrix, sizes: Ints) -> None:
@@ -48,14 +53,15 @@ class Loads:
 
     def _put(self, replicas: Sequence[int], bytes_: Sequence[int]) -> None:
         for broker, (number, size) in enumerate(zip(replicas, bytes_, strict=True)):
-            self._load[broker] += number * self._of_a_replica + size * self._of_a_byte
+            self._replicas[broker] += number
+            self._bytes[broker] += size
 
     def put(self, brokers: Iterable[int], size: int) -> None:
         """Count one partition of this size on these brokers."""
-        more = self._of_a_replica + size * self._of_a_byte
         for broker in brokers:
             if broker < len(self._step):
-                self._load[broker] += more
+                self._replicas[broker] += 1
+                self._bytes[broker] += size
                 self._room[broker] -= size
 
     def give(self, broker: int, size: int) -> None:
@@ -64,12 +70,21 @@ class Loads:
 
     def of(self, broker: int) -> int:
         """The load of a broker; 0 of one that is not registered."""
-        return self._load[broker] * self._step[broker] if broker < len(self._step) else 0
+        return self._with(broker, 0, 0) if broker < len(self._step) else 0
+
+    def _with(self, broker: int, replicas: int, size: int) -> int:
+        """The load of a registered broker with some replicas of a size more: half replicas, half bytes."""
+        number = (self._replicas[broker] + replicas) * self._of_a_replica
+        return (number + (self._bytes[broker] + size) * self._of_a_byte) * self._step[broker]
 
     def least(self, among: Iterable[int], size: int) -> int:
         """The load of the least loaded one of some brokers, with one replica of a size more; 0 of none."""
-        more, load, step = self._of_a_replica + size * self._of_a_byte, self._load, self._step
-        return min([(load[b] + more) * step[b] for b in among], default=0)
+        number, taken, step = self._replicas, self._bytes, self._step
+        a_replica, a_byte = self._of_a_replica, self._of_a_byte
+        more = a_replica + size * a_byte
+        return min(
+            [(number[b] * a_replica + taken[b] * a_byte + more) * step[b] for b in among], default=0
+        )
 
     def with_room(self, among: list[int], size: int) -> list[int]:
         """Those of some brokers whose disks have room for a replica of this size; all where none has."""
@@ -78,9 +93,8 @@ class Loads:
 
     def next_of_a_new_partition(self, among: Sequence[int], held: Sequence[int]) -> int:
         """Who of some brokers gets one, of those that hold least of its topic; the lowest of equal ones."""
-        load, step = self._load, self._step
-        more = self._of_a_replica
-        return min(among, key=lambda b: (held[b] * step[b], (load[b] + more) * step[b], b))
+        step = self._step
+        return min(among, key=lambda b: (held[b] * step[b], self._with(b, 1, 0), b))
 
     def next(self, among: Sequence[int], size: int) -> int:
         """Who of some brokers gets a replica of this size; the lowest of equal ones."""
@@ -90,10 +104,11 @@ class Loads:
         least = min([got[b] * step[b] for b in among])
         together = MORE * (sum([got[b] for b in among]) + size)
         weights = THAN * sum([weight[b] for b in among])
-        load, more = self._load, self._of_a_replica + size * self._of_a_byte
+        large = size * self._of_a_byte * OF >= LARGE * self._of_a_replica
+        held, more = (self._bytes, size) if large else (self._replicas, 1)
         return min(
             [
-                ((load[b] + more) * step[b], b)
+                ((held[b] + more) * step[b], b)
                 for b in among
                 if got[b] * step[b] == least or (got[b] + size) * weights <= together * weight[b]
             ]
