@@ -1,141 +1,511 @@
-"""How long the chooser takes, how much memory, and how even the copies are.
+"""What replan, its peers and the bound make of the same clusters, side by side.
 
-A drain of one of 100 brokers, a replica more for each partition, a cluster in place, and ten brokers that join 90 where
-replicas are balanced within 5 %.
+15 brokers in three racks (16 in four where a rack is drained), 100 topics with 1 to 200 partitions, sizes lognormal
+(sigma 2 between topics, 0.5 within), placed as Kafka places them, one in twenty moved at random. Each job is done for
+several seeds, and the table has the averages of what replan (the whole planner), the peers (`placing_peers`) and a
+linear program (`placing_bound`) make of it:
 
-python benchmarks/placing.py            # each with up to 1M partitions
+* bytes, replicas, leaders: the most that a broker has, by the mean;
+* busiest: of the brokers that get something in one rack, what the busiest gets by their mean; and the worst seed;
+* topic: the most that a broker holds of a topic that has as many replicas as there are brokers, by its share.
+
+    python -m benchmarks.placing                 # all jobs, 20 seeds
+    python -m benchmarks.placing 3 "drain one"   # some
 """
 
-import resource
-import subprocess
 import sys
-from fractions import Fraction
-from math import log
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+from benchmarks.placing_bound import bound
+from benchmarks.placing_peers import Lists
+from tests.builders import snapshot, state
 
-from replan.model.columns import PAD
-from replan.model.declared.rules import BalanceMeasure, Tolerance
-from replan.planning.placing.choose import choose
-from replan.planning.placing.problem import (
-    NO_LIMIT,
-    BrokerTable,
-    Choice,
-    Elsewhere,
-    Lie,
-    PartitionTable,
-    PlacementProblem,
-    Rule,
-)
+from benchmarks import placing_peers as peers
+from replan.model.broker import Broker, LogDir
+from replan.model.names import BrokerId
+from replan.model.snapshot import Snapshot
+from replan.placement_file.load import load_placement
+from replan.planning.making.planner import make_plan
 
-BROKERS, RACKS, FACTOR = 100, 5, 3
-SIZES = {
-    "drain": (10_000, 100_000, 200_000, 1_000_000),
-    "in-place": (10_000, 100_000, 200_000, 1_000_000),
-    "third": (10_000, 100_000),
-    "join": (10_000, 100_000, 1_000_000),
+TOPICS, SEEDS = 100, 20
+RULE = 'version: 1\nassignments: {"*": {spread: rack}}\n'
+TEN = RULE + "balance: {replicas: 10%, bytes: 10%}\n"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One cluster and what is asked of it."""
+
+    name: str
+    topics: list[int]
+    """Partitions of each."""
+    had: Lists
+    sizes: list[int]
+    every: dict[int, int]
+    """All brokers and their racks."""
+    may: tuple[dict[int, int], ...]
+    """Sets of brokers that hold something at the end, and their racks."""
+    asked: dict[str, str]
+    """Placement files, by what the table calls them."""
+    factor: int = 3
+    dead: int = 0
+    joined: frozenset[int] = frozenset()
+    sets: Sequence[int] = ()
+    """The set of each topic; nothing: all are of the first."""
+    bounds: tuple[tuple[str, float], ...] = ()
+    dirs: tuple[LogDir, ...] = ()
+    grown: int = 0
+    """Partitions that each third topic has at the end, by those that it has."""
+
+    @property
+    def of(self) -> list[int]:
+        """The topic of each partition."""
+        return np.repeat(np.arange(len(self.topics)), self.topics).tolist()
+
+    @property
+    def set_of(self) -> list[int]:
+        """The set of each partition."""
+        return [self.sets[t] if self.sets else 0 for t in self.of]
+
+
+def racks(count: int, number: int = 3) -> dict[int, int]:
+    """Brokers lie in the racks in turn."""
+    return {b: (b - 1) % number for b in range(1, count + 1)}
+
+
+def without(brokers: dict[int, int], *gone: int) -> dict[int, int]:
+    """Some brokers less."""
+    return {b: r for b, r in brokers.items() if b not in gone}
+
+
+def sized(seed: int) -> tuple[list[int], list[int], np.random.Generator]:
+    """Topics, the sizes of their partitions, and what else is drawn."""
+    chance = np.random.default_rng(seed)
+    topics = [int(n) for n in np.minimum(np.ceil(chance.lognormal(2.5, 1.2, TOPICS)), 200)]
+    scale = np.repeat(chance.lognormal(0, 2, TOPICS), topics)
+    sizes = np.floor(2e9 * scale * chance.lognormal(0, 0.5, len(scale))).astype(np.int64)
+    return topics, [int(size) for size in sizes], chance
+
+
+def drifted(lists: Lists, brokers: dict[int, int], chance: np.random.Generator) -> Lists:
+    """One replica of one partition in twenty lies with another broker of its rack."""
+    for row in np.flatnonzero(chance.random(len(lists)) < 0.05).tolist():
+        place = int(chance.integers(len(lists[row])))
+        rack = brokers[lists[row][place]]
+        able = [b for b, r in brokers.items() if r == rack and b not in lists[row]]
+        if able:
+            lists[row][place] = int(chance.choice(able))
+    return lists
+
+
+def jobs(seed: int) -> Iterator[Job]:
+    """All jobs of one seed."""
+    topics, sizes, chance = sized(seed)
+    every = racks(15)
+
+    def lists(brokers: dict[int, int], factor: int = 3) -> Lists:
+        return drifted(peers.kafka(topics, brokers, factor, chance), brokers, chance)
+
+    drain = RULE + "blacklists: {replicas: [{broker: 5, reason: x}]}\n"
+    yield Job("drain one", topics, lists(every), sizes, every, (without(every, 5),), {"": drain})
+    four = racks(16, 4)
+    gone = [b for b, rack in four.items() if rack == 3]
+    rack = (
+        RULE
+        + f"blacklists: {{replicas: [{', '.join(f'{{broker: {b}, reason: x}}' for b in gone)}]}}\n"
+    )
+    yield Job("drain a rack", topics, lists(four), sizes, four, (without(four, *gone),), {"": rack})
+    more = {**every, 16: every[5 + 0]}
+    yield Job(
+        "replace a dead one",
+        topics,
+        lists(every),
+        sizes,
+        more,
+        (without(more, 5),),
+        {"": drain, ", both 10 %": TEN + "blacklists: {replicas: [{broker: 5, reason: x}]}\n"},
+        dead=5,
+        joined=frozenset({16}),
+    )
+    yield Job(
+        "add to one rack",
+        topics,
+        lists(without(every, 15)),
+        sizes,
+        every,
+        (every,),
+        {", both 10 %": TEN},
+        joined=frozenset({15}),
+        bounds=(),
+    )
+    few = without(every, 13, 14, 15)
+    yield Job(
+        "add to all",
+        topics,
+        lists(few),
+        sizes,
+        every,
+        (every,),
+        {
+            ", replicas 10 %": RULE + "balance: {replicas: 10%}\n",
+            ", both 10 %": TEN,
+            ", bytes 5 %": RULE + "balance: {bytes: 5%}\n",
+        },
+        joined=frozenset({13, 14, 15}),
+    )
+    yield Job(
+        "RF 2 to 3",
+        topics,
+        lists(every, 2),
+        sizes,
+        every,
+        (every,),
+        {"": RULE.replace("{spread", "{replicationFactor: 3, spread")},
+    )
+    yield Job(
+        "RF 3 to 2",
+        topics,
+        lists(every),
+        sizes,
+        every,
+        (every,),
+        {"": RULE.replace("{spread", "{replicationFactor: 2, spread")},
+        factor=2,
+    )
+    yield Job(
+        "even bytes",
+        topics,
+        lists(every),
+        sizes,
+        every,
+        (every,),
+        {
+            ", bytes 10 %": RULE + "balance: {bytes: 10%}\n",
+            ", bytes 5 %": RULE + "balance: {bytes: 5%}\n",
+        },
+    )
+    brokers = np.array(sorted(every))
+    anywhere = [chance.choice(brokers, 3, replace=False).tolist() for _ in sizes]
+    yield Job(
+        "repair racks", topics, anywhere, sizes, every, (every,), {"": RULE, ", both 10 %": TEN}
+    )
+    first, second = ({b: r for b, r in every.items() if (b <= 9) is yes} for yes in (True, False))
+    before = without(first, 7, 8, 9)
+    mixed = [
+        found
+        for topic, count in enumerate(topics)
+        for found in peers.kafka([count], second if topic % 2 else before, 3, chance)
+    ]
+    entries = ", ".join(
+        f't{topic:04}: {{spread: rack, brokers: ["{"10-15" if topic % 2 else "1-9"}"]}}'
+        for topic in range(len(topics))
+    )
+    yield Job(
+        "two broker sets",
+        topics,
+        mixed,
+        sizes,
+        every,
+        (first, second),
+        {
+            ", both 10 %": f"version: 1\nassignments: {{{entries}}}\nbalance: {{replicas: 10%, bytes: 10%}}\n"
+        },
+        joined=frozenset({7, 8, 9}),
+        sets=[topic % 2 for topic in range(len(topics))],
+    )
+    entries = ", ".join(
+        f"t{topic:04}: {{partitionCount: {2 * count}, spread: rack}}"
+        for topic, count in enumerate(topics)
+        if topic % 3 == 0
+    )
+    yield Job(
+        "growth",
+        topics,
+        lists(few),
+        sizes,
+        every,
+        (every,),
+        {"": f"version: 1\nassignments: {{{entries}}}\n"},
+        grown=2,
+    )
+    had = lists(every)
+    yield Job(
+        "JBOD, drain one",
+        topics,
+        had,
+        sizes,
+        every,
+        (without(every, 5),),
+        {"": drain},
+        dirs=directories(topics, had, sizes, every, chance),
+    )
+
+
+def directories(
+    topics: list[int],
+    had: Lists,
+    sizes: list[int],
+    every: dict[int, int],
+    chance: np.random.Generator,
+) -> tuple[LogDir, ...]:
+    """Four of each broker, 80 % full on average once one broker of a rack is drained; Kafka placed in random order."""
+    logs = {(b, d): 0 for b in every for d in range(4)}
+    used = dict.fromkeys(logs, 0)
+    held: dict[tuple[int, int], dict[str, list[int]]] = {key: {} for key in logs}
+    of = np.repeat(np.arange(len(topics)), topics).tolist()
+    number = np.concatenate([np.arange(n) for n in topics]).tolist()
+    for row in chance.permutation(len(had)).tolist():
+        for broker in had[row]:
+            key = min(((broker, d) for d in range(4)), key=lambda k: (logs[k], chance.random()))
+            logs[key] += 1
+            used[key] += sizes[row]
+            held[key].setdefault(f"t{of[row]:04}", []).append(number[row])
+    fullest = max(
+        sum(size for (b, _), size in used.items() if every[b] == rack) for rack in range(3)
+    )
+    total = int(fullest / 4 / 4 / 0.8)
+    largest = max(used.values())
+    total = max(total, int(largest / 0.85))
+    return tuple(
+        LogDir(
+            BrokerId(b),
+            f"/d{d}",
+            total,
+            total - used[b, d],
+            logs[b, d],
+            replicas={t: tuple(n) for t, n in held[b, d].items()},
+        )
+        for b, d in logs
+    )
+
+
+def seen(job: Job) -> Snapshot:
+    """The cluster as replan observes it."""
+    numbers = np.concatenate([np.arange(n) for n in job.topics]).tolist()
+    states = [
+        state(
+            found,
+            [b for b in found if b != job.dead],
+            topic=f"t{topic:04}",
+            partition=number,
+            size=size,
+        )
+        for topic, number, found, size in zip(job.of, numbers, job.had, job.sizes, strict=True)
+    ]
+    brokers = [Broker(BrokerId(b), "abcd"[r], fenced=b == job.dead) for b, r in job.every.items()]
+    return replace(snapshot(states, registered=brokers, min_insync_replicas=1), log_dirs=job.dirs)
+
+
+def replan(job: Job, asked: str) -> tuple[Lists, list[int], float, int]:
+    """Lists after the plan, the topic of each, CPU seconds, and refused partitions."""
+    cluster = seen(job)
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(asked)
+        file.flush()
+        placement = load_placement([Path(file.name)])
+    start = time.process_time()
+    plan = make_plan(placement, cluster)
+    took = time.process_time() - start
+    at = {}
+    row = 0
+    for topic, count in enumerate(job.topics):
+        for number in range(count):
+            at[f"t{topic:04}", number] = row
+            row += 1
+    lists, of = [list(found) for found in job.had], job.of
+    for move in plan.moves:
+        if (move.partition.topic, move.partition.partition) in at:
+            lists[at[move.partition.topic, move.partition.partition]] = [
+                int(b) for b in move.target
+            ]
+    for create in plan.creates:
+        lists += [[int(b) for b in found] for found in create.lists]
+        of += [int(create.topic[1:])] * len(create.lists)
+    return lists, of, took, len(plan.refusals)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one planner made of one job."""
+
+    copies: int
+    bytes: float
+    evens: tuple[float, ...]
+    """Bytes, replicas and leaders of a broker, the most by the mean."""
+    busiest: float
+    topic: float
+    cpu: float
+    unmet: int = 0
+
+
+def judged(job: Job, lists: Lists, of: list[int], cpu: float, refused: int = 0) -> Row:
+    """The measures of the lists that one planner found."""
+    brokers = max(job.every) + 1
+    had = job.had + [[] for _ in lists[len(job.had) :]]
+    sizes = job.sizes + [0] * (len(lists) - len(job.sizes))
+    used, got, led = (np.zeros(brokers) for _ in range(3))
+    held = np.zeros((len(job.topics), brokers))
+    copies = 0
+    for topic, before, found, size in zip(of, had, lists, sizes, strict=True):
+        led[found[0]] += 1
+        for broker in found:
+            used[broker] += size
+            held[topic, broker] += 1
+            if broker not in before:
+                got[broker] += size
+                copies += bool(before)
+    evens, worst, busiest = [], 0.0, 1.0
+    for number, may in enumerate(job.may):
+        on = sorted(may)
+        topics = [t for t in range(len(job.topics)) if not job.sets or job.sets[t] == number]
+        mine = held[topics][:, on]
+        wide = mine[mine.sum(axis=1) >= len(on)]
+        worst = max(worst, float((wide / wide.mean(axis=1)[:, None]).max(initial=0)))
+        evens.append([float(v[on].max() / v[on].mean()) for v in (used, held.sum(axis=0), led)])
+        for rack in set(may.values()):
+            some = got[[b for b, r in may.items() if r == rack and got[b]]]
+            busiest = max(busiest, float(some.max(initial=0) / max(some.sum(), 1) * len(some)))
+    most = tuple(max(of_sets) for of_sets in zip(*evens, strict=True))
+    return Row(copies, float(got.sum()), most, busiest, worst, cpu, refused)
+
+
+def by_set(job: Job, plan: str, chance: np.random.Generator) -> Lists:
+    """One of the peers, for each set of brokers by itself."""
+    found: Lists = [[] for _ in job.had]
+    sets = job.set_of
+    for number, may in enumerate(job.may):
+        rows = [row for row, of in enumerate(sets) if of == number]
+        had, sizes = [job.had[r] for r in rows], [job.sizes[r] for r in rows]
+        factor = job.factor
+        if plan == "Kafka --generate":
+            topics = [n for t, n in enumerate(job.topics) if not job.sets or job.sets[t] == number]
+            lists = peers.kafka(topics, may, factor, chance)
+        elif plan == "Cruise Control":
+            of = job.of
+            lists = peers.goals(had, sizes, [of[r] for r in rows], may, [factor] * len(rows))
+        elif plan == "topicmappr scale":
+            lists = peers.scale(had, sizes, may, job.joined & may.keys())
+        elif plan == "topicmappr substitute":
+            lists = peers.substituted(had, job.dead, min(job.joined))
+        else:
+            lists = peers.rebuild(had, sizes, may, factor, chance, by=plan.rsplit(maxsplit=1)[-1])
+        for row, of_row in zip(rows, lists, strict=True):
+            found[row] = of_row
+    return found
+
+
+PEERS = {
+    "drain one": ("count", "storage", "goals", "generate"),
+    "drain a rack": ("count", "storage", "goals", "generate"),
+    "replace a dead one": ("substitute", "count", "goals"),
+    "add to one rack": ("scale", "goals", "generate"),
+    "add to all": ("scale", "goals", "generate"),
+    "RF 2 to 3": ("count", "storage", "goals", "generate"),
+    "RF 3 to 2": ("count", "goals", "generate"),
+    "even bytes": ("goals",),
+    "repair racks": ("goals", "generate"),
+    "two broker sets": ("scale", "goals", "generate"),
+    "growth": (),
+    "JBOD, drain one": ("count", "goals"),
 }
-DRAINED = 17
-JOIN = 10
+NAMES = {
+    "count": "topicmappr rebuild, count",
+    "storage": "topicmappr rebuild, storage",
+    "substitute": "topicmappr substitute",
+    "scale": "topicmappr scale",
+    "goals": "Cruise Control",
+    "generate": "Kafka --generate",
+}
 
 
-def problem(kind: str, partitions: int) -> PlacementProblem:
-    """Partitions spread over the racks in turn, with sizes as topics have them."""
-    ids = np.arange(1, BROKERS + 1, dtype=np.int64)
-    gone = (ids == DRAINED) & (kind == "drain")
-    there = BROKERS - (JOIN if kind == "join" else 0)
-    step = np.arange(partitions, dtype=np.int64)[:, None]
-    lists = ((step * 7 + np.arange(FACTOR) * (1 + 2 * RACKS)) % there + 1).astype(np.int32)
-    if kind == "third":
-        lists[:, FACTOR - 1] = PAD
-    sizes = np.floor(np.random.default_rng(1).lognormal(20, 2, partitions)).astype(np.int64)
-    return PlacementProblem(
-        BrokerTable(
-            ids,
-            rack=(ids - 1) % RACKS,
-            racks=tuple("abcde"),
-            open=~gone,
-            fenced=np.zeros(BROKERS, dtype=bool),
-            weight=np.ones(BROKERS, dtype=np.int64),
-            replicas=np.zeros(BROKERS, dtype=np.int64),
-            bytes=np.zeros(BROKERS, dtype=np.int64),
-            room=np.full(BROKERS, NO_LIMIT),
-        ),
-        PartitionTable(
-            rule=np.zeros(partitions, dtype=np.int64),
-            factor=np.full(partitions, FACTOR, dtype=np.int64),
-            base=lists,
-            current=lists,
-            leader=lists[:, 0].astype(np.int64),
-            bytes=sizes,
-            topic=step[:, 0] // 50,
-        ),
-        (Rule(Lie.RACK, ~gone),),
-        Elsewhere(lists[:0], step[:0, 0]),
-        drained=frozenset({DRAINED} if kind == "drain" else ()),
-        balance=(Tolerance(BalanceMeasure.REPLICAS, Fraction(1, 20)),) if kind == "join" else (),
+def made(job: Job, seed: int) -> Iterator[tuple[str, Row | float]]:
+    """What each planner makes of one job, and the bound of its bytes."""
+    for name, asked in job.asked.items():
+        lists, of, took, refused = replan(job, asked)
+        yield f"replan{name}", judged(job, lists, of, took, refused)
+        if job.grown or job.sets:
+            continue
+        tolerances = [
+            (measure, float(part.rstrip("%,}")) / 100)
+            for measure in ("replicas", "bytes")
+            for part in asked.partition(f"{measure}: ")[2].split()[:1]
+            if part.endswith(("%,", "%}"))
+        ]
+        may = [job.may[number] for number in job.set_of]
+        yield (
+            f"bound{name}",
+            bound(job.had, job.sizes, [job.factor] * len(job.had), may, tolerances),
+        )
+    for plan in PEERS[job.name]:
+        chance = np.random.default_rng(seed)
+        start = time.process_time()
+        lists = by_set(job, NAMES[plan], chance)
+        yield NAMES[plan], judged(job, lists, job.of, time.process_time() - start)
+    if job.grown:
+        chance = np.random.default_rng(seed)
+        lists, of = [list(found) for found in job.had], job.of
+        for topic, count in enumerate(job.topics):
+            if topic % 3 == 0:
+                lists += peers.kafka([count], job.every, 3, chance)
+                of += [topic] * count
+        yield "Kafka, new partitions", judged(job, lists, of, 0)
+
+
+def table(results: dict[tuple[str, str], list[Row | float]]) -> None:
+    """Averages over the seeds."""
+    print(
+        "| job | by | copies | TB | bytes | replicas | leaders | busiest (worst) | topic | CPU | refused |"
     )
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for (job, by), found in results.items():
+        rows = [row for row in found if isinstance(row, Row)]
+        if not rows:
+            numbers = [n for n in found if isinstance(n, float)]
+            print(f"| {job} | {by} | | {np.mean(numbers) / 1e12:.3f} | | | | | | | |")
+            continue
+        evens = " | ".join(f"{np.mean([r.evens[i] for r in rows]):.2f}" for i in range(3))
+        busiest = [r.busiest for r in rows]
+        print(
+            f"| {job} | {by} | {np.mean([r.copies for r in rows]):,.0f} "
+            f"| {np.mean([r.bytes for r in rows]) / 1e12:.3f} | {evens} "
+            f"| {np.mean(busiest):.2f} ({max(busiest):.2f}) | {np.mean([r.topic for r in rows]):.2f} "
+            f"| {np.mean([r.cpu for r in rows]):.2f} | {sum(r.unmet > 0 for r in rows) or ''} |"
+        )
 
 
-def measure(kind: str, partitions: int) -> None:
-    """One run in this process: seconds of CPU of the choice alone, and the peak of memory."""
-    asked = problem(kind, partitions)
-    before = _cpu()
-    found = choose(asked)
-    seconds = _cpu() - before
-    moved = int((found.lists != asked.partitions.current).any(axis=1).sum())
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    assert not found.impossible
-    print(f"{seconds:.3f} {peak:.0f} {moved} {_busiest(asked, found):.3f}")
-
-
-def _busiest(asked: PlacementProblem, found: Choice) -> float:
-    """What the broker that gets most bytes gets, by what those of its rack that get any get on average."""
-    got = np.zeros(BROKERS + 1, dtype=np.int64)
-    had = asked.partitions.current
-    for slot in range(found.lists.shape[1]):
-        brokers = found.lists[:, slot]
-        new = (brokers >= 0) & ~(had == brokers[:, None]).any(axis=1)
-        np.add.at(got, brokers[new], asked.partitions.bytes[new])
-    of_racks = [got[1:][asked.brokers.rack == rack] for rack in range(RACKS)]
-    return max(
-        (float(some.max() / some[some > 0].mean()) for some in of_racks if some.any()), default=1
-    )
-
-
-def _cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+def of_seed(seed: int, only: Sequence[str]) -> list[tuple[tuple[str, str], Row | float]]:
+    """All that is made of the jobs of one seed."""
+    return [
+        ((job.name, by), found)
+        for job in jobs(seed)
+        if not only or job.name in only
+        for by, found in made(job, seed)
+    ]
 
 
 def main() -> None:
-    """A process for each size, so that each peak is its own; the least of three."""
-    for kind, sizes in SIZES.items():
-        times: list[tuple[int, float]] = []
-        for size in sizes:
-            runs = [
-                subprocess.run(
-                    [sys.executable, __file__, kind, str(size)],
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                ).stdout.split()
-                for _ in range(3)
-            ]
-            seconds, peak, moved, even = min(
-                (float(s), int(m), int(n), float(e)) for s, m, n, e in runs
-            )
-            times.append((size, seconds))
-            print(
-                f"{kind:9} {size:>9,} partitions  {seconds:6.2f} s CPU  {peak:>5} MB  {moved} moved, "
-                f"busiest receiver {even} times the mean of its rack"
-            )
-        (small, quick), (large, slow) = times[0], times[-1]
-        print(f"{kind:9} grows with the power {log(slow / quick) / log(large / small):.2f}\n")
+    """Two seeds at a time."""
+    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS
+    results: dict[tuple[str, str], list[Row | float]] = {}
+    with ProcessPoolExecutor(2) as pool:
+        for number, found in enumerate(
+            pool.map(of_seed, range(1, seeds + 1), [sys.argv[2:]] * seeds)
+        ):
+            for key, row in found:
+                results.setdefault(key, []).append(row)
+            print(f"seed {number + 1} of {seeds}", file=sys.stderr, flush=True)
+    table({key: results[key] for key in sorted(results, key=_order)})
+
+
+def _order(key: tuple[str, str]) -> int:
+    return list(PEERS).index(key[0])
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        measure(sys.argv[1], int(sys.argv[2]))
-    else:
-        main()
+    main()

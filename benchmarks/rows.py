@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.fleet_synthetic import of_every_class, synthetic_snapshot, write_placement
-from benchmarks.placing import problem
+from benchmarks.placing_speed import problem
 from benchmarks.rehearse import planned
 from benchmarks.simulate_week import cluster, simulated
 from benchmarks.ticks import Cluster, ticking
