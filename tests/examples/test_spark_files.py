@@ -17,6 +17,27 @@ SCRIPTS = ("standalone.sh", "yarn.sh")
 MAIN = "replan/__main__.py"
 
 
+FIELDS: dict[str, list[str]] = yaml.safe_load("""
+spec: [schedule, template, suspend, concurrencyPolicy, successfulRunHistoryLimit, failedRunHistoryLimit]
+template: [type, sparkVersion, mode, proxyUser, image, imagePullPolicy, imagePullSecrets, mainClass, arguments,
+  mainApplicationFile, sparkConf, hadoopConf, sparkConfigMap, hadoopConfigMap, volumes, driver, executor, deps,
+  restartPolicy, nodeSelector, failureRetries, retryInterval, pythonVersion, memoryOverheadFactor, monitoring,
+  batchScheduler, batchSchedulerOptions, timeToLiveSeconds, sparkUIOptions, driverIngressOptions, dynamicAllocation]
+pod: [template, cores, coreLimit, coreRequest, memory, memoryOverhead, gpu, image, configMaps, secrets, env, envVars,
+  envFrom, envSecretKeyRefs, labels, annotations, volumeMounts, affinity, tolerations, podSecurityContext,
+  securityContext, schedulerName, sidecars, initContainers, hostNetwork, nodeSelector, dnsConfig, serviceAccount,
+  terminationGracePeriodSeconds, hostAliases, shareProcessNamespace, javaOptions, lifecycle, ports, priorityClassName]
+driver: [podName, kubernetesMaster, serviceAnnotations, serviceLabels]
+executor: [instances, deleteOnTermination]
+""")
+"""The names of the Spark operator's v1beta2 (api/v1beta2/sparkapplication_types.go): it prunes all others unsaid."""
+ALLOWED = {
+    "type": {"Java", "Python", "Scala", "R"},
+    "mode": {"cluster", "client"},
+    "pythonVersion": {"2", "3"},
+}
+
+
 def submitted(script: str) -> list[str]:
     text = (SPARK / script).read_text(encoding="utf-8")
     return shlex.split(text.split("exec ", 1)[1].replace("\\\n", " "))
@@ -66,6 +87,25 @@ def test_the_application_runs_the_spark_that_is_locked() -> None:
     volumes = {volume["name"] for volume in found["volumes"]}
     for role in ("driver", "executor"):
         assert {mount["name"] for mount in found[role]["volumeMounts"]} == volumes
+
+
+def test_the_application_has_the_fields_of_the_operator() -> None:
+    spec = yaml.safe_load((SPARK / "kubernetes.yaml").read_text(encoding="utf-8"))["spec"]
+    template = application()
+    assert set(spec) <= set(FIELDS["spec"])
+    assert set(template) <= set(FIELDS["template"])
+    for role in ("driver", "executor"):
+        assert set(template[role]) <= {*FIELDS["pod"], *FIELDS[role]}
+        for key in {"cores", "instances"} & set(template[role]):
+            assert isinstance(template[role][key], int)
+        for key in {"memory", "memoryOverhead"} & set(template[role]):
+            assert isinstance(template[role][key], str)
+    assert {"type", "sparkVersion", "mainApplicationFile", "driver", "executor"} <= set(template)
+    assert all(template[name] in allowed for name, allowed in ALLOWED.items())
+    assert spec["concurrencyPolicy"] in {"Allow", "Forbid", "Replace"}
+    assert set(template["restartPolicy"]) == {"type"}
+    assert template["restartPolicy"]["type"] in {"Never", "Always", "OnFailure"}
+    assert all(isinstance(value, str) for value in template["sparkConf"].values())
 
 
 def test_executors_get_what_docs_name_in_the_releases_of_this_one() -> None:

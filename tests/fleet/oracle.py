@@ -379,7 +379,22 @@ class Comparison:
             state = self.seen.partitions[name]
             row = {"topic": name[0], "partition": name[1], "kind": "unplaceable", "declared": []}
             differing.append(row | {"observed": state["replicas"], "leader": state["leader"]})
+        differing += self._absent_leaders()
         return differing + self._leaderless({_name(r) for r in differing}), converging, acknowledged
+
+    def _absent_leaders(self) -> list[Row]:
+        """Preferred leaders that are no replica; a drain of theirs wins."""
+        rows = []
+        for name, broker in self.declared.preferred.items():
+            state = self.seen.partitions[name]
+            base = self.declared.lists.get(name) or self.seen.target(name)
+            has = self.chosen.lists.get(name, base) if self.is_chosen(name) else base
+            known = broker in has or broker in self.declared.drained
+            if not known and name not in self._unplaceable():
+                row = {"topic": name[0], "partition": name[1], "kind": "preferred-absent"}
+                same = {"declared": [broker], "observed": has, "leader": state["leader"]}
+                rows.append(row | same)
+        return rows
 
     def _unplaceable(self) -> list[Name]:
         """What keeps its rule neither by a list that was chosen nor by the one that it has."""
@@ -602,7 +617,7 @@ class Comparison:
                 }
 
     def mistakes(self) -> int:
-        """How many lines contradict the cluster: topics that it has not, partitions that a mapping names in vain."""
+        """How many lines contradict the cluster: topics, partitions and preferred leaders that are not there."""
         topics = {t for t, _ in self.declared.lists if t not in self.seen.topics}
         vain = [
             name
@@ -611,7 +626,7 @@ class Comparison:
             and name[0] not in self.declared.counts
             and name not in self.seen.partitions
         ]
-        return len(topics) + len(vain)
+        return len(topics) + len(vain) + len(self._absent_leaders())
 
     # --- what it takes
 

@@ -186,6 +186,8 @@ def test_the_local_engine_killed_at_drawn_moments(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.timeout(1200)
 def test_spark_killed_at_drawn_moments(tmp_path: Path) -> None:
     assert len(sequences("spark", tmp_path, (3,), 0)) == 3
 
