@@ -64,10 +64,8 @@ def main() -> None:
         for engine in asked.only.split(","):
             if engine in {"duckdb", "polars"} and find_spec(engine) is None:
                 continue
-            before = cpu_seconds()
             command = [sys.executable, __file__, "--engine", engine, "--home", str(home)]
-            seconds, peak, said = measured(command)
-            cpu = cpu_seconds() - before
+            seconds, cpu, peak, said = measured(command)
             print(
                 f"{engine:10} {seconds:7.1f} s at load {os.getloadavg()[0]:.0f}, {cpu:6.1f} s of CPU, "
                 f"peak {peak:6,.0f} MB: {said.strip()}",
@@ -198,11 +196,6 @@ RUNS: dict[str, Callable[[Path], str]] = {
     "polars": run_polars,
     "spark-sql": run_spark_sql,
 }
-
-
-def cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":
