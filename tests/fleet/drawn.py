@@ -1,7 +1,7 @@
 """Drawn clusters at successive moments, with the placement of each, as the files of a fleet; no line of replan.
 
 A cluster lives on from moment to moment: sizes grow and shrink, replicas fall out of sync and come back, reassignments
-run, throttles stay behind, a topic or the whole cluster is made anew. Its placement declares lists, rules, preferred
+run, throttles stay behind, a topic or the whole cluster is made again. Its placement declares lists, rules, preferred
 leaders, all blacklists, acknowledgements and throttles, and may be another one from some moment on. No balance.
 """
 
@@ -92,7 +92,7 @@ class Drawn:
     def _lives_on(self) -> None:
         state = self.state
         if self._some(0.05):
-            state["clusterId"] += "-anew"
+            state["clusterId"] += "-again"
         for broker in state["brokers"]:
             broker["fenced"] = self._some(0.06)
             broker["configs"] = {
@@ -104,7 +104,7 @@ class Drawn:
         state["silent"] = [b for b in live if self._some(0.04)]
         for topic in state["topics"]:
             if self._some(0.05):
-                topic["id"] += "-anew"
+                topic["id"] += "-again"
             if self._some(0.05) and len(topic["partitions"]) < 7:
                 topic["partitions"].append(self._partition())
             topic["throttledReplicas"] = {

@@ -1,4 +1,4 @@
-"""The tables of a fleet's lake, computed anew from the files that went in: an oracle without a line of replan.
+"""The tables of a fleet's lake, computed again from the files that went in: an oracle without a line of replan.
 
 It goes by docs/fleet.md and docs/placement-file.md alone, in plain Python on the parsed documents: no replan, no numpy,
 no Arrow. What a rule or a drain chooses has more than one right answer: there the lists are taken from the lake and
@@ -383,7 +383,7 @@ class Comparison:
         return differing + self._leaderless({_name(r) for r in differing}), converging, acknowledged
 
     def _absent_leaders(self) -> list[Row]:
-        """Preferred leaders that are no replica; a drain of theirs wins."""
+        """Preferred leaders that are no replica; a drain wins."""
         rows = []
         for name, broker in self.declared.preferred.items():
             state = self.seen.partitions[name]
