@@ -161,7 +161,7 @@ def _settings_in_one_process(
     """Everything in one Java process on this machine, reached over loopback only."""
     quiet = home / "log4j2.properties"
     quiet.write_text(QUIET, encoding="utf-8")
-    options = [f"-Dlog4j2.configurationFile={quiet.as_uri()}"]
+    options = [f"-Dlog4j2.configurationFile={quiet.as_uri()}", f"-Djava.io.tmpdir={home}"]
     if length is Length.SHORT:
         # The first compiler and the plain collector start at once; they cost speed only in long runs.
         options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
@@ -213,7 +213,8 @@ def _started(
     interrupted = signal.getsignal(signal.SIGINT)
     with log.open("wb") as output, _environment(variables):
         try:
-            gateway = launch_gateway(conf, {"stdout": output, "stderr": output})
+            with _temporary_files_in(log.parent):
+                gateway = launch_gateway(conf, {"stdout": output, "stderr": output})
         except (PySparkException, OSError) as problem:
             raise _failed("cannot start", problem, settings, log) from problem
         try:
@@ -268,6 +269,17 @@ def _end_java(gateway: Any) -> bool:
         gateway.proc.wait()
         return False
     return True
+
+
+@contextmanager
+def _temporary_files_in(folder: Path) -> Iterator[None]:
+    """PySpark makes a folder for its first word to Java, which would stay where this process is killed."""
+    before = tempfile.tempdir
+    tempfile.tempdir = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 @contextmanager
