@@ -119,7 +119,7 @@ def arrives(
         explicit=placement.explicit.take(pa.array(rows[rows >= 0])),
         apart=(),  # it is about all topics together
         balance=None,  # it is about all partitions together, as are balanced leaders: those are taken as chosen
-        preferred_leaders={**placement.preferred_leaders, **_balanced(placement, snapshot, judged)},
+        preferred_leaders={**_balanced(placement, snapshot, judged), **placement.preferred_leaders},
         leader_rules={p: r for p, r in placement.leader_rules.items() if not r.balanced},
     )
     asked = wanted(Alignment.of(declared, after))
