@@ -1,4 +1,6 @@
-"""Other planners, written again from their published rules, so that one run can put them beside replan.
+"""Other planners by the rules that their documentation gives, so that one run can put them beside replan.
+
+Nothing here was compared with what the tools themselves make.
 
 * `kafka`: Kafka's assignment with racks (`AdminUtils.assignReplicasToBrokersRackAware`), which `--generate` of its
   tool and new topics of older versions use.
