@@ -1,11 +1,13 @@
 """`replan reconcile` on a simulated cluster: rounds of a scheduled job, out of files and out of git."""
 
+import json
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from tests.builders import brokers, snapshot, state
-from tests.commandline import replan
+from tests.commandline import interrupted, replan, start
 
 from replan.snapshots.files import write_snapshot
 
@@ -93,3 +95,47 @@ def test_a_repository_that_is_not_there_is_said_without_its_password() -> None:
     assert done.returncode == 1
     assert "127.0.0.1:1/x.git main: git fetch" in done.stderr
     assert "secret" not in done.stderr
+
+
+SIMULATED = ("--simulated", "c.json")
+
+
+def test_a_scheduled_round_obeys_what_was_asked_before_it() -> None:
+    none = run("pause", *SIMULATED)
+    assert none.returncode == 4
+    assert "no application is open" in none.stderr
+    assert "nothing to resume" in run("resume", *SIMULATED).stderr
+    assert run(*ONCE).returncode == 0
+    asked = run("pause", *SIMULATED)
+    assert asked.returncode == 0
+    assert "paused, by the next round of the loop" in asked.stdout
+    assert "Loop: paused" in run("status", *SIMULATED).stdout
+    Path("placement.yaml").write_text(placement(CHANGED), encoding="utf-8")
+    assert run(*ONCE).returncode == 3
+    paused = json.loads(run("status", *SIMULATED, "--format", "json").stdout)["loop"]
+    assert paused["state"] == "paused"
+    assert [r["is"] for r in paused["reasons"]] == ["paused-by"]
+    assert run("resume", *SIMULATED).returncode == 0
+    done = run(*ONCE)
+    assert done.returncode == 0
+    assert "round 1 done" in done.stderr
+
+
+def test_a_loop_at_rest_answers_who_pauses_and_resumes_it() -> None:
+    process = start(["reconcile", *SIMULATED], folder=Path())
+    try:
+        until = time.monotonic() + 60
+        while "Loop: at rest" not in run("status", *SIMULATED).stdout:
+            assert process.poll() is None
+            assert time.monotonic() < until
+        for verb, said in (("pause", "paused"), ("resume", "resumed")):
+            done = run(verb, *SIMULATED)
+            assert done.returncode == 0, done.stderr
+            assert done.stdout.startswith(f"{said}, by the loop of ")
+            assert f"(pid {process.pid})" in done.stdout
+            loop = json.loads(run("status", *SIMULATED, "--format", "json").stdout)["loop"]
+            assert loop["state"] == ("paused" if verb == "pause" else "at-rest")
+    finally:
+        code, _, err = interrupted(process)
+    assert code == 130
+    assert "paused" in err

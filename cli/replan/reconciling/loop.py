@@ -78,9 +78,11 @@ from replan.reconciling.steering import Steered, steer
 from replan.reconciling.store import (
     LeaseKeeper,
     LoopStore,
+    answers,
     history_records,
     load,
     memory_records,
+    waiting_commands,
 )
 from replan.reconciling.windows import opens_at
 
@@ -248,6 +250,7 @@ class Loop:
         if not self._loaded:
             self._memory, self._history = load(ports.store.read())
             self._loaded = True
+        self._obey()
         self._status = _with(self._status, rounds_begun=self._status.rounds_begun + 1)
         read = ports.read()
         snapshot = ports.reader.observe()
@@ -316,6 +319,20 @@ class Loop:
         self._loaded = False  # the other one goes on remembering
         self._say(_Said(LoopState.WAITING_FOR_LEASE, (waits,)))
         return False
+
+    def _obey(self) -> None:
+        """Do what people ask of the loop; what they ask of its application, that one does."""
+        settings, store = self._settings, self._ports.store
+        if settings.dry_run or (settings.leased and not self._lease.waiting):
+            return
+        before = store.read()
+        asked = waiting_commands(before)
+        memory = self._memory
+        for command in asked:
+            memory = memory.obeyed(command, self._ports.wall())
+        if asked:
+            self._keep(memory)
+            store.write(answers(asked, settings.owner, before))
 
     def _remember(self, looked: Looked, read: Read, now: float) -> tuple[Found, ...]:
         """What differs, and since when; and what is as it is declared, for later."""
@@ -497,7 +514,8 @@ class Loop:
             if settings.leased and not settings.dry_run:
                 held = self._lease.held
                 with suppress(ReplanError):
-                    if (self._lease.keep(ports.wall()) is None) is not held:
+                    kept = self._lease.keep(ports.wall()) is None
+                    if kept is not held or (kept and self._lease.waiting):
                         return
 
     def _rest_seconds(self) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from replan.applying.journal.records import LoopCommand, Verb
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling.status import ROUNDS, EndedWorse, Round, SomebodyPaused, Value
 
@@ -99,6 +100,16 @@ class Memory(Value, frozen=True):
             retry_at=0.0,
             worse=worse,
         )
+
+    def obeyed(self, command: LoopCommand, now: float) -> "Memory":
+        """After a command of a person."""
+        match command.verb:
+            case Verb.PAUSE:
+                return _changed(self, paused=SomebodyPaused(command.sender or "unknown", now))
+            case Verb.RESUME:
+                return self.resumed()
+            case _:
+                return self
 
     def resumed(self) -> "Memory":
         """After a person has looked: nothing is held against the next round."""

@@ -7,18 +7,24 @@ from replan.applying.journal.records import Record
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling.memory import Memory
 from replan.reconciling.status import LoopState, Reason, RoundsFail, Status, Tally
-from replan.reconciling.store import lease_of, load
+from replan.reconciling.store import lease_of, load, waiting_commands
 
 
 def standing_loop(records: Sequence[Record], now: float) -> Status | None:
-    """What the loop that has the lease does, as far as it is kept; None where none has it. Raises BadFile.
+    """What the loop that has the lease does, as far as it is kept. Raises BadFile.
 
+    None where none has it, unless the next one would wait for a person. What people ask of it counts as obeyed: it is,
+    before anything else begins.
     It knows of no reason that ends with the moment, such as a broker that is down: the loop's own page has these.
     """
     lease = lease_of(records)
-    if lease is None or lease.released:
+    if lease is None:
         return None
     memory, _ = load(records)
+    for command in waiting_commands(records):
+        memory = memory.obeyed(command, now)
+    if lease.released and memory.paused is None and memory.worse is None:
+        return None
     state, reasons = _state(memory, now)
     taken = datetime.fromisoformat(lease.since).timestamp() if lease.since else now
     return Status(

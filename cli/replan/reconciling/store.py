@@ -10,6 +10,15 @@ The lease, of one process:
     claiming  the record was released, or has not changed for `DEAD_SECONDS`: this process writes itself into it, waits
               a second, and reads it again
 
+Commands of people to the loop itself, while no application is open (`applying.steering` has those to an application),
+are a record each, `loop-inbox/ID`, of a plain producer, or a file in the folder of the loop:
+
+    waiting   it stays until a loop obeys: a pause holds before anything else is begun, by whichever loop
+    obeyed    whoever has the lease obeys all of them in the order of their ids, at the beginning of a turn: it keeps
+              its memory first, then it writes who obeyed; killed between, the next one obeys once more, which changes
+              nothing
+    forgotten with the next one that is obeyed
+
 Invariants: nobody writes a record before reading it, so a process that was suspended sees that it was taken over; of
 two that claim at once the later write counts for both. Two may take themselves for the holder for no longer than a
 beat; the lock of the journal, which a taker fences, keeps them from applying at once all the same.
@@ -27,7 +36,16 @@ import msgspec
 from replan.applying.journal.originals import CHUNK_CHARACTERS
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.record_json import decode, encode
-from replan.applying.journal.records import LEASE, Forget, Kept, Lease, LoopChunk, Record, changed
+from replan.applying.journal.records import (
+    LEASE,
+    Forget,
+    Kept,
+    Lease,
+    LoopChunk,
+    LoopCommand,
+    Record,
+    changed,
+)
 from replan.documents.atomic import write_file
 from replan.errors import BadFile
 from replan.model.control_plane import Clock
@@ -169,6 +187,8 @@ class LeaseKeeper:
         self._seen: Lease | None = None
         self._since = self._beat_at = float("-inf")
         self.held = False
+        self.waiting: tuple[LoopCommand, ...] = ()
+        """What people ask of the loop, as of the last look."""
         self.alive = False
         """Whether the one who has it has shown a sign of life while this process watched."""
 
@@ -206,7 +226,9 @@ class LeaseKeeper:
         self.held = False
 
     def _read(self) -> Lease | None:
-        return lease_of(self._store.read())
+        records = self._store.read()
+        self.waiting = waiting_commands(records)
+        return lease_of(records)
 
     def _write(self, lease: Lease, at: float) -> None:
         self._store.write([lease])
@@ -218,3 +240,17 @@ def lease_of(records: Sequence[Record]) -> Lease | None:
     found: Mapping[str, Record] = {r.key: r for r in records if isinstance(r, Lease)}
     lease = found.get(LEASE)
     return lease if isinstance(lease, Lease) else None
+
+
+def waiting_commands(records: Sequence[Record]) -> tuple[LoopCommand, ...]:
+    """What people ask of the loop and nobody has obeyed, the earliest first."""
+    found = [r for r in records if isinstance(r, LoopCommand) and not r.obeyed_by]
+    return tuple(sorted(found, key=lambda c: c.id))
+
+
+def answers(
+    obeyed: Sequence[LoopCommand], owner: str, before: Sequence[Record]
+) -> list[LoopCommand | Forget]:
+    """The records that say who obeyed; those that were obeyed before are forgotten."""
+    old = [Forget(r.key) for r in before if isinstance(r, LoopCommand) and r.obeyed_by]
+    return [*old, *(changed(command, obeyed_by=owner) for command in obeyed)]

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
+from replan.applying.journal.records import LoopCommand, Record, Verb
 from replan.applying.settings import Settings
 from replan.applying.views.progress import Progress
 from replan.model.declared.placement import Placement
@@ -54,6 +55,16 @@ class Release:
     at: float
     placement: Placement
     commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asks of the loop, and at which virtual second."""
+
+    at: float
+    verb: Verb
+    """`pause` or `resume`."""
+    sender: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +187,7 @@ def run_loop(
     store: LoopStore | None = None,
     journal: MemoryJournal | None = None,
     also: Observer | None = None,
+    asked: Sequence[Asked] = (),
 ) -> Month:
     """Run the loop for so long; the releases are in the order of their times, and the first is there from the start.
 
@@ -200,12 +212,13 @@ def run_loop(
         yield records
 
     def rest(seconds: float, longest: float) -> None:
-        """Step by step, as long as the controller sees nothing happen and no placement is released."""
+        """Step by step, as long as the controller sees nothing happen, and nobody releases or asks for anything."""
         before, until = plane.simulation.cluster, clock.now() + longest
-        release = min((began + r.at for r in releases if began + r.at > clock.now()), default=end)
+        moments = [began + at for at in (*(r.at for r in releases), *(a.at for a in asked))]
+        coming = min((at for at in moments if at > clock.now()), default=end)
         while clock.now() < min(until, end):
             clock.sleep(min(seconds, until - clock.now()))
-            if plane.simulation.cluster is not before or clock.now() >= release:
+            if plane.simulation.cluster is not before or clock.now() >= coming:
                 return
 
     def report(progress: Progress) -> None:
@@ -220,7 +233,7 @@ def run_loop(
         read=read,
         journal=lambda _: Journalled(fold(records.read())),
         own=own,
-        store=MemoryStore() if store is None else store,
+        store=_WithPeople(MemoryStore() if store is None else store, clock, began, asked),
         stop=lambda: clock.now() >= end,
         observer=watched,
         report=report,
@@ -241,6 +254,28 @@ def run_loop(
     )
     loop.run()
     return Month(clock.now() - began, watched, plane.simulation, quick.looks)
+
+
+class _WithPeople:
+    """The records of a loop; in the moment at which a person asks for something, that is among them."""
+
+    def __init__(
+        self, store: LoopStore, clock: VirtualClock, began: float, asked: Sequence[Asked]
+    ) -> None:
+        self._store, self._clock, self.write = store, clock, store.write
+        self._coming = sorted(
+            (
+                (began + one.at, LoopCommand(f"{n:08d}", one.verb, one.sender))
+                for n, one in enumerate(asked)
+            ),
+            key=lambda one: one[0],
+        )
+
+    def read(self) -> Sequence[Record]:
+        """With what was asked for since the last look."""
+        while self._coming and self._coming[0][0] <= self._clock.now():
+            self.write([self._coming.pop(0)[1]])
+        return self._store.read()
 
 
 class _Changes:

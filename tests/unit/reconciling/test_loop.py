@@ -7,22 +7,33 @@ from pathlib import Path
 import pytest
 from tests.builders import brokers, snapshot, state
 
+from replan.applying.journal.records import LoopCommand, Verb
 from replan.applying.settings import Settings
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
+from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_placement
+from replan.planning.plans.plan import Plan
+from replan.reconciling.memory import OFTEN, Memory
 from replan.reconciling.status import (
     BrokersDown,
     DeclaredByList,
+    EndedWorse,
     LoopState,
+    MovedTooOften,
     NoHistory,
     NotAllowed,
+    Proposal,
     RacksDown,
+    Reason,
     Round,
     RoundResult,
+    SomebodyPaused,
+    Status,
 )
-from replan.rehearsal.reconcile import Month, Release, run_loop
+from replan.reconciling.store import MemoryStore, load, memory_records
+from replan.rehearsal.reconcile import Asked, Month, Release, run_loop
 from replan.simulator.cluster.faults import Ask, At, Fault, KillBroker, StartBroker
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.commands import AlterReassignments
@@ -210,3 +221,87 @@ def test_a_window_that_ends_in_the_middle_ends_what_runs_and_begins_nothing(read
     moved = sum(of != replicas(*before) for of, before in zip(lists_of(month), LISTS, strict=True))
     assert 0 < moved < len(LISTS)
     assert all(not p.adding for p in month.simulation.cluster.topics["orders"].partitions.values())
+
+
+def test_a_loop_at_rest_is_paused_and_goes_on_once_it_is_resumed(read: Reader) -> None:
+    policy = "reconcile: {putRight: {placementChanged: 0s}}"
+    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
+    releases = [Release(0, read(BY_LIST, policy)), Release(2 * HOUR, read(after, policy))]
+    asked = [Asked(HOUR, Verb.PAUSE, "bob@ops-2"), Asked(5 * HOUR, Verb.RESUME, "bob@ops-2")]
+    seen = _States()
+    month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, also=seen)
+    [done] = rounds_of(month)
+    assert 5 * HOUR <= done.began_at - month.watched.began <= 5 * HOUR + 300
+    paused = LoopState.PAUSED
+    assert seen.states[:5] == [LoopState.AT_REST, paused, LoopState.AT_REST, *seen.states[3:5]]
+    assert month.watched.states[paused] == pytest.approx(4 * HOUR, abs=600)
+    assert [r.sender for r in seen.reasons if isinstance(r, SomebodyPaused)] == ["bob@ops-2"]
+
+
+def test_a_round_that_ended_worse_is_lifted_by_resume(read: Reader) -> None:
+    policy = "reconcile: {putRight: {placementChanged: 0s}}"
+    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
+    releases = [Release(0, read(BY_LIST, policy)), Release(2 * HOUR, read(after, policy))]
+    store = MemoryStore()
+    worse = Memory(number=1, worse=EndedWorse(1, 0, 2))
+    store.write(memory_records(worse, ()))
+    asked = [Asked(5 * HOUR, Verb.RESUME, "bob@ops-2")]
+    month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, store=store)
+    [held] = month.watched.holds
+    assert held.reasons == (EndedWorse(1, 0, 2),)
+    assert held.since == pytest.approx(0, abs=60)
+    assert held.until == pytest.approx(5 * HOUR, abs=600)
+    [done] = rounds_of(month)
+    assert done.began_at - month.watched.began >= 5 * HOUR
+    assert load(store.read())[0].worse is None
+
+
+def test_what_nobody_obeyed_is_obeyed_once_and_then_forgotten(read: Reader) -> None:
+    store = MemoryStore()
+    store.write([LoopCommand("1", Verb.PAUSE, "bob"), LoopCommand("2", Verb.RESUME, "eve")])
+    asked = [Asked(HOUR, Verb.PAUSE, "bob")]
+    month = run_loop(cluster(), [Release(0, read(RULE))], 2 * HOUR, store=store, asked=asked)
+    commands = [r for r in store.read() if isinstance(r, LoopCommand)]
+    assert [(c.verb, c.sender, c.obeyed_by) for c in commands] == [(Verb.PAUSE, "bob", "rehearsal")]
+    assert month.watched.states[LoopState.AT_REST] == pytest.approx(HOUR, abs=600)
+
+
+def test_a_partition_that_was_moved_three_times_in_a_day_is_not_moved_a_fourth_time(
+    read: Reader,
+) -> None:
+    placement = read(RULE, "reconcile: {putRight: {brokerDown: 30m}}")
+    lists: list[Replicas] = [replicas(1, 2, 3)]
+    faults: tuple[At, ...] = ()
+    for number in range(4):  # each kills the broker that the round before chose
+        month = run_loop(
+            cluster([(1, 2, 3)]), [Release(0, placement)], 4 * HOUR * (number + 1), faults
+        )
+        lists.append(lists_of(month)[0])
+        [victim, *_] = sorted(set(lists[-1]) - set(lists[-2])) or [lists[-1][0]]
+        began = 4 * HOUR * (number + 1)
+        faults += (At(began, KillBroker(victim)), At(began + 3 * HOUR, StartBroker(victim)))
+    month = run_loop(cluster([(1, 2, 3)]), [Release(0, placement)], 19.5 * HOUR, faults)
+    done = rounds_of(month)
+    assert len(done) == OFTEN
+    assert {k for r in done for k in r.kinds} == {DeviationKind.BROKER_DOWN}
+    [held] = month.watched.holds
+    assert [type(r) for r in held.reasons] == [MovedTooOften]
+
+
+class _States:
+    """An observer that keeps the changes of the state, as a page shows them."""
+
+    def __init__(self) -> None:
+        self.states: list[LoopState] = []
+        self.reasons: list[Reason] = []
+
+    def changed(self, status: Status) -> None:
+        if not self.states or self.states[-1] is not status.state:
+            self.states.append(status.state)
+            self.reasons += status.reasons
+
+    def planned(self, plan: Plan, snapshot: Snapshot) -> None:
+        """Not of interest."""
+
+    def proposed(self, proposal: Proposal) -> None:
+        """Not of interest."""

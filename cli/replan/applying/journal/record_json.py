@@ -16,6 +16,7 @@ from replan.applying.journal.records import (
     Kept,
     Lease,
     LoopChunk,
+    LoopCommand,
     Order,
     OriginalsChunk,
     PlanChunk,
@@ -48,6 +49,7 @@ KINDS: Mapping[str, type[Kept]] = {
     "inbox": Command,
     "loop": LoopChunk,
     "lease": Lease,
+    "loop-inbox": LoopCommand,
 }
 """What a record is, by what its key begins with."""
 

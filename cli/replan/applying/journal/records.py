@@ -270,6 +270,24 @@ class Lease(Form, frozen=True):
 LEASE = "lease/loop"
 
 
+class LoopCommand(Form, frozen=True):
+    """What somebody asks of the loop while no application is open; written without the lock (`reconciling.store`)."""
+
+    id: Text
+    """Of this command; ids sort by the time at which they were made."""
+    verb: Verb
+    """`pause` or `resume`; others ask nothing of a loop."""
+    sender: str = ""
+    """Who and where, for people."""
+    obeyed_by: str = ""
+    """Who obeyed, and where; empty while it waits."""
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        return f"loop-inbox/{self.id}"
+
+
 @dataclass(frozen=True, slots=True)
 class Forget:
     """A tombstone."""
@@ -300,5 +318,6 @@ Kept = (
     | Command
     | LoopChunk
     | Lease
+    | LoopCommand
 )
 Record = Kept | Forget

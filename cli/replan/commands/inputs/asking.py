@@ -51,9 +51,8 @@ def ask(
         raise Held("no application is open on this cluster, so there is nothing to steer")
     if known.holder is None:
         raise Held(_nobody(opened))
-    number = f"{time.time_ns():016x}-{uuid4().hex[:8]}"
     rate, brokers = ("", None) if rates is None else (rates.rate, rates.brokers)
-    command = Command(opened.id, number, verb, rate, owner(), brokers=brokers, others=others)
+    command = Command(opened.id, _number(), verb, rate, owner(), brokers=brokers, others=others)
     who = _answer(_inbox(cluster, connection, cluster_id), command)
     if who is None:
         raise Held(
@@ -61,6 +60,44 @@ def ask(
             f"It may have ended, or be cut off. {_WAYS_ON}"
         )
     return who
+
+
+def ask_loop(cluster: Target, connection: Connection, verb: "Verb") -> str | None:
+    """Leave a command for the loop of the cluster while no application is open, and say who obeyed, or will.
+
+    None where an application is open, or there was no loop. Where a loop is at work, it has so long to answer as any
+    process; the command stays in any case, and is the first thing that the next turn of a loop obeys. Raises Held where
+    nobody answers in time.
+    """
+    from replan.applying.journal.records import LoopCommand
+    from replan.commands.inputs.journals import known_of, owner
+    from replan.commands.inputs.loop_store import loop_store
+    from replan.reconciling.store import lease_of
+
+    known = known_of(cluster, connection, connection.control_plane.cluster_id())
+    store = loop_store(cluster, connection)
+    lease = None if known.ledger.application is not None else lease_of(store.read())
+    if lease is None:
+        return None
+    command = LoopCommand(_number(), verb, owner())
+    store.write([command])
+    if lease.released:
+        return f"the next round of the loop, which {lease.owner} had last"
+    until = time.monotonic() + ANSWER_SECONDS
+    while time.monotonic() < until:
+        found = {r.key: r for r in store.read() if isinstance(r, LoopCommand)}.get(command.key)
+        if found is None or found.obeyed_by:  # forgotten: it was obeyed, and the next one, too
+            return f"the loop of {lease.owner if found is None else found.obeyed_by}"
+        time.sleep(PAUSE_SECONDS)
+    raise Held(
+        f"no answer of the loop of {lease.owner} within {ANSWER_SECONDS:.0f} s; the command stays in the journal\n"
+        "A loop obeys it before it begins anything else. `replan status` shows how it stands."
+    )
+
+
+def _number() -> str:
+    """Of a command: they sort by time."""
+    return f"{time.time_ns():016x}-{uuid4().hex[:8]}"
 
 
 _WAYS_ON = "`replan status` shows how the application stands; `replan resume` goes on with it."

@@ -1,20 +1,30 @@
-"""What the loop of a cluster has left in its journal, for commands that only look."""
+"""Where the loop of a cluster keeps its records, for commands; and what it has left there, for those that only look."""
+
+from typing import TYPE_CHECKING
 
 from replan.commands.inputs.journals import topic_of
 from replan.commands.inputs.target import Connection, Target
 from replan.reconciling.status import Status
 
+if TYPE_CHECKING:
+    from replan.reconciling.store import LoopStore
 
-def loop_of(cluster: Target, connection: Connection, now: float) -> Status | None:
-    """What the loop that has the lease on a cluster does, by the journal; None where there is none.
 
-    Raises ClusterUnreachable, ClusterRefused, BadFile.
-    """
-    from replan.reconciling.standing import standing_loop
+def loop_store(cluster: Target, connection: Connection) -> "LoopStore":
+    """Beside a journal file, or in the topic of the journal."""
     from replan.reconciling.store import FolderStore
 
     where = cluster.journal_place
     if where.path is not None:
-        return standing_loop(FolderStore(where.path).read(), now)
-    reader = topic_of(connection, where).reader
-    return standing_loop(reader.records(), now) if reader.refresh() else None
+        return FolderStore(where.path)
+    return topic_of(connection, where).loop_records()
+
+
+def loop_of(cluster: Target, connection: Connection, now: float) -> Status | None:
+    """What the loop of a cluster does, by the journal; None where there is none.
+
+    Raises ClusterUnreachable, ClusterRefused, BadFile.
+    """
+    from replan.reconciling.standing import standing_loop
+
+    return standing_loop(loop_store(cluster, connection).read(), now)

@@ -192,13 +192,14 @@ def _check_saved(allow: list[str] | None, rates: str | None, *, within_limits: b
 
 
 def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
-    """Resume the interrupted application.
+    """Resume the interrupted application, or the loop.
 
     The journal keeps its plan, which was approved when it began. Where `replan pause` has paused a process that is at
-    work, the pause is lifted, and that process goes on.
+    work, the pause is lifted, and that process goes on. Where no application is open, the loop of `replan reconcile`
+    goes on, if there is one: after a pause, after a cancel, and where it holds until a person has looked.
 
     Exit codes:
-      0    done
+      0    done; or the loop goes on
       1    an error, or nothing to resume
       3    some partitions are refused, or could not be moved; the others are done
       4    another party is in the way, throttles are still to be restored, or it gave up waiting
@@ -210,9 +211,11 @@ def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarg
     """
     from replan.applying.journal.records import Verb
     from replan.commands.performing import application
-    from replan.commands.running.steer import lift_pause
+    from replan.commands.running.steer import lift_pause, resume_loop
 
     with cluster.connect() as connection:
+        if resume_loop(cluster, connection):
+            return Exit.OK
         plan = application.begun_plan(cluster, connection)
         if lift_pause(cluster, connection):
             return Exit.OK

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from replan.planning.plans.plan import Plan
     from replan.reconciling.loop import Journalled, LoopPorts, Read
     from replan.reconciling.status import Observer
-    from replan.reconciling.store import LoopStore
 
 
 def reconcile(
@@ -168,6 +167,7 @@ def _ports(
     once: bool,
 ) -> "LoopPorts":
     from replan.commands.inputs.journals import owned_journal, read_journal
+    from replan.commands.inputs.loop_store import loop_store
     from replan.commands.inputs.permissions import check_allowed
     from replan.reconciling.loop import Journalled, LoopPorts
 
@@ -198,21 +198,11 @@ def _ports(
         read=read,
         journal=journal,
         own=own,
-        store=_store(cluster, connection),
+        store=loop_store(cluster, connection),
         stop=stop,
         observer=observer,
         idle=connection.idle,
     )
-
-
-def _store(cluster: LiveTarget, connection: Connection) -> "LoopStore":
-    from replan.commands.inputs.journals import topic_of
-    from replan.reconciling.store import FolderStore
-
-    where = cluster.journal_place
-    if where.path is not None:
-        return FolderStore(where.path)
-    return topic_of(connection, where).loop_records()
 
 
 def _wall(connection: Connection) -> "Callable[[], float]":

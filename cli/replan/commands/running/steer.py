@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from replan.commands.frame.output import is_live, note, result
-from replan.commands.inputs.asking import PAUSE_SECONDS, ask, noted_if_silent
+from replan.commands.inputs.asking import PAUSE_SECONDS, ask, ask_loop, noted_if_silent
 from replan.commands.inputs.options import Detail, Pace
 from replan.commands.inputs.target import Connection, JournaledTarget, LiveTarget, Target
 from replan.errors import Exit
@@ -22,13 +22,15 @@ LEAVING_SECONDS = 60.0
 
 
 def pause(*, cluster: JournaledTarget) -> Exit:
-    """Pause the running application: nothing new begins.
+    """Pause the running application, or the loop: nothing new begins.
 
     What has begun goes on to its end, under its throttles. `replan resume` lifts the pause. The process at work, on
-    this machine or another, obeys within two of its ticks; the command waits for its answer, 30 s at most.
+    this machine or another, obeys within two of its ticks; the command waits for its answer, 30 s at most. Where no
+    application is open, it pauses the loop of `replan reconcile`, if there is one; where that runs as a scheduled job,
+    its next round obeys.
 
     Exit codes:
-      0  paused
+      0  paused, or left to the next round of a loop
       1  an error
       4  no process is at work, or it did not answer
 
@@ -39,6 +41,10 @@ def pause(*, cluster: JournaledTarget) -> Exit:
     from replan.applying.journal.records import Verb
 
     with cluster.connect() as connection:
+        loop = ask_loop(cluster, connection, Verb.PAUSE)
+        if loop is not None:
+            result(f"paused, by {loop}\nNothing is put right until `replan resume`.\n")
+            return Exit.OK
         who = ask(cluster, connection, Verb.PAUSE)
     result(f"paused, by {who}\nWhat has begun goes on. `replan resume` lifts the pause.\n")
     return Exit.OK
@@ -109,6 +115,19 @@ def _await_release(cluster: LiveTarget, connection: Connection) -> None:
         if known_of(cluster, connection, cluster_id).holder is None:
             return
         connection.clock.sleep(PAUSE_SECONDS)
+
+
+def resume_loop(cluster: Target, connection: Connection) -> bool:
+    """Let the loop go on, whatever it waits for a person for; False where an application is open, or no loop is there.
+
+    Raises as `ask_loop`.
+    """
+    from replan.applying.journal.records import Verb
+
+    loop = ask_loop(cluster, connection, Verb.RESUME)
+    if loop is not None:
+        result(f"resumed, by {loop}\n")
+    return loop is not None
 
 
 def lift_pause(cluster: Target, connection: Connection) -> bool:
