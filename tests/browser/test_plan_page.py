@@ -12,7 +12,7 @@ from replan.model.names import BrokerId
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan
-from replan.rehearsal.report.html import gantt
+from replan.rehearsal.report.pictures import gantt
 from replan.rehearsal.summary import quick_rehearsal
 from replan.reporting.plans.plan_context import PlanContext
 

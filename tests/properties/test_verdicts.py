@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
 from tests.profiles import by_profile
 from tests.properties.test_all_keys import World, worlds
+from tests.unit.reporting.rendered import drift_markdown
 
 from replan.errors import BadPlacement, UnsafePlan
 from replan.fleet.perform import DRIFT_STAGES, Stage, perform
@@ -31,7 +32,6 @@ from replan.planning.findings.drift_report import DriftReport, drift_report
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
 from replan.reporting.drift.drift_json import render_drift_json
-from replan.reporting.drift.drift_markdown import render_drift_markdown
 from replan.reporting.drift.drift_prometheus import render_drift_prometheus
 from replan.reporting.drift.drift_text import render_drift
 
@@ -183,7 +183,7 @@ def forms_agree(report: DriftReport) -> None:
     if differ:
         number = f"Drift: {len(differ):,} difference"
         assert number in text
-        assert number in render_drift_markdown(report)
+        assert number in drift_markdown(report)
     for path in (c.detail for c in differ if c.kind in {OtherKind.LOG_DIR, OtherKind.PLACEMENT}):
         assert path in text
 

@@ -32,6 +32,7 @@ class Report:
     runs: tuple[RandomRun, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     """What the plan leaves out."""
+    cluster_name: str | None = None
 
     @property
     def completes(self) -> bool:
@@ -77,7 +78,9 @@ def report_on(
     plan: Plan, options: Options, rehearsal: Rehearsal, runs: tuple[RandomRun, ...] = ()
 ) -> Report:
     """Put a report together."""
-    return Report(digest(plan), plan.cluster_id, options, rehearsal, runs, plan.refusals)
+    return Report(
+        digest(plan), plan.cluster_id, options, rehearsal, runs, plan.refusals, plan.cluster_name
+    )
 
 
 def _badness(run: RandomRun) -> tuple[float, ...]:

@@ -130,6 +130,8 @@ class Folded:
 
     title: str
     blocks: Sequence["Block"]
+    open: bool = True
+    """Whether a page shows it at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +162,12 @@ class Listing:
     """The asset whose `main` lists the data."""
     otherwise: str
     """What is said where no script runs."""
-    folded_title: str
-    folded: Callable[[], Iterator[tuple[Folded, int, int]]]
+    instead: Sequence["Block"] = ()
+    """What Markdown has instead, where it is no parts."""
+    folded_title: str = ""
+    folded: Callable[[], Iterator[tuple[Folded, int, int]]] = lambda: iter(())
     """Parts, each with how many changes and how many bytes it has."""
-    left_out: Callable[[int, int, int], str]
+    left_out: Callable[[int, int, int], str] = "{} {} {}".format
     """What is said of parts that have no room: how many, with how many changes and bytes."""
 
 

@@ -1,7 +1,7 @@
 """The writer of Markdown: blocks, shown as they are written, and as much of them as a comment has room for.
 
-The title, paragraphs and headings stand whole. Lists and tables get a share of the room each, what is folded stands as
-a whole or is counted, and a listing gets the room that is left.
+The title, paragraphs and headings stand whole. Lists and tables share the room that is left, the smallest first; what
+is folded stands as a whole or is counted.
 
 GitHub's flavour: <https://github.github.com/gfm/>.
 """
@@ -32,8 +32,6 @@ LIMIT = 60_000
 """Bytes of UTF-8; a comment on a large forge may have 65,536 characters."""
 SMALLEST = 8_000
 """The least that a document may be asked to fit."""
-SHARE = 6
-"""A list or a table takes at most one part in so many of the room."""
 LEAST = 200
 """Bytes that a block may take however little room there is: enough to count what it leaves out."""
 LONGEST = 1_500
@@ -102,24 +100,37 @@ def fitted(lines: Iterator[str], total: int, room: int, noun: str) -> str:
 
 def document(blocks: Iterable[Block], *, limit: int = LIMIT) -> str:
     """A whole document of at most `limit` bytes (SMALLEST or more); ends with a newline."""
-    found = list(blocks)
+    found = [part for block in blocks for part in _written(block)]
     parts = [_fixed(block, first=_is_verdict(found, at)) for at, block in enumerate(found)]
     elastic = [at for at, part in enumerate(parts) if part is None]
     room = limit - sum(weight(part) for part in parts if part) - LEAST * len(elastic)
-    share = max(0, room) // SHARE
+    rooms = _shares({at: weight(_fitted(found[at], limit)) for at in elastic}, max(0, room))
     dropped = 0
     for at in elastic:
-        block = found[at]
-        part = _fitted(block, LEAST + max(0, room if isinstance(block, Listing) else share))
-        if isinstance(block, Folded):
+        part = _fitted(found[at], LEAST + rooms[at])
+        if isinstance(found[at], Folded):
             dropped += not part
             last = at + 1 == len(found) or not isinstance(found[at + 1], Folded)
             if dropped and last:
                 part += f"\n… and {dropped:,} more, left out to fit a comment.\n"
         parts[at] = part
-        room -= max(0, weight(part) - LEAST)
-        share = min(share, max(0, room))
-    return "".join(part for part in parts if part).lstrip("\n")
+    written = (part.strip("\n") for part in parts if part)
+    return "\n".join(f"{part}\n" for part in written if part)
+
+
+def _written(block: Block) -> Sequence[Block]:
+    return block.instead if isinstance(block, Listing) and block.instead else (block,)
+
+
+def _shares(wanted: dict[int, int], room: int) -> dict[int, int]:
+    """Room for each: what it wants where that is less than an equal share of what the smaller ones leave."""
+    shares: dict[int, int] = {}
+    for left, at in zip(
+        range(len(wanted), 0, -1), sorted(wanted, key=wanted.__getitem__), strict=True
+    ):
+        shares[at] = min(wanted[at], room // left)
+        room -= shares[at]
+    return shares
 
 
 def _is_verdict(found: Sequence[Block], at: int) -> bool:
@@ -131,7 +142,7 @@ def _fixed(block: Block, *, first: bool) -> str | None:
     match block:
         case Title():
             name = f": {escape(block.cluster[:200])}" if block.cluster else ""
-            return f"{block.marker}\n## {block.report}{name}\n"
+            return f"{block.marker}\n## {block.report}{name}\n\n"
         case Heading():
             number = "" if block.number is None else f" ({block.number:,})"
             return f"\n### {escape(block.text[:LONGEST])}{number}\n\n"
@@ -211,7 +222,7 @@ def code_html(text: str) -> str:
 def _listing(block: Listing, room: int) -> str:
     """Its parts while they fit, then how many do not."""
     parts, shown, left = "", True, [0, 0, 0]
-    room -= weight(block.folded_title) + 400
+    room -= weight(block.folded_title) + LEAST - 40
     for folded, changes, amount in block.folded():
         text = _folded(folded) if shown else ""
         shown = shown and weight(text) <= room

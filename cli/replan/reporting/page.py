@@ -132,14 +132,21 @@ def _html(block: Block) -> Iterator[str]:
         case Table():
             yield from _table(block)
         case Folded() | OnPage():
-            yield f"<h3>{_text(block.title)}</h3>" if isinstance(block, Folded) else ""
+            begin, end = _fold(block) if isinstance(block, Folded) else ("", "")
+            yield begin
             yield from (part for of in block.blocks for part in _html(of))
+            yield end
         case Chart():
             yield f'<div class="wide">{block.svg}</div>{_legend(block.legend)}'
         case Listing():
             yield from listing(block.title, block.name, block.heads, block.data(), block.otherwise)
         case Line():
             yield f"<p>{_spans(block.spans)}</p>"
+
+
+def _fold(block: Folded) -> tuple[str, str]:
+    state = " open" if block.open else ""
+    return f"<details{state}><summary>{_text(block.title)}</summary>", "</details>"
 
 
 def _text(text: str) -> str:

@@ -3,10 +3,10 @@
 import pytest
 from tests.unit.faults.test_forms import EFFECTS
 from tests.unit.rehearsal.stages import MB, faults_of, plan_of, rehearsed
+from tests.unit.reporting.rendered import rehearsal_text
 
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import report_on
-from replan.rehearsal.report.text import render_rehearsal
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +31,6 @@ def test_a_rehearsal_bears_it(what: str, moment: str) -> None:
     fault = at(what, moment)
     found = rehearsed(PLAN, fault, network=50.0 * MB)
     assert found.broken == ()
-    told = render_rehearsal(report_on(PLAN, Options(faults=faults_of(fault)), found))
+    told = rehearsal_text(report_on(PLAN, Options(faults=faults_of(fault)), found))
     assert fault in told
     assert ("Completes:" in told) == found.completed

@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB
+from tests.unit.reporting.rendered import rehearsal_text
 
 from replan.applying.views.progress import Progress
 from replan.faults.read import FaultSpec, read_fault
@@ -14,7 +15,6 @@ from replan.rehearsal.coarse import LOOKS_IN_A_MOVE, busy_stride
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import report_on
 from replan.rehearsal.report.json import render_rehearsal_json
-from replan.rehearsal.report.text import render_rehearsal
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.run import rehearse
 from replan.rehearsal.setup import cluster_of, drawn_faults, fault_context
@@ -81,9 +81,9 @@ def test_its_time_is_exact_to_what_lies_between_two_looks(
 
 
 def test_the_report_says_how_far_apart_looks_were(exact: Rehearsal, long: Rehearsal) -> None:
-    shown = render_rehearsal(report_on(PLAN, options(exact=False), long))
+    shown = rehearsal_text(report_on(PLAN, options(exact=False), long))
     assert f"Looked at up to {long.longest_look_seconds:.1f} s apart" in shown
-    assert "Looked at" not in render_rehearsal(report_on(PLAN, options(exact=True), exact))
+    assert "Looked at" not in rehearsal_text(report_on(PLAN, options(exact=True), exact))
     found = json.loads(render_rehearsal_json(report_on(PLAN, options(exact=False), long)))
     assert found["rehearsal"]["longestLookSeconds"] == pytest.approx(
         long.longest_look_seconds, abs=0.001

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, plan_of, rehearsed
+from tests.unit.reporting.rendered import rehearsal_markdown, rehearsal_page, rehearsal_text
 
 from replan.applying.reasons.holds import NoLeader, NoSlot
 from replan.applying.reasons.reason import HoldReason
@@ -17,10 +18,8 @@ from replan.planning.plans.plan_file import dumps
 from replan.rehearsal.findings import Waits
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report, report_on
-from replan.rehearsal.report.html import lanes, render_rehearsal_page, tick_seconds
 from replan.rehearsal.report.json import render_rehearsal_json
-from replan.rehearsal.report.markdown import render_rehearsal_markdown
-from replan.rehearsal.report.text import render_rehearsal
+from replan.rehearsal.report.pictures import lanes, tick_seconds
 from replan.rehearsal.result import Copied, Harm, Waited
 from replan.rehearsal.summary import summary_of
 from replan.wording import signed
@@ -38,7 +37,7 @@ def report(*faults: str) -> Report:
 
 
 def test_the_text_begins_with_whether_the_plan_completes() -> None:
-    lines = render_rehearsal(report()).splitlines()
+    lines = rehearsal_text(report()).splitlines()
     assert re.fullmatch(r"Completes: 1 move in \d+ s; 1 GB copied\.", lines[0])
     assert lines[1] == ("Smallest ISR headroom: 1 (unchanged; orders-0: 3 in sync, min ISR 2).")
     assert lines[2] == "Never under min ISR, never without a leader."
@@ -63,7 +62,7 @@ def test_the_text_begins_with_whether_the_plan_completes() -> None:
 
 
 def test_the_text_says_what_a_fault_does_with_and_without_the_plan() -> None:
-    lines = render_rehearsal(report("kill 1 at 5s for 1m")).splitlines()
+    lines = rehearsal_text(report("kill 1 at 5s for 1m")).splitlines()
     assert "  1  5.0 s  kill 1 at 5s for 1m" in lines
     assert lines[2] == (
         "With the plan: never under min ISR, 9.0 s without a leader; "
@@ -72,7 +71,7 @@ def test_the_text_says_what_a_fault_does_with_and_without_the_plan() -> None:
 
 
 def test_a_fault_after_the_end_is_marked() -> None:
-    lines = render_rehearsal(report("rebalance at 9h")).splitlines()
+    lines = rehearsal_text(report("rebalance at 9h")).splitlines()
     assert "  1  9 h  rebalance at 9h (after the end)" in lines
     assert lines[2] == (
         "Never under min ISR, never without a leader, with the plan and without it."
@@ -86,14 +85,14 @@ def test_a_refused_fault_has_the_words_of_the_controller() -> None:
         "but no such broker is registered."
     )
     found = report(asked, "foreign delete-topic nosuch at 0s", "kill 3 at 5s for 20s")
-    lines = render_rehearsal(found).splitlines()
+    lines = rehearsal_text(found).splitlines()
     assert f"  2  5.0 s  {asked} (Kafka refuses it: {words})" in lines
     assert any("nosuch at 0s (Kafka refuses it: 3 UNKNOWN_TOPIC_OR_PARTITION" in li for li in lines)
     assert "  3  5.0 s  kill 3 at 5s for 20s" in lines
 
 
 def test_the_text_names_what_stopped() -> None:
-    lines = render_rehearsal(report("kill 4 at 5s")).splitlines()
+    lines = rehearsal_text(report("kill 4 at 5s")).splitlines()
     assert lines[0].startswith("Does not complete: after 6 min 50 s, gave up")
     at = lines.index("Not done:")
     assert lines[at + 1] == "  running: orders-0: waiting until 4 is in sync; fenced: 4"
@@ -107,7 +106,7 @@ def with_runs(*seconds: float) -> Report:
 
 
 def test_random_runs_are_shown_as_a_distribution() -> None:
-    lines = render_rehearsal(with_runs(*map(float, range(20, 40)))).splitlines()
+    lines = rehearsal_text(with_runs(*map(float, range(20, 40)))).splitlines()
     at = lines.index("Random faults:")
     assert lines[at + 1] == "  20 runs with random faults (seeds 10 to 29): 20 completed."
     assert lines[at + 2] == "  Smallest ISR headroom: 1 in 20 runs."
@@ -124,7 +123,7 @@ def test_the_worst_run_comes_with_the_seed_that_repeats_it() -> None:
     suffers = replace(suffers, smallest_headroom=replace(suffers.smallest_headroom, replicas=-1))
     harmed = replace(slow, runs=(*slow.runs[:2], RandomRun(12, suffers)))
     assert harmed.worst == harmed.runs[2]
-    text = render_rehearsal(harmed)
+    text = rehearsal_text(harmed)
     assert "  Smallest ISR headroom: -1 in 1 run, 1 in 2 runs." in text
     assert (
         "  Partitions of the plan fall under min ISR in 1 run (seed 12); without the plan in none of them."
@@ -137,15 +136,17 @@ def test_the_worst_run_comes_with_the_seed_that_repeats_it() -> None:
     assert failed.worst == failed.runs[3]
     assert (
         "  Seed 61 does not complete (kill 4 at 5s): running: orders-0: waiting until 4 is in sync; fenced: 4"
-    ) in render_rehearsal(failed)
+    ) in rehearsal_text(failed)
 
 
 def test_every_form_has_the_distribution_and_the_worst_seed() -> None:
     runs = with_runs(*map(float, range(20, 40)))
-    assert "| duration | 20 s | 30 s | 37 s | 39 s |" in render_rehearsal_markdown(runs)
-    page = render_rehearsal_page(runs)
-    assert "<td>20 s</td><td>30 s</td><td>37 s</td><td>39 s</td>" in page
-    assert '<td>29</td><td>39 s</td><td>1</td><td class="prose"></td>' in page
+    assert "| duration | 20 s | 30 s | 37 s | 39 s |" in rehearsal_markdown(runs)
+    page = rehearsal_page(runs)
+    spread = (("least", "20 s"), ("median", "30 s"), ("p90", "37 s"), ("most", "39 s"))
+    assert "".join(f'<td data-head="{head}">{text}</td>' for head, text in spread) in page
+    assert '<td data-head="seed">29</td><td data-head="duration">39 s</td>' in page
+    assert "1 of 20 runs: 20 s to 21 s" in page
     found = json.loads(render_rehearsal_json(runs))["spread"]
     assert found == {
         "completed": 20,
@@ -170,8 +171,8 @@ def test_each_wait_has_the_reason_of_the_one_that_waited_longest() -> None:
 
 
 def test_the_markdown_has_its_loads_in_a_table() -> None:
-    text = render_rehearsal_markdown(report("kill 1 at 5s for 1m"))
-    assert text.startswith("## replan rehearse\n\n**Completes: 1 move in ")
+    text = rehearsal_markdown(report("kill 1 at 5s for 1m"))
+    assert text.startswith(f"## replan rehearse: {PLAN.cluster_id}\n\n**Completes: 1 move in ")
     assert "| broker | peak out | peak in | sent | received | disk peak | disk at end |" in text
     assert "| 1 | 5.0 s | `kill 1 at 5s for 1m` |" in text
 
@@ -188,13 +189,12 @@ def test_the_document_holds_everything_in_numbers() -> None:
 
 def test_the_page_stands_alone_and_escapes_what_people_wrote() -> None:
     faulty = report("kill 4 at 5s for 1m", "foreign config topic <b> delete key at 9h")
-    text = render_rehearsal_page(faulty)
-    assert "<script" not in text
+    text = rehearsal_page(faulty)
     assert "://" not in text
     assert "default-src 'none'" in text
     assert "url(" not in text
     assert (
-        '<td class="prose">foreign config topic &lt;b&gt; delete key at 9h (after the end)</td>'
+        '<td data-head="fault" class="left prose">foreign config topic &lt;b&gt; delete key at 9h (after the end)</td>'
         in text
     )
     assert text.count('<rect class="copy"') == 1

@@ -131,7 +131,7 @@ def _rehearsed(
     lines, found = quick_rehearsal(made, seen, {} if rates is None else rates.bytes_per_second)
     if found is None or not found.copies or not drawn:
         return lines, "", Options().network
-    from replan.rehearsal.report.html import gantt
+    from replan.rehearsal.report.pictures import gantt
 
     return lines, gantt(found), Options().network
 

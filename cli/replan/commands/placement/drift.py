@@ -94,13 +94,15 @@ def drift(
             lines = drift_lines(found, everything=everything, unmanaged=unmanaged)
             result_lines(lines, color)
         case "markdown":
-            from replan.reporting.drift.drift_markdown import render_drift_markdown
+            from replan.reporting.drift.drift_report import drift_blocks
+            from replan.reporting.markdown import document
 
-            result(render_drift_markdown(found, unmanaged=unmanaged, limit=limit))
+            result(document(drift_blocks(found, unmanaged=unmanaged), limit=limit))
         case "html":
-            from replan.reporting.drift.drift_page import render_drift_page
+            from replan.reporting.drift.drift_report import drift_blocks
+            from replan.reporting.page import document as page
 
-            result(render_drift_page(found, unmanaged=unmanaged))
+            result(page(drift_blocks(found, unmanaged=unmanaged)))
         case "json":
             from replan.reporting.drift.drift_json import render_drift_json
 

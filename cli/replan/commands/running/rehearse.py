@@ -104,10 +104,11 @@ def rehearse(
     from replan.commands.inputs.plans import read_plan
     from replan.commands.performing.rehearsals import rehearsal_of
     from replan.rehearsal.options import Options
-    from replan.rehearsal.report.html import render_rehearsal_page
     from replan.rehearsal.report.json import render_rehearsal_json
-    from replan.rehearsal.report.markdown import render_rehearsal_markdown
-    from replan.rehearsal.report.text import render_rehearsal
+    from replan.rehearsal.report.sections import rehearsal_report
+    from replan.reporting import markdown, page
+    from replan.reporting.blocks import text_lines
+    from replan.reporting.lines import drawn
 
     keep_inputs(output, [plan_file, cluster.simulated, cluster.snapshot])
     options = Options(
@@ -117,12 +118,12 @@ def rehearse(
     report = rehearsal_of(plan, cluster, options, faults or (), seed=seed, runs=runs)
     match form:
         case "text":
-            render = render_rehearsal
+            written = drawn(text_lines(rehearsal_report(report)))
         case "markdown":
-            render = render_rehearsal_markdown
+            written = markdown.document(rehearsal_report(report))
         case "json":
-            render = render_rehearsal_json
+            written = render_rehearsal_json(report)
         case "html":
-            render = render_rehearsal_page
-    write(render(report), output)
+            written = page.document(rehearsal_report(report))
+    write(written, output)
     return report.exit_code

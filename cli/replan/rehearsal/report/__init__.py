@@ -1,6 +1,5 @@
-"""A rehearsal's outcome for readers: text, Markdown, JSON and a page of HTML with a chart.
+"""A rehearsal's outcome for readers: text, Markdown, JSON and a page with pictures.
 
-Here belong the sections and sentences that the forms share, and one renderer for each form; each takes a `Report` and
-returns text. Add a form: one module that goes through `sections`. Not here: running a plan (`run`), and what is worth
-saying (`findings`).
+Here belong the document that `reporting` writes in each form, its sentences and its pictures, and the JSON. Not here:
+running a plan (`run`), and what is worth saying (`findings`).
 """

@@ -1,10 +1,10 @@
-"""What stands in a report, in which order: the same sections for text, Markdown and HTML."""
+"""A rehearsal as a document: what stands in it, in which order, whatever its form."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from replan.planning.plans.plan import left_out_text
 from replan.rehearsal.outcome import Report
+from replan.rehearsal.report.pictures import copies_chart, runs_chart
 from replan.rehearsal.report.sentences import (
     assumptions,
     harm,
@@ -18,69 +18,87 @@ from replan.rehearsal.report.sentences import (
     waiter,
 )
 from replan.rehearsal.result import BrokerLoad, Rehearsal
+from replan.reporting.blocks import (
+    Block,
+    Column,
+    Folded,
+    Heading,
+    Item,
+    Items,
+    OnPage,
+    Table,
+    Title,
+)
+from replan.reporting.lines import Span, Tone, line
 from replan.wording import duration, left_out, rate, signed, size
 
 WAITS_SHOWN = 20
 RECOVERED_SHOWN = 50
-LOADS = "Loads"
-FAULTS = "Faults"
+RUNS_SHOWN = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows of cells under a head; the columns from `prose` on hold text, those before them numbers."""
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    prose: int
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One part of a report: lines, then a table, either of which may be missing."""
-
-    title: str
-    lines: Sequence[str] = ()
-    table: Table | None = None
-    noun: str = field(default="row")
-
-
-def heading(report: Report) -> list[str]:
-    """The lines at the top."""
-    rehearsal = report.rehearsal
-    smallest = rehearsal.smallest_headroom
-    return [
-        verdict(rehearsal),
-        *([] if smallest is None else [headroom(smallest), harm(rehearsal)]),
-    ]
-
-
-def sections(report: Report) -> list[Section]:
-    """The parts that have something to say."""
-    rehearsal = report.rehearsal
+def rehearsal_report(report: Report) -> Iterator[Block]:
+    """The whole document."""
+    rehearsal, smallest = report.rehearsal, report.rehearsal.smallest_headroom
+    yield Title("replan rehearse", report.cluster_name or report.cluster_id)
+    yield line(Span(verdict(rehearsal), Tone.COMES if rehearsal.completed else Tone.GOES))
+    if smallest is not None:
+        yield from map(line, [headroom(smallest), harm(rehearsal)])
+    yield OnPage(list(copies_chart(rehearsal)))
+    yield from _items(f"Left out ({left_out_text(report.refusals)})", refused(report))
+    yield from _items("Not done", list(stopped(rehearsal)))
+    yield from _table("Led again", _recovered(rehearsal))
+    yield from _table("Faults", _faults(rehearsal))
+    yield from _table("Loads", _loads(rehearsal))
+    yield from _table("Waited longest", _waits(rehearsal))
+    yield from _items("Notes", rehearsal.notes)
     broken = [f"{b.message} [{b.law}]" for b in rehearsal.broken]
-    spread = Table(SPREAD_HEAD, [spread_row(report)], 5) if report.runs else None
-    found = [
-        Section(f"Left out ({left_out_text(report.refusals)})", refused(report)),
-        Section("Not done", list(stopped(rehearsal))),
-        Section("Led again", table=_recovered(rehearsal), noun="partition"),
-        Section(FAULTS, table=_faults(rehearsal)),
-        Section(LOADS, table=_loads(rehearsal), noun="broker"),
-        Section("Waited longest", table=_waits(rehearsal)),
-        Section("Notes", rehearsal.notes),
-        Section("BROKEN INVARIANTS (a bug in replan or its simulator; please report it)", broken),
-        Section("Random faults", list(random_runs(report)), spread),
-    ]
-    return [s for s in found if s.lines or (s.table is not None and s.table.rows)]
+    yield from _items(
+        "BROKEN INVARIANTS (a bug in replan or its simulator; please report it)", broken
+    )
+    if report.runs:
+        yield from _items("Random faults", list(random_runs(report)))
+        yield _numbers(SPREAD_HEAD, [spread_row(report)], 5)
+        yield OnPage([*runs_chart(report), *_runs(report)])
+    yield from map(line, [assumptions(report.options), *looks(report)])
+    yield line(f"Plan {report.plan_digest[:16]}, cluster {report.cluster_id}.")
 
 
-def footer(report: Report) -> list[str]:
-    """The lines at the bottom."""
-    return [
-        assumptions(report.options),
-        *looks(report),
-        f"Plan {report.plan_digest[:16]}, cluster {report.cluster_id}.",
+def _items(title: str, lines: Sequence[str]) -> Iterator[Block]:
+    if lines:
+        yield Heading(title)
+        yield Items([Item(line(text)) for text in lines])
+
+
+def _table(title: str, table: Table) -> Iterator[Block]:
+    if table.rows:
+        yield Heading(title)
+        yield table
+
+
+def _numbers(
+    head: Sequence[str], rows: Sequence[Sequence[str]], prose: int, code: int = -1
+) -> Table:
+    """A table whose columns hold numbers, and text from `prose` on; what a person typed is in column `code`."""
+    columns = [
+        Column(name, right=at < prose, prose=at >= prose, code=at == code)
+        for at, name in enumerate(head)
     ]
+    return Table(columns, rows)
+
+
+def _runs(report: Report) -> Iterator[Block]:
+    rows = [
+        (
+            str(run.seed),
+            duration(run.rehearsal.seconds) if run.rehearsal.completed else "does not complete",
+            "" if (least := run.rehearsal.smallest_headroom) is None else str(least.replicas),
+            ", ".join(f.what for f in run.rehearsal.faults),
+        )
+        for run in report.runs[:RUNS_SHOWN]
+    ]
+    table = _numbers(("seed", "duration", "smallest headroom", "faults"), rows, 3)
+    yield Folded("Every run", [table], open=False)
 
 
 def _faults(rehearsal: Rehearsal) -> Table:
@@ -88,7 +106,7 @@ def _faults(rehearsal: Rehearsal) -> Table:
         (str(number), duration(fault.at_seconds), injected(rehearsal, fault))
         for number, fault in enumerate(rehearsal.faults, 1)
     ]
-    return Table(("#", "at", "fault"), rows, 2)
+    return _numbers(("#", "at", "fault"), rows, 2, code=2)
 
 
 def _recovered(rehearsal: Rehearsal) -> Table:
@@ -105,12 +123,12 @@ def _recovered(rehearsal: Rehearsal) -> Table:
     ]
     more = left_out(len(found) - RECOVERED_SHOWN, "recovery")
     head = ("partition", "leader", "how", "lost at least", "measured")
-    return Table(head, [*rows, *((text, "", "", "", "") for text in more)], 1)
+    return _numbers(head, [*rows, *((text, "", "", "", "") for text in more)], 1)
 
 
 def _loads(rehearsal: Rehearsal) -> Table:
     head = ("broker", "peak out", "peak in", "sent", "received", "disk peak", "disk at end")
-    return Table(head, [*map(_load, rehearsal.brokers)], len(head))
+    return _numbers(head, [*map(_load, rehearsal.brokers)], len(head))
 
 
 def _load(load: BrokerLoad) -> tuple[str, ...]:
@@ -134,7 +152,7 @@ def _waits(rehearsal: Rehearsal) -> Table:
         for found in rehearsal.waits[:WAITS_SHOWN]
     ]
     more = left_out(len(rehearsal.waits) - WAITS_SHOWN, "reason")
-    return Table(("longest", "partition", "reason"), rows + [("", "", text) for text in more], 1)
+    return _numbers(("longest", "partition", "reason"), rows + [("", "", text) for text in more], 1)
 
 
 SPREAD_HEAD = ("", "least", "median", "p90", "most")

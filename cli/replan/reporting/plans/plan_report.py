@@ -377,9 +377,9 @@ def _listing(plan: Plan, *, sizes_known: bool) -> Listing:
         lambda: _data(plan.moves),
         "plan.js",
         OTHERWISE,
-        "Every change, by topic",
-        lambda: _topics(plan, sizes_known=sizes_known),
-        lambda topics, moves, copied: (
+        folded_title="Every change, by topic",
+        folded=lambda: _topics(plan, sizes_known=sizes_known),
+        left_out=lambda topics, moves, copied: (
             f"{count(topics, 'more topic')} with {count(moves, 'move')}, {size(copied)} to copy: left out to fit, "
             "they are in the plan file."
         ),

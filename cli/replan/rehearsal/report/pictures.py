@@ -1,19 +1,17 @@
-"""A rehearsal as one self-contained HTML page: nothing from elsewhere, light or dark as it is read.
+"""The pictures of a rehearsal, as inline SVG whose colours come from the style sheet of the page.
 
-The picture of a rehearsal: time from left to right, one band per broker, a bar for each copy that it receives.
-
-Here belongs the drawing, as inline SVG whose colours come from the style sheet of the page (`page`).
+Time goes from left to right: one band per broker with a bar for each copy that it receives, copies at a time, and how
+long the runs with random faults took.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 
 from replan.model.names import BrokerId
 from replan.rehearsal.outcome import Report
-from replan.rehearsal.report.sections import Section, Table, footer, heading, sections
 from replan.rehearsal.result import Copied, Rehearsal
-from replan.reporting.page import page
+from replan.reporting.blocks import Block, Chart, Heading
 from replan.wording import duration, size
 
 WIDTH = 1_000.0
@@ -158,72 +156,87 @@ class _Drawing:
             yield f'<text class="fault-number" x="{x + 3:.1f}" y="{MARK}">{number}{title}</text>'
 
 
-RUNS_SHOWN = 500
+BINS = 20
 
 
-def render_rehearsal_page(report: Report) -> str:
-    """The whole page; ends with a newline."""
-    first, *rest = heading(report)
-    tone = "good" if report.rehearsal.completed else "bad"
-    body = [
-        "<h1>replan rehearse</h1>",
-        f'<p class="verdict {tone}">{escape(first)}</p>',
-        *(f"<p>{escape(line)}</p>" for line in rest),
-        *_chart(report.rehearsal),
-        *(part for section in sections(report) for part in _section(section)),
-        *_runs(report),
-        *(f'<p class="soft">{escape(line)}</p>' for line in footer(report)),
-    ]
-    return page(f"replan rehearse {report.plan_digest[:16]}", body)
-
-
-def _chart(rehearsal: Rehearsal) -> list[str]:
+def copies_chart(rehearsal: Rehearsal) -> Iterator[Block]:
+    """Each copy as a bar, and how much runs at a time; nothing where nothing is copied and nobody is away."""
     if not rehearsal.copies and not rehearsal.absent:
-        return []
+        return
     unfinished = any(copy.in_sync is None for copy in rehearsal.copies)
     more = len(rehearsal.copies) - COPIES_SHOWN
-    legend = ["Dashed: not in sync when the rehearsal ended."] if unfinished else []
+    legend = ["A bar is one copy, from its request to in sync."]
+    legend += ["Dashed: not in sync when the rehearsal ended."] if unfinished else []
     legend += ["Framed in red: the broker is away."] if rehearsal.absent else []
     legend += ["Red lines: the faults, by their numbers below."] if rehearsal.faults else []
-    legend += (
-        [f"The first {COPIES_SHOWN:,} copies are drawn, {more:,} are not."] if more > 0 else []
+    legend += [f"The first {COPIES_SHOWN:,} are drawn, {more:,} are not."] if more > 0 else []
+    yield Heading("Copies, by the broker that receives them")
+    yield Chart(gantt(rehearsal), " ".join(legend))
+    if rehearsal.copies:
+        yield Heading("Copies at a time")
+        yield Chart(copies_over_time(rehearsal), "How many copies run at each moment.")
+
+
+def copies_over_time(rehearsal: Rehearsal) -> str:
+    """How many copies run at each moment, as one SVG element."""
+    total = max(rehearsal.seconds, 1.0)
+    changes: dict[float, int] = defaultdict(int)
+    for copy in rehearsal.copies:
+        changes[copy.began] += 1
+        changes[_end(copy, rehearsal.seconds)] -= 1
+    points, running = [(0.0, 0)], 0
+    for at in sorted(changes):
+        points.append((at, running))
+        running += changes[at]
+        points.append((at, running))
+    points.append((total, running))
+    most = max(number for _, number in points) or 1
+    across, base = WIDTH - LEFT - 12, 92.0
+
+    def placed(at: float, number: int) -> str:
+        return f"{LEFT + across * min(at, total) / total:.1f},{base - 76 * number / most:.1f}"
+
+    outline = " ".join(placed(at, number) for at, number in points)
+    step = tick_seconds(total)
+    ticks = "".join(
+        f'<text class="time" x="{LEFT + across * at / total:.1f}" y="112">{duration(at) if at else "0"}</text>'
+        for at in (i * step for i in range(int(total / step) + 1))
     )
-    return [
-        "<h2>Copies, by the broker that receives them</h2>",
-        f'<div class="wide">{gantt(rehearsal)}</div>',
-        *([f'<p class="soft">{" ".join(legend)}</p>'] if legend else []),
-    ]
-
-
-def _section(section: Section) -> list[str]:
-    items = "".join(f"<li>{escape(line)}</li>" for line in section.lines)
-    lines = [f"<ul>{items}</ul>"] if items else []
-    table = [] if section.table is None else [_table(section.table)]
-    return [f"<h2>{escape(section.title)}</h2>", *lines, *table]
-
-
-def _runs(report: Report) -> list[str]:
-    rows = [
-        (
-            str(run.seed),
-            duration(run.rehearsal.seconds) if run.rehearsal.completed else "does not complete",
-            "" if (least := run.rehearsal.smallest_headroom) is None else str(least.replicas),
-            ", ".join(f.what for f in run.rehearsal.faults),
-        )
-        for run in report.runs[:RUNS_SHOWN]
-    ]
-    each = _table(Table(("seed", "duration", "smallest headroom", "faults"), rows, 3))
-    return [f"<details><summary>Every run</summary>{each}</details>"] if rows else []
-
-
-def _table(table: Table) -> str:
-    rows = [_row("th", table.head, table.prose), *(_row("td", r, table.prose) for r in table.rows)]
-    return f'<div class="wide"><table>{"".join(rows)}</table></div>'
-
-
-def _row(tag: str, cells: Sequence[str], prose: int) -> str:
-    kinds = (' class="prose"' if at >= prose else "" for at in range(len(cells)))
-    found = (
-        f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True)
+    return (
+        f'<svg viewBox="0 0 {WIDTH:.0f} 120" role="img" aria-label="Copies at a time, {most} at most">'
+        f'<polygon class="area" points="{placed(0, 0)} {outline} {placed(total, 0)}"/>'
+        f'<text class="broker" x="{LEFT - 10}" y="20">{most}</text>'
+        f'<text class="broker" x="{LEFT - 10}" y="{base}">0</text>{ticks}</svg>'
     )
-    return f"<tr>{''.join(found)}</tr>"
+
+
+def runs_chart(report: Report) -> Iterator[Block]:
+    """How long the runs with random faults took, as a histogram; nothing where all took equally long."""
+    took = sorted(run.rehearsal.seconds for run in report.runs)
+    if len(took) < 2 or took[0] == took[-1]:
+        return
+    least, width = took[0], (took[-1] - took[0]) / BINS
+    counts = [0] * BINS
+    for seconds in took:
+        counts[min(BINS - 1, int((seconds - least) / width))] += 1
+    most, across = max(counts), (WIDTH - LEFT - 12) / BINS
+    bars = "".join(
+        f'<rect class="copy" x="{LEFT + at * across + 1:.1f}" y="{92 - 76 * number / most:.1f}" '
+        f'width="{across - 2:.1f}" height="{76 * number / most:.1f}"><title>{number} of {len(took)} runs: '
+        f"{escape(duration(least + at * width))} to {escape(duration(least + (at + 1) * width))}</title></rect>"
+        for at, number in enumerate(counts)
+    )
+    marks = (
+        (LEFT, least),
+        (LEFT + across * BINS / 2, least + width * BINS / 2),
+        (WIDTH - 48, took[-1]),
+    )
+    ticks = "".join(
+        f'<text class="time" x="{x:.1f}" y="112">{duration(seconds)}</text>' for x, seconds in marks
+    )
+    yield Heading("How long the runs took")
+    yield Chart(
+        f'<svg viewBox="0 0 {WIDTH:.0f} 120" role="img" aria-label="How long {len(took)} runs took">'
+        f'<text class="broker" x="{LEFT - 10}" y="20">{most}</text>{bars}{ticks}</svg>',
+        "Runs with random faults, by how long they took.",
+    )
