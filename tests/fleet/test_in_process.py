@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 
 WORK = """
 import os, signal
-from replan.fleet.in_process import MUCH, perform_here
+from replan.fleet.in_process import MUCH, Here
 from replan.fleet.lake.delta import Lake
 from replan.fleet.perform import DRIFT_STAGES
 from replan.fleet.tasks.work import Task
@@ -18,7 +18,7 @@ from replan.fleet.tasks.work import Task
 if __name__ == "__main__":
     tasks = [Task(str(n), "id", "2026-11-21T03:00:00Z", "nowhere.yaml", snapshot="nowhere") for n in range(4)]
     try:
-        for number, _ in enumerate(perform_here(tasks, DRIFT_STAGES, MUCH, Lake('lake'), 'run')):
+        for number, _ in enumerate(Here().perform(tasks, DRIFT_STAGES, MUCH, Lake('lake'), 'run')):
             if number == 2:
                 {end}
     except KeyboardInterrupt:

@@ -54,7 +54,6 @@ def watch(
       130  interrupted
 
     Examples:
-      replan fleet watch
       replan fleet watch --once
       replan fleet watch --master spark://spark-1:7077 --trigger 60 --metrics /var/lib/node_exporter/replan.prom
     """
