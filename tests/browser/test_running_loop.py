@@ -81,7 +81,8 @@ def test_a_broker_that_dies_is_seen_waited_for_and_replaced(tmp_path: Path) -> N
             ["texts", "#state, h2"],
             ["count", "section:nth-of-type(2) tbody tr"],
             ["click", "section:nth-of-type(2) a"],
-            ["text", "h1"],
+            ["text", "title"],
+            ["texts", "h1"],
             ["count", "#moves tbody tr"],
         )
         paced.shown.set()
@@ -94,7 +95,7 @@ def test_a_broker_that_dies_is_seen_waited_for_and_replaced(tmp_path: Path) -> N
             ["texts", "section:nth-of-type(2) p"],
         )
     assert waits.found == [["waits", "a broker is down"], "has not lasted long enough"]
-    headings, copies, plan, moves = acts.found
+    headings, copies, title, names, moves = acts.found
     assert headings == [
         "acts",
         "It applies",
@@ -102,6 +103,7 @@ def test_a_broker_that_dies_is_seen_waited_for_and_replaced(tmp_path: Path) -> N
         "The last rounds that did something",
     ]
     assert copies > 0
-    assert plan.startswith("replan plan")
+    assert title.startswith("replan plan")
+    assert names == ["MkU3OEVBNTcwNTJENDM2Qg"]  # the cluster has no other name
     assert moves == 3
     assert ended.found == [["done"], ["Nothing."]]
