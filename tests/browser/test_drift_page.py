@@ -39,7 +39,7 @@ def test_filters_show_and_count_what_they_choose(tmp_path: Path, viewport: dict[
         viewport=viewport,
     )
     shown, failed, gone, six, five, width = seen.found
-    assert shown == "13 of 13 differences"
+    assert shown == "13 of 13 listed: 12 differences, 1 on the way"
     assert failed == ["orders-2", "orders-12", "orders-14"]
     title = "Changed in the cluster or in the placement, and not in both"
     assert gone == ["gone-0", "[5]", "–", "declared, but not in the cluster", title]

@@ -9,6 +9,7 @@ text and never as markup, some hundred at a time, since there may be a hundred t
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
@@ -34,6 +35,7 @@ from replan.wording import left_out, one_line
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 _THEME = '<div class="screen"><button id="theme" type="button">dark or light</button></div>'
+_CODE = re.compile("`([^`]+)`")
 LISTED = 1_000
 """Items and rows that stand on a page; the rest is counted."""
 _CONTROLS = """<h2>{title}</h2>
@@ -124,9 +126,9 @@ def _html(block: Block) -> Iterator[str]:
             yield f'<p class="soft">{_text(block.report)}</p><h1>{_text(block.cluster)}</h1>'
         case Heading():
             number = "" if block.number is None else f" ({block.number:,})"
-            yield f"<h2>{_text(block.text)}{number}</h2>"
+            yield f"<h2>{_prose(block.text)}{number}</h2>"
         case Small():
-            yield _legend(block.line.replace("`", ""))
+            yield _legend(block.line)
         case Items():
             yield _items(block)
         case Table():
@@ -146,26 +148,31 @@ def _html(block: Block) -> Iterator[str]:
 
 def _fold(block: Folded) -> tuple[str, str]:
     state = " open" if block.open else ""
-    return f"<details{state}><summary>{_text(block.title)}</summary>", "</details>"
+    return f"<details{state}><summary>{_prose(block.title)}</summary>", "</details>"
 
 
 def _text(text: str) -> str:
     return escape(one_line(text))
 
 
+def _prose(text: str) -> str:
+    """A text whose commands and names of files are between backticks."""
+    return _CODE.sub(r"<code>\1</code>", _text(text))
+
+
 def _spans(cell: Cell) -> str:
     match cell:
         case str():
-            return _text(cell)
+            return _prose(cell)
         case Span(text, tone):
             plain = tone in (Tone.PLAIN, Tone.HEAD)
-            return _text(text) if plain else f'<span class="{tone.value}">{_text(text)}</span>'
+            return _prose(text) if plain else f'<span class="{tone.value}">{_prose(text)}</span>'
         case _:
             return "".join(map(_spans, cell))
 
 
 def _legend(text: str) -> str:
-    return f'<p class="soft">{_text(text)}</p>' if text else ""
+    return f'<p class="soft">{_prose(text)}</p>' if text else ""
 
 
 def _items(block: Items) -> str:

@@ -19,9 +19,10 @@ from replan.rehearsal.findings import Waits
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report, report_on
 from replan.rehearsal.report.json import render_rehearsal_json
-from replan.rehearsal.report.pictures import lanes, tick_seconds
+from replan.rehearsal.report.pictures import lanes, tick_seconds, times
 from replan.rehearsal.result import Copied, Harm, Waited
 from replan.rehearsal.summary import summary_of
+from replan.reporting.page import script_of
 from replan.wording import signed
 
 pytestmark = pytest.mark.slow
@@ -202,6 +203,16 @@ def test_the_page_stands_alone_and_escapes_what_people_wrote() -> None:
     assert text.count('<line class="fault"') == 1
     assert text.count('<line class="lasts"') == 1
     assert "prefers-color-scheme: dark" in text
+    assert re.findall("<script[^>]*>", text) == ["<script>"]
+    assert script_of() in text
+
+
+def test_no_label_of_a_time_axis_passes_the_right_edge() -> None:
+    labels = times([(500.0, 60.0), (988.0, 624.0)], 14)
+    assert labels == (
+        '<text class="time" x="500.0" y="14">1 min</text>'
+        '<text class="time last" x="988.0" y="14">10 min 24 s</text>'
+    )
 
 
 def test_copies_that_overlap_have_lanes_of_their_own() -> None:

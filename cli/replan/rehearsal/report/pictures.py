@@ -5,7 +5,7 @@ long the runs with random faults took.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from replan.model.names import BrokerId
@@ -16,6 +16,8 @@ from replan.wording import duration, size
 
 WIDTH = 1_000.0
 LEFT = 92.0
+ACROSS = WIDTH - LEFT - 12
+"""How wide the time axis is, beside the names of the brokers."""
 LANE = 14.0
 GAP = 3.0
 BAND_GAP = 12.0
@@ -38,6 +40,26 @@ def tick_seconds(total: float) -> float:
     """How far apart the marks of the time axis are: a round time, some six of them."""
     least = total / TICKS
     return next((float(s) for s in NICE_SECONDS if s >= least), max(86_400.0, least))
+
+
+def times(marks: Iterable[tuple[float, float]], y: float) -> str:
+    """The labels of a time axis: x and seconds of each. One at the right edge ends at its mark, so as not to be cut."""
+    return "".join(
+        f'<text class="time{" last" if x > WIDTH - LABEL_PIXELS / 2 else ""}" x="{x:.1f}" y="{y:.0f}">'
+        f"{escape(duration(seconds) if seconds else '0')}</text>"
+        for x, seconds in marks
+    )
+
+
+def _placed(seconds: float, total: float) -> float:
+    """Where a moment is, from left to right."""
+    return LEFT + ACROSS * min(seconds, total) / total
+
+
+def _marks(total: float) -> list[tuple[float, float]]:
+    """The round times of the axis, each with its place."""
+    step = tick_seconds(total)
+    return [(_placed(i * step, total), i * step) for i in range(int(total / step) + 1)]
 
 
 def lanes(copies: list[Copied], ended: float) -> list[list[Copied]]:
@@ -85,21 +107,18 @@ class _Drawing:
         )
 
     def _x(self, seconds: float) -> float:
-        return LEFT + (WIDTH - LEFT - 12) * min(seconds, self._total) / self._total
+        return _placed(seconds, self._total)
 
     def _axis(self, height: float) -> Iterator[str]:
-        step = tick_seconds(self._total)
-        for i in range(int(self._total / step) + 1):
-            x = self._x(i * step)
+        for x, _ in _marks(self._total):
             yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8:.0f}" y2="{height - 6:.0f}"/>'
-            label = duration(i * step) if i else "0"
-            yield f'<text class="time" x="{x:.1f}" y="14">{escape(label)}</text>'
+        yield times(_marks(self._total), 14)
 
     def _band(self, broker: BrokerId, top: float) -> tuple[str, float]:
         found = lanes(self._copies.get(broker, []), self._rehearsal.seconds)
         height = max(1, len(found)) * (LANE + GAP) + GAP
         parts = [
-            f'<rect class="band" x="{LEFT}" y="{top:.0f}" width="{WIDTH - LEFT - 12:.0f}" height="{height:.0f}"/>',
+            f'<rect class="band" x="{LEFT}" y="{top:.0f}" width="{ACROSS:.0f}" height="{height:.0f}"/>',
             f'<text class="broker" x="{LEFT - 10}" y="{top + height / 2 + 4:.0f}">broker {broker}</text>',
         ]
         for number, lane in enumerate(found):
@@ -137,7 +156,7 @@ class _Drawing:
             f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{LANE}" rx="2">'
             f"<title>{escape(title)}</title></rect>"
         )
-        letters = len(str(copy.partition)) * 6.2 + 8
+        letters = len(str(copy.partition)) * 6.8 + 8
         if width < max(letters, LABEL_PIXELS / 2):
             return bar
         name = escape(str(copy.partition))
@@ -191,22 +210,17 @@ def copies_over_time(rehearsal: Rehearsal) -> str:
         points.append((at, running))
     points.append((total, running))
     most = max(number for _, number in points) or 1
-    across, base = WIDTH - LEFT - 12, 92.0
+    base = 92.0
 
     def placed(at: float, number: int) -> str:
-        return f"{LEFT + across * min(at, total) / total:.1f},{base - 76 * number / most:.1f}"
+        return f"{_placed(at, total):.1f},{base - 76 * number / most:.1f}"
 
     outline = " ".join(placed(at, number) for at, number in points)
-    step = tick_seconds(total)
-    ticks = "".join(
-        f'<text class="time" x="{LEFT + across * at / total:.1f}" y="112">{duration(at) if at else "0"}</text>'
-        for at in (i * step for i in range(int(total / step) + 1))
-    )
     return (
         f'<svg viewBox="0 0 {WIDTH:.0f} 120" role="img" aria-label="Copies at a time, {most} at most">'
         f'<polygon class="area" points="{placed(0, 0)} {outline} {placed(total, 0)}"/>'
         f'<text class="broker" x="{LEFT - 10}" y="20">{most}</text>'
-        f'<text class="broker" x="{LEFT - 10}" y="{base}">0</text>{ticks}</svg>'
+        f'<text class="broker" x="{LEFT - 10}" y="{base}">0</text>{times(_marks(total), 112)}</svg>'
     )
 
 
@@ -219,7 +233,7 @@ def runs_chart(report: Report) -> Iterator[Block]:
     counts = [0] * BINS
     for seconds in took:
         counts[min(BINS - 1, int((seconds - least) / width))] += 1
-    most, across = max(counts), (WIDTH - LEFT - 12) / BINS
+    most, across = max(counts), ACROSS / BINS
     bars = "".join(
         f'<rect class="copy" x="{LEFT + at * across + 1:.1f}" y="{92 - 76 * number / most:.1f}" '
         f'width="{across - 2:.1f}" height="{76 * number / most:.1f}"><title>{number} of {len(took)} runs: '
@@ -229,14 +243,11 @@ def runs_chart(report: Report) -> Iterator[Block]:
     marks = (
         (LEFT, least),
         (LEFT + across * BINS / 2, least + width * BINS / 2),
-        (WIDTH - 48, took[-1]),
-    )
-    ticks = "".join(
-        f'<text class="time" x="{x:.1f}" y="112">{duration(seconds)}</text>' for x, seconds in marks
+        (LEFT + ACROSS, took[-1]),
     )
     yield Heading("How long the runs took")
     yield Chart(
         f'<svg viewBox="0 0 {WIDTH:.0f} 120" role="img" aria-label="How long {len(took)} runs took">'
-        f'<text class="broker" x="{LEFT - 10}" y="20">{most}</text>{bars}{ticks}</svg>',
+        f'<text class="broker" x="{LEFT - 10}" y="20">{most}</text>{bars}{times(marks, 112)}</svg>',
         "Runs with random faults, by how long they took.",
     )

@@ -14,7 +14,7 @@ const listing = (rows, {cells, brokers, summary}) => {
         for (const [part, tone] of Array.isArray(text) ? text : [[text]]) {
           const span = tone ? document.createElement("span") : null;
           if (span) { span.className = tone; span.textContent = visible(part); }
-          cell.append(span ?? visible(part));
+          cell.append(...(span ? [span] : worded(part)));
         }
         cell.dataset.head = heads[cell.cellIndex];
         cell.className = style ?? "";

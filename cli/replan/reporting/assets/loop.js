@@ -7,7 +7,7 @@ const made = (name, text, style) => {
 };
 const sentence = (name, text) => {
   const element = made(name);
-  text.split("`").forEach((part, i) => element.append(i % 2 ? made("code", part) : visible(part)));
+  element.append(...worded(text));
   return element;
 };
 const span = seconds => {

@@ -61,17 +61,6 @@ def drift_blocks(report: DriftReport, *, unmanaged: bool = False) -> Iterator[Bl
     yield from _classes(report)
     if report.classified:
         yield _listing(report)
-    if drift.standing:
-        yield Heading("Throttles that are not as declared", len(drift.standing))
-        columns = [Column(head, code=True) for head in ("throttle", "declared", "has")]
-        yield Table(
-            columns,
-            [
-                (str(s.setting), throttle_value(s, s.after), throttle_value(s, s.before))
-                for s in drift.standing
-            ],
-            "throttle setting",
-        )
     if unmanaged and report.unmanaged:
         rows = [(topic, f"{number:,}") for topic, number in report.unmanaged.items()]
         columns = [Column("topic", code=True), Column("partitions", right=True)]
@@ -107,7 +96,7 @@ def _listing(report: DriftReport) -> Listing:
         lambda: _data(report),
         "drift.js",
         OTHERWISE,
-        instead=tuple(_by_class(report)),
+        instead=(*_by_class(report), *_throttles(report)),
     )
 
 
@@ -132,12 +121,24 @@ def _by_class(report: DriftReport) -> Iterator[Block]:
             yield Table(columns, rows, "difference")
 
 
+def _throttles(report: DriftReport) -> Iterator[Block]:
+    """The throttles that are to stay, with both values."""
+    rows = [
+        (str(s.setting), throttle_value(s, s.after), throttle_value(s, s.before))
+        for s in report.drift.standing
+    ]
+    if rows:
+        yield Heading("Throttles that are not as declared", len(rows))
+        columns = [Column(head, code=True) for head in ("throttle", "declared", "has")]
+        yield Table(columns, rows, "throttle setting")
+
+
 def _data(report: DriftReport) -> dict[str, object]:
     kinds: dict[str, int] = {}
     classes: list[object] = []
     for drift_class, (title, _) in CLASSES.items():
         topics: dict[str, list[object]] = {}
-        for found in differences(report, drift_class):
+        for found in report.of(drift_class):
             kind = kinds.setdefault(MEANINGS[found.kind], len(kinds))
             row = [found.partition, kind, *compared(found)]
             row += [] if report.spells is None else [since(report, found)]
