@@ -21,10 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.fleet_synthetic import DIFFERING, synthetic_snapshot, write_placement
 
 from replan.fleet.engine import Engine, Where
-from replan.fleet.lake.delta import Hour
+from replan.fleet.folders import judged_folders
 from replan.fleet.perform import DRIFT_STAGES, Stage
-from replan.fleet.run import run_stages
-from replan.fleet.tasks.todo import from_folders
 from replan.snapshots.files import write_snapshot
 
 SAMPLE_SECONDS = 0.2
@@ -67,12 +65,11 @@ def make_fleet(home: Path, clusters: int, partitions: int) -> None:
 def run(engine: str, home: Path, master: str) -> int:
     """Compare the fleet; the number of partitions that drifted."""
     where = Where(Engine.SPARK, master, between=home) if engine == "spark" else Where(Engine.LOCAL)
-    todo = from_folders(home / "snapshots", home / "placements", datetime.now(UTC))
-    found = run_stages(
-        todo, [*DRIFT_STAGES, Stage.COST], where, Hour.of("", "2026-11-21T03:00:00Z")
-    )
-    assert not found.errors.num_rows, found.errors.to_pylist()
-    return int(found.drifted.num_rows)
+    folders = home / "snapshots", home / "placements"
+    stages = [*DRIFT_STAGES, Stage.COST]
+    with judged_folders(*folders, stages, where, datetime.now(UTC)) as found:
+        assert not found.errors.num_rows, found.errors.to_pylist()
+        return int(found.drifted.num_rows)
 
 
 def measured(command: list[str]) -> tuple[float, float, float, str]:

@@ -12,9 +12,10 @@ from tests.commandline import environment
 from tests.docs.pages import DOCS
 
 from replan.fleet.fleet_file import read_fleet
+from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.snapshots import keep_snapshot
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import OtherKind
-from replan.snapshots.files import write_snapshot
 
 
 def test_the_kinds_are_those_of_the_comparison() -> None:
@@ -42,14 +43,14 @@ import replan.fleet.lake.delta, deltalake
 from replan.fleet.perform import Stage, perform
 from replan.fleet.tasks.work import Task
 for placement in ("right.yaml", "wrong.yaml"):
-    perform(Task("eu", "id", "2026-11-21T03:00:00Z", placement, snapshot="eu.json"), list(Stage))
+    perform(Task("eu", "id", "2026-11-21T03:00:00Z", placement, "lake"), list(Stage))
 print(*{name.partition(".")[0] for name in sys.modules})
 """
 
 
 def test_what_executors_need_is_on_the_list(tmp_path: Path) -> None:
     """What replan depends on by itself, and loads where a stage is done."""
-    write_snapshot(snapshot([state([1, 2, 3])]), tmp_path / "eu.json")
+    keep_snapshot(Lake(str(tmp_path / "lake")), snapshot([state([1, 2, 3])]), "eu")
     orders = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n"
     (tmp_path / "right.yaml").write_text(orders, encoding="utf-8")
     (tmp_path / "wrong.yaml").write_text("version: 1\nassignment: 3\n", encoding="utf-8")

@@ -1,17 +1,23 @@
 """Small fleets on disk, drawn from a seed: clusters that drifted in every way there is."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
 from tests.builders import snapshot, state
 
+from replan.fleet.engine import Engine, Where
+from replan.fleet.folders import judged_folders
+from replan.fleet.perform import DRIFT_STAGES, Stage
+from replan.fleet.run import FleetRun
 from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.snapshots.files import write_snapshot
 
+CLOCK = datetime(2026, 11, 22, 5, tzinfo=UTC)
 TOPICS = ("clicks", "orders", "payments")
 
 
@@ -100,3 +106,15 @@ def write_fleet(home: Path, seeds: Iterable[int]) -> tuple[Path, Path]:
             (placements / name).mkdir()
             (placements / name / "all.yaml").write_text(text, encoding="utf-8")
     return snapshots, placements
+
+
+def found_in(
+    home: Path,
+    stages: Sequence[Stage] = DRIFT_STAGES,
+    where: Where | None = None,
+    now: datetime = CLOCK,
+) -> FleetRun:
+    """What the stages find of the folders of a fleet, read before its lake is gone."""
+    folders = home / "snapshots", home / "placements"
+    with judged_folders(*folders, stages, where or Where(Engine.LOCAL), now) as found:
+        return replace(found, rows=dict(found.rows))

@@ -3,9 +3,8 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.builders import CLUSTER_ID, snapshot, state
 from tests.commandline import environment
-from tests.fleet.fleets import drawn_placement, drawn_snapshot, write_fleet
+from tests.fleet.fleets import CLOCK, drawn_placement, drawn_snapshot, found_in, write_fleet
 
 import replan
 from replan.errors import BadUsage
@@ -27,8 +26,8 @@ from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.store import SUBMITTED
 from replan.fleet.lake.tables import HISTORY, TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage, written_by
-from replan.fleet.run import FleetRun, judge, run_history, run_stages
-from replan.fleet.tasks.todo import Todo, from_folders, from_lake
+from replan.fleet.run import FleetRun, judge, run_history
+from replan.fleet.tasks.todo import Todo, from_lake
 from replan.placement_file.load import load_placement
 from replan.planning.findings.drift import find_drift
 from replan.planning.findings.drift_classes import Classified, DriftClass, classify
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 NOW = Hour.of("", "2026-11-22T05:00:00Z")
-CLOCK = datetime(2026, 11, 22, 5, tzinfo=UTC)
 STAGES = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
 KILOBYTES_OF_NAMES = 4096
 """What a task of any size says of the seven tables that it writes."""
@@ -53,14 +51,6 @@ assignments:
   orders:
     partitions: {0: [1, 2, 4]}
 """
-
-
-def found_in(home: Path, stages: Sequence[Stage] = DRIFT_STAGES) -> FleetRun:
-    return run_stages(todo_of(home), stages, Where(Engine.LOCAL), NOW)
-
-
-def todo_of(home: Path) -> Todo:
-    return from_folders(home / "snapshots", home / "placements", CLOCK)
 
 
 @pytest.fixture
@@ -125,12 +115,12 @@ def test_a_fleet_gives_what_each_cluster_gives_by_itself(tmp_path: Path) -> None
     assert len(refused) == len(seeds) - len(plans)
 
 
-def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
-    write_fleet(tmp_path, range(4))
-    todo = todo_of(tmp_path)
+def test_processes_give_what_one_process_gives(
+    in_a_lake: Callable[[str], tuple[Lake, Todo]],
+) -> None:
     one, several = (
-        dict(run_stages(replace(todo, partitions=n), STAGES, Where(Engine.LOCAL), NOW).rows)
-        for n in (0, 10**9)
+        dict(judge(lake, replace(todo, partitions=n), STAGES, Here(), NOW).rows)
+        for n, (lake, todo) in ((0, in_a_lake("here")), (10**9, in_a_lake("there")))
     )
     assert one == several
 
@@ -277,7 +267,7 @@ def written_rows(frame: "DataFrame", place: Path) -> pa.Table:
 
 def test_on_one_machine_the_folder_of_the_output_need_not_be_there_yet(fleet: Path) -> None:
     where = Where(Engine.LOCAL, between=fleet / "nowhere")
-    assert run_stages(todo_of(fleet), DRIFT_STAGES, where, NOW).drifted.num_rows == 1
+    assert found_in(fleet, where=where).drifted.num_rows == 1
 
 
 def test_the_tables_have_their_declared_schemas(fleet: Path) -> None:

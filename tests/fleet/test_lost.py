@@ -17,27 +17,25 @@ from tests.commandline import LIMIT_SECONDS, environment, replan, start
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import ERRORS, JUDGED
-from replan.snapshots.files import write_snapshot
 
 pytestmark = pytest.mark.slow
 
 ORDERS = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n"
 WORK = """
 import json
-from replan.fleet.in_process import MUCH
-from replan.fleet.engine import Engine, Where
-from replan.fleet.lake.delta import Hour
+from replan.fleet.in_process import MUCH, Here
+from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.perform import DRIFT_STAGES
-from replan.fleet.run import run_stages
+from replan.fleet.run import judge
 from replan.fleet.tasks.todo import Todo
 from replan.fleet.tasks.work import Task
 
 if __name__ == "__main__":
     at = "2026-11-21T03:00:00Z"
     names = ("slow", "eu", "us", "lab")
-    tasks = [Task(n, n, at, f"{n}.yaml", snapshot=f"{n}.json") for n in names]
+    tasks = [Task(n, n, at, f"{n}.yaml", "lake") for n in names]
     todo = Todo(tuple(tasks), partitions=MUCH)
-    found = run_stages(todo, DRIFT_STAGES, Where(Engine.LOCAL), Hour.of("", at))
+    found = judge(Lake("lake"), todo, DRIFT_STAGES, Here(), Hour.of("", at))
     print(json.dumps({name: found.rows[name].to_pylist() for name in ("judged", "errors")}, default=str))
 """
 
@@ -94,11 +92,10 @@ def state_and_parent(process: int) -> list[str]:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Gate:
-    """A fleet of four clusters, of which the placement of one is the gate; their snapshots in files and in a lake."""
+    """A fleet of four clusters, of which the placement of one is the gate."""
     lines = ["version: 1", "lake: lake", "clusters:"]
     for name in ("slow", "eu", "us", "lab"):
         seen = replace(snapshot([state([1, 2, 3])]), cluster_id=name)
-        write_snapshot(seen, tmp_path / f"{name}.json")
         keep_snapshot(Lake(str(tmp_path / "lake")), seen, name)
         lines.append(f"  {name}: {{placement: {name}.yaml}}")
         if name != "slow":

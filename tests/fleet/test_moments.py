@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from tests.builders import snapshot, state
+from tests.fleet.fleets import found_in
 
 from replan.commands.fleet.judge import perform_and_write
-from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
@@ -29,8 +29,7 @@ from replan.fleet.lake.tables import (
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.report import render_fleet_drift
 from replan.fleet.reports.facts import gather
-from replan.fleet.run import FleetRun, run_history, run_stages
-from replan.fleet.tasks.todo import from_folders
+from replan.fleet.run import FleetRun, run_history
 from replan.fleet.watch import judge_batch
 from replan.snapshots.files import write_snapshot
 
@@ -186,8 +185,7 @@ def test_a_file_from_the_future_is_an_error_and_the_older_one_is_compared(tmp_pa
         write_snapshot(seen, tmp_path / "snapshots" / "eu" / f"{day}.json")
     orders = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n"
     (tmp_path / "placements" / "eu.yaml").write_text(orders, encoding="utf-8")
-    todo = from_folders(tmp_path / "snapshots", tmp_path / "placements", BEGIN + timedelta(days=1))
-    found = run_stages(todo, DRIFT_STAGES, Where(Engine.LOCAL), Hour.of("", BEGIN.isoformat()))
+    found = found_in(tmp_path, now=BEGIN + timedelta(days=1))
     assert (found.drifted.num_rows, found.older, found.exit_code()) == (1, 0, 1)
     (error,) = found.errors.to_pylist()
     assert error["message"].startswith(f"{tmp_path}/snapshots/eu/30.json: this snapshot is dated")

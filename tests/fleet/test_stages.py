@@ -11,13 +11,14 @@ from typing import Any
 from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 from tests.commandline import environment
 
+from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.perform import Rows, Stage, perform
 from replan.fleet.tasks.work import Task
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import ReplicaLog
 from replan.model.snapshot import Snapshot
-from replan.snapshots.files import write_snapshot
 
 RATES = "throttles: {moves: {rate: 1KB/s}}\n"
 PRICES = '["EUR", "1000000000", null]'
@@ -29,9 +30,9 @@ def found(home: Path, placement: str, states: Sequence[PartitionState], *stages:
 
 
 def performed(home: Path, placement: str, *stages: Stage, seen: Snapshot) -> Rows:
-    write_snapshot(seen, home / "eu.json")
+    keep_snapshot(Lake(str(home / "lake")), seen, "eu")
     (home / "eu.yaml").write_text(f"version: 1\n{placement}", encoding="utf-8")
-    files = {"placement": str(home / "eu.yaml"), "snapshot": str(home / "eu.json")}
+    files = {"placement": str(home / "eu.yaml"), "lake": str(home / "lake")}
     rows = perform(Task("eu", CLUSTER_ID, OBSERVED_AT, **files, prices=PRICES), stages)
     assert rows["errors"].to_pylist() == []
     return rows
@@ -100,7 +101,7 @@ import sys
 from replan.fleet.perform import Stage, perform
 from replan.fleet.tasks.work import Task
 sys.modules["msgspec"] = None  # as where it is not installed
-task = Task("eu", "id", "2026-11-21T03:00:00Z", "nowhere.yaml", snapshot="nowhere.json")
+task = Task("eu", "id", "2026-11-21T03:00:00Z", "nowhere.yaml", "lake")
 for row in perform(task, [Stage.PLAN])["errors"].to_pylist():
     print(row["stage"], row["message"])
 """

@@ -17,7 +17,6 @@ from replan.fleet.lake.files import RowFile
 from replan.fleet.lake.store import SUBMITTED
 from replan.fleet.perform import Done, Stage
 from replan.fleet.spark.java import alone
-from replan.fleet.tasks.todo import Todo
 from replan.fleet.tasks.work import Task
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Where:
     master: str | None = None
     remote: str | None = None
     between: Path | None = None
-    """A folder that all executors see: without a lake the tables are there as long as the run lasts."""
+    """A folder that all executors see: without a lake of its own a run has one there as long as it lasts."""
 
     def __post_init__(self) -> None:
         for option, value in (("--master", self.master), ("--remote", self.remote)):
@@ -106,9 +105,9 @@ class Where:
         return "spark-submit" if SUBMITTED in environment else None
 
 
-def folder_between(where: Where, todo: Todo) -> Path:
-    """Where the tables of a run are that has no lake; raises BadUsage where executors elsewhere see none."""
-    if not (todo.tasks and where.chosen(os.environ) is Engine.SPARK and where.is_elsewhere):
+def folder_between(where: Where) -> Path:
+    """Where the lake of a run of two folders is; raises BadUsage where executors elsewhere would not see it."""
+    if where.chosen(os.environ) is not Engine.SPARK or not where.is_elsewhere:
         return Path(gettempdir())
     if where.between is None:
         raise BadUsage(

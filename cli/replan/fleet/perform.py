@@ -111,13 +111,11 @@ def not_done(task: Task, stages: Sequence[Stage], why: str) -> Done:
 
 def _error_rows(work: Work, errors: Sequence[tuple[str, str]]) -> pa.Table:
     task = work.task
-    places = (task.placement, task.lake or "", task.snapshot or "")
-    default = task.snapshot or task.placement
+    places = (task.placement, task.lake)
     columns = {
         "stage": [stage for stage, _ in errors],
         "file": [
-            next((place for place in places if place and place in text), default)
-            for _, text in errors
+            next((place for place in places if place in text), task.placement) for _, text in errors
         ],
         "message": [text for _, text in errors],
     }
@@ -136,7 +134,12 @@ def or_message(stage: Stage, work: Work) -> Rows | str:
             f"what replan depends on ({DOCS})"
         )
     except Exception as problem:  # noqa: BLE001 - a mistake of this program is one row, too
-        return f"unexpected {type(problem).__name__}: {problem}; please report it"
+        return unexpected(problem)
+
+
+def unexpected(problem: Exception) -> str:
+    """What is said of a mistake of this program."""
+    return f"unexpected {type(problem).__name__}: {problem}; please report it"
 
 
 @cache

@@ -13,14 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.documents.work_folder import work_folder
 from replan.errors import Exit
 from replan.fleet.collect import Observe, collect
-from replan.fleet.engine import Where, Workers, folder_between
+from replan.fleet.engine import Workers
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, places, quoted
 from replan.fleet.lake.files import (
-    RUN,
     RowFile,
     always,
     commit_files,
@@ -41,8 +39,7 @@ from replan.fleet.perform import (
 )
 from replan.fleet.seen import Seen, keep_seen
 from replan.fleet.stages.classify import ACKNOWLEDGED
-from replan.fleet.tasks.pairs import FleetError
-from replan.fleet.tasks.todo import Todo, task_of
+from replan.fleet.tasks.todo import FleetError, Todo, task_of
 from replan.planning.comparison.diff import DifferenceKind
 
 COLLECT = "collect"
@@ -123,14 +120,6 @@ class FleetRun:
         if "drift" in self.rows:
             return Exit.CHANGES if self.drifted.num_rows else Exit.OK
         return Exit.CHANGES if self.differing.num_rows else Exit.OK
-
-
-def run_stages(todo: Todo, stages: Sequence[Stage], where: Where, now: Hour) -> FleetRun:
-    """The rows of these stages for all tasks, without a lake; raises ReplanError where the engine fails."""
-    with work_folder(folder_between(where, todo), RUN) as place:
-        with where.workers() as workers:
-            run = judge(Lake(str(place / "lake")), todo, stages, workers, now)
-        return replace(run, rows=dict(run.rows))
 
 
 def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], workers: Workers, now: Hour) -> FleetRun:

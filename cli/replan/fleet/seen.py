@@ -63,7 +63,7 @@ def keep_seen(lake: Lake, looks: Mapping[str, Seen]) -> Mapping[str, Hour]:
     if ends:
         replace_rows(lake, OFFSETS, pa.concat_tables(ends.values()), [hours[name] for name in ends])
     _keep_applications(lake, {name: seen.ended for name, seen in looks.items() if seen.ended})
-    keep_snapshots(lake, {name: seen.snapshot for name, seen in looks.items()})
+    keep_snapshots(lake, ((name, seen.snapshot) for name, seen in looks.items()))
     return hours
 
 

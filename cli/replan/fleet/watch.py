@@ -32,8 +32,7 @@ from replan.fleet.lake.store import in_store
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, in_order
 from replan.fleet.run import error_rows, hour_of, judge_kept, run_history, write_errors
-from replan.fleet.tasks.pairs import FleetError
-from replan.fleet.tasks.todo import judged_in
+from replan.fleet.tasks.todo import FleetError, judged_in
 from replan.reporting.prometheus import exposition
 
 if TYPE_CHECKING:

@@ -24,6 +24,27 @@ from replan.placement_file.yaml_text.values import YamlMapping
 
 def read_files(paths: Sequence[Path]) -> Merged:
     """Read and merge these files and folders; raises BadPlacement with everything that is wrong."""
+    return read_sources(_texts(paths), fastest_parser())
+
+
+def read_cluster(path: Path) -> tuple[str | None, str | None]:
+    """The id and the name of the cluster of a file or folder, of which nothing else is checked.
+
+    Raises BadPlacement where it is no YAML.
+    """
+    problems = Problems()
+    said: dict[str, object] = {}
+    with garbage_collection_paused():
+        for source in _texts([path]):
+            root = read_document(source, problems, fastest_parser())
+            cluster = None if root is None else root.get("cluster")
+            said |= cluster if isinstance(cluster, YamlMapping) else {}
+    problems.raise_if_any()
+    known = {key: value for key, value in said.items() if isinstance(value, str)}
+    return known.get("id"), known.get("name")
+
+
+def _texts(paths: Sequence[Path]) -> list[Source]:
     sources: list[Source] = []
     unreadable: list[str] = []
     for path in find_files(paths):
@@ -33,7 +54,7 @@ def read_files(paths: Sequence[Path]) -> Merged:
             unreadable.append(str(problem))
     if unreadable:
         raise BadPlacement("\n".join(unreadable))
-    return read_sources(sources, fastest_parser())
+    return sources
 
 
 def read_sources(sources: Sequence[Source], parser_of: Callable[[str], EventParser]) -> Merged:

@@ -94,15 +94,11 @@ def drift(
         raise BadUsage("--as-of goes with a lake; a folder has one moment")
     if snapshots is None or placements is None:
         return _lake_stages(fleet, DRIFT_STAGES, output, tolerate, choice, as_of)
-    from replan.fleet.run import run_stages
-    from replan.fleet.tasks.todo import from_folders
+    from replan.fleet.folders import judged_folders
 
-    between = None if output is None else output.resolve().parent
-    where = choice.where(between)
-    now = clock()
-    todo = from_folders(snapshots, placements, now)
-    found = run_stages(todo, DRIFT_STAGES, where, hour_of_run(now))
-    return _shown(found, output, tolerate)
+    where = choice.where(None if output is None else output.resolve().parent)
+    with judged_folders(snapshots, placements, DRIFT_STAGES, where, clock()) as found:
+        return _shown(found, output, tolerate)
 
 
 def diff(

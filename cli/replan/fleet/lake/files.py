@@ -120,8 +120,7 @@ def replace_rows(
             for hour, found in mine.items()
             if set(SEEN) <= set(found.schema.names)
         }
-        headers = "header" in table.schema.names
-        commit_files(lake, table, files, run, seen, only, one_header=headers)
+        commit_files(lake, table, files, run, seen, only)
 
 
 def always(cluster: str) -> Hour:
@@ -147,13 +146,11 @@ def commit_files(
     run: str,
     seen: Mapping[Hour, Mapping[str, str]] | None = None,
     only: Only | None = None,
-    *,
-    one_header: bool = False,
 ) -> None:
     """Put files in the place of all that the table has of these hours, in one commit; raises BadFile.
 
     A table that does not divide by day has all rows of these clusters replaced. `only`: a column and its values, of the
-    rows that are replaced. `seen`: of which cluster id and moment each file is; `one_header`: each is a snapshot.
+    rows that are replaced. `seen`: of which cluster id and moment each file is.
     """
     from deltalake import CommitProperties, Schema
     from deltalake.exceptions import CommitFailedError
@@ -162,9 +159,7 @@ def commit_files(
         return
     wanted = Schema.from_arrow(loose(table.schema.empty_table()).schema)
     new = [(hour, file) for hour, some in files.items() for file in some]
-    added = [
-        _added(table, hour, file, (seen or {}).get(hour, {}), one_header) for hour, file in new
-    ]
+    added = [_added(table, hour, file, (seen or {}).get(hour, {})) for hour, file in new]
     with explained(lake.place(table)):
         for left in reversed(range(COMMIT_TRIES)):
             known = lake.begun(table)
@@ -268,14 +263,12 @@ def _removed(table: LakeTable, file: TableFile) -> "RemoveAction":
     return RemoveAction(file.path, True, _now(), file.size, values)
 
 
-def _added(
-    table: LakeTable, hour: Hour, file: RowFile, seen: Mapping[str, str], one_header: bool
-) -> "AddAction":
+def _added(table: LakeTable, hour: Hour, file: RowFile, seen: Mapping[str, str]) -> "AddAction":
     stats: dict[str, Any] = {"numRecords": file.rows}
     if table.keeps_days:
         known = {"hour": hour.hour, **seen}
         stats |= {"minValues": known, "maxValues": known, "nullCount": dict.fromkeys(known, 0)}
-        if one_header:
+        if "header" in table.schema.names:  # one snapshot in each
             stats["nullCount"]["header"] = file.rows - 1
     return _action(table, hour, file, stats)
 

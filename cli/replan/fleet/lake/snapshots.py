@@ -5,7 +5,7 @@ name has the row as one value. The document in `header` carries the version of t
 """
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,7 +17,7 @@ from replan.documents.json_text import parse_document
 from replan.documents.nodes import Node
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile
-from replan.fleet.lake.files import replace_rows
+from replan.fleet.lake.files import RowFile, commit_files, put_rows, run_in
 from replan.fleet.lake.tables import SNAPSHOTS
 from replan.model.snapshot import Snapshot
 from replan.snapshots.assembled import assembled, header_of
@@ -61,17 +61,22 @@ def dated_after(observed_at: str, now: datetime) -> str | None:
 
 def keep_snapshot(lake: Lake, snapshot: Snapshot, cluster: str) -> Hour:
     """Write a snapshot under its cluster's name, in the place of one of the same hour; raises BadFile."""
-    return keep_snapshots(lake, {cluster: snapshot})[cluster]
+    (hour,) = keep_snapshots(lake, [(cluster, snapshot)])
+    return hour
 
 
-def keep_snapshots(lake: Lake, snapshots: Mapping[str, Snapshot]) -> Mapping[str, Hour]:
-    """The same of many, in one commit."""
-    hours = {name: Hour.of(name, one.observed_at) for name, one in snapshots.items()}
-    rows = [rows_of(one, hours[name]) for name, one in snapshots.items()]
-    replace_rows(
-        lake, SNAPSHOTS, pa.concat_tables([SNAPSHOTS.schema.empty_table(), *rows]), hours.values()
-    )
-    return hours
+def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> list[Hour]:
+    """The same of many, one after the other, in one commit."""
+    files: dict[Hour, Sequence[RowFile]] = {}
+    seen: dict[Hour, Mapping[str, str]] = {}
+    with run_in(lake) as run:
+        lake.begun(SNAPSHOTS)
+        for cluster, one in snapshots:
+            hour = Hour.of(cluster, one.observed_at)
+            files[hour] = [put_rows(lake, SNAPSHOTS, rows_of(one, hour), hour, run)]
+            seen[hour] = {"cluster_id": one.cluster_id, "observed_at": one.observed_at}
+        commit_files(lake, SNAPSHOTS, files, run, seen)
+    return list(files)
 
 
 def rows_of(snapshot: Snapshot, hour: Hour) -> pa.Table:

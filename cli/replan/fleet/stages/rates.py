@@ -81,19 +81,15 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
 
 
 def earlier(work: Work) -> Iterator[tuple[Hour, Snapshot]]:
-    """The snapshots before this one with their hours, newest first; none where it is not in a lake."""
-    lake, hour = work.lake, work.task.hour
-    if lake is None:
-        return
+    """The snapshots before this one with their hours, newest first."""
+    hour = work.task.hour
     first = Hour(hour.cluster, hour.day - timedelta(days=WINDOW_DAYS), 0)
-    for at, seen in kept_between(lake, first, replace(hour, hour=hour.hour - 1)):
+    for at, seen in kept_between(work.lake, first, replace(hour, hour=hour.hour - 1)):
         if seen.cluster_id == work.task.cluster_id:
             yield at, seen
 
 
-def _log_ends(lake: Lake | None, hour: Hour) -> pa.Table:
-    if lake is None:
-        return OFFSETS.schema.empty_table()
+def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
     return lake.rows(OFFSETS, hour, hour, ["hour", "topic", "partition", "log_end"])
 
 

@@ -1,1 +1,1 @@
-"""Which work a fleet has: sources, their heads, pairs of snapshot and placement, and a task for each cluster."""
+"""Which work a fleet has: a task for each cluster, and what it is done with."""

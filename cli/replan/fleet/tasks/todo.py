@@ -1,4 +1,4 @@
-"""What is to be done for a fleet: a task for each cluster, out of two folders or out of a lake and its fleet file.
+"""What is to be done for a fleet: a task for each cluster, out of a lake and its fleet file.
 
 The newest snapshot of a cluster counts, as far as the clock of the run allows it: one that a wrong clock has dated is
 an error, and hides nothing. Late ones came after the comparison of a newer one, or between two runs.
@@ -17,17 +17,20 @@ import replan
 from replan.errors import BadFile, ReplanError
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake, TableFile
-from replan.fleet.lake.snapshots import Kept, dated_after, kept_in
+from replan.fleet.lake.snapshots import Kept, kept_in
 from replan.fleet.lake.store import files_at, in_store
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
-from replan.fleet.tasks.heads import head_of
-from replan.fleet.tasks.pairs import FleetError, Head, pair_up
-from replan.fleet.tasks.sources import find_placements, find_snapshots
 from replan.fleet.tasks.work import Task, prices_text
 from replan.placement_file.yaml_text.sources import find_files
 
-BYTES_OF_A_PARTITION = 13
-"""In a snapshot's Parquet folder; a JSON document has six times as many, and takes ten times as long to read."""
+
+@dataclass(frozen=True, slots=True)
+class FleetError:
+    """Why a cluster, a snapshot or a placement could not be judged."""
+
+    cluster: str
+    file: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,40 +52,6 @@ class Todo:
     """What was judged before, and has not changed since."""
     late: tuple[Kept, ...] = ()
     """Older snapshots in the lake that were never judged, of clusters that were."""
-
-
-def from_folders(snapshots: Path, placements: Path, now: datetime) -> Todo:
-    """Everything that two folders hold; raises BadFile where either side has nothing."""
-    found = find_snapshots(snapshots)
-    if not found:
-        raise BadFile(
-            f"{snapshots}: there is no snapshot in this folder; "
-            f"`replan snapshot -o {snapshots / 'CLUSTER'}` writes one"
-        )
-    declared = find_placements(placements)
-    if not declared:
-        raise BadFile(
-            f"{placements}: there is no placement in this folder: "
-            "it should hold a YAML file or a folder for each cluster"
-        )
-    pairing = pair_up(_by_clock(head_of(source), now) for source in [*found, *declared])
-    tasks = tuple(
-        Task(p.cluster_name, p.cluster_id, p.observed_at, p.placement, snapshot=p.snapshot)
-        for p in pairing.pairs
-    )
-    sizes = {task: _size(Path(task.snapshot or "")) for task in tasks}
-    return Todo(
-        tuple(sorted(tasks, key=lambda task: -sizes[task])),
-        pairing.errors,
-        pairing.undeclared,
-        pairing.older,
-        sum(sizes.values()) // BYTES_OF_A_PARTITION,
-    )
-
-
-def _by_clock(head: Head, now: datetime) -> Head:
-    wrong = None if head.observed_at is None else dated_after(head.observed_at, now)
-    return head if wrong is None else replace(head, message=f"{head.path}: {wrong}")
 
 
 def from_lake(
@@ -282,8 +251,3 @@ def program_digest() -> str:
     for file in sorted(Path(replan.__file__).parent.rglob("*.py")):
         found.update(file.read_bytes())
     return found.hexdigest()
-
-
-def _size(path: Path) -> int:
-    files = path.rglob("*") if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files if file.is_file())

@@ -19,7 +19,7 @@ from replan.fleet.fleet_file import FleetCluster
 from replan.fleet.lake.delta import Hour, Lake, lake_at
 from replan.fleet.lake.rates import rates_until
 from replan.fleet.lake.snapshots import read_kept
-from replan.fleet.lake.store import files_at, in_store, local_copy
+from replan.fleet.lake.store import files_at, in_store
 from replan.fleet.lake.tables import LakeTable
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Prices
@@ -31,19 +31,18 @@ from replan.placement_file.yaml_text.sources import SUFFIXES, source_of
 from replan.planning.compared import Comparison, compared
 from replan.planning.findings.drift import Drift, drift_of
 from replan.planning.findings.drift_classes import Classified, classify
-from replan.snapshots.files import read_snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One cluster and moment. Exactly one of `snapshot` and `lake` says where it was observed."""
+    """One cluster and moment."""
 
     cluster: str
     cluster_id: str
     observed_at: str
     placement: str
-    snapshot: str | None = None
-    lake: str | None = None
+    lake: str
+    """Where its snapshot is."""
     owners: str = "{}"
     """JSON, as the fleet file has them."""
     prices: str | None = None
@@ -61,9 +60,7 @@ class Task:
 
 TASKS = pa.schema(
     [
-        pa.field(
-            name, pa.string(), nullable=name in {"snapshot", "lake", "prices", "inputs", "stages"}
-        )
+        pa.field(name, pa.string(), nullable=name in {"prices", "inputs", "stages"})
         for name in Task.__dataclass_fields__
     ]
 )
@@ -86,17 +83,14 @@ class Work:
         self.owners = FleetCluster(task.cluster, owners=json.loads(task.owners))
 
     @property
-    def lake(self) -> Lake | None:
-        """Where it is from, if it is from a lake."""
-        return None if self.task.lake is None else lake_at(self.task.lake)
+    def lake(self) -> Lake:
+        """Where it is from."""
+        return lake_at(self.task.lake)
 
     @cached_property
     def snapshot(self) -> Snapshot:
         """What was observed; raises BadFile."""
-        if self.lake is not None:
-            return read_kept(self.lake, self.task.hour)
-        with local_copy(self.task.snapshot or "") as path:
-            return read_snapshot(path)
+        return read_kept(self.lake, self.task.hour)
 
     @cached_property
     def placement(self) -> Placement:
@@ -112,7 +106,7 @@ class Work:
         """What producers write as far as the lake knew by then, where the balance goes by it."""
         balance = self.placement.balance
         wanted = balance is not None and any(t.measure.needs_rates for t in balance.tolerances)
-        if self.lake is None or not wanted:
+        if not wanted:
             return None
         kept = rates_until(self.lake, self.task.cluster_id, self.task.hour)
         return None if kept is None else kept.rates
