@@ -7,7 +7,7 @@ outOfBalance      lists that would change for the balance alone, all of them as 
 leadershipMoved   the leader alone
 brokerDown        a registered broker does not serve, and has replicas
 staleThrottle     a throttle that nothing needs
-logDirFull        a log directory that is used above the share
+logDirFull        a volume that is used above the share, by its first log directory
 none              no leader, dates that have passed, too many partitions, a topic that is not there: a person acts
 """
 
@@ -22,14 +22,15 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.comparison.overlays import managed
 from replan.planning.findings.drift import Drift
 from replan.planning.findings.drift_classes import Classified, OtherKind, Rule
+from replan.planning.findings.full_log_dirs import FullLogDir, full_log_dirs, names_of, placed
 from replan.reconciling.decision import ClusterFacts, Found
 from replan.reconciling.history import UNKNOWN, History, said
 from replan.reconciling.status import (
     DeclaredByList,
     NoHistory,
+    NoRoom,
     PersonActs,
     RunsElsewhere,
     Subject,
@@ -80,7 +81,7 @@ def deviations(looked: Looked, history: History, policy: Reconcile) -> tuple[Fou
 
 def _found(looked: Looked, history: History, policy: Reconcile) -> Iterator[Found]:
     yield from _brokers_down(looked)
-    yield from _full(looked.snapshot, policy)
+    yield from _full(looked, policy)
     balancing = _for_balance(looked.comparison)
     if balancing:
         detail = f"{len(balancing)} partitions"
@@ -187,14 +188,12 @@ def _brokers_down(looked: Looked) -> Iterator[Found]:
     drained = {e.broker for e in aligned.placement.replica_blacklist}
     if not down:
         return
-    table = aligned.snapshot.partitions
-    lists, ours = to_matrix(table.column("replicas")), managed(aligned)
-    explicit = np.zeros(len(ours), dtype=bool)
-    explicit[aligned.explicit_rows[aligned.explicit_rows >= 0]] = True
+    lists = to_matrix(aligned.snapshot.partitions.column("replicas"))
+    ruled, explicit = placed(aligned)
     for broker in sorted(set(down) - drained):
         holds = (lists == broker).any(axis=1)
-        by_rule = _names_of(aligned.snapshot, holds & ours & ~explicit)
-        by_list = _names_of(aligned.snapshot, holds & explicit)
+        by_rule = names_of(aligned.snapshot, holds & ruled)
+        by_list = names_of(aligned.snapshot, holds & explicit)
         if by_rule:
             subject = Subject(broker=broker, detail=f"{len(by_rule)} partitions by rule")
             yield Found(DeviationKind.BROKER_DOWN, subject, f"brokerDown {broker}", by_rule)
@@ -204,26 +203,31 @@ def _brokers_down(looked: Looked) -> Iterator[Found]:
             yield Found(DeviationKind.BROKER_DOWN, subject, key, by_list, why=DeclaredByList())
 
 
-def _names_of(
-    snapshot: Snapshot, rows: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
-) -> tuple[TopicPartition, ...]:
-    found = (
-        snapshot.partitions.select(["topic", "partition"]).take(np.flatnonzero(rows)).to_pylist()
-    )
-    return tuple(TopicPartition(f["topic"], f["partition"]) for f in found)
+def full_of(looked: Looked, policy: Reconcile) -> tuple[FullLogDir, ...]:
+    """What is used above the share of the policy, and what brings it below."""
+    return full_log_dirs(looked.comparison.aligned, policy.full_above)
 
 
-def _full(snapshot: Snapshot, policy: Reconcile) -> Iterator[Found]:
-    """Log directories that are used above the share; of several on one volume each is named."""
-    for of in snapshot.log_dirs:
-        if of.total_bytes and of.usable_bytes is not None:
-            used = of.total_bytes - of.usable_bytes
-            if used > policy.full_above * of.total_bytes:
-                subject = Subject(
-                    broker=of.broker, path=of.path, detail=f"{100 * used // of.total_bytes} % used"
-                )
-                key = f"logDirFull {of.broker} {of.path}"
-                yield Found(DeviationKind.LOG_DIR_FULL, subject, key, why=PersonActs())
+def _full(looked: Looked, policy: Reconcile) -> Iterator[Found]:
+    """Volumes that are used above the share: what may go, what only a person may move, what has no room."""
+    for full in full_of(looked, policy):
+        detail = f"{100 * full.used // full.total} % used"
+        subject = Subject(broker=full.broker, path=full.path, detail=detail)
+        parts: list[tuple[tuple[TopicPartition, ...], WhyNot | None]] = []
+        if full.acts:
+            names = {*(move.partition for move in full.moves), *full.leaving}
+            parts.append((tuple(sorted(names)), None))
+        if full.by_list:
+            parts.append((full.by_list, DeclaredByList()))
+        if full.left:
+            parts.append(((), NoRoom(full.left)))
+        for number, (names_, why) in enumerate(
+            parts
+        ):  # the first is as old as the directory is full
+            key = " ".join(
+                [DeviationKind.LOG_DIR_FULL, f"{full.broker} {full.path}", *["more"] * number]
+            )
+            yield Found(DeviationKind.LOG_DIR_FULL, subject, key, names_, why=why)
 
 
 def replaced(due: Sequence[Found]) -> tuple[BrokerId, ...]:

@@ -48,7 +48,7 @@ from replan.reconciling.deviations import (
 from replan.reconciling.history import History, remembered
 from replan.reconciling.memory import Begun, Memory, changed
 from replan.reconciling.proposing import proposable, proposal_of
-from replan.reconciling.rounds import Refusals, look, plan_due, unhealthy
+from replan.reconciling.rounds import Refusals, first_part, look, unhealthy
 from replan.reconciling.status import (
     NAMED,
     Copy,
@@ -167,7 +167,6 @@ class _Said:
     looked: Looked | None = None
     found: tuple[Judged, ...] = ()
     refusals: Refusals | None = None
-    staged: bool = False
     until: float | None = None
 
 
@@ -395,10 +394,9 @@ class Loop:
         if said.looked is None:
             return False
         try:
-            plan = plan_due(read.placement, said.looked, due)
+            due, plan, said.refusals = first_part(read.placement, said.looked, due)
         except (UnsafePlan, BadPlacement) as error:
             return self._failed_round(error, said)
-        said.refusals, said.staged = Refusals.of(plan), bool(plan.refusals or plan.warnings)
         if plan.changes:
             self._ports.observer.planned(plan, said.looked.snapshot)
         if not plan.changes or self._settings.dry_run:
@@ -412,8 +410,8 @@ class Loop:
             kinds=tuple(k for k in DeviationKind if any(f.kind is k for f in due)),
             plan_digest=digest(plan),
             unhealthy=len(unhealthy(said.looked.snapshot)),
-            moves=len(plan.moves),
-            bytes=sum(m.copies_bytes for m in plan.moves),
+            moves=len(plan.moves) + len(plan.log_moves),
+            bytes=sum(m.copies_bytes for m in plan.moves) + sum(m.bytes for m in plan.log_moves),
             placement_digest=read.placement.digest,
             commit=read.source.commit,
             replaced=tuple(map(int, replaced(due))),
@@ -486,6 +484,7 @@ class Loop:
             text=_ending_text(outcome),
         )
         moved = {str(r.partition): now for r in outcome.results if r.result is Result.DONE}
+        moved |= {str(r.partition): now for r in outcome.log_moves if r.result is Result.DONE}
         snapshot = self._ports.reader.observe()
         worse = len(unhealthy(snapshot))
         if set(facts_of(snapshot).down) - set(guard.down):

@@ -80,7 +80,11 @@ class Memory(Value, frozen=True):
         return _changed(self, begun=begun, number=begun.number)
 
     def ended(self, done: Round, moved: Mapping[str, float], unhealthy: int) -> "Memory":
-        """After a round that applied a plan; `moved`: when which partitions were; `unhealthy`: partitions now."""
+        """After a round that applied a plan; `moved`: when which partitions were; `unhealthy`: partitions now.
+
+        A directory that is still full has been so since then: what has left it gives its room back a while later
+        (file.delete.delay.ms).
+        """
         begun, now = self.begun, done.ended_at
         times = {
             name: tuple(t for t in found if now - t < DAY_SECONDS)
@@ -90,8 +94,10 @@ class Memory(Value, frozen=True):
             times[name] = (*times.get(name, ()), at)
         before = unhealthy if begun is None else begun.unhealthy
         worse = EndedWorse(done.number, before, unhealthy) if unhealthy > before else None
+        full = DeviationKind.LOG_DIR_FULL.value
         return _changed(
             self,
+            since={key: at for key, at in self.since.items() if not key.startswith(full)},
             begun=None,
             rounds=(done, *self.rounds)[:ROUNDS],
             moved={name: found for name, found in times.items() if found},

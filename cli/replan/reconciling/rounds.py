@@ -1,29 +1,31 @@
 """What a round compares and plans: pure. The shell around it is `loop`."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
 from replan.model.declared.rules import ReplicaBlacklist
 from replan.model.declared.where import Where
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
 from replan.planning.comparison.part import Scope
 from replan.planning.findings.drift import drift_of
 from replan.planning.findings.drift_classes import classify
+from replan.planning.findings.full_log_dirs import with_room_below
 from replan.planning.findings.health import HealthState, judge
 from replan.planning.making.planner import plan_of
-from replan.planning.plans.plan import Plan
+from replan.planning.plans.log_dirs import LogMove
+from replan.planning.plans.plan import Plan, Refusal
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reconciling.decision import Found
-from replan.reconciling.deviations import Looked, replaced
+from replan.reconciling.deviations import Looked, full_of, replaced
 
-BY_POLICY = Where("reconcile.putRight.brokerDown", 1, 1)
-"""Where a broker that is down is said to hold nothing: by no line of a placement."""
+BY_POLICY = Where("reconcile.putRight", 1, 1)
+"""Where a broker that is down, or full, is said to hold nothing: by no line of a placement."""
 
 
 def look(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Looked:
@@ -48,19 +50,78 @@ def plan_due(
 
     Raises as `plan_of`.
     """
-    down = replaced(due)
-    comparison = looked.comparison
-    if down:
-        drained = tuple(ReplicaBlacklist(b, BY_POLICY, reason="down, by policy") for b in down)
+    comparison, full = looked.comparison, _Relief.of(placement, looked, due)
+    others = (f for f in due if f.kind is not DeviationKind.LOG_DIR_FULL)
+    names = frozenset(name for found in others for name in found.partitions) | full.leaving
+    gives = [(broker, "down, by policy") for broker in replaced(due)] + full.gives
+    if gives:
+        drained = tuple(ReplicaBlacklist(b, BY_POLICY, reason=why) for b, why in gives)
         given = without_recovery(placement)
         given = replace(given, replica_blacklist=(*given.replica_blacklist, *drained))
-        comparison = compared(given, looked.snapshot, rates).required()
-    names = frozenset(name for found in due for name in found.partitions)
+        seen = looked.snapshot
+        if full.leaving:
+            seen = with_room_below(seen, placement.reconcile.full_above, names)
+        comparison = compared(given, seen, rates).required()
     firsts = {c.first for c in comparison.growth.creates if set(c.partitions) & names}
-    scope = Scope(names | firsts, frozenset(_settings(due)))
+    scope = Scope(names | firsts, frozenset(_settings(due)), full.moves)
     plan = plan_of(comparison, scope=scope, rates=rates, within_limits=bool(placement.limits))
     stale = stale_throttles(due)
     return replace(plan, standing=(*plan.standing, *stale)) if stale else plan
+
+
+def first_part(
+    placement: Placement, looked: Looked, due: Sequence[Found]
+) -> tuple[tuple[Found, ...], Plan, "Refusals"]:
+    """The most urgent part of what is due of which a plan changes anything, and that plan; the last one, if none does.
+
+    And what was refused on the way. A broker that is to hold nothing holds nothing of all that one plan is about, not
+    even by lists that name it: so these are planned apart. Raises as `plan_of`.
+    """
+    refused: list[Refusal] = []
+    *urgent, last = _parts_of(due)
+    for part in urgent:
+        plan = plan_due(placement, looked, part)
+        refused += plan.refusals
+        if plan.changes:
+            return part, plan, Refusals.of(refused)
+    plan = plan_due(placement, looked, last)
+    return last, plan, Refusals.of([*refused, *plan.refusals])
+
+
+def _parts_of(due: Sequence[Found]) -> Iterator[tuple[Found, ...]]:
+    alone = (DeviationKind.BROKER_DOWN, DeviationKind.LOG_DIR_FULL)
+    groups = [tuple(f for f in due if f.kind is kind) for kind in alone]
+    groups.append(tuple(f for f in due if f.kind not in alone))
+    yield from (group for group in groups if group)
+
+
+@dataclass(frozen=True, slots=True)
+class _Relief:
+    """What brings the log directories among what is due below their share."""
+
+    moves: tuple[LogMove, ...] = ()
+    leaving: frozenset[TopicPartition] = frozenset()
+    gives: list[tuple[BrokerId, str]] = field(default_factory=list)
+    """Brokers that replicas leave, and why."""
+
+    @classmethod
+    def of(cls, placement: Placement, looked: Looked, due: Sequence[Found]) -> "_Relief":
+        wanted = [f for f in due if f.kind is DeviationKind.LOG_DIR_FULL]
+        if not wanted:
+            return cls()
+        known = {(of.broker, of.path): of for of in full_of(looked, placement.reconcile)}
+        moves: list[LogMove] = []
+        leaving: set[TopicPartition] = set()
+        gives: dict[BrokerId, str] = {}
+        for found in wanted:
+            of = known[BrokerId(found.subject.broker or 0), found.subject.path or ""]
+            by_rule = found.why is None
+            moves += of.moves if by_rule else ()
+            leave = of.leaving if by_rule else found.partitions
+            leaving.update(leave)
+            if leave:
+                gives.setdefault(of.broker, f"{of.path} is full, by policy")
+        return cls(tuple(moves), frozenset(leaving), list(gives.items()))
 
 
 def _settings(due: Sequence[Found]) -> Iterator[SettingName]:
@@ -98,15 +159,15 @@ def unhealthy(snapshot: Snapshot) -> frozenset[TopicPartition]:
 
 @dataclass(frozen=True, slots=True)
 class Refusals:
-    """What a plan leaves out of what was due."""
+    """What plans leave out of what was due."""
 
     by_partition: dict[TopicPartition, str]
 
     @classmethod
-    def of(cls, plan: Plan) -> "Refusals":
+    def of(cls, refused: Sequence[Refusal]) -> "Refusals":
         """By partition, the first rule that refuses it."""
         found: dict[TopicPartition, str] = {}
-        for refusal in plan.refusals:
+        for refusal in refused:
             found.setdefault(refusal.partition, refusal.rule.value)
         return cls(found)
 

@@ -207,6 +207,12 @@ class DeclaredByList(Typed, frozen=True, tag="declared-by-list"):
     """Its replicas are declared one by one: a person changes the placement."""
 
 
+class NoRoom(Typed, frozen=True, tag="no-room"):
+    """So many bytes of a log directory fit nowhere else without filling that, or are of topics that nobody declares."""
+
+    bytes: int
+
+
 class PersonActs(Typed, frozen=True, tag="person-acts"):
     """No policy puts it right: it has no leader, a date has passed, partitions are too many, a topic is absent."""
 
@@ -225,6 +231,7 @@ WhyNot = (
     | NextStage
     | RunsElsewhere
     | DeclaredByList
+    | NoRoom
     | PersonActs
     | DryRun
 )

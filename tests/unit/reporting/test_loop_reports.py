@@ -48,6 +48,7 @@ WHY_NOTS: list[WhyNot] = [
     values.NextStage(),
     values.RunsElsewhere(),
     values.DeclaredByList(),
+    values.NoRoom(5),
     values.PersonActs(),
     values.DryRun(),
 ]

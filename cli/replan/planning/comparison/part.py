@@ -12,6 +12,7 @@ from replan.model.declared.topic_patterns import matches
 from replan.model.names import TopicPartition, parse_topic_partition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import Differences
+from replan.planning.plans.log_dirs import LogMove
 
 Part = Callable[[TopicPartition], bool]
 """Whether a partition is in the part that is planned."""
@@ -25,6 +26,8 @@ class Scope:
     """Of a topic that gets more partitions, the first new one stands for all."""
     settings: frozenset[SettingName] = frozenset()
     """Throttles that are declared to stay."""
+    log_moves: tuple[LogMove, ...] = ()
+    """Replicas that go to other log directories of their broker, beside what the placement says of these."""
 
 
 def chosen_part(only: Sequence[str], snapshot: Snapshot) -> Part:

@@ -140,13 +140,15 @@ def plan_of(
     dirs_off_balance = found.log_dirs_off_balance(dirs.then)
     if dirs_off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(dirs_off_balance)
+    within_brokers = () if scope is None else scope.log_moves
+    asked_for = {move.replica for move in within_brokers}
     changes = Changes(
         [(move, states[move.partition]) for move in ordered],
         creates,
         standing,
         recovered.chosen,
-        [m for m in drains.moves if within(m.partition)],
-        [m for m in dirs.moves if within(m.partition)],
+        [*within_brokers, *(m for m in drains.moves if within(m.partition))],
+        [m for m in dirs.moves if within(m.partition) and m.replica not in asked_for],
     )
     stage, limits = Stage(changes), raised(placement.limits, allowed)
     if within_limits or placement.in_stages:

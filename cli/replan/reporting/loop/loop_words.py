@@ -18,6 +18,7 @@ from replan.reconciling.status import (
     MovedTooOften,
     NextStage,
     NoHistory,
+    NoRoom,
     NotAllowed,
     NoWindow,
     OtherApplication,
@@ -37,7 +38,7 @@ from replan.reconciling.status import (
     WindowClosed,
 )
 from replan.reporting.lines import Tone
-from replan.wording import count, duration, listed
+from replan.wording import count, duration, listed, size
 
 STATES: dict[LoopState, tuple[str, Tone]] = {
     LoopState.STARTING: ("starts", Tone.PLAIN),
@@ -159,7 +160,7 @@ def reason_text(reason: Reason) -> str:  # noqa: C901, PLR0911 - a case each
             )
 
 
-def why_not_text(why: WhyNot | None) -> str:  # noqa: C901, PLR0911 - a case each
+def why_not_text(why: WhyNot | None) -> str:  # noqa: C901, PLR0911, PLR0912 - a case each
     """Why a deviation is not put right at this moment."""
     match why:
         case None:
@@ -182,6 +183,8 @@ def why_not_text(why: WhyNot | None) -> str:  # noqa: C901, PLR0911 - a case eac
             return "another tool moves it"
         case DeclaredByList():
             return "declared by list: change the placement"
+        case NoRoom(left):
+            return f"{size(left)} of it have room nowhere else"
         case PersonActs():
             return "needs a person"
         case DryRun():

@@ -1,0 +1,304 @@
+"""Volumes that are used above a share: the fewest bytes whose leaving brings each below it, and where they go.
+
+First to the log directories of the broker that lie on other volumes, as far as these stay below the share themselves
+and a tenth of them stays free; then, of partitions that are placed by rule, to other brokers; what is left are the
+declared lists, which only a person changes. Directories of a broker with the same size and the same free space lie on
+one volume. A partition that a reassignment runs on is left alone, and a directory that failed, is cordoned or is to be
+empty takes nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from replan.model.broker import LogDir
+from replan.model.columns import to_matrix
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import PartitionState
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.overlays import Flags, managed
+from replan.planning.plans.log_dirs import HEADROOM, LogMove, takes
+
+_Lies = dict[TopicPartition, tuple[PartitionState, str]]
+"""What lies on a volume, with its directory."""
+STEPS = 1 << 14
+"""The search for the fewest bytes counts in this part of what must leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class FullLogDir:
+    """A volume of a broker that is used above the share; bytes."""
+
+    broker: BrokerId
+    path: str
+    """Its first log directory."""
+    total: int
+    used: int
+    moves: tuple[LogMove, ...] = ()
+    """To other directories of the broker."""
+    leaving: tuple[TopicPartition, ...] = ()
+    """Placed by rule, to other brokers."""
+    by_list: tuple[TopicPartition, ...] = ()
+    """Declared by list: they would bring it below the share."""
+    left: int = 0
+    """What nothing takes away."""
+
+    @property
+    def acts(self) -> bool:
+        """Whether anything of it can be done without a person."""
+        return bool(self.moves or self.leaving)
+
+
+def full_log_dirs(aligned: Alignment, above: Fraction) -> tuple[FullLogDir, ...]:
+    """What would bring each volume that is above the share below it, as far as that can be."""
+    placement, snapshot = aligned.placement, aligned.snapshot
+    if not any(_excess(d, above) for d in snapshot.log_dirs):
+        return ()
+    rooms = _Rooms.of(snapshot, above, {(e.broker, e.path) for e in placement.log_dir_blacklist})
+    by_rule, by_list = (frozenset(names_of(snapshot, of)) for of in placed(aligned))
+    found = []
+    for volume in _volumes(snapshot.log_dirs, above):
+        lies = {seen.partition: (seen, path) for seen, path in _lying(volume, snapshot)}
+        found.append(_relieved(volume[0], _excess(volume[0], above), lies, rooms, by_rule, by_list))
+    return tuple(found)
+
+
+def with_room_below(
+    snapshot: Snapshot, above: Fraction, leaving: frozenset[TopicPartition]
+) -> Snapshot:
+    """The cluster, in which volumes have room as long as they stay below the share, for these partitions alone."""
+    dirs = []
+    for found in snapshot.log_dirs:
+        room = _room(found, above)
+        if room is None or found.total_bytes is None:
+            dirs.append(found)
+        else:
+            dirs.append(replace(found, usable_bytes=room + int(found.total_bytes * HEADROOM)))
+    table = snapshot.partitions
+    names = table.select(["topic", "partition", "bytes"]).to_pylist()
+    sizes = [
+        of["bytes"] if TopicPartition(of["topic"], of["partition"]) in leaving else 0
+        for of in names
+    ]
+    at = table.schema.get_field_index("bytes")
+    sized = table.set_column(
+        at, table.schema.field(at), pa.array(sizes, table.schema.field(at).type)
+    )
+    return replace(snapshot, partitions=sized, log_dirs=tuple(dirs))
+
+
+def placed(aligned: Alignment) -> tuple[Flags, Flags]:
+    """The observed partitions that are placed by rule, and those whose list is declared."""
+    explicit = np.zeros(aligned.snapshot.partitions.num_rows, dtype=bool)
+    explicit[aligned.explicit_rows[aligned.explicit_rows >= 0]] = True
+    return managed(aligned) & ~explicit, explicit
+
+
+def names_of(snapshot: Snapshot, rows: Flags) -> tuple[TopicPartition, ...]:
+    """The partitions of these rows."""
+    of = snapshot.partitions.select(["topic", "partition"]).take(np.flatnonzero(rows)).to_pylist()
+    return tuple(TopicPartition(f["topic"], f["partition"]) for f in of)
+
+
+def _relieved(
+    first: LogDir,
+    excess: int,
+    lies: _Lies,
+    rooms: "_Rooms",
+    by_rule: frozenset[TopicPartition],
+    by_list: frozenset[TopicPartition],
+) -> FullLogDir:
+    moves = _within(lies, excess, first.broker, rooms)
+    left = excess - sum(move.bytes for move in moves)
+    stay = lies.keys() - {move.partition for move in moves}
+    sizes = {name: seen.bytes for name, (seen, _) in lies.items() if name in stay}
+    most = rooms.elsewhere(first.broker)
+    leaving = _least({n: s for n, s in sizes.items() if n in by_rule and s <= most}, left)
+    left -= sum(sizes[name] for name in leaving)
+    lists = _least({n: size for n, size in sizes.items() if n in by_list}, left)
+    left -= sum(sizes[name] for name in lists)
+    total = first.total_bytes or 0
+    return FullLogDir(
+        first.broker,
+        first.path,
+        total,
+        total - (first.usable_bytes or 0),
+        moves,
+        tuple(sorted(leaving)),
+        tuple(sorted(lists)),
+        max(0, left),
+    )
+
+
+def _within(
+    lies: _Lies,
+    excess: int,
+    broker: BrokerId,
+    rooms: "_Rooms",
+) -> tuple[LogMove, ...]:
+    """To other directories of the broker; what fits into none is tried no further."""
+    moves: list[LogMove] = []
+    tried = {name: seen.bytes for name, (seen, _) in lies.items()}
+    while excess > 0 and (chosen := _least(tried, excess)):
+        for name in sorted(chosen, key=lambda n: (-tried[n], n)):
+            seen, source = lies[name]
+            size = tried.pop(name)
+            path = rooms.taken(broker, source, size)
+            if path is not None:
+                moves.append(LogMove(name, seen.topic_id, broker, source, path, size))
+                excess -= size
+    return tuple(sorted(moves, key=lambda move: move.partition))
+
+
+@dataclass(slots=True)
+class _Rooms:
+    """How many bytes each directory takes and stays below the share."""
+
+    volumes: dict[BrokerId, dict[str, tuple[object, int]]] = field(default_factory=dict)
+    """By directory: its volume, and the room on it."""
+
+    @classmethod
+    def of(
+        cls, snapshot: Snapshot, above: Fraction, drained: set[tuple[BrokerId, str]]
+    ) -> "_Rooms":
+        rooms = cls({b.id: {} for b in snapshot.brokers if b.live and not b.cordoned})
+        for found in sorted(snapshot.log_dirs, key=lambda d: d.path):
+            closed = found.error is not None or found.cordoned
+            if closed or (found.broker, found.path) in drained or found.broker not in rooms.volumes:
+                continue
+            rooms.volumes[found.broker][found.path] = (_volume(found), _room(found, above) or 0)
+        return rooms
+
+    def taken(self, broker: BrokerId, source: str, size: int) -> str | None:
+        """The directory of the broker where so many bytes go, the one with most room; None: they fit nowhere."""
+        of = self.volumes.get(broker, {})
+        here = of[source][0] if source in of else None
+        others = [(room, path) for path, (volume, room) in of.items() if volume != here]
+        room, path = max(others, default=(0, ""))
+        if not path or room < size:
+            return None
+        volume = of[path][0]
+        for other, (of_other, left) in list(of.items()):
+            if of_other == volume:
+                of[other] = (volume, left - size)
+        return path
+
+    def elsewhere(self, broker: BrokerId) -> int:
+        """The most that a directory of another broker takes."""
+        others = (of for other, of in self.volumes.items() if other != broker)
+        return max((room for of in others for _, room in of.values()), default=0)
+
+
+def _volumes(dirs: Sequence[LogDir], above: Fraction) -> Iterator[list[LogDir]]:
+    """The directories that are above the share, those of one volume together."""
+    volumes: dict[tuple[BrokerId, object], list[LogDir]] = {}
+    for found in sorted(dirs, key=lambda d: (d.broker, d.path)):
+        if _excess(found, above):
+            volumes.setdefault((found.broker, _volume(found)), []).append(found)
+    yield from volumes.values()
+
+
+def _volume(found: LogDir) -> object:
+    return found.total_bytes, found.usable_bytes
+
+
+def _room(found: LogDir, above: Fraction) -> int | None:
+    """How many bytes it takes and stays below the share, a tenth of it free; None: not known."""
+    most = takes(found)
+    return None if most is None else max(0, min(most, -_over(found, above)))
+
+
+def _over(found: LogDir, above: Fraction) -> int:
+    """By how many bytes it is above the share; negative: below."""
+    total = found.total_bytes or 0
+    return total - (found.usable_bytes or 0) - int(above * total)
+
+
+def _excess(found: LogDir, above: Fraction) -> int:
+    """By how many bytes it is above the share; 0 where it is not, or does not say."""
+    if not found.total_bytes or found.usable_bytes is None:
+        return 0
+    return max(0, _over(found, above))
+
+
+def _lying(volume: list[LogDir], snapshot: Snapshot) -> Iterator[tuple[PartitionState, str]]:
+    """What lies on a volume, has a size and is at rest, with its directory."""
+    broker = volume[0].broker
+    if (
+        len([d for d in snapshot.log_dirs if d.broker == broker]) == 1
+    ):  # it does not say what lies there
+        rows = np.flatnonzero(
+            (to_matrix(snapshot.partitions.column("replicas")) == broker).any(axis=1)
+        )
+        for seen in snapshot.states(rows.tolist()):
+            if seen.bytes > 0 and seen.running is None:
+                yield seen, volume[0].path
+        return
+    for found in volume:
+        for topic, numbers in found.replicas.items():
+            wanted = set(numbers)
+            for seen in snapshot.states(snapshot.topic_rows(topic)):
+                here = seen.partition.partition in wanted and broker in seen.replicas
+                if here and seen.bytes > 0 and seen.running is None:
+                    yield seen, found.path
+
+
+def _least(sizes: dict[TopicPartition, int], wanted: int) -> tuple[TopicPartition, ...]:
+    """Those with the fewest bytes that are `wanted` together, to within a small part; all, where all are not enough.
+
+    The single one that is enough, or a sum of smaller ones: which sums can be reached is counted in steps.
+    """
+    if wanted <= 0:
+        return ()
+    if sum(sizes.values()) <= wanted:
+        return tuple(sizes)
+    names = sorted(sizes, key=lambda n: (-sizes[n], n))
+    alone = [n for n in names if sizes[n] >= wanted]
+    smaller = [n for n in names if sizes[n] < wanted]
+    together = _summed(smaller, sizes, wanted)
+    if alone and (not together or sizes[alone[-1]] <= sum(sizes[n] for n in together)):
+        return (alone[-1],)
+    return together
+
+
+def _summed(
+    names: list[TopicPartition], sizes: dict[TopicPartition, int], wanted: int
+) -> tuple[TopicPartition, ...]:
+    """The smallest sum that is enough; nothing where all together are not."""
+    if sum(sizes[n] for n in names) < wanted:
+        return ()
+    step = max(1, wanted // STEPS)
+    enough = -(-wanted // step)
+    by: np.ndarray[tuple[int], np.dtype[np.int64]] = np.full(2 * enough + 1, -1, dtype=np.int64)
+    reached = np.zeros(2 * enough + 1, dtype=bool)
+    reached[0] = True
+    for number, name in enumerate(names):
+        size = sizes[name] // step
+        if size:
+            new = np.flatnonzero(reached[: len(reached) - size]) + size
+            new = new[~reached[new]]
+            reached[new], by[new] = True, number
+    sums = np.flatnonzero(reached[enough:])
+    if not len(sums):  # many small ones, whose parts of a step are lost
+        return _first_enough(names, sizes, wanted)
+    at, chosen = int(sums[0]) + enough, []
+    while at:
+        chosen.append(names[int(by[at])])
+        at -= sizes[chosen[-1]] // step
+    return tuple(chosen)
+
+
+def _first_enough(
+    names: list[TopicPartition], sizes: dict[TopicPartition, int], wanted: int
+) -> tuple[TopicPartition, ...]:
+    chosen = []
+    for name in names:
+        chosen.append(name)
+        wanted -= sizes[name]
+        if wanted <= 0:
+            break
+    return tuple(chosen)

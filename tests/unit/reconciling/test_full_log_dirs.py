@@ -1,0 +1,175 @@
+"""A log directory that is full: what leaves it and where it goes, in the least bytes, and once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.builders import brokers, placement, snapshot, state
+from tests.unit.reconciling.test_loop import HOUR, MB, Reader, lists_of, reader, rounds_of
+
+from replan.model.broker import LogDir
+from replan.model.declared.reconcile import DeviationKind
+from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.planning.comparison.alignment import Alignment
+from replan.planning.findings.full_log_dirs import FullLogDir, full_log_dirs
+from replan.reconciling.status import DeclaredByList, LoopState, NoRoom, RoundResult
+from replan.rehearsal.reconcile import Month, Release, run_loop
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.persistence.from_snapshot import from_snapshot
+
+SIZES = (300, 200, 100, 50)
+"""MB of the partitions, which all lie on broker 1."""
+TOTAL = 1_000
+RULE = "assignments: {orders: {replicationFactor: 2}}"
+LISTS = [[1, 2], [1, 3], [1, 2], [1, 3]]
+BY_LIST = f"assignments: {{orders: {{partitions: {LISTS}}}}}"
+POLICY = "reconcile: {putRight: {logDirFull: {above: 85%, for: 15m}}}"
+
+
+@pytest.fixture(name="read")
+def _read(tmp_path: Path) -> Reader:
+    return reader(tmp_path)
+
+
+def log_dir(
+    broker: int, path: str, used: int, numbers: Sequence[int] = (), total: int = TOTAL
+) -> LogDir:
+    """MB used of a volume, and which partitions of `orders` lie there."""
+    usable = (total - used) * MB
+    lying = {"orders": tuple(numbers)} if numbers else {}
+    return LogDir(BrokerId(broker), path, total * MB, usable, len(numbers), replicas=lying)
+
+
+def filled(*dirs: LogDir) -> Simulation:
+    """Four brokers; the directories of those that are not named are empty."""
+    states = [state(of, partition=i, size=SIZES[i] * MB) for i, of in enumerate(LISTS)]
+    named = {d.broker for d in dirs}
+    others = [log_dir(b, "/d", 0) for b in (1, 2, 3, 4) if b not in named]
+    seen = snapshot(states, registered=brokers(4, "abcd"))
+    return from_snapshot(replace(seen, log_dirs=(*dirs, *others)), "4.3")
+
+
+def after(world: Simulation, read: Reader, *sections: str) -> Month:
+    return run_loop(world, [Release(0, read(*sections))], 3 * HOUR)
+
+
+def where(month: Month) -> Mapping[int, str]:
+    placed = {**month.simulation.world.lay, **month.simulation.world.placed}
+    return {n.partition: path for (n, broker), path in placed.items() if broker == 1}
+
+
+def test_replicas_go_to_another_directory_of_the_broker_in_the_least_bytes(read: Reader) -> None:
+    world = filled(log_dir(1, "/a", 900, (0, 1, 2, 3)), log_dir(1, "/b", 0))
+    month = after(world, read, BY_LIST, POLICY)  # lists stay as they are, so they do not matter
+    [done] = rounds_of(month)
+    assert (done.result, done.kinds) == (RoundResult.DONE, (DeviationKind.LOG_DIR_FULL,))
+    assert 900 <= done.began_at - month.watched.began <= 1_300
+    assert where(month) == {0: "/a", 1: "/a", 2: "/a", 3: "/b"}
+    assert lists_of(month) == [replicas(*of) for of in LISTS]
+    last = month.watched.last
+    assert last is not None
+    assert last.deviations == ()
+
+
+def test_without_another_directory_those_by_rule_go_to_a_broker_that_has_room(read: Reader) -> None:
+    world = filled(log_dir(1, "/a", 960), log_dir(3, "/d", 840), log_dir(4, "/d", 100))
+    month = after(world, read, RULE, POLICY)
+    [done] = rounds_of(month)
+    assert done.result is RoundResult.DONE
+    assert done.bytes == 150 * MB  # 110 MB are too much: 100 and 50, not 200
+    moved = [
+        of for of, before in zip(lists_of(month), LISTS, strict=True) if set(of) != set(before)
+    ]
+    assert len(moved) == 2
+    assert all(1 not in of for of in moved)
+    assert 3 not in lists_of(month)[2]
+
+
+def test_declared_lists_are_only_reported(read: Reader) -> None:
+    month = after(filled(log_dir(1, "/a", 900)), read, BY_LIST, POLICY)
+    assert rounds_of(month) == []
+    last = month.watched.last
+    assert last is not None
+    assert [(d.kind, d.why_not) for d in last.deviations] == [
+        (DeviationKind.LOG_DIR_FULL, DeclaredByList())
+    ]
+
+
+def test_where_nothing_has_room_nothing_is_done_and_it_says_so(read: Reader) -> None:
+    world = filled(
+        log_dir(1, "/a", 900, (0, 1, 2, 3)),
+        log_dir(1, "/b", 840),
+        *(log_dir(b, "/d", 845) for b in (2, 3, 4)),
+    )
+    month = after(world, read, RULE, POLICY)
+    assert rounds_of(month) == []
+    last = month.watched.last
+    assert last is not None
+    assert [(d.kind, d.why_not) for d in last.deviations] == [
+        (DeviationKind.LOG_DIR_FULL, NoRoom(50 * MB))
+    ]
+    assert month.watched.states[LoopState.DIFFERS] > 2 * HOUR
+
+
+def test_what_has_left_counts_before_its_files_are_deleted(read: Reader) -> None:
+    """A directory that stays full for a minute, as its files are deleted late, is not emptied further."""
+    world = filled(log_dir(1, "/a", 900, (0, 1, 2, 3)), log_dir(1, "/b", 0))
+    speeds = replace(world.world.speeds, delete_seconds=600.0)
+    month = after(replace(world, world=replace(world.world, speeds=speeds)), read, RULE, POLICY)
+    [done] = rounds_of(month)
+    assert done.moves == 1
+
+
+DIRS = st.lists(st.integers(1, 40), max_size=7)
+
+
+@given(DIRS, st.integers(0, 200), st.integers(0, 300), st.sampled_from([50, 85]))
+def test_no_set_of_fewer_bytes_brings_it_below_the_share(
+    sizes: list[int], others: int, room: int, above: int
+) -> None:
+    """One full directory and one other, of the broker; what else lies there cannot move."""
+    used = min(others + sum(sizes), 1_000)
+    dirs = (
+        LogDir(
+            BrokerId(1), "/a", 1_000, 1_000 - used, replicas={"orders": tuple(range(len(sizes)))}
+        ),
+        LogDir(BrokerId(1), "/b", 2_000, room),
+    )
+    states = [state([1], partition=i, size=s) for i, s in enumerate(sizes)]
+    seen = replace(snapshot(states or [state([2])]), log_dirs=dirs)
+    found = full_log_dirs(Alignment.of(placement(), seen), Fraction(above, 100))
+    excess, free = used - 10 * above, min(room - 200, room - 2_000 + 20 * above)
+    full = [f for f in found if f.path == "/a"]
+    if excess <= 0:
+        assert full == []
+        return
+    [one] = full
+    moved = sum(m.bytes for m in one.moves)
+    enough = [
+        sum(some)
+        for n in range(len(sizes) + 1)
+        for some in combinations(sizes, n)
+        if excess <= sum(some) <= free
+    ]
+    assert moved <= max(0, free)
+    assert one.left == max(0, excess - moved)
+    if enough and sum(sizes) <= free:
+        assert moved == min(enough)
+    assert len({m.partition for m in one.moves}) == len(one.moves)
+
+
+def test_directories_of_one_volume_are_one(read: Reader) -> None:
+    dirs = (log_dir(1, "/a", 900, (0, 1)), log_dir(1, "/b", 900, (2, 3)))
+    states = [state(of, partition=i, size=SIZES[i] * MB) for i, of in enumerate(LISTS)]
+    seen = replace(snapshot(states, registered=brokers(4, "abcd")), log_dirs=dirs)
+    declared = read(RULE)
+    [found] = full_log_dirs(Alignment.of(declared, seen), Fraction(85, 100))
+    assert found == FullLogDir(BrokerId(1), "/a", TOTAL * MB, 900 * MB, left=50 * MB)
+    roomy = replace(seen, log_dirs=(*dirs, log_dir(4, "/d", 0)))
+    [found] = full_log_dirs(Alignment.of(declared, roomy), Fraction(85, 100))
+    assert (found.leaving, found.left) == ((TopicPartition("orders", 3),), 0)
