@@ -7,6 +7,7 @@ linear program (`placing_bound`) make of it:
 
 * bytes, replicas, leaders: the most that a broker has, by the mean;
 * busiest: of the brokers that get something in one rack, what the busiest gets by their mean; and the worst seed;
+* due: the same by their mean or by what it lacks to an even share of its rack's bytes, where that is more;
 * topic: the most that a broker holds of a topic that has as many replicas as there are brokers, by its share.
 
     python -m benchmarks.placing                 # all jobs, 20 seeds
@@ -339,6 +340,7 @@ class Row:
     evens: tuple[float, ...]
     """Bytes, replicas and leaders of a broker, the most by the mean."""
     busiest: float
+    due: float
     topic: float
     cpu: float
     unmet: int = 0
@@ -360,7 +362,7 @@ def judged(job: Job, lists: Lists, of: list[int], cpu: float, refused: int = 0) 
             if broker not in before:
                 got[broker] += size
                 copies += bool(before)
-    evens, worst, busiest = [], 0.0, 1.0
+    evens, worst, busiest, due = [], 0.0, 1.0, 1.0
     for number, may in enumerate(job.may):
         on = sorted(may)
         topics = [t for t in range(len(job.topics)) if not job.sets or job.sets[t] == number]
@@ -369,10 +371,14 @@ def judged(job: Job, lists: Lists, of: list[int], cpu: float, refused: int = 0) 
         worst = max(worst, float((wide / wide.mean(axis=1)[:, None]).max(initial=0)))
         evens.append([float(v[on].max() / v[on].mean()) for v in (used, held.sum(axis=0), led)])
         for rack in set(may.values()):
-            some = got[[b for b, r in may.items() if r == rack and got[b]]]
-            busiest = max(busiest, float(some.max(initial=0) / max(some.sum(), 1) * len(some)))
+            of_rack = [b for b, r in may.items() if r == rack]
+            some = np.array([b for b in of_rack if got[b]], dtype=int)
+            lacks = used[of_rack].mean() - (used[some] - got[some])
+            average = got[some].sum() / max(len(some), 1)
+            busiest = max(busiest, float((got[some] / average).max(initial=0)))
+            due = max(due, float((got[some] / np.maximum(average, lacks)).max(initial=0)))
     most = tuple(max(of_sets) for of_sets in zip(*evens, strict=True))
-    return Row(copies, float(got.sum()), most, busiest, worst, cpu, refused)
+    return Row(copies, float(got.sum()), most, busiest, due, worst, cpu, refused)
 
 
 def by_set(job: Job, plan: str, chance: np.random.Generator) -> Lists:
@@ -459,22 +465,24 @@ def made(job: Job, seed: int) -> Iterator[tuple[str, Row | float]]:
 
 def table(results: dict[tuple[str, str], list[Row | float]]) -> None:
     """Averages over the seeds."""
-    print(
-        "| job | by | copies | TB | bytes | replicas | leaders | busiest (worst) | topic | CPU | refused |"
+    columns = (
+        "copies, TB, bytes, replicas, leaders, busiest (worst), due (worst), topic, CPU, refused"
     )
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| job | by |", " | ".join(columns.split(", ")), "|")
+    print("| --- | --- |", "---: |" * 10)
     for (job, by), found in results.items():
         rows = [row for row in found if isinstance(row, Row)]
         if not rows:
             numbers = [n for n in found if isinstance(n, float)]
-            print(f"| {job} | {by} | | {np.mean(numbers) / 1e12:.3f} | | | | | | | |")
+            print(f"| {job} | {by} | | {np.mean(numbers) / 1e12:.3f} | | | | | | | | |")
             continue
         evens = " | ".join(f"{np.mean([r.evens[i] for r in rows]):.2f}" for i in range(3))
-        busiest = [r.busiest for r in rows]
+        busiest, due = [r.busiest for r in rows], [r.due for r in rows]
         print(
             f"| {job} | {by} | {np.mean([r.copies for r in rows]):,.0f} "
             f"| {np.mean([r.bytes for r in rows]) / 1e12:.3f} | {evens} "
-            f"| {np.mean(busiest):.2f} ({max(busiest):.2f}) | {np.mean([r.topic for r in rows]):.2f} "
+            f"| {np.mean(busiest):.2f} ({max(busiest):.2f}) | {np.mean(due):.2f} ({max(due):.2f}) "
+            f"| {np.mean([r.topic for r in rows]):.2f} "
             f"| {np.mean([r.cpu for r in rows]):.2f} | {sum(r.unmet > 0 for r in rows) or ''} |"
         )
 

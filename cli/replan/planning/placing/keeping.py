@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.planning.placing.arranging import arranged
-from replan.planning.placing.loads import Loads
+from replan.planning.placing.catching_up import parts_of_copies
+from replan.planning.placing.loads import Loads, Parts
 from replan.planning.placing.positions import Positions, base_lists
 from replan.planning.placing.problem import (
     NO_RACK,
@@ -78,6 +79,9 @@ class Filler:
         self._unknown = set(np.flatnonzero(brokers.rack == NO_RACK).tolist())
         self._lacks: dict[_Lack, tuple[int, list[int]]] = {}
         self._loads.add(self._base[untouched], problem.partitions.bytes[untouched])
+        self._parts = {
+            rule: Parts.by(of) for rule, of in parts_of_copies(problem, at, untouched).items()
+        }
         self.spread = TopicSpread(problem, at, np.flatnonzero(~untouched), base_lists(problem))
 
     def _by_rack(self, brokers: Iterable[int]) -> dict[int, list[int]]:
@@ -362,6 +366,7 @@ class Filler:
         if not partition.held:
             held = self.spread.held(partition.row)
             return self._loads.next_of_a_new_partition(among, held)
-        best = self._loads.next(self._spreading(partition, among), partition.size)
+        parts = self._parts.get(int(self._problem.partitions.rule[partition.row]))
+        best = self._loads.next(self._spreading(partition, among), partition.size, parts)
         self._loads.give(best, partition.size)
         return best

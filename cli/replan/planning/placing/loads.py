@@ -2,7 +2,8 @@
 
 Among the brokers that may hold more of the topic (`spread`) two things shall be even: what each broker gets, since the
 broker that gets most decides how long the copies take; and what it holds in the end, in replicas and in bytes alike.
-Copies come first, so far as a broker may get a tenth more than the others on average. Within that a large partition
+Copies come first, so far as a broker may get a tenth more than its part of them: by weight, or by what it lacks where
+one of its rack is far behind (`catching_up`). Within that a large partition
 goes to who holds the fewest bytes, and a small one, which is little of them, to who holds the fewest replicas: as the
 largest come first, the bytes are even by then. A new partition copies nothing, and goes to those that hold least of its
 topic. All of it is divided by the weights, in Python's whole numbers, since the least common multiple of the weights
@@ -10,6 +11,7 @@ may have any length.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
@@ -18,9 +20,24 @@ from replan.model.columns import Ints, Matrix
 from replan.planning.placing.problem import BrokerTable
 
 MORE, THAN = 11, 10
-"""What a broker gets may be so many times what others get on average."""
+"""What a broker gets may be so many times its part."""
 LARGE, OF = 3, 10
 """From so many parts of the average of all replicas on, a replica is a large one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The part that each broker is to have in what is copied."""
+
+    of: Sequence[int]
+    step: Sequence[int]
+    """One part, in units that are whole for every broker."""
+
+    @classmethod
+    def by(cls, parts: Sequence[int]) -> "Parts":
+        """Who has no part gets something only where nobody else can."""
+        common = lcm(*[part for part in parts if part])
+        return cls(parts, [common // part if part else 0 for part in parts])
 
 
 class Loads:
@@ -29,9 +46,8 @@ class Loads:
     def __init__(self, brokers: BrokerTable, replicas: int, bytes_: int) -> None:
         """`replicas`, `bytes_`: of all partitions together; a replica counts as much as so many bytes on average."""
         weights = brokers.weight.tolist()
-        common = lcm(*weights)
-        self._weight: list[int] = weights
-        self._step: list[int] = [common // w for w in weights]
+        self._by_weight = Parts.by(weights)
+        self._step = self._by_weight.step
         self._room: list[int] = brokers.room.tolist()
         self._got = [0] * len(weights)
         self._of_a_replica: int = max(bytes_ + int(brokers.bytes.sum()), 1)
@@ -96,20 +112,22 @@ class Loads:
         step = self._step
         return min(among, key=lambda b: (held[b] * step[b], self._with(b, 1, 0), b))
 
-    def next(self, among: Sequence[int], size: int) -> int:
-        """Who of some brokers gets a replica of this size; the lowest of equal ones."""
+    def next(self, among: Sequence[int], size: int, parts: Parts | None = None) -> int:
+        """Who of some brokers gets a replica of this size; the lowest of equal ones. `parts`: else by weight."""
+        parts = parts or self._by_weight
+        part, per_part, got, step = parts.of, parts.step, self._got, self._step
+        among = [b for b in among if part[b]] or among
         if len(among) == 1:
             return among[0]
-        got, step, weight = self._got, self._step, self._weight
-        least = min([got[b] * step[b] for b in among])
+        least = min([got[b] * per_part[b] for b in among])
         together = MORE * (sum([got[b] for b in among]) + size)
-        weights = THAN * sum([weight[b] for b in among])
+        every = THAN * sum([part[b] for b in among])
         large = size * self._of_a_byte * OF >= LARGE * self._of_a_replica
         held, more = (self._bytes, size) if large else (self._replicas, 1)
         return min(
             [
                 ((held[b] + more) * step[b], b)
                 for b in among
-                if got[b] * step[b] == least or (got[b] + size) * weights <= together * weight[b]
+                if got[b] * per_part[b] == least or (got[b] + size) * every <= together * part[b]
             ]
         )[1]

@@ -10,7 +10,7 @@ from tests.unit.planning.placing.problems import brokers, only, problem
 
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import judge
-from replan.planning.placing.problem import Lie, PlacementProblem
+from replan.planning.placing.problem import Choice, Lie, PlacementProblem
 
 RACKS = 3
 
@@ -49,13 +49,29 @@ def _spread(chance: np.random.Generator, each: int, factor: int) -> list[int]:
 def test_the_busiest_receiver_of_a_rack_gets_little_more_than_the_others(
     asked: PlacementProblem,
 ) -> None:
-    """At most a tenth more than they get on average, or one partition more."""
-    got = received(asked)
-    largest = int(asked.partitions.bytes.max())
+    """At most a tenth more than they get on average, or one partition more; or what its rack holds is even by it."""
+    found = chosen(asked)
+    got, held, one = received(asked, found), loads(asked, found), largest(asked)
     for rack in range(RACKS):
-        mine = got[(asked.brokers.rack == rack) & asked.brokers.open]
-        mean = mine.mean()
-        assert mine.max() <= max(1.1 * mean, mean + largest)
+        mine = (asked.brokers.rack == rack) & asked.brokers.open
+        mean = got[mine].mean()
+        most = max(1.1 * mean, mean + asked.partitions.bytes.max())
+        even = max(1.1 * held[mine].mean(), held[mine].mean() + one)
+        assert (held[mine][got[mine] > most] <= even).all()
+
+
+def test_a_new_broker_takes_what_a_dead_one_had_so_that_all_hold_as_much() -> None:
+    """Brokers 1 to 3 hold ten partitions each, 4 nine, and 5 is new: it gets nine of those of 1, and 4 one."""
+    lists = [[broker] for broker in (1, 2, 3) for _ in range(10)] + [[4]] * 9
+    asked = problem(brokers("aaaaa"), lists, drained=[1])
+    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 10, 3: 10, 4: 10, 5: 9}
+
+
+def test_a_broker_that_lacks_little_gets_no_more_than_the_others() -> None:
+    """Broker 2 holds six, 3 and 4 ten each: the copies are even, so that none of them takes longer."""
+    lists = [[1]] * 9 + [[2]] * 6 + [[3]] * 10 + [[4]] * 10
+    asked = problem(brokers("aaaa"), lists, drained=[1])
+    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 9, 3: 13, 4: 13}
 
 
 @given(jobs(), st.data())
@@ -97,14 +113,33 @@ def test_small_partitions_even_out_the_replicas() -> None:
     assert found.count(3) > found.count(2)
 
 
-def received(asked: PlacementProblem) -> np.ndarray:
-    """Bytes that each broker gets."""
+def chosen(asked: PlacementProblem) -> Choice:
+    """What is chosen, of which the judge finds nothing."""
     found = choose(asked)
     assert judge(asked, found) == []
     assert found.impossible == ()
+    return found
+
+
+def received(asked: PlacementProblem, found: Choice) -> np.ndarray:
+    """Bytes that each broker gets."""
     return np.array([_got(asked, found.lists, b) for b in asked.brokers.ids.tolist()])
 
 
 def _got(asked: PlacementProblem, lists: np.ndarray, broker: int) -> int:
     new = (lists == broker).any(axis=1) & ~(asked.partitions.current == broker).any(axis=1)
     return int(asked.partitions.bytes[new].sum())
+
+
+def loads(asked: PlacementProblem, found: Choice) -> np.ndarray:
+    """What each broker holds in the end, half in replicas and half in bytes, as a part of all."""
+    lies = [(found.lists == b).any(axis=1) for b in asked.brokers.ids.tolist()]
+    replicas = asked.brokers.replicas + [int(of.sum()) for of in lies]
+    size = asked.brokers.bytes + [int(asked.partitions.bytes[of].sum()) for of in lies]
+    return np.asarray(replicas / replicas.sum() + size / size.sum())
+
+
+def largest(asked: PlacementProblem) -> float:
+    """The load of the largest partition."""
+    sizes = asked.partitions.bytes
+    return float(sizes.max() / max(asked.brokers.bytes.sum() + sizes.sum(), 1)) + 1 / len(sizes)

@@ -1,0 +1,156 @@
+"""What part of the copies each broker of a rack is to get, where one of them is far behind the others.
+
+Copies go by weight, so that no broker gets much more than the others and none holds the plan up. A broker that would
+hold less than half of what is even all the same (one that joined to replace a dead one, say) has its part by what it
+lacks instead: with the same bytes, what is held becomes even. Who has more than an even share already gets nothing
+then, while the others may take it.
+
+What comes to a rack is known before anything is chosen, but for replicas that may go to several racks: those of a
+broker that leaves are counted in its rack, others evenly. So the parts are near what makes racks even, not exact.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from replan.model.columns import Ints, Matrix
+from replan.planning.placing.positions import Positions, base_lists
+from replan.planning.placing.problem import Flags, Lie, PlacementProblem, Rule
+from replan.planning.placing.shares import filled
+
+BEHIND = 2
+"""A broker is far behind where it comes to hold less than this part of an even share."""
+FINE = 100
+"""The broker that lacks most has so many parts."""
+CHUNK = 1 << 16
+"""Partitions whose racks are counted at a time: bounds the memory."""
+
+
+def parts_of_copies(
+    problem: PlacementProblem, at: Positions, settled: Flags
+) -> dict[int, list[int]]:
+    """Of each rule under which a broker is far behind: the part of each broker in what is copied, by position."""
+    coming = ~settled & (problem.partitions.current >= 0).any(axis=1)
+    if not coming.any():
+        return {}
+    base = base_lists(problem)
+    lists = at.find(base)
+    stays = _stays(problem, at, lists) | (settled[:, None] & (lists >= 0) & (lists < at.count))
+    behind = _Behind(problem, at, lists, stays)
+    found = {}
+    for number in np.unique(problem.partitions.rule[coming]).tolist():
+        rows = np.flatnonzero(coming & (problem.partitions.rule == number))
+        of_rule = behind.parts(problem.rules[number], rows)
+        if of_rule:
+            found[number] = of_rule
+    return found
+
+
+def _stays(problem: PlacementProblem, at: Positions, lists: Matrix) -> Flags:
+    """Which members of each list its rule lets stay."""
+    gone = np.isin(at.ids, list(problem.drained))
+    may = np.zeros((len(problem.rules), len(at.ids) + 1), dtype=bool)
+    for number, rule in enumerate(problem.rules):
+        may[number, : at.count] = True if rule.lie is Lie.LISTED else rule.candidates
+        may[number, :-1] &= ~gone
+    return may[problem.partitions.rule[:, None], lists] & (lists >= 0)
+
+
+class _Behind:
+    """What each broker holds of what stays, half in replicas and half in bytes, and what comes to its rack."""
+
+    def __init__(
+        self, problem: PlacementProblem, at: Positions, lists: Matrix, stays: Flags
+    ) -> None:
+        self._problem, self._at = problem, at
+        self._lists, self._stays = lists, stays
+        brokers, sizes = problem.brokers, problem.partitions.bytes
+        self._rack = at.racks(brokers.rack)
+        number, taken = brokers.replicas.copy(), brokers.bytes.copy()
+        for slot in range(lists.shape[1]):
+            there = stays[:, slot] & (lists[:, slot] < at.count)
+            number += np.bincount(lists[there, slot], minlength=at.count)
+            np.add.at(taken, lists[there, slot], sizes[there])
+        self._of_a_replica, self._of_a_byte = max(int(taken.sum()), 1), max(int(number.sum()), 1)
+        self._held = [self._load(*of) for of in zip(number.tolist(), taken.tolist(), strict=True)]
+
+    def _load(self, replicas: int, size: int) -> int:
+        return replicas * self._of_a_replica + size * self._of_a_byte
+
+    def parts(self, rule: Rule, rows: Ints) -> list[int]:
+        """The part of each broker under a rule; nothing where none of its brokers is far behind."""
+        weight = self._problem.brokers.weight
+        able = np.flatnonzero(rule.candidates & self._problem.brokers.open)
+        racks = [able[self._rack[able] == r].tolist() for r in np.unique(self._rack[able])]
+        weights = [[int(weight[b]) for b in some] for some in racks]
+        if not any(self._lags(some, of, 0) for some, of in zip(racks, weights, strict=True)):
+            return []
+        comes = self._coming(rule, rows, racks)
+        wanted: dict[int, Fraction] = {}
+        behind = False
+        for some, of, more in zip(racks, weights, comes, strict=True):
+            lags = self._lags(some, of, more)
+            behind |= lags
+            held = [self._held[b] if lags else 0 for b in some]
+            wanted.update(zip(some, filled(more, of, [more] * len(some), held), strict=True))
+        most = max(wanted.values(), default=Fraction(0))
+        if not behind or not most:
+            return []
+        found = [0] * self._at.count
+        for broker, part in wanted.items():
+            found[broker] = -int(-part * FINE // most)
+        return found
+
+    def _lags(self, some: list[int], weights: list[int], more: int) -> bool:
+        """Whether one of some brokers is far behind once each got its part, by weight, of what comes."""
+        together, total = sum(weights), sum(self._held[b] for b in some) + more
+        return any(
+            (self._held[b] * together + more * weight) * BEHIND < total * weight
+            for b, weight in zip(some, weights, strict=True)
+        )
+
+    def _coming(self, rule: Rule, rows: Ints, racks: list[list[int]]) -> list[int]:
+        """About what comes to each of these racks, as a load."""
+        number_of = {int(self._rack[some[0]]): number for number, some in enumerate(racks)}
+        place = np.array([number_of.get(rack, -1) for rack in self._rack.tolist()])
+        replicas, sizes = np.zeros(len(racks), np.int64), np.zeros(len(racks), np.int64)
+        anywhere = [0, 0]
+        for start in range(0, len(rows), CHUNK):
+            some = rows[start : start + CHUNK]
+            size = self._problem.partitions.bytes[some]
+            come, rest = self._lacking(rule, some, place, len(racks))
+            replicas += come.sum(axis=0)
+            sizes += size @ come
+            anywhere[0] += int(rest.sum())
+            anywhere[1] += int(size @ rest)
+        extra = self._load(*anywhere) // len(racks)
+        return [
+            self._load(*of) + extra for of in zip(replicas.tolist(), sizes.tolist(), strict=True)
+        ]
+
+    def _lacking(self, rule: Rule, rows: Ints, place: Ints, racks: int) -> tuple[Ints, Ints]:
+        """What each of some partitions lacks in each rack, and what may come to any of them."""
+        factor = self._problem.partitions.factor[rows]
+        there, leaves = (
+            np.stack(
+                [((place[self._lists[rows]] == rack) & of).sum(axis=1) for rack in range(racks)], 1
+            )
+            for of in (self._stays[rows], ~self._stays[rows] & (self._lists[rows] >= 0))
+        )
+        least, most = np.zeros_like(there), np.broadcast_to(factor[:, None], there.shape)
+        if rule.lie is Lie.RACK:
+            least, most = (
+                np.broadcast_to(of[:, None], there.shape)
+                for of in (factor // racks, -(-factor // racks))
+            )
+        there = np.minimum(there, most)
+        come = np.maximum(least - there, 0)
+        rest = factor - (there + come).sum(axis=1)
+        for rack in range(racks):
+            again = np.minimum(
+                leaves[:, rack] - come[:, rack], most[:, rack] - there[:, rack] - come[:, rack]
+            )
+            again = np.clip(again, 0, np.maximum(rest, 0))
+            come[:, rack] += again
+            rest -= again
+        return come, np.maximum(rest, 0)
