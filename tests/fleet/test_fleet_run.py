@@ -343,7 +343,7 @@ def test_no_text_of_a_cluster_becomes_a_part_of_the_page(home: Path) -> None:
     run_collect(fleet, lake, _refusing, NOW)
     files = rendered(gather(lake, fleet))
     assert files["index.html"].count("<script") == 2
-    assert "\\u003c/script>" in files["index.html"]
+    assert "&lt;/script&gt;" in files["index.html"]
     assert 'replan_fleet_errors{cluster="eu"} 1\n' in files["metrics.prom"]
     assert (
         "torn </script>" in json.loads(files["report.json"])["clusters"][0]["errors"][0]["message"]

@@ -7,9 +7,11 @@ What belongs to every copy (waiting until it is in sync, and stays so) is left o
 Which faults the controller refuses, as Kafka would: the report says so, since such a fault has no effect.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import Outcome, Result
@@ -38,6 +40,7 @@ from replan.rehearsal.result import (
     Copied,
     Harm,
     Headroom,
+    HeadroomFrom,
     InjectedFault,
     LeaderChange,
     Recovered,
@@ -117,6 +120,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
         throttled_seconds=run.recorder.throttled_seconds,
         longest_look_seconds=run.longest_look_seconds,
         smallest_headroom=_smallest_headroom(run.histories, began),
+        headroom=tuple(_headroom(run.histories, began)),
         harm=_harm(run.histories),
         without=_harm(finding.still),
         brokers=tuple(_brokers(run.recorder)),
@@ -169,6 +173,27 @@ def _smallest_headroom(histories: Histories, began: float) -> Headroom | None:
     margin, before, at, name = min(found)
     sample = histories[name].at(at)
     return Headroom(margin, name, at - began, len(sample.in_sync), sample.min_in_sync, -before)
+
+
+def _headroom(histories: Histories, began: float) -> Iterator[HeadroomFrom]:
+    """The least of all partitions over time, without moments that change nothing."""
+    samples = sorted(
+        (sample.at, name, sample.margin)
+        for name, history in histories.items()
+        for sample in history.samples
+    )
+    now: dict[TopicPartition, int] = {}
+    margins, before = Counter[int](), None
+    for at, found in groupby(samples, key=itemgetter(0)):
+        for _, name, margin in found:
+            if name in now:
+                margins[now[name]] -= 1
+            now[name] = margin
+            margins[margin] += 1
+        least = min(margin for margin, number in margins.items() if number)
+        if least != before:
+            yield HeadroomFrom(max(0.0, at - began), least)
+        before = least
 
 
 def _brokers(recorder: Recorder) -> Iterator[BrokerLoad]:

@@ -23,6 +23,14 @@ class Headroom:
 
 
 @dataclass(frozen=True, slots=True)
+class HeadroomFrom:
+    """The least headroom of all partitions of the plan, from one moment on."""
+
+    at_seconds: float
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerLoad:
     """One broker's share; rates in bytes per second, highest of all moments, replication and copies together."""
 
@@ -142,6 +150,8 @@ class Rehearsal:
     """The most between two looks while copies ran; 0 where the applier looked when it would."""
     smallest_headroom: Headroom | None
     """Where it was met first; None where nothing is moved."""
+    headroom: tuple[HeadroomFrom, ...]
+    """One for each moment at which the least headroom changes, by time; none where nothing is moved."""
     harm: Harm
     without: Harm
     """The same faults without the plan."""

@@ -100,7 +100,7 @@ class Column:
     once: bool = False
     """What is as in the row above is not said again."""
     pick: str = ""
-    """By what a click on a cell filters the listing of the page: `broker` or `kind`."""
+    """By what a click on a cell filters the listing of the page: `broker`, `kind` or `cluster`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,10 @@ from replan.rehearsal.findings import Waits
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report, report_on
 from replan.rehearsal.report.json import render_rehearsal_json
-from replan.rehearsal.report.pictures import lanes, tick_seconds, times
+from replan.rehearsal.report.pictures import lanes, tick_seconds
 from replan.rehearsal.result import Copied, Harm, Waited
 from replan.rehearsal.summary import summary_of
+from replan.reporting.charts import Mark, axis
 from replan.reporting.page import script_of
 from replan.wording import signed
 
@@ -208,11 +209,24 @@ def test_the_page_stands_alone_and_escapes_what_people_wrote() -> None:
 
 
 def test_no_label_of_a_time_axis_passes_the_right_edge() -> None:
-    labels = times([(500.0, 60.0), (988.0, 624.0)], 14)
+    labels = axis([Mark(500.0, "1 min"), Mark(988.0, "10 min 24 s")], 14)
     assert labels == (
         '<text class="time" x="500.0" y="14">1 min</text>'
         '<text class="time last" x="988.0" y="14">10 min 24 s</text>'
     )
+
+
+def test_the_headroom_over_time_begins_at_the_start_and_reaches_the_smallest() -> None:
+    found = report("kill 4 at 1s for 5s", "kill 3 at 2s for 20s").rehearsal
+    moments = [of.at_seconds for of in found.headroom]
+    assert moments[0] == 0.0
+    assert moments == sorted(set(moments))
+    assert found.smallest_headroom is not None
+    assert min(of.replicas for of in found.headroom) == found.smallest_headroom.replicas
+    pairs = zip(found.headroom, found.headroom[1:], strict=False)
+    assert all(one.replicas != other.replicas for one, other in pairs)
+    page = rehearsal_page(report("kill 3 at 2s for 20s"))
+    assert "<h2>ISR headroom</h2>" in page
 
 
 def test_copies_that_overlap_have_lanes_of_their_own() -> None:

@@ -15,15 +15,8 @@ ACKNOWLEDGED = ("since", "until", "owner")
 
 def render_markdown(facts: FleetFacts) -> str:
     """Ends with a newline."""
-    judged = [c for c in facts.clusters if c.observed_at is not None]
-    drifted, failed = len(facts.drift), [c for c in facts.clusters if c.errors]
-    lines = [
-        "# Fleet",
-        "",
-        _differences(drifted, len({r["cluster"] for r in facts.drift}), len(judged))
-        + (f"; {count(len(failed), 'cluster')} with errors." if failed else "."),
-        "",
-    ]
+    failed = [c for c in facts.clusters if c.errors]
+    lines = ["# Fleet", "", verdict(facts), ""]
     if facts.classes:
         lines += [head("class", "differences")]
         lines += [row([name, f"{number:,}"]) for name, number in facts.classes.items()] + [""]
@@ -50,6 +43,14 @@ def render_markdown(facts: FleetFacts) -> str:
             )
         ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def verdict(facts: FleetFacts) -> str:
+    """The sentence that says whether anything drifted, and how much was not done."""
+    judged = sum(1 for c in facts.clusters if c.observed_at is not None)
+    failed = sum(1 for c in facts.clusters if c.errors)
+    said = _differences(len(facts.drift), len({r["cluster"] for r in facts.drift}), judged)
+    return said + (f"; {count(failed, 'cluster')} with errors." if failed else ".")
 
 
 def _differences(drifted: int, clusters: int, judged: int) -> str:

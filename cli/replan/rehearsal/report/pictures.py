@@ -5,19 +5,16 @@ long the runs with random faults took.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from html import escape
 
 from replan.model.names import BrokerId
 from replan.rehearsal.outcome import Report
 from replan.rehearsal.result import Copied, Rehearsal
 from replan.reporting.blocks import Block, Chart, Heading
+from replan.reporting.charts import ACROSS, LEFT, WIDTH, Mark, axis, columns, place, steps
 from replan.wording import duration, size
 
-WIDTH = 1_000.0
-LEFT = 92.0
-ACROSS = WIDTH - LEFT - 12
-"""How wide the time axis is, beside the names of the brokers."""
 LANE = 14.0
 GAP = 3.0
 BAND_GAP = 12.0
@@ -42,24 +39,11 @@ def tick_seconds(total: float) -> float:
     return next((float(s) for s in NICE_SECONDS if s >= least), max(86_400.0, least))
 
 
-def times(marks: Iterable[tuple[float, float]], y: float) -> str:
-    """The labels of a time axis: x and seconds of each. One at the right edge ends at its mark, so as not to be cut."""
-    return "".join(
-        f'<text class="time{" last" if x > WIDTH - LABEL_PIXELS / 2 else ""}" x="{x:.1f}" y="{y:.0f}">'
-        f"{escape(duration(seconds) if seconds else '0')}</text>"
-        for x, seconds in marks
-    )
-
-
-def _placed(seconds: float, total: float) -> float:
-    """Where a moment is, from left to right."""
-    return LEFT + ACROSS * min(seconds, total) / total
-
-
-def _marks(total: float) -> list[tuple[float, float]]:
-    """The round times of the axis, each with its place."""
+def _marks(total: float) -> list[Mark]:
+    """The round times of the axis."""
     step = tick_seconds(total)
-    return [(_placed(i * step, total), i * step) for i in range(int(total / step) + 1)]
+    whole = range(int(total / step) + 1)
+    return [Mark(place(i * step / total), duration(i * step) if i else "0") for i in whole]
 
 
 def lanes(copies: list[Copied], ended: float) -> list[list[Copied]]:
@@ -107,12 +91,12 @@ class _Drawing:
         )
 
     def _x(self, seconds: float) -> float:
-        return _placed(seconds, self._total)
+        return place(seconds / self._total)
 
     def _axis(self, height: float) -> Iterator[str]:
         for x, _ in _marks(self._total):
             yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8:.0f}" y2="{height - 6:.0f}"/>'
-        yield times(_marks(self._total), 14)
+        yield axis(_marks(self._total), 14)
 
     def _band(self, broker: BrokerId, top: float) -> tuple[str, float]:
         found = lanes(self._copies.get(broker, []), self._rehearsal.seconds)
@@ -194,6 +178,13 @@ def copies_chart(rehearsal: Rehearsal) -> Iterator[Block]:
     if rehearsal.copies:
         yield Heading("Copies at a time")
         yield Chart(copies_over_time(rehearsal), "How many copies run at each moment.")
+    if len(rehearsal.headroom) > 1:
+        yield Heading("ISR headroom")
+        yield Chart(
+            headroom_over_time(rehearsal),
+            "In-sync replicas above min ISR: the least of all partitions of the plan at each moment. "
+            "At 0 one more broker that fails makes a partition refuse writes; below 0, in red, it does.",
+        )
 
 
 def copies_over_time(rehearsal: Rehearsal) -> str:
@@ -203,25 +194,20 @@ def copies_over_time(rehearsal: Rehearsal) -> str:
     for copy in rehearsal.copies:
         changes[copy.began] += 1
         changes[_end(copy, rehearsal.seconds)] -= 1
-    points, running = [(0.0, 0)], 0
+    points, running = [(0.0, 0.0)], 0
     for at in sorted(changes):
-        points.append((at, running))
         running += changes[at]
-        points.append((at, running))
-    points.append((total, running))
-    most = max(number for _, number in points) or 1
-    base = 92.0
+        points.append((at / total, running))
+    most = max(number for _, number in points)
+    return steps(points, _marks(total), f"Copies at a time, {most:.0f} at most")
 
-    def placed(at: float, number: int) -> str:
-        return f"{_placed(at, total):.1f},{base - 76 * number / most:.1f}"
 
-    outline = " ".join(placed(at, number) for at, number in points)
-    return (
-        f'<svg viewBox="0 0 {WIDTH:.0f} 120" role="img" aria-label="Copies at a time, {most} at most">'
-        f'<polygon class="area" points="{placed(0, 0)} {outline} {placed(total, 0)}"/>'
-        f'<text class="broker" x="{LEFT - 10}" y="20">{most}</text>'
-        f'<text class="broker" x="{LEFT - 10}" y="{base}">0</text>{times(_marks(total), 112)}</svg>'
-    )
+def headroom_over_time(rehearsal: Rehearsal) -> str:
+    """The least ISR headroom at each moment, as one SVG element."""
+    total = max(rehearsal.seconds, 1.0)
+    points = [(of.at_seconds / total, float(of.replicas)) for of in rehearsal.headroom]
+    least = min(of.replicas for of in rehearsal.headroom)
+    return steps(points, _marks(total), f"ISR headroom over time, {least} at the least")
 
 
 def runs_chart(report: Report) -> Iterator[Block]:
@@ -233,21 +219,15 @@ def runs_chart(report: Report) -> Iterator[Block]:
     counts = [0] * BINS
     for seconds in took:
         counts[min(BINS - 1, int((seconds - least) / width))] += 1
-    most, across = max(counts), ACROSS / BINS
-    bars = "".join(
-        f'<rect class="copy" x="{LEFT + at * across + 1:.1f}" y="{92 - 76 * number / most:.1f}" '
-        f'width="{across - 2:.1f}" height="{76 * number / most:.1f}"><title>{number} of {len(took)} runs: '
-        f"{escape(duration(least + at * width))} to {escape(duration(least + (at + 1) * width))}</title></rect>"
+    marks = [
+        Mark(place(part), duration(least + part * (took[-1] - least))) for part in (0.0, 0.5, 1.0)
+    ]
+    titles = [
+        f"{number} of {len(took)} runs: {duration(least + at * width)} to {duration(least + (at + 1) * width)}"
         for at, number in enumerate(counts)
-    )
-    marks = (
-        (LEFT, least),
-        (LEFT + across * BINS / 2, least + width * BINS / 2),
-        (LEFT + ACROSS, took[-1]),
-    )
+    ]
     yield Heading("How long the runs took")
     yield Chart(
-        f'<svg viewBox="0 0 {WIDTH:.0f} 120" role="img" aria-label="How long {len(took)} runs took">'
-        f'<text class="broker" x="{LEFT - 10}" y="20">{most}</text>{bars}{times(marks, 112)}</svg>',
+        columns(counts, titles, marks, f"How long {len(took)} runs took"),
         "Runs with random faults, by how long they took.",
     )

@@ -1,0 +1,93 @@
+"""What the pictures of pages share: one horizontal axis, its labels, and a number that changes in steps.
+
+Inline SVG, whose colours come from the style sheet of the page.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from typing import NamedTuple
+
+WIDTH = 1_000.0
+LEFT = 92.0
+ACROSS = WIDTH - LEFT - 12
+"""How wide the axis is, beside what is named on the left."""
+EDGE = 35.0
+"""A label whose mark is nearer to the right edge ends there, so as not to be cut."""
+_TOP, _BASE = 16.0, 92.0
+_LABELS, _HEIGHT = 112.0, 120.0
+
+
+class Mark(NamedTuple):
+    """A label of the axis."""
+
+    x: float
+    text: str
+
+
+def place(part: float) -> float:
+    """Where a part of the whole is, 0 to 1, from left to right."""
+    return LEFT + ACROSS * min(max(part, 0.0), 1.0)
+
+
+def axis(marks: Iterable[Mark], y: float = _LABELS) -> str:
+    """The labels below or above a picture."""
+    return "".join(
+        f'<text class="time{" last" if x > WIDTH - EDGE else ""}" x="{x:.1f}" y="{y:.0f}">{escape(text)}</text>'
+        for x, text in marks
+    )
+
+
+def steps(points: Sequence[tuple[float, float]], marks: Iterable[Mark], label: str) -> str:
+    """A number that holds until the next point: each a part of the axis, 0 to 1 and rising, with its value.
+
+    `label` says to who does not see it what it is. What is below 0 is drawn as a fault.
+    """
+    values = [value for _, value in points]
+    most, least = max([1.0, *values]), min([0.0, *values])
+    names = [(most, f"{most:,.0f}"), (0.0, "0"), *([(least, f"{least:,.0f}")] if least else [])]
+
+    def height(value: float) -> float:
+        return _BASE - (_BASE - _TOP) * (value - least) / (most - least)
+
+    zero = height(0.0)
+
+    def outline(kept: Callable[[float], float]) -> str:
+        """From point to point, with what is `kept` of each value."""
+        ends = [*points[1:], (1.0, 0.0)]
+        corners = [
+            f"{place(x):.1f},{height(kept(value)):.1f}"
+            for (at, value), (until, _) in zip(points, ends, strict=True)
+            for x in (at, until)
+        ]
+        return " ".join(corners)
+
+    def area(kind: str, kept: Callable[[float], float]) -> str:
+        begin, end = f"{place(points[0][0]):.1f},{zero:.1f}", f"{place(1.0):.1f},{zero:.1f}"
+        return f'<polygon class="{kind}" points="{begin} {outline(kept)} {end}"/>'
+
+    drawn = area("area", lambda value: max(value, 0.0))
+    drawn += area("under", lambda value: min(value, 0.0)) if least < 0 else ""
+    drawn += f'<polyline class="line" points="{outline(float)}"/>'
+    named = "".join(
+        f'<text class="broker" x="{LEFT - 10}" y="{height(value) + 4:.0f}">{text}</text>'
+        for value, text in names
+    )
+    return (
+        f'<svg viewBox="0 0 {WIDTH:.0f} {_HEIGHT:.0f}" role="img" aria-label="{escape(label)}">{drawn}'
+        f'<line class="grid" x1="{LEFT}" x2="{LEFT + ACROSS}" y1="{zero:.1f}" y2="{zero:.1f}"/>'
+        f"{named}{axis(marks)}</svg>"
+    )
+
+
+def columns(counts: Sequence[int], titles: Sequence[str], marks: Iterable[Mark], label: str) -> str:
+    """How many of each kind, side by side, each with what it says under the pointer."""
+    most, across = max(counts), ACROSS / len(counts)
+    bars = "".join(
+        f'<rect class="copy" x="{LEFT + at * across + 1:.1f}" y="{_BASE - (_BASE - _TOP) * number / most:.1f}" '
+        f'width="{across - 2:.1f}" height="{(_BASE - _TOP) * number / most:.1f}"><title>{escape(title)}</title></rect>'
+        for at, (number, title) in enumerate(zip(counts, titles, strict=True))
+    )
+    return (
+        f'<svg viewBox="0 0 {WIDTH:.0f} {_HEIGHT:.0f}" role="img" aria-label="{escape(label)}">'
+        f'<text class="broker" x="{LEFT - 10}" y="{_TOP + 4:.0f}">{most:,}</text>{bars}{axis(marks)}</svg>'
+    )
