@@ -11,7 +11,7 @@ from math import ceil
 
 from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile
 from replan.model.names import TopicPartition
-from replan.reconciling.memory import DAY_SECONDS, OFTEN, Memory
+from replan.reconciling.memory import DAY_SECONDS, OFTEN, Memory, changed
 from replan.reconciling.status import (
     NAMED,
     BrokersDown,
@@ -22,6 +22,7 @@ from replan.reconciling.status import (
     RoundsFail,
     Subject,
     TooEarly,
+    UnderMinIsr,
     WhyNot,
     WindowClosed,
 )
@@ -58,6 +59,10 @@ class ClusterFacts:
     """Registered brokers that do not serve."""
     racks_down: tuple[str, ...] = ()
     """Racks of registered brokers none of which serves."""
+    due_to_be_replaced: tuple[int, ...] = ()
+    """Brokers that died since the round began that is at work, for as long ago as policy says."""
+    under: tuple[str, ...] = ()
+    """Partitions that came under min ISR since the round began that is at work, and that it does not heal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,9 @@ def decide(
     """What to do now."""
     found = judged(policy, deviations, memory, now)
     due = tuple(j.found for j in found if j.why_not is None)
+    healing = _healing(due, memory)
+    if healing:
+        due, memory = healing, changed(memory, under=())
     reasons = (*holds(policy.hold, memory, facts, now), *_too_often(due, memory, now))
     if reasons and (due or _stands_by_itself(reasons)):
         ends = [r.until for r in reasons if isinstance(r, RoundsFail | MovedTooOften)]
@@ -143,6 +151,12 @@ def decide(
     if due:
         return Act(due)
     return Rest(min((j.acts_at for j in found if j.acts_at is not None), default=None))
+
+
+def _healing(due: Sequence[Found], memory: Memory) -> tuple[Found, ...]:
+    """What of it is about partitions for which the last round stopped: that goes on, and nothing else does."""
+    under = {*memory.under}
+    return tuple(f for f in due if under.intersection(map(str, f.partitions))) if under else ()
 
 
 def _stands_by_itself(reasons: Sequence[Reason]) -> bool:
@@ -156,6 +170,8 @@ def holds(hold: Hold, memory: Memory, facts: ClusterFacts, now: float) -> Iterat
         yield memory.paused
     if memory.worse is not None:
         yield memory.worse
+    if memory.under:
+        yield UnderMinIsr(memory.under[:NAMED], len(memory.under))
     yield from down(hold, facts)
     if memory.failures and now < memory.retry_at:
         yield RoundsFail(memory.failures, memory.failure, memory.retry_at)

@@ -37,7 +37,16 @@ from replan.model.declared.reconcile import DeviationKind
 from replan.planning.findings.drift_classes import Rule
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
-from replan.reconciling.decision import Act, Found, Holds, Judged, Rest, decide, judged
+from replan.reconciling.decision import (
+    Act,
+    ClusterFacts,
+    Found,
+    Holds,
+    Judged,
+    Rest,
+    decide,
+    judged,
+)
 from replan.reconciling.deviations import (
     Looked,
     deviations,
@@ -48,7 +57,7 @@ from replan.reconciling.deviations import (
 from replan.reconciling.history import History, remembered
 from replan.reconciling.memory import Begun, Memory, changed
 from replan.reconciling.proposing import proposable, proposal_of
-from replan.reconciling.rounds import Refusals, first_part, look, unhealthy
+from replan.reconciling.rounds import Refusals, first_part, heals, look, unhealthy
 from replan.reconciling.status import (
     NAMED,
     Copy,
@@ -74,7 +83,7 @@ from replan.reconciling.status import (
     Status,
     Tally,
 )
-from replan.reconciling.steering import Steered, steer
+from replan.reconciling.steering import STUCK_SECONDS, Steered, steer
 from replan.reconciling.store import (
     LeaseKeeper,
     LoopStore,
@@ -85,6 +94,7 @@ from replan.reconciling.store import (
     waiting_commands,
 )
 from replan.reconciling.windows import opens_at
+from replan.wording import duration
 
 GUARD_SECONDS = 15.0
 """How often it is looked at what is down while something is applied."""
@@ -335,11 +345,12 @@ class Loop:
 
     def _remember(self, looked: Looked, read: Read, now: float) -> tuple[Found, ...]:
         """What differs, and since when; and what is as it is declared, for later."""
-        rules = {c.rule for c in looked.classified}
+        rules, bad = {c.rule for c in looked.classified}, unhealthy(looked.snapshot)
         differ = Rule.THROTTLE_DIFFERS in rules, Rule.LOG_DIR_DRAINED in rules
         found = deviations(looked, self._history, read.placement.reconcile)
         history = remembered(self._history, looked.comparison, differing_lists(looked), differ)
-        memory = self._memory.with_since({f.key: now for f in found})
+        memory = self._memory.healed({str(name) for name in bad})
+        memory = memory.with_since({f.key: now for f in found})
         if history is not self._history:
             known = self._history.known
             self._history = history
@@ -347,7 +358,7 @@ class Loop:
                 not known
             ):  # it begins now: what differs is not known to have been changed by anybody
                 found = deviations(looked, history, read.placement.reconcile)
-                memory = self._memory.with_since({f.key: now for f in found})
+                memory = memory.with_since({f.key: now for f in found})
             self._keep_history()
         self._keep(memory)
         return found
@@ -409,7 +420,7 @@ class Loop:
             began_at=now,
             kinds=tuple(k for k in DeviationKind if any(f.kind is k for f in due)),
             plan_digest=digest(plan),
-            unhealthy=len(unhealthy(said.looked.snapshot)),
+            unhealthy=tuple(sorted(map(str, unhealthy(said.looked.snapshot)))),
             moves=len(plan.moves) + len(plan.log_moves),
             bytes=sum(m.copies_bytes for m in plan.moves) + sum(m.bytes for m in plan.log_moves),
             placement_digest=read.placement.digest,
@@ -438,7 +449,7 @@ class Loop:
         )
         try:
             with ports.own(plan, self.lease_is_kept) as journal:
-                guard = _Guard(self, journal, read.placement, steered, begun)
+                guard = _Guard(self, journal, read.placement, steered, begun, plan)
                 outcome = apply_plan(
                     plan,
                     ports.reader,
@@ -486,14 +497,15 @@ class Loop:
         moved = {str(r.partition): now for r in outcome.results if r.result is Result.DONE}
         moved |= {str(r.partition): now for r in outcome.log_moves if r.result is Result.DONE}
         snapshot = self._ports.reader.observe()
-        worse = len(unhealthy(snapshot))
+        bad = {str(name) for name in unhealthy(snapshot)}
+        under = bad & {*guard.facts.under} if guard.steered.cancelled else set[str]()
         if set(facts_of(snapshot).down) - set(guard.down):
-            worse = min(
-                worse, begun.unhealthy
-            )  # a broker died meanwhile: that is not the round's doing
-        memory = self._memory.ended(done, moved, worse)
-        if result is RoundResult.FAILED:
-            memory = memory.failed(done.text, now)
+            bad &= {*begun.unhealthy}  # a broker died meanwhile: that is not the round's doing
+        failure = done.text if result is RoundResult.FAILED else ""
+        if guard.steered.stuck:
+            failure = f"nothing had moved for {duration(STUCK_SECONDS)}; {done.text}"
+        memory = self._memory.ended(done, moved, bad, under, failure)
+        memory = memory.down_since(guard.down_since)
         if result is RoundResult.CANCELLED and not guard.steered.cancelled:
             memory = changed(memory, paused=SomebodyPaused(guard.cancelled_by, now))
         self._keep(memory)
@@ -544,7 +556,7 @@ class Loop:
 
     def _next(self, said: _Said, now: float) -> Next:
         coming = [j for j in said.found if j.acts_at is not None]
-        stuck = said.state in {LoopState.DIFFERS, LoopState.HOLDING, LoopState.PAUSED}
+        stuck = said.state in _NOT_BY_DUE
         at = said.until if stuck else min((j.acts_at for j in coming if j.acts_at), default=None)
         first = [j for j in coming if at is not None and j.acts_at is not None and j.acts_at <= at]
         kinds = tuple(k for k in DeviationKind if any(j.found.kind is k for j in first))
@@ -613,6 +625,10 @@ _STILL = frozenset(
         LoopState.HOLDING,
     }
 )
+_NOT_BY_DUE = frozenset(
+    {LoopState.DIFFERS, LoopState.HOLDING, LoopState.PAUSED, LoopState.BACKING_OFF}
+)
+"""In which it does not act when the next deviation is due, but when what keeps it from that is over."""
 _BY_LOOP = "reconcile: "
 """What the sender of a loop's own commands begins with."""
 _CODES = {
@@ -697,18 +713,23 @@ class _Guard:
         placement: Placement,
         steered: Steered,
         begun: Begun,
+        plan: Plan,
     ) -> None:
         self._loop, self._journal, self._placement = loop, journal, placement
         self.steered, self._begun = steered, begun
         self.application, self.cancelled_by = "", "unknown"
         self.down: tuple[int, ...] = ()
-        self._facts = facts_of(loop.ports.reader.observe())
-        self.down = self._facts.down
+        self._healed = {move.partition: move for move in plan.moves}
+        self.down_since: dict[int, float] = {}
+        self.facts = self._seen()
+        self.down = self.facts.down
         self._looked_at = loop.ports.clock.now()
         self._progress: Progress | None = None
         self._sent: list[Command] = []
         self._number = 0
-        self._lost = False
+        self._lost = self._paused_by_another = False
+        self._moved: tuple[float, tuple[int, ...]] = (self._looked_at, ())
+        self._measured_at = self._looked_at
 
     def stop(self) -> bool:
         """Whether the process is to leave: it was asked to, or another loop works."""
@@ -731,7 +752,12 @@ class _Guard:
             self._look()
             now = self._loop.ports.wall()
             verb, self.steered = steer(
-                self._placement.reconcile, self._facts, self._progress, self.steered, now
+                self._placement.reconcile,
+                self.facts,
+                self._progress,
+                self.steered,
+                now,
+                self._still(self._progress),
             )
             if verb is not None:
                 self._number += 1
@@ -749,8 +775,38 @@ class _Guard:
         ports = self._loop.ports
         if ports.clock.now() - self._looked_at >= GUARD_SECONDS:
             with suppress(ReplanError):
-                self._facts = facts_of(ports.reader.observe())
+                self.facts = self._seen()
             self._looked_at = ports.clock.now()
+
+    def _seen(self) -> ClusterFacts:
+        """What is down, and what came under min ISR that no move of the plan brings back above it."""
+        snapshot = self._loop.ports.reader.observe()
+        facts, live = facts_of(snapshot), {b.id for b in snapshot.brokers if b.live}
+        under = {
+            str(name)
+            for name in unhealthy(snapshot)
+            if name not in self._healed or not heals(self._healed[name], live)
+        }
+        now, policy = self._loop.ports.wall(), self._placement.reconcile
+        self.down_since = {b: self.down_since.get(b, now) for b in facts.down}
+        after = policy.put_right.get(DeviationKind.BROKER_DOWN)
+        due = () if after is None else (b for b, at in self.down_since.items() if now - at >= after)
+        return replace(
+            facts,
+            due_to_be_replaced=tuple(sorted({*due} - {*self.down, *self._begun.replaced})),
+            under=tuple(sorted(under - {*self._begun.unhealthy})),
+        )
+
+    def _still(self, progress: Progress) -> float:
+        """For how long nothing has moved, while nobody else has paused it."""
+        at, seen = self._loop.ports.clock.now(), self._moved[1]
+        if at - self._measured_at >= GUARD_SECONDS:
+            self._measured_at = at
+            copied = progress.volume().copied_bytes
+            seen = (progress.done, progress.stopped, progress.running, copied)
+        if self._paused_by_another or seen != self._moved[1]:
+            self._moved = at, seen
+        return at - self._moved[0]
 
     def report(self, progress: Progress) -> None:
         """Hears of the progress: it goes on to whoever watches, and into the status."""
@@ -760,6 +816,7 @@ class _Guard:
         paused = isinstance(progress.admission, Paused) and not progress.admission.by.startswith(
             _BY_LOOP
         )
+        self._paused_by_another = paused
         by = progress.admission.by if isinstance(progress.admission, Paused) else ""
         reasons: tuple[Reason, ...] = self.steered.paused
         if paused:

@@ -5,7 +5,7 @@ last rounds ended; and the round that is open, so that its application is known 
 fields make a new one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -33,7 +33,7 @@ class Begun(Value, frozen=True):
     began_at: float
     kinds: tuple[DeviationKind, ...]
     plan_digest: str
-    unhealthy: int
+    unhealthy: tuple[str, ...]
     """Partitions without a leader or under min ISR when it began."""
     moves: int = 0
     bytes: int = 0
@@ -61,6 +61,8 @@ class Memory(Value, frozen=True):
     failure: str = ""
     retry_at: float = 0.0
     worse: EndedWorse | None = None
+    under: tuple[str, ...] = ()
+    """Partitions that came under min ISR while a round was at work, which stopped for them; until they are in sync."""
     paused: SomebodyPaused | None = None
     begun: Begun | None = None
 
@@ -71,7 +73,9 @@ class Memory(Value, frozen=True):
 
     def failed(self, text: str, now: float) -> "Memory":
         """After a round that failed: the next comes later and later."""
-        times = self.failures + 1
+        return self._failed(self.failures + 1, text, now)
+
+    def _failed(self, times: int, text: str, now: float) -> "Memory":
         pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** min(times - 1, 10))
         return _changed(self, failures=times, failure=text, retry_at=now + pause)
 
@@ -79,8 +83,17 @@ class Memory(Value, frozen=True):
         """While a round applies a plan."""
         return _changed(self, begun=begun, number=begun.number)
 
-    def ended(self, done: Round, moved: Mapping[str, float], unhealthy: int) -> "Memory":
+    def ended(
+        self,
+        done: Round,
+        moved: Mapping[str, float],
+        unhealthy: Collection[str],
+        under: Collection[str] = (),
+        failure: str = "",
+    ) -> "Memory":
         """After a round that applied a plan; `moved`: when which partitions were; `unhealthy`: partitions now.
+
+        `under`: those for which it stopped, which are no reason for a person to look; `failure`: how it failed.
 
         A directory that is still full has been so since then: what has left it gives its room back a while later
         (file.delete.delay.ms).
@@ -92,10 +105,11 @@ class Memory(Value, frozen=True):
         }
         for name, at in moved.items():
             times[name] = (*times.get(name, ()), at)
-        before = unhealthy if begun is None else begun.unhealthy
-        worse = EndedWorse(done.number, before, unhealthy) if unhealthy > before else None
+        now_bad = set(unhealthy) - set(under)
+        before = len(now_bad) if begun is None else len(begun.unhealthy)
+        worse = EndedWorse(done.number, before, len(now_bad)) if len(now_bad) > before else None
         full = DeviationKind.LOG_DIR_FULL.value
-        return _changed(
+        after = _changed(
             self,
             since={key: at for key, at in self.since.items() if not key.startswith(full)},
             begun=None,
@@ -105,7 +119,19 @@ class Memory(Value, frozen=True):
             failure="",
             retry_at=0.0,
             worse=worse,
+            under=tuple(sorted(under)),
         )
+        return after._failed(self.failures + 1, failure, now) if failure else after
+
+    def down_since(self, times: Mapping[int, float]) -> "Memory":
+        """With the brokers that were seen to be down while a round was at work."""
+        keys = {f"{DeviationKind.BROKER_DOWN.value} {broker}": at for broker, at in times.items()}
+        return _changed(self, since={**keys, **self.since})
+
+    def healed(self, unhealthy: Collection[str]) -> "Memory":
+        """Once some of those that it stopped for are in sync again."""
+        under = tuple(name for name in self.under if name in unhealthy)
+        return self if under == self.under else _changed(self, under=under)
 
     def obeyed(self, command: LoopCommand, now: float) -> "Memory":
         """After a command of a person."""
@@ -120,7 +146,7 @@ class Memory(Value, frozen=True):
     def resumed(self) -> "Memory":
         """After a person has looked: nothing is held against the next round."""
         return _changed(
-            self, paused=None, worse=None, moved={}, failures=0, failure="", retry_at=0.0
+            self, paused=None, worse=None, under=(), moved={}, failures=0, failure="", retry_at=0.0
         )
 
 

@@ -1,6 +1,6 @@
 """What a round compares and plans: pure. The shell around it is `loop`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from replan.model.configs import ConfigScope, SettingName
@@ -19,6 +19,7 @@ from replan.planning.findings.full_log_dirs import with_room_below
 from replan.planning.findings.health import HealthState, judge
 from replan.planning.making.planner import plan_of
 from replan.planning.plans.log_dirs import LogMove
+from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan, Refusal
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reconciling.decision import Found
@@ -155,6 +156,12 @@ def unhealthy(snapshot: Snapshot) -> frozenset[TopicPartition]:
     """The partitions without a leader, or under their min ISR."""
     bad = {HealthState.OFFLINE, HealthState.UNDER_MIN_ISR}
     return frozenset(u.state.partition for u in judge(snapshot).unhealthy if u.health in bad)
+
+
+def heals(move: Move, live: Collection[BrokerId]) -> bool:
+    """Whether enough brokers of its target serve, so that its partition is not under min ISR once it is over."""
+    there = sum(broker in live for broker in move.target)
+    return there >= min(move.min_insync_replicas, len(move.target))
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,12 @@ class UnderMinIsr(Typed, frozen=True, tag="under-min-isr"):
     total: int
 
 
+class BrokersFirst(Typed, frozen=True, tag="brokers-first"):
+    """Brokers died while the round was at work, and are due to be replaced: the next round does that first."""
+
+    brokers: tuple[int, ...]
+
+
 class EndedWorse(Typed, frozen=True, tag="ended-worse"):
     """The last round ended with more partitions without leader, or under min ISR, than it began with."""
 
@@ -157,6 +163,7 @@ Reason = (
     | BrokersDown
     | RacksDown
     | UnderMinIsr
+    | BrokersFirst
     | EndedWorse
     | MovedTooOften
     | RoundsFail

@@ -1,11 +1,16 @@
 """How a loop steers what it applies: it pauses it, lets it go on, or cancels the rest, as a person would.
 
-    too much is down, or no window is open   pause: what runs ends, nothing begins
+    too much is down, partitions came under  pause: what runs ends, nothing begins
+    min ISR, a broker that died meanwhile
+    is due to be replaced, or no window is
+    open
     that is over                             resume
     paused so, and nothing runs any more     cancel: nothing is in flight, so what has not begun is left, and the
                                              cluster is free for others until the next round
     the broker is back whose replicas are    cancel, if less is lost by that than is still to be copied
     replaced
+    nothing has moved for `STUCK_SECONDS`    cancel: what it waits for, such as a broker that died meanwhile, may be for
+                                             another round to put right; this one has failed
 
 A cancel is not taken back. What a person has paused, only a person lets go on. Pure.
 """
@@ -17,8 +22,10 @@ from replan.applying.journal.records import Verb
 from replan.applying.views.progress import Progress
 from replan.model.declared.reconcile import DeviationKind, Reconcile
 from replan.reconciling.decision import ClusterFacts, down
-from replan.reconciling.status import NoWindow, Reason
+from replan.reconciling.status import NAMED, BrokersFirst, NoWindow, Reason, UnderMinIsr
 from replan.reconciling.windows import is_open, opens_at
+
+STUCK_SECONDS = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,31 +38,43 @@ class Steered:
     paused: tuple[Reason, ...] = ()
     """Why the loop has paused it."""
     cancelled: bool = False
+    stuck: bool = False
+    """Whether it was cancelled since nothing moved."""
 
 
 def steer(
-    policy: Reconcile, facts: ClusterFacts, progress: Progress, before: Steered, now: float
+    policy: Reconcile,
+    facts: ClusterFacts,
+    progress: Progress,
+    before: Steered,
+    now: float,
+    still: float = 0.0,
 ) -> tuple[Verb | None, Steered]:
-    """What to ask for next, if anything."""
+    """What to ask for next, if anything; `still`: for how many seconds nothing has moved."""
     if before.cancelled:
         return None, before
     back = set(before.replaced) - set(facts.down)
     if before.replaced and back == set(before.replaced) and _less_work(progress):
         return Verb.CANCEL, replace(before, cancelled=True)
     reasons = _reasons(policy, facts, before.kinds, now)
-    if before.paused and reasons and not progress.running:
-        return Verb.CANCEL, replace(before, cancelled=True)
+    stuck = still >= STUCK_SECONDS
+    if stuck or (before.paused and reasons and not progress.running):
+        return Verb.CANCEL, replace(before, cancelled=True, stuck=stuck)
     if reasons and not before.paused:
         return Verb.PAUSE, replace(before, paused=reasons)
     if before.paused and not reasons:
         return Verb.RESUME, replace(before, paused=())
-    return None, before
+    return None, before if reasons == before.paused else replace(before, paused=reasons)
 
 
 def _reasons(
     policy: Reconcile, facts: ClusterFacts, kinds: Sequence[DeviationKind], now: float
 ) -> tuple[Reason, ...]:
     found: list[Reason] = list(down(policy.hold, facts))
+    if facts.under:
+        found.append(UnderMinIsr(facts.under[:NAMED], len(facts.under)))
+    if facts.due_to_be_replaced:
+        found.append(BrokersFirst(facts.due_to_be_replaced[:NAMED]))
     windows = policy.windows
     if not is_open(windows.open, now) and not set(kinds) <= windows.excepted:
         found.append(NoWindow(opens_at(windows.open, now)))

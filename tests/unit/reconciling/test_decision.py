@@ -35,6 +35,7 @@ from replan.reconciling.status import (
     SomebodyPaused,
     Subject,
     TooEarly,
+    UnderMinIsr,
     WindowClosed,
 )
 from replan.reconciling.windows import is_open, opens_at
@@ -122,6 +123,7 @@ def test_how_many_brokers_down_hold(hold: int | Fraction, registered: int, most:
         (Memory(), ClusterFacts(10, (1,), ("a",)), RacksDown(("a",), 1)),
         (Memory(paused=SomebodyPaused("alice", 1.0)), WELL, SomebodyPaused("alice", 1.0)),
         (Memory(worse=EndedWorse(3, 0, 2)), WELL, EndedWorse(3, 0, 2)),
+        (Memory(under=("a-0",)), WELL, UnderMinIsr(("a-0",), 1)),
         (Memory().failed("no", 995.0), WELL, RoundsFail(1, "no", 1055.0)),
         (
             Memory(moved={"orders-0": (100.0, 200.0, 300.0)}),
@@ -153,14 +155,24 @@ def test_failures_put_the_next_round_off_for_an_hour_at_most() -> None:
 
 
 def test_a_round_that_ends_worse_than_it_began_asks_for_a_person() -> None:
-    began = Memory().began(Begun(1, 0.0, (KIND,), "digest", unhealthy=1))
+    began = Memory().began(Begun(1, 0.0, (KIND,), "digest", unhealthy=("a-0",)))
     done = Round(1, 0.0, 9.0, RoundResult.DONE, (KIND,), 1, 10, "digest")
-    assert began.ended(done, {"orders-0": 9.0}, 1).worse is None
-    worse = began.ended(done, {"orders-0": 9.0}, 2)
+    assert began.ended(done, {"orders-0": 9.0}, {"b-0"}).worse is None
+    worse = began.ended(done, {"orders-0": 9.0}, {"a-0", "b-0"})
     assert worse.worse == EndedWorse(1, 1, 2)
     assert worse.resumed().worse is None
     assert worse.begun is None
     assert worse.moved == {"orders-0": (9.0,)}
+
+
+def test_what_the_last_round_stopped_for_is_healed_before_anything_else() -> None:
+    broken = TopicPartition("a", 0)
+    heals = replace(DIFFERS, key="brokerDown 3", partitions=(broken, ORDERS))
+    memory = Memory(since={DIFFERS.key: 0.0, heals.key: 0.0}, under=("a-0",))
+    assert decide(POLICY, [DIFFERS, heals], memory, WELL, 900.0) == Act((heals,))
+    assert isinstance(decide(POLICY, [DIFFERS], memory, WELL, 900.0), Holds)
+    assert memory.healed({"a-0"}) is memory
+    assert memory.healed({"b-0"}).under == memory.resumed().under == ()
 
 
 def test_what_is_away_is_forgotten_and_begins_again() -> None:

@@ -31,6 +31,7 @@ from replan.reconciling.status import (
     RoundResult,
     SomebodyPaused,
     Status,
+    UnderMinIsr,
 )
 from replan.reconciling.store import MemoryStore, load, memory_records
 from replan.rehearsal.reconcile import Asked, Month, Release, run_loop
@@ -286,6 +287,84 @@ def test_a_partition_that_was_moved_three_times_in_a_day_is_not_moved_a_fourth_t
     assert {k for r in done for k in r.kinds} == {DeviationKind.BROKER_DOWN}
     [held] = month.watched.holds
     assert [type(r) for r in held.reasons] == [MovedTooOften]
+
+
+SLOWLY = "throttles: {moves: {rate: 1MB/s}}"
+"""A copy of 3.6 GB takes an hour."""
+MERGED = "reconcile: {putRight: {placementChanged: 0s}}"
+BESIDE = [*([i, i % 4 + 1] for i in range(1, 5)), [5, 6]]
+"""What is there before; the last one is under min ISR while 5 or 6 is down."""
+
+
+def slowly(read: Reader, after: Sequence[Sequence[int]], *faults: At, hours: float = 30) -> Month:
+    """A change of lists of two that is merged after half an hour, copied one by one."""
+    before, merged = (
+        f"assignments: {{orders: {{partitions: {[list(of) for of in lists]}}}}}"
+        for lists in (BESIDE, after)
+    )
+    releases = [Release(0, read(before, MERGED, SLOWLY))]
+    releases.append(Release(0.5 * HOUR, read(merged, MERGED, SLOWLY)))
+    world = cluster(BESIDE, size=3_600 * MB)
+    return run_loop(world, releases, hours * HOUR, faults, settings=Settings(slots_per_broker=1))
+
+
+def test_a_partition_that_comes_under_min_isr_stops_the_round_until_it_is_over(
+    read: Reader,
+) -> None:
+    after = [[1, 3], [2, 4], [3, 1], [4, 2], [5, 6]]
+    faults = at(1, KillBroker(BrokerId(6))) + at(6, StartBroker(BrokerId(6)))
+    month = slowly(read, after, *faults)
+    first, *_, last = rounds_of(month)
+    began = month.watched.began
+    assert (first.result, last.result) == (RoundResult.CANCELLED, RoundResult.DONE)
+    assert first.ended_at - began < 2 * HOUR  # what ran has ended, and one of four was begun
+    assert last.began_at - began == pytest.approx(6 * HOUR, abs=700)
+    [held] = month.watched.holds
+    assert held.reasons == (UnderMinIsr(("orders-4",), 1),)
+    assert held.until == pytest.approx(6 * HOUR, abs=700)
+    assert lists_of(month) == [replicas(*of) for of in after]
+    assert end_of(month) is LoopState.AT_REST
+
+
+def test_a_round_goes_on_whose_move_heals_what_came_under_min_isr(read: Reader) -> None:
+    after = [[1, 3], [2, 4], [3, 1], [4, 2], [5, 1]]
+    month = slowly(read, after, *at(1, KillBroker(BrokerId(6))))
+    [done] = rounds_of(month)
+    assert done.result is RoundResult.DONE
+    assert month.watched.holds == []
+    assert lists_of(month) == [replicas(*of) for of in after]
+
+
+def test_what_stops_a_round_is_healed_by_the_next_one_that_may(read: Reader) -> None:
+    """A broker dies for good in the middle of a round: its replicas go to others first, then the round goes on."""
+    policy = "reconcile: {putRight: {placementChanged: 0s, brokerDown: 3h}}"
+    rule = "assignments: {orders: {replicationFactor: 2}}"
+    after = "assignments: {orders: {replicationFactor: 3}}"
+    releases = [
+        Release(0, read(rule, policy, SLOWLY)),
+        Release(0.5 * HOUR, read(after, policy, SLOWLY)),
+    ]
+    world = cluster([[1, 2], [2, 3], [3, 4], [4, 1], [5, 6]], size=3_600 * MB)
+    settings = Settings(slots_per_broker=1)
+    dead = at(0.6, KillBroker(BrokerId(5)))
+    month = run_loop(world, releases, 40 * HOUR, dead, settings=settings)
+    assert all(len(of) == 3 and 5 not in of for of in lists_of(month))
+    assert end_of(month) is LoopState.AT_REST
+    began, rounds = month.watched.began, rounds_of(month)
+    replaced = [r for r in rounds if r.kinds == (DeviationKind.BROKER_DOWN,)]
+    assert [r.began_at - began <= 4.8 * HOUR for r in replaced] == [True]
+
+
+def test_nothing_that_moves_for_a_while_ends_a_round_as_failed(read: Reader) -> None:
+    """A list that names a broker that is down is waited for no longer, and tried again, less and less often."""
+    after = [[1, 6], [2, 4], [3, 4], [4, 1], [5, 6]]
+    month = slowly(read, after, *at(0.2, KillBroker(BrokerId(6))), hours=8)
+    first, *more = rounds_of(month)
+    assert first.result is RoundResult.CANCELLED
+    assert month.watched.states[LoopState.BACKING_OFF] > HOUR
+    assert 2 <= len(more) <= 8
+    assert lists_of(month)[1] == replicas(2, 4)
+    assert lists_of(month)[0] == replicas(1, 2)
 
 
 class _States:

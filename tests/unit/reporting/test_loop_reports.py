@@ -33,6 +33,7 @@ REASONS: list[Reason] = [
     values.BrokersDown((1,), 5, 1),
     values.RacksDown(("eu-1a",), 1),
     values.UnderMinIsr(("a-0", "a-1"), 12),
+    values.BrokersFirst((3,)),
     values.EndedWorse(7, 0, 3),
     values.MovedTooOften(("a-0",), 3, NOW),
     values.RoundsFail(4, "no broker answers", NOW),

@@ -7,6 +7,7 @@ from replan.applying.journal.moment import moment_of
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling.status import (
     BrokersDown,
+    BrokersFirst,
     DeclaredByList,
     DryRun,
     EndedWorse,
@@ -109,7 +110,7 @@ def state_text(status: Status) -> str:
     return _SAYS[status.state].format(differing=differing)
 
 
-def reason_text(reason: Reason) -> str:  # noqa: C901, PLR0911 - a case each
+def reason_text(reason: Reason) -> str:  # noqa: C901, PLR0911, PLR0912 - a case each
     """Why it is in its state, and the way out where a person has one."""
     match reason:
         case LeaseHeld(holder, since, silent, taken):
@@ -140,6 +141,11 @@ def reason_text(reason: Reason) -> str:  # noqa: C901, PLR0911 - a case each
             return (
                 f"{count(total, 'partition')} came under min ISR since the round began, which it does not heal: "
                 f"{_some(partitions, total)}."
+            )
+        case BrokersFirst(brokers):
+            return (
+                f"{count(len(brokers), 'broker')} died while the round was at work ({listed(brokers)}), and "
+                "the replicas there come first; the rest of the round comes after."
             )
         case EndedWorse(number, before, after, person):
             looks = " `replan resume` lets it go on." if person else ""
