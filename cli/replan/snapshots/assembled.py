@@ -93,6 +93,8 @@ def _checked(name: str, table: pa.Table, rows: int | None, header: Node, place: 
     missing = [column for column in schema.names if column not in table.column_names]
     if missing:
         raise BadFile(f"{place(name)}: has no column {', '.join(missing)}")
+    if not table.num_rows:
+        return schema.empty_table()
     try:
         table = _without_nulls_in_lists(table.select(schema.names).cast(schema))
         table.validate(full=True)

@@ -202,25 +202,28 @@ class Lake:
         return pa.concat_tables([nothing, *self.between(table, first, last, columns)])
 
     def read_file(self, table: LakeTable, file: TableFile, columns: Sequence[str] = ()) -> pa.Table:
-        """The rows of a file, with columns that it was written without as null; raises BadFile."""
-        names = list(columns) or table.schema.names
+        """The rows of a file, with columns that it was written without as null; raises BadFile.
+
+        Of a column that is a row of its own, `column.field` asks for a field alone.
+        """
+        asked = list(columns) or table.schema.names
+        kinds = _kinds(table, asked)
         same = {"cluster": file.cluster, "day": file.day}
         place = self.place(table)
         with explained(f"{place}/{file.path}"):
             with file_system(place).open_input_file(file.path) as source:
                 read = pq.ParquetFile(source)
                 there = set(read.schema_arrow.names)
-                found = read.read([n for n in names if n in there], use_threads=False)
+                wanted = [name for name in asked if name.partition(".")[0] in there]
+                found = read.read(wanted, use_threads=False)
             return pa.table(
                 [
-                    as_kind(found.column(name), table.schema.field(name).type)
+                    as_kind(found.column(name), kind)
                     if name in there
-                    else pa.repeat(
-                        pa.scalar(same.get(name), table.schema.field(name).type), len(found)
-                    )
-                    for name in names
+                    else pa.repeat(pa.scalar(same.get(name), kind), len(found))
+                    for name, kind in kinds.items()
                 ],
-                schema=loose(table.schema.empty_table().select(names)).schema,
+                names=list(kinds),
             )
 
     def require(self) -> None:
@@ -360,6 +363,19 @@ def _by_cluster(actions: pa.Table, table: LakeTable) -> Mapping[str, Sequence[Ta
     for files in found.values():
         files.sort(key=lambda file: (file.day, file.first or 0, file.path))
     return found
+
+
+def _kinds(table: LakeTable, asked: Sequence[str]) -> Mapping[str, pa.DataType]:
+    """The columns with their types, some of them with the fields alone that are asked for."""
+    fields: dict[str, list[str]] = {}
+    for name in asked:
+        column, _, field = name.partition(".")
+        fields.setdefault(column, []).extend([field] if field else [])
+    kinds = {name: table.schema.field(name).type for name in fields}
+    return {
+        name: pa.struct([kinds[name].field(field) for field in some]) if some else kinds[name]
+        for name, some in fields.items()
+    }
 
 
 def as_kind(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

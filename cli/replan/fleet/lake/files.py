@@ -33,6 +33,8 @@ RUN = ".replan-fleet-"
 """How the folder begins that a run has in a lake as long as it runs."""
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 """What is written otherwise in the log of a table than in its store; the log has the values beside the paths."""
+FEW_ROWS = 100
+"""A file of no more is mostly what it says of its columns, and takes twice as long to write compressed."""
 COMMIT_TRIES = 30
 """So often a commit is tried where another process was faster; it replaces what that has committed."""
 COMMIT_SECONDS = 0.1
@@ -94,7 +96,8 @@ def _put(lake: Lake, table: LakeTable, rows: pa.Table, folder: str, run: str) ->
         if not in_store(place):
             Path(place, folder).mkdir(parents=True, exist_ok=True)
         with file_system(place).open_output_stream(path) as target:
-            pq.write_table(kept, target, compression="zstd", write_statistics=False)
+            compression = "zstd" if kept.num_rows > FEW_ROWS else "none"
+            pq.write_table(kept, target, compression=compression, write_statistics=False)
             return RowFile(table.name, path, kept.num_rows, target.tell())
 
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +20,10 @@ from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile
 from replan.fleet.lake.files import RowFile, commit_files, put_rows, run_in
 from replan.fleet.lake.tables import SNAPSHOTS
+from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.snapshots.assembled import assembled, header_of
+from replan.snapshots.head import identity_of
 from replan.snapshots.parquet_tables import SCHEMAS, to_tables
 
 HEADER = "header"
@@ -165,43 +168,90 @@ def read_kept(lake: Lake, hour: Hour) -> Snapshot:
     return _snapshot(lake, hour, lake.rows(SNAPSHOTS, hour, hour, COLUMNS))
 
 
-def kept_between(lake: Lake, first: Hour, last: Hour) -> Iterator[tuple[Hour, Snapshot]]:
-    """The snapshots of a cluster from one hour to another, both included, newest first; raises BadFile."""
-    for rows in lake.between(SNAPSHOTS, first, last, COLUMNS):
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What an earlier snapshot says of how large partitions were."""
+
+    at: Hour
+    cluster_id: str
+    observed_at: str
+    silent: tuple[BrokerId, ...]
+    topics: pa.Table
+    """Name and id."""
+    partitions: pa.Table
+    """Topic, partition, bytes, replicas."""
+
+
+def sizes_between(lake: Lake, first: Hour, last: Hour) -> Iterator[Sizes]:
+    """The sizes in the snapshots of a cluster from one hour to another, both included, newest first; raises BadFile."""
+    for rows in lake.between(SNAPSHOTS, first, last, SIZES):
         for day, hour in sorted(
             {*zip(rows["day"].to_pylist(), rows["hour"].to_pylist(), strict=True)}
         )[::-1]:
             at = Hour(first.cluster, day, hour)
-            yield at, _snapshot(lake, at, rows.filter(pc.equal(rows["hour"], hour)))
+            parts = _parts(rows.filter(pc.equal(rows["hour"], hour)))
+            header = _header(lake, at, parts)
+            identity, silent = identity_of(header), header.get("silent")
+            topics, partitions = (_whole(parts, name, rows) for name in ("topics", "partitions"))
+            quiet = () if silent is None else tuple(silent.broker_list())
+            yield Sizes(at, identity.cluster_id, identity.observed_at, quiet, topics, partitions)
 
 
+SIZES = (
+    *("day", "hour", "part", "row", HEADER, "topics.name", "topics.id"),
+    *(f"partitions.{name}" for name in ("topic", "partition", "bytes", "replicas")),
+)
 COLUMNS = ("day", "hour", "part", "row", HEADER, *SCHEMAS)
 
 
 def _snapshot(lake: Lake, hour: Hour, rows: pa.Table) -> Snapshot:
+    parts = _parts(rows)
+    header = _header(lake, hour, parts)
+    tables = {name: _part_of(parts, name) for name in SCHEMAS}
+    return assembled(header, tables, lambda name: f"{header.source}, part {name}")
+
+
+def _header(lake: Lake, hour: Hour, parts: Mapping[str, pa.Table]) -> Node:
     place = f"{lake.place(SNAPSHOTS)}, {hour.cluster} {hour.day} {hour.hour:02}h"
-    found = rows.sort_by("row")
-    headers = _rows_of(found, HEADER).column(HEADER)
+    headers = parts[HEADER][HEADER].to_pylist() if HEADER in parts else []
     if len(headers) != 1:
         raise BadFile(f"{place}: there are {len(headers)} snapshots, where one is expected")
-    document = parse_document(headers[0].as_py(), place)
-    tables = {name: _part_of(found, name) for name in SCHEMAS}
-    return assembled(Node(document, place), tables, lambda name: f"{place}, part {name}")
+    return Node(parse_document(headers[0], place), place)
+
+
+def _parts(rows: pa.Table) -> Mapping[str, pa.Table]:
+    """The rows of a snapshot by their part, in the order that they had in it."""
+    found: dict[str, list[pa.Table]] = {}
+    names = rows["part"].combine_chunks()
+    runs = pc.run_end_encode(names) if len(names) else None
+    bounds = [0, *([] if runs is None else runs.run_ends.to_pylist())]
+    for start, end in pairwise(bounds):
+        found.setdefault(names[start].as_py(), []).append(rows.slice(start, end - start))
+    return {name: _ordered(pa.concat_tables(some)) for name, some in found.items()}
+
+
+def _ordered(rows: pa.Table) -> pa.Table:
+    numbers = rows["row"].to_numpy()
+    return rows if bool((numbers[1:] > numbers[:-1]).all()) else rows.sort_by("row")
 
 
 def _rows_of(found: pa.Table, part: str) -> pa.Table:
     return found.filter(pc.equal(found.column("part"), part))
 
 
-def _part_of(found: pa.Table, name: str) -> pa.Table:
+def _whole(parts: Mapping[str, pa.Table], name: str, like: pa.Table) -> pa.Table:
+    """A part of a snapshot as a table of its own."""
+    return pa.Table.from_struct_array(parts.get(name, like.slice(0, 0))[name])
+
+
+def _part_of(parts: Mapping[str, pa.Table], name: str) -> pa.Table:
     """One table of a snapshot; a column that it was written without is null, or has empty lists."""
     schema = SCHEMAS[name]
-    mine = _rows_of(found, name)
-    if not mine.num_rows:
+    if name not in parts:
         return schema.empty_table()
-    rows = pa.Table.from_struct_array(mine.column(name))
+    rows = _whole(parts, name, parts[name])
     for field in schema:
-        if rows.column(field.name).null_count == rows.num_rows and pa.types.is_list(field.type):
+        if pa.types.is_list(field.type) and rows.column(field.name).null_count == rows.num_rows:
             empty = pa.array([[]] * rows.num_rows, field.type)
             rows = rows.set_column(rows.schema.get_field_index(field.name), field.name, empty)
     return rows

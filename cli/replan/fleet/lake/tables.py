@@ -5,7 +5,7 @@ and an added one may be null, so that an older table is read by a newer replan; 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -26,11 +26,12 @@ class LakeTable:
     keeps_days: bool = True
     """Divided by day, too: a rerun replaces the hour of a cluster; else all rows of a cluster."""
 
-    @property
-    def schema(self) -> pa.Schema:
-        """All columns: those by which rows are replaced first."""
+    schema: pa.Schema = field(init=False)
+    """All columns: those by which rows are replaced first."""
+
+    def __post_init__(self) -> None:
         keys = KEYS if self.keeps_days else KEYS[:1]
-        return pa.schema([*keys, *self.columns])
+        object.__setattr__(self, "schema", pa.schema([*keys, *self.columns]))
 
     @property
     def divided_by(self) -> list[str]:

@@ -20,24 +20,29 @@ ACKNOWLEDGED = "acknowledged"
 
 def classified(work: Work) -> Mapping[str, pa.Table]:
     """What drifted, by class, and that the cluster was compared."""
-    found = work.classified
-    drifted = [c for c in found if c.drift_class is not DriftClass.IN_FLIGHT]
+    drifted = drifted_of(work)
     numbers = {
         "digest": [work.placement.digest],
         "partitions": [work.comparison.wanted.table.num_rows],
         "drifted": [len(drifted)],
-        "converging": [len(found) - len(drifted)],
+        "converging": [len(work.classified) - len(drifted)],
         "acknowledged": [len(work.drift.acknowledged)],
         "inputs": [work.task.inputs],
         "stages": [work.task.stages],
     }
     return {
-        DRIFT.name: pa.concat_tables([_drift(work, drifted), _acknowledged(work)]),
+        DRIFT.name: pa.concat_tables([drift_rows(work, drifted), _acknowledged(work)]),
         JUDGED.name: work.rows(JUDGED, numbers, 1),
     }
 
 
-def _drift(work: Work, found: Sequence[Classified]) -> pa.Table:
+def drifted_of(work: Work) -> list[Classified]:
+    """What drifted; what is on its way has not."""
+    return [c for c in work.classified if c.drift_class is not DriftClass.IN_FLIGHT]
+
+
+def drift_rows(work: Work, found: Sequence[Classified]) -> pa.Table:
+    """What drifted as rows of `drift`."""
     columns = {
         "topic": [c.topic for c in found],
         "partition": [c.partition for c in found],

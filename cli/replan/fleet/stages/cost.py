@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from replan.fleet.lake.tables import COSTS
-from replan.fleet.stages.classify import classified
+from replan.fleet.stages.classify import drift_rows, drifted_of
 from replan.fleet.tasks.work import Work
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId
@@ -23,8 +23,8 @@ GB = 10**9
 
 def cost(work: Work) -> Mapping[str, pa.Table]:
     """A row of each partition that a move can put right."""
-    found = classified(work)["drift"]
-    movable = [r for r in found.to_pylist() if r["kind"] in MOVABLE and r["declared"]]
+    found = [c for c in drifted_of(work) if c.kind in MOVABLE and c.declared]
+    movable = drift_rows(work, found).to_pylist()
     racks = {broker.id: broker.rack for broker in work.snapshot.brokers}
     rows = [_row(r, racks, work) for r in movable]
     names = [

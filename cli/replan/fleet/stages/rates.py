@@ -9,7 +9,7 @@ plan takes it as not known. Records are counted in the same way, from where the 
 retention and compaction take none of these away.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -22,12 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import kept_between
+from replan.fleet.lake.snapshots import Sizes, sizes_between
 from replan.fleet.lake.tables import OFFSETS, RATES
 from replan.fleet.tasks.work import Work
 from replan.model.columns import to_matrix
 from replan.model.snapshot import Snapshot, topic_codes
-from replan.planning.comparison.alignment import rows_of
+from replan.planning.comparison.alignment import PartitionIndex
 
 WINDOW_DAYS = 1
 """Snapshots of this day and so many before it are looked at."""
@@ -71,58 +71,51 @@ class _Growth:
 
 def rates(work: Work) -> Mapping[str, pa.Table]:
     """The rate of every partition of the cluster; raises BadFile."""
-    newest = work.snapshot
-    lake = work.lake
-    sizes = [_sizes(newest, newest, _log_ends(lake, work.task.hour))]
-    for at, seen in earlier(work):
-        sizes.insert(0, _sizes(seen, newest, _log_ends(lake, at)))
+    newest, hour = work.snapshot, work.task.hour
+    index = PartitionIndex.of(newest.partitions)
+    sizes = [_sizes(newest, newest, index, _log_ends(work.lake, hour))]
+    first = Hour(hour.cluster, hour.day - timedelta(days=WINDOW_DAYS), 0)
+    for seen in sizes_between(work.lake, first, replace(hour, hour=hour.hour - 1)):
+        if seen.cluster_id == work.task.cluster_id:
+            sizes.insert(0, _sizes(seen, newest, index, _log_ends(work.lake, seen.at)))
     columns = measured(sizes, newest)
     return {RATES.name: work.rows(RATES, columns, newest.partitions.num_rows)}
-
-
-def earlier(work: Work) -> Iterator[tuple[Hour, Snapshot]]:
-    """The snapshots before this one with their hours, newest first."""
-    hour = work.task.hour
-    first = Hour(hour.cluster, hour.day - timedelta(days=WINDOW_DAYS), 0)
-    for at, seen in kept_between(work.lake, first, replace(hour, hour=hour.hour - 1)):
-        if seen.cluster_id == work.task.cluster_id:
-            yield at, seen
 
 
 def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
     return lake.rows(OFFSETS, hour, hour, ["hour", "topic", "partition", "log_end"])
 
 
-def _sizes(snapshot: Snapshot, newest: Snapshot, log_ends: pa.Table) -> _Sizes:
-    moment = datetime.fromisoformat(snapshot.observed_at).timestamp()
-    table = snapshot.partitions
+def _sizes(
+    seen: Snapshot | Sizes, newest: Snapshot, index: PartitionIndex, log_ends: pa.Table
+) -> _Sizes:
+    table = seen.partitions
     known = table.column("bytes").to_numpy().astype(np.float64)
-    if snapshot.silent:
-        held = np.isin(to_matrix(table.column("replicas")), snapshot.silent).any(axis=1)
+    if seen.silent:
+        held = np.isin(to_matrix(table.column("replicas")), seen.silent).any(axis=1)
         known[held] = np.nan
-    ends = _aligned(log_ends.column("log_end"), log_ends, newest)
-    if snapshot is newest:
-        return _Sizes(moment, known, ends)
-    found = _aligned(known, table, newest)
-    other = ~_same_topic(snapshot, newest)
-    found[other] = ends[other] = np.nan
-    return _Sizes(moment, found, ends)
+    ends = _aligned(log_ends.column("log_end"), log_ends, index)
+    if seen is not newest:
+        known = _aligned(known, table, index)
+        other = ~_same_topic(seen.topics, newest)
+        known[other] = ends[other] = np.nan
+    return _Sizes(datetime.fromisoformat(seen.observed_at).timestamp(), known, ends)
 
 
-def _aligned(values: Any, names: pa.Table, newest: Snapshot) -> Floats:
+def _aligned(values: Any, names: pa.Table, index: PartitionIndex) -> Floats:
     """Values of rows with topic and partition, for each partition of the newest snapshot; nan where there is none."""
-    if not names.num_rows:
-        return np.full(newest.partitions.num_rows, np.nan)
-    rows = rows_of(newest.partitions, names)
-    found: Floats = np.where(rows >= 0, np.asarray(values, dtype=np.float64)[rows], np.nan)
+    found: Floats = np.full(len(index.keys), np.nan)
+    if names.num_rows:
+        rows = index.rows(names)
+        found[rows[rows >= 0]] = np.asarray(values, dtype=np.float64)[rows >= 0]
     return found
 
 
-def _same_topic(snapshot: Snapshot, newest: Snapshot) -> npt.NDArray[np.bool_]:
+def _same_topic(before: pa.Table, newest: Snapshot) -> npt.NDArray[np.bool_]:
     """Whether each partition's topic had the same id."""
-    at = pc.index_in(newest.topics.column("name"), value_set=snapshot.topics.column("name"))
-    before = snapshot.topics.column("id").combine_chunks().take(at.combine_chunks())
-    same = pc.equal(before, newest.topics.column("id").combine_chunks()).fill_null(fill_value=False)
+    at = pc.index_in(newest.topics.column("name"), value_set=before.column("name"))
+    ids = before.column("id").combine_chunks().take(at.combine_chunks())
+    same = pc.equal(ids, newest.topics.column("id").combine_chunks()).fill_null(fill_value=False)
     found: npt.NDArray[np.bool_] = np.asarray(same)[topic_codes(newest.partitions)]
     return found
 

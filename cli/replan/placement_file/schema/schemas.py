@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -24,8 +25,9 @@ def find_schema(name: str) -> Traversable:
     return directory() / name
 
 
+@cache
 def read_schema(name: str) -> Schema:
-    """One schema, read; its patterns mean in Python what they mean in JSON Schema."""
+    """One schema, read once; its patterns mean in Python what they mean in JSON Schema. Nobody changes it."""
     text = find_schema(name).read_text(encoding="utf-8")
     schema: Schema = json.loads(text, object_hook=_with_ends)
     return schema
