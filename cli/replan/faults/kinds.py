@@ -185,6 +185,20 @@ def _of_broker(make: Make, end: Make | None = None) -> Read:
     return read
 
 
+def _kill_rack(tokens: TokenReader, context: FaultContext) -> Schedule:
+    rack, brokers = tokens.one("a rack"), context.cluster.brokers
+    found = [b for b in sorted(brokers) if brokers[b].rack == rack]
+    if not found:
+        racks = sorted({of.rack for of in brokers.values() if of.rack is not None})
+        raise tokens.wrong(f"there is no rack {rack}; known: {', '.join(racks) or 'none'}")
+    ends = lasting(tokens, KillBroker(found[0]), StartBroker(found[0]))
+    return tuple(
+        At(ends[at].seconds, make(b))
+        for at, make in enumerate((KillBroker, StartBroker)[: len(ends)])
+        for b in found
+    )
+
+
 BROKER_KINDS: Sequence[Kind] = (
     Kind(
         "kill BROKER [for TIME]",
@@ -192,6 +206,7 @@ BROKER_KINDS: Sequence[Kind] = (
         "again after `for`",
         _of_broker(KillBroker, StartBroker),
     ),
+    Kind("kill rack RACK [for TIME]", "all brokers of the rack die at once, as above", _kill_rack, 2),
     Kind(
         "stop BROKER [for TIME]",
         "a controlled shutdown: its leaderships move first; it starts again after `for`",

@@ -27,6 +27,11 @@ EFFECTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         "at 1s {}\ntick 40s",
         ("10s   broker 3 is fenced", "24s   broker 3 serves"),
     ),
+    "kill rack RACK [for TIME]": (
+        "kill rack a for 20s",
+        "at 1s {}\ntick 40s",
+        ("10s   broker 1 is fenced", "24s   broker 1 serves", "24s   broker 4 serves"),
+    ),
     "stop BROKER [for TIME]": (
         "stop 2 for 20s",
         "at 1s {}\ntick 40s",
