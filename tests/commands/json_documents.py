@@ -14,7 +14,10 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "replan.planDifference": "plan.json --against other.json",
     },
     "diff": {"replan.placementDifference": "placement.yaml other.yaml"},
-    "rehearse": {"replan.rehearsal": "plan.json"},
+    "rehearse": {
+        "replan.rehearsal": "plan.json",
+        "replan.reconcileRehearsal": "--reconcile --for 1h -f placement.yaml",
+    },
     "rollback": {"replan.plan": ""},
     "throttle show": {"replan.throttles": ""},
     "elect preferred": {"replan.election": "--all"},

@@ -27,6 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # typer and Click 9
 ]
 DEMO = TOP / "examples" / "demo"
+POLICY = TOP / "examples" / "reconcile" / "placement.yaml"
 REAL = re.compile(r"--bootstrap-server \S+")
 WITHOUT_CLUSTER = {"validate", "show", "diff", "schema", "scenario", "tails"}
 NEW = {"docs/getting-started.md", "docs/coming-from.md"}
@@ -122,12 +123,12 @@ def prepare(folder: Path, name: str) -> None:
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     if name in NEW:
         return
-    shutil.copy(DEMO / "placement.yaml", folder)
+    shutil.copy(POLICY if name == "docs/reconcile.md" else DEMO / "placement.yaml", folder)
     if name == "docs/ci.md":
         state = json.loads((folder / "cluster.json").read_text())
         state["observedAt"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         (folder / "cluster.json").write_text(json.dumps(state))
-    if name != "README.md":
+    if name not in {"README.md", "docs/reconcile.md"}:
         assert run(["plan", "--simulated", "cluster.json", "-o", str(folder / "plan.json")]) == 2
 
 

@@ -206,7 +206,9 @@ BROKER_KINDS: Sequence[Kind] = (
         "again after `for`",
         _of_broker(KillBroker, StartBroker),
     ),
-    Kind("kill rack RACK [for TIME]", "all brokers of the rack die at once, as above", _kill_rack, 2),
+    Kind(
+        "kill rack RACK [for TIME]", "all brokers of the rack die at once, as above", _kill_rack, 2
+    ),
     Kind(
         "stop BROKER [for TIME]",
         "a controlled shutdown: its leaderships move first; it starts again after `for`",

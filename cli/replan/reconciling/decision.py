@@ -40,7 +40,7 @@ class Found:
     """None: no policy puts it right."""
     subject: Subject
     key: str
-    """What it is known by from round to round."""
+    """What it is known by from round to round; it begins with the kind, if there is one."""
     partitions: tuple[TopicPartition, ...] = ()
     """What putting it right would change."""
     declared: tuple[int, ...] = ()
@@ -48,6 +48,14 @@ class Found:
     drift: str = ""
     why: WhyNot | None = None
     """Why it is not put right, whatever the policy says."""
+
+
+_KINDS = {kind.value: kind for kind in DeviationKind}
+
+
+def kind_of(key: str) -> DeviationKind | None:
+    """The kind of what a key stands for."""
+    return _KINDS.get(key.partition(" ")[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 Every failure that replan explains becomes a state with its reason, and the next round begins as if none had been.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -204,6 +204,11 @@ class Loop:
     def status(self) -> Status:
         """As it was said last."""
         return self._status
+
+    @property
+    def known(self) -> Mapping[str, float]:
+        """Since when each deviation lasts, by its key, as of the last look."""
+        return self._memory.since
 
     def run(self) -> None:
         """Round after round, until `stop` says so."""

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from replan.applying.journal.records import Record
 from replan.model.declared.reconcile import DeviationKind
+from replan.reconciling.decision import kind_of
 from replan.reconciling.memory import Memory
 from replan.reconciling.status import LoopState, Reason, RoundsFail, Status, Tally
 from replan.reconciling.store import lease_of, load, waiting_commands
@@ -54,7 +55,6 @@ def _state(memory: Memory, now: float) -> tuple[LoopState, tuple[Reason, ...]]:
 
 def _tallies(memory: Memory) -> tuple[Tally, ...]:
     kinds: dict[DeviationKind | None, list[float]] = {}
-    known = {kind.value: kind for kind in DeviationKind}
     for key, since in memory.since.items():
-        kinds.setdefault(known.get(key.split()[0]), []).append(since)
+        kinds.setdefault(kind_of(key), []).append(since)
     return tuple(Tally(kind, len(of), min(of)) for kind, of in kinds.items())

@@ -4,10 +4,9 @@ The real loop runs with the real applier, round after round, while faults happen
 month is run once more with a policy that puts nothing right, so that both can be compared.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from replan.applying.journal.ledger import fold
@@ -16,9 +15,8 @@ from replan.applying.journal.records import LoopCommand, Record, Verb
 from replan.applying.settings import Settings
 from replan.applying.views.progress import Progress
 from replan.model.declared.placement import Placement
-from replan.model.declared.reconcile import DeviationKind, Reconcile
+from replan.model.declared.reconcile import Reconcile
 from replan.model.garbage_collection import garbage_collection_paused
-from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.reconciling.loop import (
     LONGEST_REST_SECONDS,
@@ -28,18 +26,12 @@ from replan.reconciling.loop import (
     LoopSettings,
     Read,
 )
-from replan.reconciling.status import (
-    LoopState,
-    Observer,
-    Proposal,
-    Reason,
-    Round,
-    Source,
-    Status,
-)
+from replan.reconciling.status import Observer, Source
 from replan.reconciling.store import LoopStore, MemoryStore
 from replan.rehearsal.coarse import EventSkippingClock, busy_stride
+from replan.rehearsal.watched import Lack, LackMeter, Watched
 from replan.simulator.clock import VirtualClock
+from replan.simulator.cluster.advance import Meter
 from replan.simulator.cluster.faults import Schedule
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
@@ -68,98 +60,6 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Lasted:
-    """One deviation: from when to when it was seen; None: to the end."""
-
-    kind: DeviationKind | None
-    key: str
-    since: float
-    until: float | None
-
-    def seconds(self, end: float) -> float:
-        """For how long."""
-        return (end if self.until is None else self.until) - self.since
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """One time in which the loop held, and why."""
-
-    since: float
-    until: float
-    reasons: tuple[Reason, ...]
-
-
-@dataclass(slots=True)
-class Watched:
-    """What an observer of a loop saw; all times are seconds since the rehearsal began."""
-
-    began: float
-    also: Observer | None = None
-    """Who else hears of it all."""
-    statuses: int = 0
-    states: Counter[LoopState] = field(default_factory=Counter)
-    """Seconds in each state."""
-    lasted: list[Lasted] = field(default_factory=list)
-    holds: list[Held] = field(default_factory=list)
-    rounds: dict[int, Round] = field(default_factory=dict)
-    last: Status | None = None
-    _open: dict[str, tuple[DeviationKind | None, float]] = field(default_factory=dict)
-
-    def changed(self, status: Status) -> None:
-        """Count it."""
-        if self.also is not None:
-            self.also.changed(status)
-        self.statuses += 1
-        before, at = self.last, status.at - self.began
-        if before is not None:
-            since = before.at - self.began
-            self.states[before.state] += round(at - since, 3)  # type: ignore[assignment]
-            if before.state is LoopState.HOLDING:
-                self._held(since, at, before.reasons)
-        self.last = status
-        for done in status.rounds:
-            self.rounds[done.number] = done
-        self._seen(status, at)
-
-    def planned(self, plan: Plan, snapshot: Snapshot) -> None:
-        """Hand it on."""
-        if self.also is not None:
-            self.also.planned(plan, snapshot)
-
-    def proposed(self, proposal: Proposal) -> None:
-        """Hand it on."""
-        if self.also is not None:
-            self.also.proposed(proposal)
-
-    def _held(self, since: float, until: float, reasons: tuple[Reason, ...]) -> None:
-        last = self.holds[-1] if self.holds else None
-        if last is not None and last.until == since and last.reasons == reasons:
-            self.holds[-1] = Held(last.since, until, reasons)
-        else:
-            self.holds.append(Held(since, until, reasons))
-
-    def _seen(self, status: Status, at: float) -> None:
-        if status.state in {LoopState.ACTING, LoopState.UNREACHABLE, LoopState.ENDED}:
-            return
-        now = {_key(d): (d.kind, d.since - self.began) for d in status.deviations}
-        for key in self._open.keys() - now.keys():
-            kind, since = self._open.pop(key)
-            self.lasted.append(Lasted(kind, key, since, at))
-        for key, found in now.items():
-            self._open.setdefault(key, found)
-
-    def all_lasted(self) -> list[Lasted]:
-        """Those that are over, and those that are not."""
-        return [*self.lasted, *(Lasted(k, key, at, None) for key, (k, at) in self._open.items())]
-
-
-def _key(deviation: object) -> str:
-    kind, subject = getattr(deviation, "kind", None), getattr(deviation, "subject", None)
-    return f"{kind} {subject}"
-
-
-@dataclass(frozen=True, slots=True)
 class Month:
     """What one run came to."""
 
@@ -168,6 +68,8 @@ class Month:
     simulation: Simulation
     """At the end."""
     looks: int
+    lack: Lack
+    """In seconds."""
 
     @property
     def copied_bytes(self) -> int:
@@ -188,17 +90,27 @@ def run_loop(
     journal: MemoryJournal | None = None,
     also: Observer | None = None,
     asked: Sequence[Asked] = (),
+    passed: Callable[[float], None] = lambda _: None,
+    meter: Meter | None = None,
 ) -> Month:
     """Run the loop for so long; the releases are in the order of their times, and the first is there from the start.
 
-    `also` hears what an observer of any loop hears, proposals included.
+    The schedule is in seconds of the simulated world, all other times count from now. `also` hears what an observer of
+    any loop hears, proposals included; `passed` hears how much time has passed, and
+    `meter` of every stretch of time in which only bytes flow.
     """
     clock = VirtualClock(simulation.world.now)
     changed = _Changes(clock.now())
-    plane = SimulatedControlPlane(simulation, clock, schedule=schedule, watch=changed)
+    lack = LackMeter(simulation)
+
+    def watch(seen: Simulation) -> None:
+        changed(seen)
+        lack(seen)
+
+    plane = SimulatedControlPlane(simulation, clock, schedule=schedule, watch=watch, meter=meter)
     started = datetime.fromisoformat(simulation.world.started_at).timestamp()
     began, end = clock.now(), clock.now() + seconds
-    watched = Watched(started + began, also)
+    watched = Watched(started + began, also, passed, policy=lambda: read().placement.reconcile)
     records = MemoryJournal() if journal is None else journal
     quick = _pace(plane, clock, changed, schedule)
 
@@ -252,8 +164,11 @@ def run_loop(
             applying=applying,
         ),
     )
+    watched.known = lambda: loop.known
     loop.run()
-    return Month(clock.now() - began, watched, plane.simulation, quick.looks)
+    ended = plane.simulation
+    lack.until(clock.now())
+    return Month(clock.now() - began, watched, ended, quick.looks, lack.seconds)
 
 
 class _WithPeople:

@@ -50,7 +50,7 @@ def rehearsal_of(
     runs: int,
 ) -> Report:
     """Rehearse a plan, on the partitions of the plan alone where no cluster is named."""
-    stage = _stage(plan, cluster, options.version)
+    stage = stage_of(cluster, options.version, alone=plan)
     inferred = options.version is None and cluster.simulated is None
     version = stage.cluster.version
     options = replace(options, version=version, version_is_inferred=inferred)
@@ -74,12 +74,15 @@ def _journal(cluster: Target) -> Sequence[Record]:
     return list(known.ledger.records.values())
 
 
-def _stage(plan: Plan, cluster: Target, version: str | None) -> Simulation:
-    """The cluster to rehearse on, without the assumptions yet."""
+def stage_of(cluster: Target, version: str | None, *, alone: Plan | None = None) -> Simulation:
+    """The cluster to rehearse on, without the assumptions yet; `alone`: the plan that is one by itself.
+
+    Raises BadFile, BadUsage, and as `observe` does.
+    """
     if cluster.simulated is not None:
         found = open_simulated(cluster.simulated).simulation
     else:
-        seen = cluster.observe() if cluster.is_named else snapshot_of(plan)
+        seen = cluster.observe() if alone is None or cluster.is_named else snapshot_of(alone)
         try:
             found = cluster_of(seen)
         except ValueError as problem:
@@ -93,17 +96,17 @@ def _stage(plan: Plan, cluster: Target, version: str | None) -> Simulation:
 def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, runs: int) -> Report:
     """The run as asked for, and those with random faults; a seed without --runs draws the faults of one run."""
     began = time.process_time()
-    rehearsed = rehearse_on(plan, stage, options, _Shown("").show)
+    rehearsed = rehearse_on(plan, stage, options, Shown("").show)
     if seed is None and runs == 0:
         return report_on(plan, options, rehearsed)
     first, random = seed or 0, WithRandomFaults(plan, stage, options, rehearsed.seconds)
     if runs == 0:
         drawn = random.options_of(first)
-        again = rehearse_on(plan, stage, drawn, _Shown(f"seed {first}: ").show)
+        again = rehearse_on(plan, stage, drawn, Shown(f"seed {first}: ").show)
         return report_on(plan, drawn, again)
     much = (time.process_time() - began) * runs >= MUCH_SECONDS
     seeds, found = range(first, first + runs), list[RandomRun]()
-    shown = _Shown("runs with random faults: ")
+    shown = Shown("runs with random faults: ")
     with closing(in_processes(random, seeds, cores() if much else 1)) as made:
         for run in made:
             found.append(run)
@@ -132,10 +135,11 @@ class WithRandomFaults:
         return replace(self.options, faults=(*self.options.faults, *drawn))
 
 
-class _Shown:
+class Shown:
     """Shows how far a rehearsal is, in virtual time: a passing line at a terminal, now and then a line elsewhere."""
 
     def __init__(self, before: str) -> None:
+        """`before`: what each line begins with."""
         self._before = before
         self._terminal = is_live(sys.stderr)
         self._every = SHOWN_SECONDS if self._terminal else LOGGED_SECONDS

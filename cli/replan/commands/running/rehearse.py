@@ -1,14 +1,30 @@
-"""`rehearse`: perform a plan on the simulator; nothing is changed anywhere."""
+"""`rehearse`: perform a plan, or weeks of a loop, on the simulator; nothing is changed anywhere."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from replan.commands.frame.output import keep_inputs, write
-from replan.commands.inputs.options import AS, Faults, Output, Pace, PageForm, PlanFile
-from replan.commands.inputs.target import OptionalTarget
+from replan.commands.inputs.options import (
+    AS,
+    Faults,
+    Files,
+    Output,
+    Pace,
+    PageForm,
+    placement_files,
+)
+from replan.commands.inputs.target import OptionalTarget, seconds
 from replan.errors import BadUsage, Exit
+
+if TYPE_CHECKING:
+    from replan.rehearsal.options import Options
+    from replan.reporting.blocks import Block
+
+DAY_SECONDS = 86_400.0
 
 
 def _rate(name: str, text: str, *, zero: bool = False) -> Any:
@@ -64,7 +80,39 @@ class Load:
 
 def rehearse(
     *,
-    plan_file: PlanFile,
+    plan_file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="PLAN", help="A plan file, as `replan plan -o` saves it; or use --reconcile."
+        ),
+    ] = None,
+    reconcile: Annotated[
+        bool,
+        typer.Option(
+            "--reconcile",
+            help="Rehearse weeks of `replan reconcile` instead of a plan, by its policy.",
+        ),
+    ] = False,
+    length: Annotated[
+        float,
+        typer.Option(
+            "--for",
+            metavar="DURATION",
+            parser=seconds,
+            show_default="30d",
+            help="With --reconcile: how long, e.g. 30d or 12h.",
+        ),
+    ] = 30 * DAY_SECONDS,
+    files: Files = None,
+    every: Annotated[
+        float,
+        typer.Option(
+            metavar="DURATION",
+            parser=seconds,
+            show_default="5m",
+            help="With --reconcile: how long the loop rests between two rounds.",
+        ),
+    ] = 300.0,
     faults: Faults = None,
     seed: Annotated[
         int | None,
@@ -86,13 +134,15 @@ def rehearse(
     pace: Pace,
     cluster: OptionalTarget,
 ) -> Exit:
-    """Perform a saved plan on a simulated copy of the cluster.
+    """Perform a saved plan, or weeks of `replan reconcile`, on a simulated copy of the cluster.
 
-    Nothing is changed. The result says how long the plan takes, how busy brokers are, how far each partition stays
-    above its min ISR, and what faults do. The exit code is that of `apply`.
+    Nothing is changed. Of a plan the result says how long it takes, how busy brokers are, how far each partition stays
+    above its min ISR, and what faults do; the exit code is that of `apply`. With --reconcile the placement and its
+    policy are rehearsed: for how long what differs lasts, what is copied, when the loop holds and why, beside the same
+    weeks with doing nothing.
 
     Exit codes:
-      0  the plan completes
+      0  the plan completes; of weeks, the loop neither holds nor is refused at the end
       1  an error
       3  some partitions are refused or not done; the result names what stops them
       4  another party is in the way, a dead broker keeps a throttle, or nothing can move any more
@@ -100,30 +150,106 @@ def rehearse(
     Examples:
       replan rehearse plan.json --snapshot cluster.json --produce 2MB/s
       replan rehearse plan.json --fault "kill 3 at 10m for 5m" --format html -o rehearsal.html
+      replan rehearse --reconcile --for 30d --seed 1 --snapshot cluster.json
+      replan rehearse --reconcile --fault "kill 3 at 2d for 6h" --fault "release next.yaml at 5d" --cluster eu
     """
+    from replan.rehearsal.options import Options
+
+    keep_inputs(output, [plan_file, cluster.simulated, cluster.snapshot, *(files or ())])
+    if reconcile is (plan_file is not None):
+        raise BadUsage("rehearse either PLAN or, with --reconcile, weeks of the loop")
+    options = Options(
+        settings=pace.settings(watched=not reconcile),
+        **{k: v for k, v in vars(load).items() if v is not None},
+    )
+    if plan_file is None:
+        if runs:
+            raise BadUsage("--runs goes with PLAN; of --reconcile, name one seed after the other")
+        weeks = _Weeks(files, length, every, faults or (), seed)
+        return _reconcile(weeks, options, cluster, form, output)
+    if files:
+        raise BadUsage("-f goes with --reconcile; leave it out")
+    return _plan(plan_file, _Tries(faults or (), seed, runs), options, cluster, form, output)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tries:
+    faults: Sequence[str]
+    seed: int | None
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Weeks:
+    files: list[Path] | None
+    seconds: float
+    every: float
+    faults: Sequence[str]
+    seed: int | None
+
+
+def _plan(
+    plan_file: Path,
+    tries: _Tries,
+    options: "Options",
+    cluster: OptionalTarget,
+    form: PageForm,
+    output: Path | None,
+) -> Exit:
     from replan.commands.inputs.plans import read_plan
     from replan.commands.performing.rehearsals import rehearsal_of
-    from replan.rehearsal.options import Options
     from replan.rehearsal.report.json import render_rehearsal_json
     from replan.rehearsal.report.sections import rehearsal_report
+
+    plan = read_plan(plan_file)
+    report = rehearsal_of(plan, cluster, options, tries.faults, seed=tries.seed, runs=tries.runs)
+    _write(form, output, lambda: rehearsal_report(report), lambda: render_rehearsal_json(report))
+    return report.exit_code
+
+
+def _reconcile(
+    weeks: _Weeks,
+    options: "Options",
+    cluster: OptionalTarget,
+    form: PageForm,
+    output: Path | None,
+) -> Exit:
+    from replan.commands.performing.loop_rehearsal import Wanted, loop_rehearsal_of
+    from replan.placement_file.load import load_placement
+    from replan.rehearsal.report.loop_sections import (
+        loop_rehearsal_report,
+        render_loop_rehearsal_json,
+    )
+
+    placement = load_placement(placement_files(weeks.files, cluster))
+    wanted = Wanted(placement, weeks.seconds, weeks.every, options, weeks.faults, weeks.seed)
+    found = loop_rehearsal_of(cluster, wanted)
+    _write(
+        form,
+        output,
+        lambda: loop_rehearsal_report(found),
+        lambda: render_loop_rehearsal_json(found),
+    )
+    return found.exit_code
+
+
+def _write(
+    form: PageForm,
+    output: Path | None,
+    blocks: Callable[[], Iterable["Block"]],
+    as_json: Callable[[], str],
+) -> None:
     from replan.reporting import markdown, page
     from replan.reporting.blocks import text_lines
     from replan.reporting.lines import drawn
 
-    keep_inputs(output, [plan_file, cluster.simulated, cluster.snapshot])
-    options = Options(
-        settings=pace.settings(), **{k: v for k, v in vars(load).items() if v is not None}
-    )
-    plan = read_plan(plan_file)
-    report = rehearsal_of(plan, cluster, options, faults or (), seed=seed, runs=runs)
     match form:
         case "text":
-            written = drawn(text_lines(rehearsal_report(report)))
+            written = drawn(text_lines(blocks()))
         case "markdown":
-            written = markdown.document(rehearsal_report(report))
+            written = markdown.document(blocks())
         case "json":
-            written = render_rehearsal_json(report)
+            written = as_json()
         case "html":
-            written = page.document(rehearsal_report(report))
+            written = page.document(blocks())
     write(written, output)
-    return report.exit_code

@@ -34,19 +34,19 @@ def render_rehearsal_json(report: Report) -> str:
             {"partition": str(r.partition), "rule": r.rule, "facts": dict(r.facts)}
             for r in report.refusals
         ],
-        "assumed": _assumed(report.options),
-        "rehearsal": _plain(report.rehearsal),
+        "assumed": assumed(report.options),
+        "rehearsal": plain(report.rehearsal),
         "runs": [
             {
                 "seed": c.seed,
                 "completed": c.rehearsal.completed,
                 "seconds": c.rehearsal.seconds,
-                "smallestHeadroom": _plain(c.rehearsal.smallest_headroom),
-                "harm": _plain(c.rehearsal.harm),
-                "without": _plain(c.rehearsal.without),
-                "faults": _plain(c.rehearsal.faults),
-                "stopped": [] if c.rehearsal.completed else _plain(c.rehearsal.stopped),
-                "broken": _plain(c.rehearsal.broken),
+                "smallestHeadroom": plain(c.rehearsal.smallest_headroom),
+                "harm": plain(c.rehearsal.harm),
+                "without": plain(c.rehearsal.without),
+                "faults": plain(c.rehearsal.faults),
+                "stopped": [] if c.rehearsal.completed else plain(c.rehearsal.stopped),
+                "broken": plain(c.rehearsal.broken),
             }
             for c in report.runs
         ],
@@ -54,7 +54,7 @@ def render_rehearsal_json(report: Report) -> str:
     if report.runs:
         document["spread"] = {
             "completed": sum(1 for c in report.runs if c.rehearsal.completed),
-            "seconds": _plain(report.seconds),
+            "seconds": plain(report.seconds),
             "smallestHeadroom": [
                 {"replicas": least, "runs": n} for least, n in report.headrooms.items()
             ],
@@ -64,7 +64,8 @@ def render_rehearsal_json(report: Report) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def _assumed(options: Options) -> Mapping[str, object]:
+def assumed(options: Options) -> Mapping[str, object]:
+    """What the numbers rest on."""
     return {
         "kafkaVersion": options.version,
         "networkBytesPerSecond": options.network,
@@ -76,7 +77,7 @@ def _assumed(options: Options) -> Mapping[str, object]:
     }
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """A value of this package as JSON knows it; field names in camel case."""
     match value:
         case TopicPartition():
@@ -86,7 +87,7 @@ def _plain(value: object) -> object:
         case float():
             return round(value, 3)
         case tuple():
-            return [_plain(v) for v in value]
+            return [plain(v) for v in value]
         case _ if is_dataclass(value) and not isinstance(value, type):
             return _object(value)
         case _:
@@ -95,12 +96,12 @@ def _plain(value: object) -> object:
 
 def _object(value: "DataclassInstance") -> dict[str, object]:
     """Its fields; a reason has its kind and its sentence too."""
-    plain = {_camel(f.name): _plain(getattr(value, f.name)) for f in fields(value)}
+    found = {_camel(f.name): plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, PartitionResult):
-        return {**plain, "message": result_text(value)}
+        return {**found, "message": result_text(value)}
     if isinstance(value, HoldReason):
-        return {"kind": value.kind, **plain, "text": str(value)}
-    return {"kind": value.kind, **plain} if isinstance(value, EndReason) else plain
+        return {"kind": value.kind, **found, "text": str(value)}
+    return {"kind": value.kind, **found} if isinstance(value, EndReason) else found
 
 
 def _camel(name: str) -> str:

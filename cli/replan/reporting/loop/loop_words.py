@@ -78,6 +78,22 @@ RESULTS: dict[RoundResult, str] = {
     RoundResult.FAILED: "failed",
 }
 
+HELD: dict[type[Reason], str] = {
+    LeaseHeld: "another loop works",
+    Failed: "placement or cluster could not be read",
+    SomebodyPaused: "paused",
+    OtherApplication: "another application is open",
+    LockHeld: "another process has the lock",
+    BrokersDown: "brokers are down",
+    RacksDown: "racks are down",
+    UnderMinIsr: "partitions came under min ISR",
+    EndedWorse: "a round ended worse than it began",
+    MovedTooOften: "moved too often",
+    RoundsFail: "rounds fail",
+    NoWindow: "no window is open",
+}
+"""What each reason is called where many are summed up."""
+
 
 def utc(seconds: float) -> str:
     """`2026-11-24 03:00:00 UTC`."""

@@ -1,0 +1,149 @@
+"""The weeks of `rehearse --reconcile`: what is asked for, what is drawn, the run, and the same with doing nothing."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from replan.applying.journal.records import Verb
+from replan.commands.frame.output import passing
+from replan.commands.inputs.target import Target
+from replan.commands.performing.rehearsals import Shown, stage_of
+from replan.errors import BadUsage
+from replan.faults.loop_events import read_loop_event
+from replan.faults.read import FaultSpec, read_fault
+from replan.model.declared.placement import Placement
+from replan.placement_file.load import load_placement
+from replan.reconciling.rounds import look
+from replan.rehearsal.findings import Refused
+from replan.rehearsal.loop_faults import drawn_weeks
+from replan.rehearsal.loop_outcome import LoopRehearsal, Weeks, weeks_of
+from replan.rehearsal.options import Options
+from replan.rehearsal.reconcile import Asked, Release, run_loop, without_policy
+from replan.rehearsal.report.loop_sections import span
+from replan.rehearsal.result import InjectedFault
+from replan.rehearsal.setup import fault_context, with_assumptions
+from replan.simulator.cluster.faults import At
+from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.persistence.from_snapshot import to_snapshot
+
+SOMEBODY = "somebody"
+"""Who pauses a loop in a rehearsal."""
+_AT = re.compile(r" at \S+(?!.* at )")
+"""When a fault begins, which the report says beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is rehearsed."""
+
+    placement: Placement
+    seconds: float
+    every: float
+    options: Options
+    faults: Sequence[str] = ()
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Happening:
+    """What happens meanwhile; all times count from the beginning."""
+
+    faults: tuple[FaultSpec, ...]
+    releases: tuple[tuple[Release, str], ...]
+    asked: tuple[tuple[Asked, str], ...]
+
+
+def loop_rehearsal_of(cluster: Target, wanted: Wanted) -> LoopRehearsal:
+    """Rehearse the weeks on the cluster that is named. Raises as `stage_of`, and MistakenPlacement, WrongCluster."""
+    if not cluster.is_named:
+        raise BadUsage(
+            "--reconcile is rehearsed on a whole cluster; name one, e.g. --snapshot FILE"
+        )
+    found = stage_of(cluster, wanted.options.version)
+    options = replace(
+        wanted.options,
+        version=found.cluster.version,
+        version_is_inferred=wanted.options.version is None and cluster.simulated is None,
+    )
+    happening = _happening(wanted, found)
+    look(wanted.placement, to_snapshot(found, found.world.now))
+    stage = with_assumptions(found, options, exact=False)
+    releases = [Release(0, wanted.placement), *(release for release, _ in happening.releases)]
+    refused = Refused(happening.faults, stage)
+    try:
+        acting = _run(stage, releases, wanted, happening, refused)
+        idle = _run(stage, without_policy(releases), wanted, happening, None)
+    finally:
+        passing("")
+    return LoopRehearsal(
+        cluster_id=found.cluster.cluster_id,
+        cluster_name=wanted.placement.cluster_name,
+        placement_digest=wanted.placement.digest,
+        policy=wanted.placement.reconcile,
+        options=options,
+        every_seconds=wanted.every,
+        seed=wanted.seed,
+        faults=tuple(sorted(_listed(happening, refused), key=lambda f: f.at_seconds)),
+        acting=acting,
+        idle=idle,
+    )
+
+
+def _run(
+    stage: Simulation,
+    releases: Sequence[Release],
+    wanted: Wanted,
+    happening: _Happening,
+    refused: Refused | None,
+) -> Weeks:
+    began = stage.world.now
+    shown = Shown("with doing nothing: " if refused is None else "")
+    length = span(wanted.seconds)
+    return weeks_of(
+        run_loop(
+            stage,
+            releases,
+            wanted.seconds,
+            tuple(At(began + at.seconds, at.fault) for f in happening.faults for at in f.schedule),
+            every=wanted.every,
+            settings=wanted.options.settings,
+            asked=[asked for asked, _ in happening.asked],
+            passed=lambda seconds: shown.say(f"{span(seconds)} of {length}"),
+            meter=None if refused is None else lambda seen, _, until: refused.look(seen, until),
+        )
+    )
+
+
+def _happening(wanted: Wanted, stage: Simulation) -> _Happening:
+    """What is declared, and what is drawn."""
+    around, faults = fault_context(stage), list[FaultSpec]()
+    releases, asked = list[tuple[Release, str]](), list[tuple[Asked, str]]()
+    for text in wanted.faults:
+        event = read_loop_event(text)
+        if event is None:
+            faults.append(read_fault(text, around))
+            continue
+        for at, what in event.happens:
+            if isinstance(what, Verb):
+                asked.append((Asked(at, what, SOMEBODY), f"replan {what.value}"))
+            else:
+                released = Release(at, load_placement([what]))
+                releases.append((released, _AT.sub("", event.text)))
+    if wanted.seed is not None:
+        drawn = drawn_weeks(wanted.seed, wanted.seconds, wanted.placement, around)
+        faults += drawn.faults
+        releases += [] if releases else drawn.releases
+    late = sorted(releases, key=lambda of: of[0].at)
+    return _Happening(tuple(faults), tuple(late), tuple(asked))
+
+
+def _listed(happening: _Happening, refused: Refused) -> Iterator[InjectedFault]:
+    for number, fault in enumerate(happening.faults):
+        begins, ends = fault.at_seconds, fault.schedule[-1].seconds
+        answers = tuple(refused.refusals.get(number, ()))
+        what = _AT.sub("", fault.text)
+        yield InjectedFault(begins, ends if ends > begins else None, what, answers)
+    for release, text in happening.releases:
+        yield InjectedFault(release.at, None, text)
+    for asked, text in happening.asked:
+        yield InjectedFault(asked.at, None, text)

@@ -1,0 +1,216 @@
+"""Rehearsed weeks of a loop as a document, whatever its form, and as JSON."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from replan.model.declared.reconcile import DeviationKind
+from replan.rehearsal.loop_outcome import HeldTotal, KindTotal, LoopRehearsal, Weeks
+from replan.rehearsal.report.json import assumed, plain
+from replan.rehearsal.report.sentences import assumptions
+from replan.rehearsal.watched import Lack
+from replan.reporting.blocks import Block, Column, Heading, Item, Items, Table, Title
+from replan.reporting.lines import Span, Tone, line
+from replan.reporting.loop.loop_words import HELD, KINDS, RESULTS, STATES, reason_text
+from replan.wording import count, duration, listed, size
+
+FORMAT_VERSION = 1
+KIND = "replan.reconcileRehearsal"
+DAY_SECONDS = 86_400.0
+HOUR_SECONDS = 3_600.0
+ROUNDS_SHOWN = 50
+FAULTS_SHOWN = 50
+
+
+def loop_rehearsal_report(found: LoopRehearsal) -> Iterator[Block]:
+    """The whole document."""
+    acting, idle = found.acting, found.idle
+    yield Title("replan rehearse --reconcile", found.cluster_name or found.cluster_id)
+    yield line(Span(_verdict(found), Tone.GOES if found.exit_code else Tone.COMES))
+    yield line(_lack(acting.lack, idle.lack))
+    yield Heading("What differed, for how long, and what became of it")
+    yield _kinds(acting, idle)
+    if acting.held:
+        yield Heading("When nothing was done, or nothing more begun")
+        yield _held(acting.held)
+    if acting.rounds:
+        yield Heading("Rounds", len(acting.rounds))
+        yield _rounds(acting)
+    if found.faults:
+        yield Heading("Faults, people and releases", len(found.faults))
+        yield _faults(found)
+    if acting.reasons or acting.refused:
+        yield Heading("At the end")
+        rules = [f"refused [{rule}]" for rule in acting.refused]
+        yield Items([Item(line(text)) for text in (*map(reason_text, acting.reasons), *rules)])
+    yield line(assumptions(found.options))
+    drawn = "" if found.seed is None else f", faults of seed {found.seed}"
+    yield line(
+        f"Placement {found.placement_digest[:16]}, cluster {found.cluster_id}, a round every "
+        f"{duration(found.every_seconds)}{drawn}."
+    )
+
+
+def _verdict(found: LoopRehearsal) -> str:
+    acting = found.acting
+    right = f"{acting.by_rounds:,} of {count(acting.found, 'deviation')} put right"
+    done = f"{right} in {count(len(acting.rounds), 'round')}, {size(acting.copied_bytes)} copied"
+    if not found.policy.put_right:
+        done = f"policy puts nothing right; {count(acting.found, 'deviation')} seen"
+    if not acting.found:
+        done = "nothing differed"
+    return f"{span(acting.seconds)}: {done}; {STATES[acting.state][0]} at the end."
+
+
+def _lack(acting: Lack, idle: Lack) -> str:
+    """What all partitions went without."""
+    rows = (
+        ("under-replicated", acting.under_replicated, idle.under_replicated),
+        ("under min ISR", acting.under_min_isr, idle.under_min_isr),
+        ("without a leader", acting.without_leader, idle.without_leader),
+    )
+    said = [f"{name} {_hours(one)} ({_hours(other)})" for name, one, other in rows]
+    return f"Partition-hours, beside doing nothing: {', '.join(said)}."
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / HOUR_SECONDS:,.1f}".removesuffix(".0")
+
+
+def _kinds(acting: Weeks, idle: Weeks) -> Table:
+    without = {of.kind: of for of in idle.kinds}
+    mine = {of.kind: of for of in acting.kinds}
+    rows = [
+        (KINDS[kind], *_with(mine.get(kind)), *_without(without.get(kind)))
+        for kind in (*DeviationKind, None)
+        if kind in mine or kind in without
+    ]
+    heads = (
+        *("what happened", "how many", "put right", "left", "median", "longest"),
+        *("doing nothing: how many", "left", "median", "longest"),
+    )
+    columns = [Column(head, right=at > 0) for at, head in enumerate(heads)]
+    return Table(columns, rows or [("nothing", *("",) * (len(heads) - 1))])
+
+
+def _with(of: KindTotal | None) -> tuple[str, ...]:
+    if of is None:
+        return "0", "", "", "", ""
+    times = span(of.median_seconds), span(of.longest_seconds)
+    return f"{of.found:,}", f"{of.by_rounds:,}", f"{of.left:,}", *times
+
+
+def _without(of: KindTotal | None) -> tuple[str, ...]:
+    if of is None:
+        return "0", "", "", ""
+    return f"{of.found:,}", f"{of.left:,}", span(of.median_seconds), span(of.longest_seconds)
+
+
+def _held(held: Sequence[HeldTotal]) -> Table:
+    rows = [
+        (
+            HELD[type(of.reason)],
+            f"{of.times:,}",
+            span(of.seconds),
+            span(of.longest_seconds),
+            reason_text(of.reason),
+        )
+        for of in held
+    ]
+    heads = ("why", "times", "in all", "longest", "the longest")
+    columns = [Column(head, right=0 < at < 4, prose=at == 4) for at, head in enumerate(heads)]
+    return Table(columns, rows)
+
+
+def _rounds(acting: Weeks) -> Table:
+    rows = [
+        (
+            f"{done.number:,}",
+            moment(done.began_at - acting.began_at),
+            duration(max(0.0, done.ended_at - done.began_at)),
+            RESULTS[done.result],
+            f"{done.moves:,}",
+            size(done.bytes),
+            listed(KINDS[kind] for kind in done.kinds),
+        )
+        for done in acting.rounds
+    ]
+    heads = ("round", "began", "took", "ended", "moves", "copied", "put right")
+    right = {0, 1, 2, 4, 5}
+    columns = [Column(head, right=at in right, prose=at == 6) for at, head in enumerate(heads)]
+    return Table(columns, rows, noun="round", limit=ROUNDS_SHOWN)
+
+
+def _faults(found: LoopRehearsal) -> Table:
+    rows = [
+        (
+            moment(fault.at_seconds),
+            fault.what + "".join(f" (Kafka refuses it: {text})" for text in fault.refused),
+        )
+        for fault in found.faults
+    ]
+    columns = [Column("at", right=True), Column("what", prose=True, code=True)]
+    return Table(columns, rows, noun="fault", limit=FAULTS_SHOWN)
+
+
+def span(seconds: float) -> str:
+    """A time: in days from two days on."""
+    if seconds < 2 * DAY_SECONDS:
+        return duration(seconds)
+    return f"{seconds / DAY_SECONDS:.1f}".removesuffix(".0") + " days"
+
+
+def moment(seconds: float) -> str:
+    """`3 d 04:12` after the beginning."""
+    days, rest = divmod(round(seconds), int(DAY_SECONDS))
+    return f"{days} d {rest // 3600:02}:{rest % 3600 // 60:02}"
+
+
+def render_loop_rehearsal_json(found: LoopRehearsal) -> str:
+    """One document, times in seconds from the beginning; ends with a newline."""
+    document = {
+        "formatVersion": FORMAT_VERSION,
+        "kind": KIND,
+        "clusterId": found.cluster_id,
+        "placementDigest": found.placement_digest,
+        "putRight": {kind.value: after for kind, after in found.policy.put_right.items()},
+        "assumed": {**assumed(found.options), "everySeconds": found.every_seconds},
+        "seed": found.seed,
+        "exitCode": found.exit_code,
+        "faults": plain(found.faults),
+        "acting": _weeks(found.acting),
+        "doingNothing": _weeks(found.idle),
+    }
+    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _weeks(of: Weeks) -> dict[str, object]:
+    return {
+        "seconds": of.seconds,
+        "state": of.state.value,
+        "reasons": msgspec.to_builtins(of.reasons),
+        "refused": list(of.refused),
+        "kinds": plain(of.kinds),
+        "held": [
+            {
+                "why": held.why,
+                "times": held.times,
+                "seconds": held.seconds,
+                "longestSeconds": held.longest_seconds,
+                "reason": msgspec.to_builtins(held.reason),
+            }
+            for held in of.held
+        ],
+        "states": {state.value: seconds for state, seconds in of.states.items()},
+        "rounds": [
+            {
+                **msgspec.to_builtins(done),
+                "beganAt": done.began_at - of.began_at,
+                "endedAt": done.ended_at - of.began_at,
+            }
+            for done in of.rounds
+        ],
+        "copiedBytes": of.copied_bytes,
+        "partitionSeconds": plain(of.lack),
+    }

@@ -1,0 +1,77 @@
+"""What people do to a rehearsed loop, in words; docs/faults.md lists exactly these."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from replan.applying.journal.records import Verb
+from replan.errors import BadUsage
+from replan.faults.loop_events import LOOP_FORMS, What, read_loop_event
+from replan.faults.read import FIRST_WORDS
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "faults.md"
+
+
+@pytest.mark.parametrize(
+    ("text", "happens"),
+    [
+        ("release next.yaml at 5d", ((432_000.0, Path("next.yaml")),)),
+        ("release at at 1h", ((3_600.0, Path("at")),)),
+        ("pause at 2h", ((7_200.0, Verb.PAUSE),)),
+        ("pause  at 2h for 30m", ((7_200.0, Verb.PAUSE), (9_000.0, Verb.RESUME))),
+        ("resume at 10s", ((10.0, Verb.RESUME),)),
+    ],
+)
+def test_an_event_says_what_and_when(text: str, happens: tuple[tuple[float, What], ...]) -> None:
+    event = read_loop_event(text)
+    assert event is not None
+    assert event.happens == happens
+    assert event.text == " ".join(text.split())
+
+
+@pytest.mark.parametrize("text", ["kill 3 at 5s", "released x at 5s", ""])
+def test_what_happens_to_the_cluster_is_no_event_of_the_loop(text: str) -> None:
+    assert read_loop_event(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("release next.yaml", "it does not say when; the form is: release PATH at TIME"),
+        (
+            "release at 5s",
+            "a placement file, or a folder of them is missing; the form is: release PATH at TIME",
+        ),
+        (
+            "resume at 5s for 3s",
+            "character 14: unexpected `for 3s`; the form is: resume at TIME",
+        ),
+        (
+            "pause at soon",
+            "character 10: soon is not a time, e.g. 30s, 2m or 1h; the form is: pause [for TIME] at TIME",
+        ),
+    ],
+)
+def test_what_means_nothing_says_how_it_is_written(text: str, problem: str) -> None:
+    with pytest.raises(BadUsage) as refused:
+        read_loop_event(text)
+    said = str(refused.value).removeprefix(f'--fault "{text}"').lstrip(":, ")
+    assert said == problem
+
+
+def test_no_fault_begins_like_an_event() -> None:
+    assert FIRST_WORDS.isdisjoint({form.form.split()[0] for form in LOOP_FORMS})
+
+
+def test_every_event_stands_in_the_document_and_nothing_else() -> None:
+    rows = "".join(f"| `{f.form}` | {f.means} |\n" for f in LOOP_FORMS)
+    text = DOCUMENT.read_text(encoding="utf-8")
+    head, _, rest = text.partition("| event | means |\n| --- | --- |\n")
+    written, _, below = rest.partition("\n| in the forms")
+    if "REPLAN_REWRITE" in os.environ:
+        written = rows
+        DOCUMENT.write_text(
+            f"{head}| event | means |\n| --- | --- |\n{rows}\n| in the forms{below}", "utf-8"
+        )
+    assert written == rows
