@@ -59,6 +59,21 @@ def test_without_a_policy_it_only_reports() -> None:
     assert run(*ONCE).returncode == 2
 
 
+def test_one_round_leaves_the_lease_to_a_loop_that_lives() -> None:
+    with start(
+        ["reconcile", "--simulated", "c.json", "--log-format", "json"], folder=Path()
+    ) as loop:
+        try:
+            assert loop.stderr is not None
+            states = (json.loads(line).get("state") for line in loop.stderr)
+            assert "at-rest" in states
+            done = run(*ONCE)
+            assert done.returncode == 4
+            assert "another loop" in done.stderr
+        finally:
+            loop.kill()
+
+
 def test_a_broken_placement_is_an_error_of_one_round_with_its_place() -> None:
     Path("placement.yaml").write_text("version: 1\nassignments: 7\n", encoding="utf-8")
     done = run(*ONCE)
@@ -88,6 +103,11 @@ def test_it_reads_the_newest_commit_of_a_branch(tmp_path: Path) -> None:
     done = run(*out_of_git)
     assert done.returncode == 0
     assert "round 1 done" in done.stderr
+    newest = git("rev-parse", "HEAD").strip()
+    shown = run("journal", "show", "--simulated", "c.json").stdout
+    assert f" of {newest[:12]}" in shown
+    document = run("journal", "show", "--simulated", "c.json", "--format", "json").stdout
+    assert f'"placementCommit": "{newest}"' in document
 
 
 def test_a_repository_that_is_not_there_is_said_without_its_password() -> None:

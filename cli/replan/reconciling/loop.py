@@ -149,6 +149,8 @@ class LoopPorts:
     idle: Callable[[], bool] = never
     rest: Callable[[float, float], None] | None = None
     """Rests so long, and until the other moment at most while nothing happens, as only a simulated cluster knows."""
+    lease_clock: Clock | None = None
+    """What a lease is watched on, where `clock` is not that of the other loops: a simulated one may be ahead."""
     pace: Clock | None = None
     """What the applier sleeps on, where that is another one of the same time: a simulated one takes longer strides."""
 
@@ -188,7 +190,8 @@ class Loop:
         self._memory, self._history = Memory(), History()
         self._loaded = False
         moment = settings.applying.moment()
-        self._lease = LeaseKeeper(ports.store, ports.clock, settings.owner, moment)
+        self._lease_clock = ports.lease_clock or ports.clock
+        self._lease = LeaseKeeper(ports.store, self._lease_clock, settings.owner, moment)
         self._status = Status(
             at=ports.wall(),
             instance=settings.owner,
@@ -227,7 +230,7 @@ class Loop:
         """
         with suppress(ReplanError):
             while not (self._may_work() or self._lease.alive or self._ports.stop()):
-                self._ports.clock.sleep(SLICE_SECONDS)
+                self._lease_clock.sleep(SLICE_SECONDS)
         if self.round():
             self.round(acts=False)
         code = _CODES[self._status.state]
@@ -413,6 +416,7 @@ class Loop:
             due, plan, said.refusals = first_part(read.placement, said.looked, due)
         except (UnsafePlan, BadPlacement) as error:
             return self._failed_round(error, said)
+        plan = replace(plan, placement_commit=read.source.commit)
         if plan.changes:
             self._ports.observer.planned(plan, said.looked.snapshot)
         if not plan.changes or self._settings.dry_run:

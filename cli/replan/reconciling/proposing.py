@@ -37,7 +37,7 @@ def proposal_of(
     """What to propose for these; raises as `plan_due`."""
     by_list = [one for one in found if isinstance(one.why, DeclaredByList)]
     others = [one for one in found if not isinstance(one.why, DeclaredByList)]
-    plan = plan_due(placement, looked, others)
+    plan = replace(plan_due(placement, looked, others), placement_commit=commit)
     lists: dict[str, dict[int, tuple[int, ...]]] = {}
     if by_list:
         for partition, wanted in _lists(placement, looked, by_list):

@@ -91,6 +91,7 @@ def plans(draw: st.DrawFn) -> Plan:
         cluster_name=draw(st.none() | TEXT),
         cluster_id=draw(TEXT),
         placement_digest=draw(TEXT),
+        placement_commit=draw(st.sampled_from(["", "9f8e7d6c5b4a"])),
         racks=draw(st.dictionaries(st.sampled_from(BROKERS), st.none() | TEXT)),
         moves=moves,
         throttle=draw(st.none() | throttles),

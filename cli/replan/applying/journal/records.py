@@ -96,6 +96,8 @@ class Application(Form, frozen=True):
     """What its finished copies had copied, by the sizes of its plan."""
     others: bool = False
     """Its rate holds for reassignments of other tools, too, until none runs."""
+    placement_commit: str = ""
+    """The commit of git that its placement was read from; empty where it was read from files."""
     brokers: tuple[BrokerRates, ...] | None = None
     """The brokers with rates of their own since somebody changed them; None where the plan says which."""
 

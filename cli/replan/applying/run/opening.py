@@ -109,6 +109,7 @@ def opening(
         status=ApplicationStatus.OPEN,
         plan_digest=plan_digest,
         placement_digest=plan.placement_digest,
+        placement_commit=plan.placement_commit,
         cluster_id=plan.cluster_id,
         owner=settings.owner,
         opened_at=settings.moment(),

@@ -60,8 +60,16 @@ def known_of(cluster: Target, connection: Connection, cluster_id: str) -> Known:
         return Known(unread=True)
 
 
-def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Known:
-    """The same; raises ClusterRefused, ClusterUnreachable or BadFile where it cannot be read."""
+def read_journal(
+    cluster: Target,
+    connection: Connection,
+    cluster_id: str,
+    topic: "JournalTopic | None" = None,
+) -> Known:
+    """The same; raises ClusterRefused, ClusterUnreachable or BadFile where it cannot be read.
+
+    `topic`: that of the journal, where it was read before, to read on from there.
+    """
     where = cluster.journal_place
     if where.path is not None:
         in_topic = _open_in_a_topic(connection) if cluster.is_real else ""
@@ -69,7 +77,7 @@ def read_journal(cluster: Target, connection: Connection, cluster_id: str) -> Kn
             note(f"note: {in_topic}")
         ledger = fold(peek(where.path, cluster_id))
         return Known(ledger, holder(where.path), elsewhere=in_topic)
-    topic = topic_of(connection, where)
+    topic = topic or topic_of(connection, where)
     exist = [reader.topic for reader in topic.readers if reader.refresh(LEADERLESS_SECONDS)]
     if not exist:
         return Known()

@@ -7,17 +7,20 @@ from replan.commands.inputs.target import Connection, Target
 from replan.reconciling.status import Status
 
 if TYPE_CHECKING:
+    from replan.kafka.journal.topic import JournalTopic
     from replan.reconciling.store import LoopStore
 
 
-def loop_store(cluster: Target, connection: Connection) -> "LoopStore":
-    """Beside a journal file, or in the topic of the journal."""
+def loop_store(
+    cluster: Target, connection: Connection, topic: "JournalTopic | None" = None
+) -> "LoopStore":
+    """Beside a journal file, or in the topic of the journal: `topic`, where that was made already."""
     from replan.reconciling.store import FolderStore
 
     where = cluster.journal_place
     if where.path is not None:
         return FolderStore(where.path)
-    return topic_of(connection, where).loop_records()
+    return (topic or topic_of(connection, where)).loop_records()
 
 
 def loop_of(cluster: Target, connection: Connection, now: float) -> Status | None:

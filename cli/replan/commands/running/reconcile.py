@@ -166,7 +166,7 @@ def _ports(
     *,
     once: bool,
 ) -> "LoopPorts":
-    from replan.commands.inputs.journals import owned_journal, read_journal
+    from replan.commands.inputs.journals import owned_journal, read_journal, topic_of
     from replan.commands.inputs.loop_store import loop_store
     from replan.commands.inputs.permissions import check_allowed
     from replan.reconciling.loop import Journalled, LoopPorts
@@ -183,8 +183,11 @@ def _ports(
         ) as journal:
             yield journal
 
+    place = cluster.journal_place
+    topic = topic_of(connection, place) if place.path is None else None
+
     def journal(cluster_id: str) -> "Journalled":
-        known = read_journal(cluster, connection, cluster_id)
+        known = read_journal(cluster, connection, cluster_id, topic)
         return Journalled(known.ledger, known.holder, known.elsewhere)
 
     plane = connection.control_plane
@@ -194,11 +197,12 @@ def _ports(
         reader=plane,
         writer=plane,
         clock=clock,
+        lease_clock=None if real else _RealTime(),
         wall=time.time if real else _wall(connection),
         read=read,
         journal=journal,
         own=own,
-        store=loop_store(cluster, connection),
+        store=loop_store(cluster, connection, topic),
         stop=stop,
         observer=observer,
         idle=connection.idle,
@@ -212,6 +216,13 @@ def _wall(connection: Connection) -> "Callable[[], float]":
     seen = connection.control_plane.observe()
     began, at = datetime.fromisoformat(seen.observed_at).timestamp(), connection.clock.now()
     return lambda: began + connection.clock.now() - at
+
+
+class _RealTime:
+    """What several processes on one simulated cluster have alike: each has virtual time of its own."""
+
+    now = staticmethod(time.monotonic)
+    sleep = staticmethod(time.sleep)
 
 
 class _InRealTime:

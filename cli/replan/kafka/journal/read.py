@@ -101,6 +101,7 @@ class TopicReader:
         self.replicas: Replicas = ()
         self._leader: BrokerId | None = None
         self._latest: dict[bytes, tuple[int, bytes]] = {}
+        self._understood: dict[bytes, tuple[int, Record]] = {}
         self._lock_before: bytes | None = None
         self.doubtful = False
         """Whether the last glance failed: the topic may not be there any more."""
@@ -118,11 +119,14 @@ class TopicReader:
 
     def records(self) -> Sequence[Record]:
         """The latest record of every key; raises BadFile where one cannot be understood."""
-        return [
-            self._record(key, offset, value)
-            for key, (offset, value) in self._latest.items()
-            if key != KEY
-        ]
+        before, self._understood = self._understood, {}
+        for key, (offset, value) in self._latest.items():
+            if key != KEY:
+                known = before.get(key)
+                same = known is not None and known[0] == offset
+                record = known[1] if known and same else self._record(key, offset, value)
+                self._understood[key] = offset, record
+        return [record for _, record in self._understood.values()]
 
     def refresh(self, leaderless_seconds: float = inf) -> bool:
         """Read what was committed since; False where there is no such topic.

@@ -29,7 +29,7 @@ from replan.wording import count
 if TYPE_CHECKING:
     from replan.applying.journal.records import Application
     from replan.kafka.journal.owner import Note, TopicJournal
-    from replan.kafka.journal.write import Transactions
+    from replan.kafka.journal.write import Sender, Transactions
 
 
 CreateTopics = request_class("CreateTopics")
@@ -335,6 +335,7 @@ class LoopRecords:
 
     def __init__(self, topic: JournalTopic, settings: Mapping[str, str]) -> None:
         self._topic, self._settings = topic, settings
+        self._sender: Sender | None = None
 
     def read(self) -> Sequence[Record]:
         """The latest record of every key. Raises as `TopicReader.refresh`."""
@@ -342,9 +343,11 @@ class LoopRecords:
 
     def write(self, records: Sequence[Record]) -> None:
         """Write them. Raises as `write.send` and `create_topic`."""
-        from replan.kafka.journal.write import send
+        from replan.kafka.journal.write import Sender
 
         reader = self._topic.reader
         if not reader.refresh():
             self._topic.create(reader)
-        send(self._settings, reader.topic, records)
+        if self._sender is None:
+            self._sender = Sender(self._settings, reader.topic)
+        self._sender.send(records)

@@ -243,33 +243,49 @@ def send(settings: Mapping[str, str], topic: str, records: Sequence[Record]) -> 
         ClusterUnreachable: not within 20 s.
         ClusterRefused: an ACL is missing, or brokers refuse the time of a record.
     """
-    failures: list[Any] = []
-    producer = producer_of(
-        settings,
-        {
-            "acks": "all",
-            "message.timeout.ms": int(SEND_SECONDS * 1000),
-            "error_cb": lambda _error: None,
-        },
-    )
-    for record in records:
-        key, value = entry(record)
-        try:
-            producer.produce(
-                topic,
-                value,
-                key,
-                partition=0,
-                on_delivery=lambda error, _message: failures.append(error),
-            )
-        except KafkaException as failure:
-            failures.append(failure.args[0])
-    left = producer.flush(SEND_SECONDS + 1)
-    error = next((e for e in failures if e is not None), None)
-    if error is not None and error.code() == error.TOPIC_AUTHORIZATION_FAILED:
-        raise ClusterRefused(forbidden_text(topic, error.str()))
-    if error is not None and error.code() == error.INVALID_TIMESTAMP:
-        raise ClusterRefused(refused_time_text(topic, error.str()))
-    if error is not None or left:
-        why = f": {error.str()}" if error is not None else ""
-        raise ClusterUnreachable(f"the journal topic {topic} cannot be written now{why}")
+    Sender(settings, topic).send(records)
+
+
+class Sender:
+    """A producer without the transactional id, kept for as long as it sends; it connects when it first does."""
+
+    def __init__(self, settings: Mapping[str, str], topic: str) -> None:
+        self._settings, self._topic = settings, topic
+        self._producer: Producer | None = None
+
+    def send(self, records: Sequence[Record]) -> None:
+        """Write records, and wait for them. Raises as the function `send`; the next call begins with a new producer."""
+        failures: list[Any] = []
+        producer, self._producer = self._producer or self._connected(), None
+        for record in records:
+            key, value = entry(record)
+            try:
+                producer.produce(
+                    self._topic,
+                    value,
+                    key,
+                    partition=0,
+                    on_delivery=lambda error, _message: failures.append(error),
+                )
+            except KafkaException as failure:
+                failures.append(failure.args[0])
+        left = producer.flush(SEND_SECONDS + 1)
+        error = next((e for e in failures if e is not None), None)
+        if error is not None and error.code() == error.TOPIC_AUTHORIZATION_FAILED:
+            raise ClusterRefused(forbidden_text(self._topic, error.str()))
+        if error is not None and error.code() == error.INVALID_TIMESTAMP:
+            raise ClusterRefused(refused_time_text(self._topic, error.str()))
+        if error is not None or left:
+            why = f": {error.str()}" if error is not None else ""
+            raise ClusterUnreachable(f"the journal topic {self._topic} cannot be written now{why}")
+        self._producer = producer
+
+    def _connected(self) -> Producer:
+        return producer_of(
+            self._settings,
+            {
+                "acks": "all",
+                "message.timeout.ms": int(SEND_SECONDS * 1000),
+                "error_cb": lambda _error: None,
+            },
+        )

@@ -328,6 +328,8 @@ class Plan:
     standing: tuple[ThrottleSetting, ...] = ()
     """Throttle settings that stay; before anything that needs one of them for a copy."""
 
+    placement_commit: str = ""
+    """The commit of git that the placement was read from; empty where it was read from files."""
     log_moves: tuple[LogMove, ...] = ()
     """Replicas that move to other log directories of their brokers."""
     recoveries: tuple[Recovery, ...] = ()

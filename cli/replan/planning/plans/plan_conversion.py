@@ -50,6 +50,7 @@ def form_of(plan: Plan) -> PlanForm:
         cluster_id=plan.cluster_id,
         cluster_name=plan.cluster_name,
         placement_digest=plan.placement_digest,
+        placement_commit=plan.placement_commit,
         brokers={str(b): rack for b, rack in sorted(plan.racks.items())},
         throttle=_throttle(plan.throttle),
         convergence=None
@@ -102,6 +103,7 @@ def plan_of(form: PlanForm) -> Plan:
         cluster_id=form.cluster_id,
         cluster_name=form.cluster_name,
         placement_digest=form.placement_digest,
+        placement_commit=form.placement_commit,
         racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
         standing=tuple(
             ThrottleSetting(SettingName(s.scope, s.name, s.key), s.before, s.after)

@@ -273,6 +273,7 @@ class PlanForm(Form, frozen=True, kw_only=True):
     cluster_id: Text
     cluster_name: Text | None = None
     placement_digest: str
+    placement_commit: str = ""
     brokers: dict[str, str | None]
     throttle: ThrottleForm | None
     convergence: ConvergenceForm | None = None

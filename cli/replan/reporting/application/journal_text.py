@@ -26,6 +26,12 @@ def render_lock(lock_id: str, owner: str, since: str, application: str, at: str)
     return "\n".join(columns(rows)) + "\n"
 
 
+def _plan(application: Application) -> str:
+    """Its plan, and the commit of its placement."""
+    commit = application.placement_commit[:12]
+    return (application.plan_digest[:12] or "-") + (f" of {commit}" if commit else "")
+
+
 def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
     """All applications, the oldest first, then the records of the open one."""
     applications = _applications(ledger)
@@ -42,7 +48,7 @@ def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
                 a.opened_at or "-",
                 "-" if (took := seconds_of(a)) is None else duration(took),
                 a.owner,
-                a.plan_digest[:12] or "-",
+                _plan(a),
                 f"{a.moves:,}" if a.moves else "-",
                 size(a.bytes) if a.bytes else "-",
                 a.summary or "-",

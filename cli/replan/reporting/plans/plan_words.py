@@ -181,7 +181,8 @@ def left_out_lines(plan: Plan) -> Iterator[str]:
 def identity(plan: Plan) -> str:
     """What the plan is known by, and for which cluster it is."""
     name = f"{plan.cluster_name}, " if plan.cluster_name else ""
-    return f"Plan digest {digest(plan)[:16]}, for cluster {name}{plan.cluster_id}."
+    of = f", of commit {plan.placement_commit[:12]}" if plan.placement_commit else ""
+    return f"Plan digest {digest(plan)[:16]}{of}, for cluster {name}{plan.cluster_id}."
 
 
 def first_to_see(plan: Plan, context: PlanContext, named: int = NAMED) -> list[str]:
