@@ -19,7 +19,7 @@ from replan.model.declared.rules import TopicRule
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import acknowledgements_of
-from replan.planning.comparison.chosen import topic_rules
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 
@@ -118,7 +118,7 @@ def broken(asked: Placement, seen: Snapshot, plan: Plan) -> Iterator[str]:
     names = [one.partition for one in states]
     known = dict(zip(names, acknowledgements_of(names, asked, seen), strict=True))
     refused = {refusal.partition for refusal in plan.refusals}
-    rules = topic_rules(asked, seen)
+    rules = Alignment.of(asked, seen).intents.rules
     rack: dict[int, str | None] = {b.id: b.rack for b in seen.brokers}
     free = [
         one

@@ -105,8 +105,10 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
         check_rates(rates, snapshot.cluster_id)
     written, placement = placement, with_brokers_of_racks(placement, snapshot)
     in_force = without_ended(placement, snapshot)
-    growth = grown(in_force, snapshot)
-    aligned = Alignment.of(in_force, growth.snapshot, rates)
+    aligned = Alignment.of(in_force, snapshot, rates)
+    growth = grown(aligned)
+    if growth.creates:
+        aligned = aligned.over(growth.snapshot)
     asked, left = _asked(aligned)
     without: dict[int, Refusal] = {}
     for _ in range(ROUNDS):
@@ -119,7 +121,7 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
     warnings = (
         *_hidden(snapshot),
         *racks_without_brokers(written, snapshot),
-        *without_effect(in_force, growth.snapshot, rates),
+        *without_effect(aligned),
         *goes_on(aligned),
     )
     refused = tuple(without.values())

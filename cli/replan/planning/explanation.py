@@ -8,14 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from replan.errors import BadUsage
+from replan.model.declared.intents import Intents
 from replan.model.declared.placement import LeaderBlacklist, Placement, PreferredLeader
 from replan.model.declared.policy import Acknowledgement, Requirement
 from replan.model.declared.rules import Apart, LeaderRule, ReplicaBlacklist, TopicRule
-from replan.model.declared.topic_patterns import matches, means, patterns_of, winners
+from replan.model.declared.topic_patterns import matches, means
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
@@ -23,10 +21,10 @@ from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
 from replan.planning.comparison.acknowledged import acknowledgements_of
+from replan.planning.comparison.alignment import DeclaredList, declared_lists
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.last_leaders import last_leaders
-from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.findings.drift import drift_of
 from replan.planning.findings.drift_classes import DriftClass, OtherKind, classify
 from replan.planning.findings.health import elr_gone
@@ -38,14 +36,6 @@ from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Refusal
 from replan.planning.safety.placing_refusals import OutOfBalance
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredList:
-    """An explicit list as it is written."""
-
-    replicas: Replicas
-    where: Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +105,8 @@ def explain(
 
     Raises BadPlacement where the placement contradicts the cluster.
     """
-    seen, declared = snapshot.partition(name), _declared(placement, name)
+    intents = Intents.of(placement, [name.topic])
+    seen, declared = snapshot.partition(name), _declared(placement, intents, name)
     if seen is None and not isinstance(declared, DeclaredList):
         raise BadUsage(
             f"{name}: the cluster has no such partition and no list declares it; write TOPIC-PARTITION, e.g. orders-7"
@@ -137,13 +128,12 @@ def explain(
         declared.replicas if isinstance(declared, DeclaredList) else (),
     )
     listed = set(chain.from_iterable(lists))
-    requirement = winners(patterns_of(placement.requirements), [name.topic]).get(name.topic)
     return Explanation(
         partition=name,
         apart=tuple(e for e in placement.apart if e.sides([name.topic])),
         declared=declared,
         overruled=tuple(_overruled(placement, name.topic, declared)),
-        preferred=_preferred(placement, name),
+        preferred=placement.preferred_leaders.get(name) or intents.leaders.get(name.topic),
         leader_blacklist=tuple(
             e
             for e in placement.leader_entries
@@ -155,7 +145,7 @@ def explain(
             if broker in listed and placement.last_leaders is not None
         ),
         drained=tuple(e for e in placement.replica_blacklist if e.broker in listed),
-        required=None if requirement is None else placement.requirements[requirement],
+        required=intents.required.get(name.topic),
         acknowledged=acknowledgements_of([name], placement, snapshot)[0],
         covered=name in drift.acknowledged,
         observed=seen,
@@ -180,19 +170,11 @@ def explain(
     )
 
 
-def _declared(placement: Placement, name: TopicPartition) -> DeclaredList | TopicRule | None:
-    if name.topic not in placement.topics:
-        pattern = placement.entries_of([name.topic]).get(name.topic)
-        return None if pattern is None else placement.rules[pattern]
-    explicit = placement.explicit
-    topic = pc.equal(explicit.column("topic").cast(pa.string()), name.topic)
-    rows = explicit.filter(
-        pc.and_(topic, pc.equal(explicit.column("partition"), name.partition))
-    ).to_pylist()
-    if not rows:
-        return None
-    file = placement.topics[name.topic].where.file
-    return DeclaredList(tuple(rows[0]["replicas"]), Where(file, rows[0]["line"], rows[0]["column"]))
+def _declared(
+    placement: Placement, intents: Intents, name: TopicPartition
+) -> DeclaredList | TopicRule | None:
+    entry = intents.entries.get(name.topic)
+    return entry if isinstance(entry, TopicRule) else declared_lists(placement, [name]).get(name)
 
 
 def _concerned(name: TopicPartition, conflict: Conflict) -> bool:
@@ -208,9 +190,3 @@ def _overruled(
     for pattern, rule in sorted(placement.rules.items()):
         if rule is not declared and matches(pattern, topic):
             yield Overruled(pattern, rule.where, not means(pattern, rule.excepted, topic))
-
-
-def _preferred(placement: Placement, name: TopicPartition) -> PreferredLeader | LeaderRule | None:
-    if name in placement.preferred_leaders:
-        return placement.preferred_leaders[name]
-    return leader_rules(placement, [name.topic]).get(name.topic)

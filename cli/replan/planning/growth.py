@@ -26,7 +26,7 @@ from replan.model.names import (
     replicas,
 )
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
-from replan.planning.comparison.alignment import Alignment, counted
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.chosen import (
     among,
@@ -37,7 +37,6 @@ from replan.planning.comparison.chosen import (
     without,
 )
 from replan.planning.comparison.last_leaders import last_leaders
-from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import wanted
 from replan.planning.placing.problem import (
     Elsewhere,
@@ -77,39 +76,44 @@ class _Lack:
     rule: TopicRule | None
 
 
-def grown(placement: Placement, snapshot: Snapshot) -> Growth:
+def grown(aligned: Alignment) -> Growth:
     """Find what topics lack, and where it is to lie."""
+    placement, snapshot, live = (
+        aligned.placement,
+        aligned.snapshot,
+        aligned.snapshot.partition_counts(),
+    )
     found = [
         _fixed(topic, name, count, placement, snapshot)
         if has_fixed_count(topic)
         else _lack(topic, count, placement.rules.get(name), snapshot)
-        for topic, name, count in _declared(placement, snapshot)
+        for topic, name, count in aligned.intents.partition_counts()
+        if count > live[topic]
     ]
     lacking = [k for k in found if isinstance(k, _Lack)]
     refusals = [r for r in found if isinstance(r, Refusal)]
     if not lacking:
         return Growth(snapshot, refusals=tuple(refusals))
     lists = _explicit(placement, lacking)
-    chosen, impossible = _chosen(placement, snapshot, [k for k in lacking if k.rule])
+    chosen, impossible = _chosen(aligned, [k for k in lacking if k.rule])
     refusals += impossible
     lists |= chosen
     lacking = [k for k in lacking if k.topic in lists]
     lists = {k.topic: _fitted(lists[k.topic], k, placement, snapshot) for k in lacking}
-    lists |= _led_evenly(placement, snapshot, [k for k in lacking if k.rule], lists)
-    lists, homeless = _overlaid(placement, snapshot, lacking, lists)
+    lists |= _led_evenly(aligned, [k for k in lacking if k.rule], lists)
+    lists, homeless = _overlaid(aligned, lacking, lists)
     refusals += homeless
     lacking = [k for k in lacking if k.topic in lists]
     creates = tuple(Create(k.topic, k.topic_id, k.present, lists[k.topic]) for k in lacking)
     return Growth(_with(snapshot, lacking, lists), creates, tuple(refusals))
 
 
-def fewer_partitions(placement: Placement, snapshot: Snapshot) -> Iterator[Refusal]:
+def fewer_partitions(aligned: Alignment) -> Iterator[Refusal]:
     """A refusal of each topic with more partitions than its `partitionCount`, or than its list form declares."""
-    live = snapshot.partition_counts()
-    for topic, name in sorted(placement.entries_of(live).items()):
-        count = counted(placement, name)
-        if count is not None and count < live[topic]:
-            facts = _counts(name, count, live[topic], placement)
+    live = aligned.snapshot.partition_counts()
+    for topic, name, count in aligned.intents.partition_counts():
+        if count < live[topic]:
+            facts = _counts(name, count, live[topic], aligned.placement)
             yield Refusal(TopicPartition(topic, count), RefusalRule.FEWER_PARTITIONS, facts)
 
 
@@ -118,15 +122,6 @@ def _counts(name: str, declared: int, observed: int, placement: Placement) -> Fa
     rule = placement.rules.get(name)
     where = placement.topics[name].where if rule is None else rule.place("partitionCount")
     return {"rule": f"{where}: {name}", "declared": declared, "observed": observed}
-
-
-def _declared(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, str, int]]:
-    """Topics with more partitions declared than they have, the entry that says so, and the number."""
-    live = snapshot.partition_counts()
-    for topic, name in sorted(placement.entries_of(live).items()):
-        count = counted(placement, name)
-        if count is not None and count > live[topic]:
-            yield topic, name, count
 
 
 def _fixed(topic: str, name: str, count: int, placement: Placement, snapshot: Snapshot) -> Refusal:
@@ -168,19 +163,19 @@ def _explicit(placement: Placement, lacking: Sequence[_Lack]) -> dict[str, tuple
 
 
 def _chosen(
-    placement: Placement, snapshot: Snapshot, lacking: Sequence[_Lack]
+    aligned: Alignment, lacking: Sequence[_Lack]
 ) -> tuple[dict[str, tuple[Replicas, ...]], list[Refusal]]:
     """Lists by rule, on the brokers that hold the least now; a refusal for each topic without any."""
     if not lacking:
         return {}, []
-    brokers = sorted(snapshot.brokers, key=lambda b: b.id)
-    drained = frozenset(entry.broker for entry in placement.replica_blacklist)
+    placement, snapshot = aligned.placement, aligned.snapshot
+    brokers, drained = sorted(snapshot.brokers, key=lambda b: b.id), placement.drained
     left_out = drained | snapshot.brokers_of_unknown_rack()
     able = np.array([b.id not in left_out for b in brokers], dtype=bool)
     asked = [k.rule for k in lacking if k.rule]
     racks = rack_names(brokers, placement)
     lies = [lie_of(rule, racks) for rule in asked]
-    apart = separated_in(placement, snapshot)
+    apart = separated_in(aligned)
     rules = tuple(
         Rule(
             lie,
@@ -237,8 +232,8 @@ def _fitted(
     lists: Iterable[Replicas], lack: _Lack, placement: Placement, snapshot: Snapshot
 ) -> tuple[Replicas, ...]:
     """Lists of the length that Kafka takes: cut, or with brokers behind that are likely to serve and not drained."""
-    drained = {entry.broker for entry in placement.replica_blacklist}
-    likely = sorted(snapshot.brokers, key=lambda b: (b.fenced, b.cordoned, b.id in drained, b.id))
+    gone = placement.drained
+    likely = sorted(snapshot.brokers, key=lambda b: (b.fenced, b.cordoned, b.id in gone, b.id))
     others = [b.id for b in likely]
     return tuple(
         listed[: lack.factor]
@@ -249,8 +244,7 @@ def _fitted(
 
 
 def _led_evenly(
-    placement: Placement,
-    snapshot: Snapshot,
+    aligned: Alignment,
     lacking: Sequence[_Lack],
     lists: Mapping[str, tuple[Replicas, ...]],
 ) -> dict[str, tuple[Replicas, ...]]:
@@ -258,9 +252,10 @@ def _led_evenly(
 
     Where `preferredLeaders` balances topics together, of all of them: so the new ones do not make others change.
     """
+    placement, snapshot = aligned.placement, aligned.snapshot
     matrix = to_matrix(snapshot.partitions["replicas"])
-    rules = leader_rules(placement, snapshot.topics.column("name").to_pylist())
-    balanced = {topic: rule.pattern for topic, rule in rules.items() if rule.balanced}
+    leaders = aligned.intents.leaders
+    balanced = {topic: rule.pattern for topic, rule in leaders.items() if rule.balanced}
     led: dict[str, Counter[int]] = {}
     every = Counter(matrix[:, 0].tolist())
     found: dict[str, tuple[Replicas, ...]] = {}
@@ -286,8 +281,7 @@ def _led_evenly(
 
 
 def _overlaid(
-    placement: Placement,
-    snapshot: Snapshot,
+    aligned: Alignment,
     lacking: Sequence[_Lack],
     lists: Mapping[str, tuple[Replicas, ...]],
 ) -> tuple[dict[str, tuple[Replicas, ...]], list[Refusal]]:
@@ -295,7 +289,8 @@ def _overlaid(
 
     A topic with a new partition that would lie on a drained broker, since nobody can take its place, is refused.
     """
-    aligned = Alignment.of(placement, _with(snapshot, lacking, lists))
+    placement, snapshot = aligned.placement, aligned.snapshot
+    aligned = aligned.over(_with(snapshot, lacking, lists))
     asked = wanted(aligned)
     without = {at: reason for reason in asked.chosen.impossible for at in reason.partitions}
     refusals: list[Refusal] = []

@@ -185,7 +185,7 @@ def _brokers_down(looked: Looked) -> Iterator[Found]:
     """Registered brokers that do not serve, with what they hold by rule; and apart from that, by list."""
     snapshot, aligned = looked.snapshot, looked.comparison.aligned
     down = [b.id for b in snapshot.brokers if not b.live]
-    drained = {e.broker for e in aligned.placement.replica_blacklist}
+    drained = aligned.placement.drained
     if not down:
         return
     lists = to_matrix(aligned.snapshot.partitions.column("replicas"))

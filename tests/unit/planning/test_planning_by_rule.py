@@ -27,7 +27,7 @@ from replan.model.declared.rules import (
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import OwnApplication, RememberedOrder, Snapshot
-from replan.planning.comparison.chosen import topic_rules
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
@@ -614,7 +614,7 @@ def test_a_plan_arrives_whatever_the_order_of_its_input(world: Any, chance: Any)
     assert make_plan(asked, snapshot(shuffled, registered=mixed, min_insync_replicas=1)) == plan
     end = after(plan, seen)
     rack_of = {b.id: b.rack for b in registered}
-    for name, rule in topic_rules(asked, end).items():
+    for name, rule in Alignment.of(asked, end).intents.rules.items():
         for row in end.topic_rows(name) if rule.replicas_per_rack else ():
             [found] = end.states([row])
             kept = Counter(rack_of[b] for b in found.replicas) == rule.replicas_per_rack

@@ -22,8 +22,9 @@ from replan.model.declared.rules import (
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, parse_topic_partition, replicas
 from replan.model.snapshot import Snapshot
+from replan.planning.comparison.alignment import DeclaredList
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.explanation import DeclaredList, Explanation, Overruled, explain
+from replan.planning.explanation import Explanation, Overruled, explain
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import RefusalRule
 from replan.reporting.drift.explanation_text import render_explanation, render_explanation_json

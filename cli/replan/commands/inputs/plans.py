@@ -15,6 +15,7 @@ from replan.commands.inputs.target import Target
 from replan.documents.files import read_text
 from replan.errors import BadUsage, Exit, UnsafePlan
 from replan.model.configs import ConfigScope, SettingName
+from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
 from replan.model.names import TopicPartition
@@ -46,8 +47,11 @@ def planning(
     placement: Placement, snapshot: Snapshot, doing: str = "planning"
 ) -> AbstractContextManager[None]:
     """Say what is planned, or compared, while it takes long."""
+    intents = Intents.of(placement, snapshot.topics.column("name").to_pylist())
     existing = count(snapshot.partitions.num_rows, "partition")
-    new = sum(max(c.declared - c.observed, 0) for c in partition_counts(placement, snapshot))
+    new = sum(
+        max(c.declared - c.observed, 0) for c in partition_counts(placement, intents, snapshot)
+    )
     and_new = f" and {count(new, 'new one')}" if new else ""
     on = count(len(snapshot.brokers), "broker")
     return said_while_long(f"{doing} for {existing}{and_new} on {on}")

@@ -4,7 +4,7 @@ Explicit lists are columns, since there may be a hundred thousand; the rest is s
 Where a thing was written travels along, so that a refusal can point at a line.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -20,7 +20,6 @@ from replan.model.declared.rules import (
     ReplicaBlacklist,
     TopicRule,
 )
-from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 
@@ -245,6 +244,7 @@ class Placement:
         """The entries of the leader blacklist."""
         return self.leader_blacklist or ()
 
-    def entries_of(self, topics: Iterable[str]) -> Mapping[str, str]:
-        """Which entry of `assignments` counts for each topic, by its name or pattern; the others have none."""
-        return winners(patterns_of(self.rules, self.topics), topics)
+    @property
+    def drained(self) -> frozenset[BrokerId]:
+        """The brokers that are to hold nothing."""
+        return frozenset(entry.broker for entry in self.replica_blacklist)

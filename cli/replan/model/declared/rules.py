@@ -89,6 +89,12 @@ class TopicRule:
         by_brokers = self.brokers is not None and bool(self.brokers.racks)
         return self.in_rack is not None or bool(self.replicas_per_rack) or by_brokers
 
+    @property
+    def places_replicas(self) -> bool:
+        """Whether it says anything of where replicas lie, and not a number of partitions alone."""
+        parts = (self.replication_factor, self.spread, self.brokers, self.max_replicas_per_broker)
+        return any(part is not None for part in parts)
+
     def may_use(self, broker: BrokerId, rack: str | None) -> bool:
         """Whether it may place a replica on a broker in this rack; None is no rack, or one that is not known."""
         meant = self.brokers is None or self.brokers.means(broker, rack)

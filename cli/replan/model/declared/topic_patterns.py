@@ -56,15 +56,24 @@ def means(pattern: str, excepted: Iterable[str], topic: str) -> bool:
 
 def winners(patterns: Patterns, topics: Iterable[str]) -> Mapping[str, str]:
     """Which name or pattern counts for each topic; a topic that none matches, or two equally well, is left out."""
-    return {topic: found[0] for topic, found in _best(patterns, topics) if len(found) == 1}
+    return {topic: found[0] for topic, found in best(patterns, topics) if len(found) == 1}
 
 
 def ties(patterns: Patterns, topics: Iterable[str]) -> Mapping[str, Sequence[str]]:
     """Topics that several patterns match equally well, with those patterns."""
-    return {topic: found for topic, found in _best(patterns, topics) if len(found) > 1}
+    return {topic: found for topic, found in best(patterns, topics) if len(found) > 1}
 
 
-def _best(patterns: Patterns, topics: Iterable[str]) -> Iterator[tuple[str, Sequence[str]]]:
+def by_particularity(names: Iterable[str], topic: str) -> Sequence[str]:
+    """The names and patterns that mean a topic, the one that counts first, up to where two are equal."""
+    left, found = dict.fromkeys(names), list[str]()
+    while name := winners(patterns_of({}, left), [topic]).get(topic):
+        found.append(name)
+        del left[name]
+    return found
+
+
+def best(patterns: Patterns, topics: Iterable[str]) -> Iterator[tuple[str, Sequence[str]]]:
     """The patterns with the longest literal prefix among those that match a topic; an exact name alone."""
     by_length: dict[int, list[str]] = {}
     for pattern in sorted(filter(is_pattern, patterns)):

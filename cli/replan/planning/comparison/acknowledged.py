@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from replan.model.columns import Ints, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement
-from replan.model.declared.topic_patterns import patterns_of, winners
+from replan.model.declared.topic_patterns import by_particularity
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.diff import Differences
@@ -68,13 +68,13 @@ class _Entries:
 
     def _by_particularity(self, topic: str) -> Sequence[Acknowledgement]:
         """Of one name or pattern, those of single partitions before that of all."""
-        left = {entry.topic for entry in self.entries}
-        found: list[Acknowledgement] = []
-        while best := winners(patterns_of({}, left), [topic]).get(topic):
-            alike = [e for e in self.entries if e.topic == best]
-            found += sorted(alike, key=lambda e: e.partitions is None)
-            left.discard(best)
-        return found
+        return [
+            entry
+            for name in by_particularity((e.topic for e in self.entries), topic)
+            for entry in sorted(
+                (e for e in self.entries if e.topic == name), key=lambda e: e.partitions is None
+            )
+        ]
 
 
 def covered(placement: Placement, snapshot: Snapshot) -> tuple[Sequence[Acknowledgement], Ints]:
@@ -147,7 +147,7 @@ def _must_be_repaired(rows: Ints, placement: Placement, snapshot: Snapshot) -> F
         np.asarray(pc.list_value_length(found.column(name))) for name in ("isr", "replicas")
     )
     configured = np.asarray(snapshot.topics.column("min_insync_replicas"))[topic_codes(found)]
-    drained = np.array(sorted(e.broker for e in placement.replica_blacklist), dtype=np.int32)
+    drained = np.array(sorted(placement.drained), dtype=np.int32)
     on_drained = np.isin(to_matrix(found.column("replicas")), drained).any(axis=1)
     needed = np.minimum(configured, assigned)  # Partition.effectiveMinIsr since 3.7
     return np.asarray((in_sync < needed) | on_drained)

@@ -4,16 +4,18 @@ Partitions are matched by topic and number, in numpy: an index of one table is m
 in it. Not here: what a partition should look like (`overlays`), and what differs (`diff`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.model.columns import Ints
+from replan.model.columns import Ints, row, to_matrix
+from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
-from replan.model.names import Replicas, TopicPartition
+from replan.model.declared.where import Where
+from replan.model.names import Replicas, TopicPartition, replicas
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 
@@ -65,14 +67,20 @@ class Alignment:
     """The observed row of each partition with a preferred leader, in the placement's order; -1 where there is none."""
     heading: Mapping[TopicPartition, Replicas]
     """As the snapshot says."""
+    intents: Intents
+    """Which entry counts for each topic."""
     rates: Rates | None = None
     """What producers write, where it is known."""
 
     @classmethod
     def of(
-        cls, placement: Placement, snapshot: Snapshot, rates: Rates | None = None
+        cls,
+        placement: Placement,
+        snapshot: Snapshot,
+        rates: Rates | None = None,
+        intents: Intents | None = None,
     ) -> "Alignment":
-        """Join the two."""
+        """Join the two; `intents`: where somebody has decided them already."""
         observed = PartitionIndex.of(snapshot.partitions)
         return cls(
             placement,
@@ -81,8 +89,13 @@ class Alignment:
             observed.rows(placement.explicit),
             observed.rows(named_partitions(placement.preferred_leaders)),
             snapshot.heading,
+            intents or Intents.of(placement, snapshot.topics.column("name").to_pylist()),
             rates,
         )
+
+    def over(self, snapshot: Snapshot) -> "Alignment":
+        """The same placement beside a snapshot of the same topics."""
+        return Alignment.of(self.placement, snapshot, self.rates, self.intents)
 
 
 def rows_of(wanted: pa.Table, table: pa.Table) -> Ints:
@@ -121,6 +134,14 @@ def _keys(codes: Ints, table: pa.Table) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclaredList:
+    """An explicit list as it is written."""
+
+    replicas: Replicas
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionCount:
     """A topic with another number of partitions than is declared."""
 
@@ -129,23 +150,35 @@ class PartitionCount:
     observed: int
 
 
-def partition_counts(placement: Placement, snapshot: Snapshot) -> list[PartitionCount]:
+def partition_counts(
+    placement: Placement, intents: Intents, snapshot: Snapshot
+) -> list[PartitionCount]:
     """Topics with another number of partitions than `partitionCount`, or with more than their list form declares.
 
     Partitions that a list declares beyond the topic's are differences of their own (MISSING).
     """
     live = snapshot.partition_counts()
-    placed = placement.entries_of(live)
-    declared = {
-        topic: count
-        for topic, name in placed.items()
-        if (count := counted(placement, name)) is not None
-        and (count < live[topic] or (name in placement.rules and count > live[topic]))
+    return [
+        PartitionCount(topic, count, live[topic])
+        for topic, name, count in intents.partition_counts()
+        if count < live[topic] or (name in placement.rules and count > live[topic])
+    ]
+
+
+def declared_lists(
+    placement: Placement, names: Sequence[TopicPartition]
+) -> dict[TopicPartition, DeclaredList]:
+    """The declared list of each of these partitions that has one."""
+    rows = rows_of(named_partitions(names), placement.explicit)
+    found = {name: at for name, at in zip(names, rows.tolist(), strict=True) if at >= 0}
+    if not found:
+        return {}
+    lists = to_matrix(placement.explicit.column("replicas"))
+    lines, columns = (placement.explicit.column(key) for key in ("line", "column"))
+    return {
+        name: DeclaredList(
+            replicas(*row(lists, at)),
+            Where(placement.topics[name.topic].where.file, lines[at].as_py(), columns[at].as_py()),
+        )
+        for name, at in found.items()
     }
-    return [PartitionCount(topic, declared[topic], live[topic]) for topic in sorted(declared)]
-
-
-def counted(placement: Placement, name: str) -> int | None:
-    """The number of partitions that an entry of `assignments` declares."""
-    entry = placement.topics.get(name) or placement.rules.get(name)
-    return None if entry is None else entry.partition_count

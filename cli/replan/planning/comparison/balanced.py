@@ -10,11 +10,10 @@ from replan.model.columns import PAD, Ints, Matrix, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.model.rates import Rates
-from replan.model.snapshot import Snapshot, topic_codes
-from replan.planning.comparison.alignment import named_partitions, rows_of, topics_of
+from replan.model.snapshot import topic_codes
+from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.last_leaders import last_leaders
-from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.placing.problem import Leading
 
 FASTEST = 1 << 40
@@ -48,16 +47,15 @@ def rates_of_rows(rates: Rates | None, partitions: pa.Table) -> Ints:
     return found
 
 
-def leading_of(
-    placement: Placement, snapshot: Snapshot, rows: Ints, lists: Matrix
-) -> Leading | None:
+def leading_of(aligned: Alignment, rows: Ints, lists: Matrix) -> Leading | None:
     """Who leads observed rows, by what they have; None where the balance asks for no leaders."""
+    placement, snapshot = aligned.placement, aligned.snapshot
     balance = placement.balance
     if balance is None or not any(t.measure.of_leaders for t in balance.tolerances):
         return None
     some = snapshot.partitions.take(pa.array(rows))
     names, codes = topics_of(some)
-    by_rule = leader_rules(placement, names.to_pylist())
+    by_rule = aligned.intents.leaders
     declared = np.array([*(n in by_rule for n in names.to_pylist()), False], dtype=bool)[codes]
     by_id = rows_of(named_partitions(placement.preferred_leaders), some)
     declared[by_id[by_id >= 0]] = True

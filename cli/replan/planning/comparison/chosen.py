@@ -21,10 +21,9 @@ from replan.model.columns import PAD, Ints, Matrix, row, same_width, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerSelector, Spread, TopicRule
 from replan.model.names import BrokerId
-from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.acknowledged import covered
-from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.apart import LeftToOthers, Lists, Separated, separated
 from replan.planning.comparison.balanced import balanced_by, leading_of, rates_of_rows
 from replan.planning.placing.judge import Finding, judge
@@ -75,29 +74,17 @@ class Chosen:
     """Brokers that topics leave to those that they are declared apart from."""
 
 
-def chosen(
-    placement: Placement,
-    snapshot: Snapshot,
-    explicit_rows: Ints,
-    lists: Matrix,
-    held: Matrix,
-    fixed: Sequence[int] = (),
-    rates: Rates | None = None,
-) -> Chosen:
-    """Choose; `explicit_rows`: the observed row of each explicit list.
+def chosen(aligned: Alignment, lists: Matrix, held: Matrix, fixed: Sequence[int] = ()) -> Chosen:
+    """Choose.
 
     `lists`: what each observed row has, or is to have; `held`: the brokers that hold it already; `fixed`: rows that
-    cannot move now, so that the balance has to do without them; `rates`: what producers write.
+    cannot move now, so that the balance has to do without them.
     """
-    declared = to_matrix(placement.explicit.column("replicas"))
-    ruled = topic_rules(placement, snapshot)
-    drained = frozenset(entry.broker for entry in placement.replica_blacklist)
+    declared = to_matrix(aligned.placement.explicit.column("replicas"))
     nothing = np.zeros(len(lists), dtype=bool)
-    if not ruled and not drained:
+    if not aligned.intents.rules and not aligned.placement.drained:
         return Chosen(declared, lists, nothing, nothing)
-    question = _Question(
-        placement, snapshot, explicit_rows, declared, lists, held, ruled, drained, fixed, rates
-    )
+    question = _Question(aligned, declared, lists, held, fixed)
     if not len(question.rows):
         return Chosen(
             declared, lists, nothing, nothing, unjudged=question.unjudged, apart=question.apart
@@ -107,40 +94,19 @@ def chosen(
     return question.answered(choose(question.problem))
 
 
-def topic_rules(placement: Placement, snapshot: Snapshot) -> Mapping[str, TopicRule]:
-    """The rule of each topic that has one which says where its replicas lie; an explicit list wins."""
-    if not placement.rules:
-        return {}
-    names = snapshot.topics.column("name").to_pylist()
-    won = placement.entries_of(names)
-    return {
-        topic: placement.rules[pattern]
-        for topic, pattern in won.items()
-        if pattern in placement.rules and _places(placement.rules[pattern])
-    }
-
-
-def _places(rule: TopicRule) -> bool:
-    parts = (rule.replication_factor, rule.spread, rule.brokers, rule.max_replicas_per_broker)
-    return any(part is not None for part in parts)
-
-
 class _Question:
     """The placement problem of a placement and a snapshot, and which rows its partitions are."""
 
     def __init__(
         self,
-        placement: Placement,
-        snapshot: Snapshot,
-        explicit_rows: Ints,
+        aligned: Alignment,
         declared: Matrix,
         lists: Matrix,
         held: Matrix,
-        ruled: Mapping[str, TopicRule],
-        drained: frozenset[BrokerId],
         fixed: Sequence[int],
-        rates: Rates | None,
     ) -> None:
+        placement, snapshot, ruled = aligned.placement, aligned.snapshot, aligned.intents.rules
+        explicit_rows, drained = aligned.explicit_rows, placement.drained
         declared, lists = same_width(declared, lists)
         declared, held = same_width(declared, held)
         self._lists = lists
@@ -209,9 +175,9 @@ class _Question:
             rules,
             Elsewhere(base[rest], codes[rest].astype(np.int64)),
             drained,
-            () if unjudged.any() else balanced_by(placement, rates),
-            rates_of_rows(rates, partitions.take(pa.array(self.rows))),
-            leading_of(placement, snapshot, self.rows, lists),
+            () if unjudged.any() else balanced_by(placement, aligned.rates),
+            rates_of_rows(aligned.rates, partitions.take(pa.array(self.rows))),
+            leading_of(aligned, self.rows, lists),
             np.flatnonzero(stays),
         )
 
@@ -350,8 +316,9 @@ class _Question:
         )
 
 
-def separated_in(placement: Placement, snapshot: Snapshot) -> Separated:
+def separated_in(aligned: Alignment) -> Separated:
     """The same by what partitions have now, for those that are to be created."""
+    placement, snapshot = aligned.placement, aligned.snapshot
     partitions = snapshot.partitions
     lists = Lists(
         to_matrix(partitions.column("replicas")),
@@ -361,10 +328,10 @@ def separated_in(placement: Placement, snapshot: Snapshot) -> Separated:
     return separated(
         placement.apart,
         snapshot.topics.column("name").to_pylist(),
-        topic_rules(placement, snapshot),
+        aligned.intents.rules,
         lists,
         snapshot.brokers,
-        frozenset(entry.broker for entry in placement.replica_blacklist),
+        placement.drained,
     )
 
 

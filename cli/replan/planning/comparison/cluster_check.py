@@ -46,7 +46,7 @@ def mistakes_of(aligned: Alignment, made: Chosen) -> Iterator[Mistake]:
     yield from _unknown_elsewhere(placement, snapshot)
     yield from _named_brokers(placement, snapshot)
     yield from _unknown_log_dirs(placement, snapshot)
-    yield from check_policy(placement, snapshot)
+    yield from check_policy(aligned)
 
 
 def _unknown_topics(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:

@@ -5,26 +5,15 @@ together (`placing.leaders`); the chosen one comes first, and the rest keeps its
 is not chosen. Who is fenced plays no part: the order is static, so a rolling restart changes nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from replan.model.columns import PAD, Ints, Matrix, row, to_matrix
-from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LeaderRule
-from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.snapshot import Snapshot
 from replan.planning.placing.problem import Flags
-
-
-def leader_rules(placement: Placement, topics: Iterable[str]) -> Mapping[str, LeaderRule]:
-    """The rule of each topic that has one; leaders by id win for their topic."""
-    if not placement.leader_rules:
-        return {}
-    by_id = {name.topic for name in placement.preferred_leaders}
-    won = winners(patterns_of(placement.leader_rules, by_id), topics)
-    return {t: placement.leader_rules[p] for t, p in won.items() if p in placement.leader_rules}
 
 
 def ordered_by_rule(

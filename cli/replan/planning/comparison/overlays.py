@@ -18,16 +18,16 @@ import pyarrow as pa
 
 from replan.model.columns import PAD, Ints, Matrix, from_matrix, row, same_width
 from replan.model.declared.placement import Placement
-from replan.model.declared.rules import LeaderRule
+from replan.model.declared.rules import LeaderRule, TopicRule
 from replan.model.names import BrokerId, Replicas, replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import in_force, keep_in_doubt, listed, within
-from replan.planning.comparison.chosen import Chosen, chosen, topic_rules
+from replan.planning.comparison.chosen import Chosen, chosen
 from replan.planning.comparison.diff import LED, targets_of
 from replan.planning.comparison.last_leaders import last_leaders, last_leaders_last
-from replan.planning.comparison.leader_order import leader_rules, ordered_by_rule
+from replan.planning.comparison.leader_order import ordered_by_rule
 from replan.planning.comparison.remembered import recalled
 
 Flags = npt.NDArray[np.bool_]
@@ -80,7 +80,7 @@ def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> Wanted:
     bases = np.concatenate(same_width(reached.chosen.explicit, reached.bases))
     found = np.concatenate([aligned.explicit_rows, reached.rows])
     led = rows_of(named_partitions(placement.preferred_leaders), names)
-    by_rule = _leader_rules(placement, names)
+    by_rule = _leader_rules(aligned, names)
     preferred = _prefer(bases, led, placement)
     entries = in_force(placement, snapshot)
     demoting = listed(preferred, names, entries).every
@@ -147,9 +147,7 @@ def _undeclared(aligned: Alignment, fixed: Sequence[int]) -> _Undeclared:
     bases, heading = _on_the_way(bases, aligned)
     bases, lists = same_width(bases, lists)
     held = np.where((shorter & ~heading)[:, None], lists, bases) if shorter.any() else bases
-    made = chosen(
-        aligned.placement, snapshot, aligned.explicit_rows, bases, held, fixed, aligned.rates
-    )
+    made = chosen(aligned, bases, held, fixed)
     reached = (
         ((reached | orders.back | known) & ~running)
         | made.changed
@@ -166,9 +164,8 @@ def _undeclared(aligned: Alignment, fixed: Sequence[int]) -> _Undeclared:
 def managed(aligned: Alignment) -> Flags:
     """Which observed partitions an entry of `assignments` or `preferredLeaders` is about."""
     names, codes = topics_of(aligned.snapshot.partitions)
-    placement = aligned.placement
-    entries = placement.entries_of(names.to_pylist())
-    by_rule = [entries.get(name) in placement.rules for name in names.to_pylist()]
+    entries = aligned.intents.entries
+    by_rule = [isinstance(entries.get(name), TopicRule) for name in names.to_pylist()]
     found = np.array([*by_rule, False], dtype=bool)[codes] | _led_by_rule(aligned)
     for rows in (aligned.explicit_rows, aligned.leader_rows):
         found[rows[rows >= 0]] = True
@@ -178,14 +175,14 @@ def managed(aligned: Alignment) -> Flags:
 def _led_by_rule(aligned: Alignment) -> Flags:
     """Which observed partitions have a preferred leader by rule."""
     names, codes = topics_of(aligned.snapshot.partitions)
-    rules = leader_rules(aligned.placement, names.to_pylist())
+    rules = aligned.intents.leaders
     return np.array([*(n in rules for n in names.to_pylist()), False], dtype=bool)[codes]
 
 
-def _leader_rules(placement: Placement, rows: pa.Table) -> list[LeaderRule | None]:
+def _leader_rules(aligned: Alignment, rows: pa.Table) -> list[LeaderRule | None]:
     """Of each row."""
     names, codes = topics_of(rows)
-    rules = leader_rules(placement, names.to_pylist())
+    rules = aligned.intents.leaders
     of_topic = [rules.get(name) for name in names.to_pylist()]
     return [of_topic[code] for code in codes] if rules else [None] * len(codes)
 
@@ -198,7 +195,7 @@ def _given_up(lists: Matrix, aligned: Alignment, bases: Matrix) -> Flags:
     snapshot = aligned.snapshot
     found = np.zeros(len(lists), dtype=bool)
     left = {name: kept for name, kept in snapshot.remembered.items() if kept.left}
-    ruled = topic_rules(aligned.placement, snapshot) if left else {}
+    ruled = aligned.intents.rules
     for name, at in zip(left, aligned.observed.rows(named_partitions(left)).tolist(), strict=True):
         kept = left[name]
         same = at >= 0 and kept.topic_id == snapshot.topic_id(name.topic)
@@ -215,12 +212,10 @@ def _on_the_way(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
     Between its requests a partition has more replicas than it had, and than it shall have: a list that is chosen from
     those would be another one.
     """
-    placement, snapshot = aligned.placement, aligned.snapshot
     found = np.zeros(len(lists), dtype=bool)
     names = list(aligned.heading)
     rows = aligned.observed.rows(named_partitions(names))
-    ruled = topic_rules(placement, snapshot)
-    drained = {entry.broker for entry in placement.replica_blacklist}
+    ruled, drained = aligned.intents.rules, aligned.placement.drained
     width = max((len(target) for target in aligned.heading.values()), default=0)
     changed, _ = same_width(lists, np.zeros((0, width), dtype=np.int32))
     changed = changed.copy()

@@ -1,83 +1,48 @@
 """Entries for names and patterns against the topics of a cluster: which one counts, and what `require` asks."""
 
-from collections.abc import Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 
 from replan.model.columns import PAD, to_matrix
+from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import factor_too_small, spread_too_narrow
-from replan.model.declared.topic_patterns import Patterns, patterns_of, ties, winners
+from replan.model.declared.rules import TopicRule
 from replan.model.declared.where import Mistake, Where
 from replan.model.snapshot import Snapshot
+from replan.planning.comparison.alignment import Alignment
 
 
-def check_policy(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
+def check_policy(aligned: Alignment) -> Iterator[Mistake]:
     """Every topic for which two entries tie, and every topic that is declared with less than `require` asks for."""
-    topics: list[str] = snapshot.topics.column("name").to_pylist()
-    leaders = {name.topic: p.where for name, p in placement.preferred_leaders.items()}
-    standing = placement.standing.topics if placement.standing else {}
-    known = {e.topic: e.where for e in placement.acknowledged}
-    sections: dict[str, tuple[dict[str, Where], Patterns]] = {
-        "assignments": (
-            _places(placement.rules) | _places(placement.topics),
-            patterns_of(placement.rules, placement.topics),
-        ),
-        "preferredLeaders": (
-            _places(placement.leader_rules) | leaders,
-            patterns_of(placement.leader_rules, leaders),
-        ),
-        "require": (_places(placement.requirements), patterns_of(placement.requirements)),
-        "throttles.standing.topics": (_places(standing), patterns_of({}, standing)),
-        "recovery": (_places(placement.recovery), patterns_of(placement.recovery)),
-        "acknowledged": (known, patterns_of({}, known)),
-    }
-    for section, (places, patterns) in sections.items():
-        yield from _ties(section, places, patterns, topics)
-    if placement.requirements:
-        yield from _unmet_rules(placement, topics)
-        yield from _too_few_racks(placement, snapshot)
-
-
-class _Placed(Protocol):
-    @property
-    def where(self) -> Where: ...
-
-
-def _places(entries: Mapping[str, _Placed]) -> dict[str, Where]:
-    return {name: entry.where for name, entry in entries.items()}
-
-
-def _ties(
-    section: str, places: Mapping[str, Where], patterns: Patterns, topics: list[str]
-) -> Iterator[Mistake]:
-    for topic, found in ties(patterns, topics).items():
-        others = " and ".join(f"{name} at {places[name]}" for name in found[:-1])
+    for tie in aligned.intents.ties:
+        places = zip(tie.names[:-1], tie.places, strict=False)
+        others = " and ".join(f"{name} at {where}" for name, where in places)
         yield Mistake(
-            places[found[-1]],
-            f"{section}: topic {topic} matches {found[-1]} as well as {others}; "
+            tie.places[-1],
+            f"{tie.section}: topic {tie.topic} matches {tie.names[-1]} as well as {others}; "
             "name the topic, give one of the patterns a longer prefix, or let it except the topic",
         )
+    if aligned.placement.requirements:
+        yield from _unmet_rules(aligned.intents)
+        yield from _too_few_racks(aligned.placement, aligned.snapshot)
 
 
-def _unmet_rules(placement: Placement, topics: list[str]) -> Iterator[Mistake]:
+def _unmet_rules(intents: Intents) -> Iterator[Mistake]:
     """Topics that a pattern places, where the requirement of the topic is another than that of the pattern."""
-    required = winners(patterns_of(placement.requirements), topics)
-    placed = placement.entries_of(topics)
-    for topic in sorted(required.keys() & placed.keys()):
-        rule, asked = placement.rules.get(placed[topic]), placement.requirements[required[topic]]
-        if rule is None:
-            continue
-        texts = factor_too_small(rule.replication_factor, asked), spread_too_narrow(rule, asked)
-        yield from (Mistake(rule.where, f"{topic}: {text}") for text in texts if text)
+    for topic in sorted(intents.required.keys() & intents.entries.keys()):
+        rule, asked = intents.entries[topic], intents.required[topic]
+        if isinstance(rule, TopicRule):
+            texts = factor_too_small(rule.replication_factor, asked), spread_too_narrow(rule, asked)
+            yield from (Mistake(rule.where, f"{topic}: {text}") for text in texts if text)
 
 
 def _too_few_racks(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     """Explicit lists in fewer racks than required; a broker without a rack counts as one of its own."""
-    named = winners(patterns_of(placement.requirements), placement.topics)
-    least = {topic: placement.requirements[name].racks or 1 for topic, name in named.items()}
+    requirements = Intents.of(placement, placement.topics).required
+    least = {topic: required.racks or 1 for topic, required in requirements.items()}
     if max(least.values(), default=1) == 1:
         return
     explicit = placement.explicit
@@ -88,7 +53,7 @@ def _too_few_racks(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake
     for at, found in zip(rows, explicit.take(pa.array(rows)).to_pylist(), strict=True):
         name = found["topic"]
         where = Where(placement.topics[name].where.file, found["line"], found["column"])
-        required = placement.requirements[named[name]]
+        required = requirements[name]
         yield Mistake(
             where,
             f"{name}-{found['partition']}: {found['replicas']} lie in {racks[at]} of {asked[at]} racks that "

@@ -30,7 +30,7 @@ def absent_leaders(aligned: Alignment, made: Chosen) -> Iterator[Absent]:
     if not preferences:
         return
     declared = rows_of(named_partitions(preferences), aligned.placement.explicit)
-    drained = {entry.broker for entry in aligned.placement.replica_blacklist}
+    drained = aligned.placement.drained
     refused = {at for reason in made.impossible for at in reason.partitions}
     places = zip(preferences.items(), aligned.leader_rows.tolist(), declared.tolist(), strict=True)
     for (name, preferred), at, line in places:

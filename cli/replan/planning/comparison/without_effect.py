@@ -13,18 +13,16 @@ from replan.model.declared.rules import BalanceMeasure
 from replan.model.declared.topic_patterns import Entry, is_pattern, matches, means
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import passed
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.balanced import without_rates
-from replan.planning.comparison.chosen import topic_rules
 from replan.planning.plans.plan import NAMED, Fact, Facts, PlanWarning, WarningKind
 
 
-def without_effect(
-    placement: Placement, snapshot: Snapshot, rates: Rates | None = None
-) -> Iterator[PlanWarning]:
+def without_effect(aligned: Alignment) -> Iterator[PlanWarning]:
     """All of it, by the place in the file."""
+    placement, snapshot = aligned.placement, aligned.snapshot
     for section, name, where in sorted(
         _unmatched(placement, snapshot), key=lambda found: (found[2], found[1])
     ):
@@ -35,14 +33,14 @@ def without_effect(
         if entry.broker not in registered:
             gone: Facts = {"where": str(entry.where), "broker": entry.broker}
             yield PlanWarning(WarningKind.DRAIN_UNREGISTERED, gone)
-    yield from _together(placement, snapshot)
-    yield from _balance(placement, snapshot, rates)
+    yield from _together(aligned)
+    yield from _balance(aligned)
 
 
-def _together(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+def _together(aligned: Alignment) -> Iterator[PlanWarning]:
     """Topics that are declared apart, share brokers, and are placed by no rule."""
-    ruled = topic_rules(placement, snapshot) if placement.apart else {}
-    for entry in placement.apart:
+    ruled, snapshot = aligned.intents.rules, aligned.snapshot
+    for entry in aligned.placement.apart:
         sides = entry.sides(snapshot.topics.column("name").to_pylist())
         there: dict[BrokerId, list[str]] = {}
         for topic in sorted(sides.keys() - ruled.keys()):
@@ -60,17 +58,15 @@ def _together(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]
             yield PlanWarning(WarningKind.STAY_TOGETHER, facts)
 
 
-def _balance(
-    placement: Placement, snapshot: Snapshot, rates: Rates | None
-) -> Iterator[PlanWarning]:
-    balance = placement.balance
+def _balance(aligned: Alignment) -> Iterator[PlanWarning]:
+    placement, rates, balance = aligned.placement, aligned.rates, aligned.placement.balance
     if balance is None:
         return
     at: dict[str, Fact] = {"where": str(balance.where)}
     if not balance.tolerances:
         yield PlanWarning(WarningKind.WEIGHTS_ALONE, at)
         return
-    ruled = topic_rules(placement, snapshot)
+    ruled = aligned.intents.rules
     if not ruled and any(t.measure is not BalanceMeasure.LOG_DIRS for t in balance.tolerances):
         yield PlanWarning(WarningKind.BALANCES_NOTHING, at)
     lacking = without_rates(placement, rates)
@@ -79,7 +75,9 @@ def _balance(
         facts: Facts = {"where": str(where), "measures": ", ".join(lacking)}
         yield PlanWarning(WarningKind.NEEDS_RATES, facts)
     elif rates is not None and any(t.measure.needs_rates for t in balance.tolerances):
-        unknown = [n for n in _partitions_of(ruled, snapshot) if n not in rates.bytes_per_second]
+        unknown = [
+            n for n in _partitions_of(ruled, aligned.snapshot) if n not in rates.bytes_per_second
+        ]
         if unknown:
             named = tuple(map(str, unknown[:NAMED]))
             yield PlanWarning(

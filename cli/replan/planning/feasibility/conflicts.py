@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.comparison.alignment import Alignment
+from replan.planning.comparison.alignment import Alignment, declared_lists
 from replan.planning.comparison.chosen import Chosen
-from replan.planning.feasibility.constraints import Refused, declared_lists
+from replan.planning.feasibility.constraints import Refused
 from replan.planning.feasibility.irreducible import apart, fewest
 from replan.planning.feasibility.one_partition import Brokers, Case, lacks, simplified
 from replan.planning.placing.problem import Impossible, Obstacle
@@ -204,8 +204,10 @@ class _Search:
     def _overfull(self, broker: int) -> Conflict | None:
         """The lists declared for a broker that are together larger than its room: as few as it takes, the largest."""
         coming = [m for m in self.moves if broker in m.new]
-        lists = dict(declared_lists(self.known.placement, [m.partition for m in coming]))
-        declared = [m for m in coming if m.partition in lists and broker in lists[m.partition][1]]
+        lists = declared_lists(self.known.placement, [m.partition for m in coming])
+        declared = [
+            m for m in coming if m.partition in lists and broker in lists[m.partition].replicas
+        ]
         declared.sort(key=lambda m: (-m.bytes, m.partition))
         needed, taken = 0, list[Move]()
         most = self.known.room.get(BrokerId(broker))
@@ -218,8 +220,8 @@ class _Search:
             return None
         full = Constraint(ConstraintKind.NO_ROOM, brokers=(broker,), number=needed, available=most)
         listed = (
-            Constraint(ConstraintKind.LIST, str(where), brokers, len(brokers))
-            for where, brokers in (lists[m.partition] for m in taken)
+            Constraint(ConstraintKind.LIST, str(of.where), of.replicas, len(of.replicas))
+            for of in (lists[m.partition] for m in taken)
         )
         return _conflict(Proof.IMPOSSIBLE, (full, *listed), (Lack(Shortage.ROOM, needed, most),))
 

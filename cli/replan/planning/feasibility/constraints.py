@@ -8,19 +8,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from replan.model.columns import row, to_matrix
 from replan.model.configs import TopicSettings
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Requirement
 from replan.model.declared.rules import BalanceMeasure, Spread, TopicRule
-from replan.model.declared.topic_patterns import patterns_of, winners
-from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
+from replan.planning.comparison.alignment import (
+    Alignment,
+    DeclaredList,
+    declared_lists,
+    named_partitions,
+)
 from replan.planning.comparison.apart import Separated
-from replan.planning.comparison.chosen import topic_rules
 from replan.planning.feasibility.one_partition import Brokers, Case
 from replan.planning.plans.conflicts import Constraint, ConstraintKind
 from replan.planning.plans.log_dirs import HEADROOM
@@ -41,7 +42,7 @@ class Refused:
     rules: Mapping[str, TopicRule]
     required: Mapping[str, Requirement]
     states: Mapping[TopicPartition, PartitionState]
-    lists: Mapping[TopicPartition, tuple[Where, tuple[int, ...]]]
+    lists: Mapping[TopicPartition, DeclaredList]
     """The declared lists, with their places."""
     partitions: Mapping[str, int]
     """Of each topic."""
@@ -83,20 +84,17 @@ class Refused:
             ),
             _drains(placement),
             snapshot.all_settings(),
-            topic_rules(placement, snapshot),
-            {
-                t: placement.requirements[w]
-                for t, w in winners(patterns_of(placement.requirements), topics).items()
-            },
+            aligned.intents.rules,
+            aligned.intents.required,
             {s.partition: s for s in states},
-            dict(declared_lists(placement, names)),
+            declared_lists(placement, names),
             snapshot.partition_counts(),
             {
                 seen.partition.topic: len(seen.replicas)
                 for topic in topics
                 for seen in snapshot.states(snapshot.topic_rows(topic)[:1])
             },
-            _held_of(placement, snapshot, topics),
+            _held_of(aligned.intents.rules, snapshot, topics),
             apart,
             _most_room(placement, snapshot, moves),
         )
@@ -108,7 +106,7 @@ class Refused:
         required, listed = self.required.get(topic), self.lists.get(name)
         return (
             None if seen is None else (seen.replicas, seen.isr),
-            None if listed is None else listed[1],
+            None if listed is None else listed.replicas,
             None if rule is None else rule.pattern,
             None if settings is None else (settings.min_insync_replicas, settings.unclean_election),
             None if required is None else required.where,
@@ -122,7 +120,7 @@ class Refused:
         seen, rule = self.states.get(name), self.rules.get(name.topic)
         held = () if seen is None else tuple(sorted(seen.replicas))
         listed = self.lists.get(name)
-        base = listed[1] if listed else () if rule or seen is None else tuple(seen.replicas)
+        base = listed.replicas if listed else () if rule or seen is None else tuple(seen.replicas)
         entry = self.placement.topics.get(name.topic) or rule
         constraints = (
             *self.facts,
@@ -225,23 +223,10 @@ class Refused:
         """A list with its line in the placement, where it is declared there."""
         if constraint.kind is not ConstraintKind.LIST or name not in self.lists:
             return constraint
-        where, declared = self.lists[name]
-        return Constraint(ConstraintKind.LIST, str(where), declared, len(declared))
-
-
-def declared_lists(
-    placement: Placement, names: Sequence[TopicPartition]
-) -> Iterator[tuple[TopicPartition, tuple[Where, tuple[int, ...]]]]:
-    """The declared list of each of these partitions that has one, with its place."""
-    rows = rows_of(named_partitions(names), placement.explicit)
-    found = [(name, at) for name, at in zip(names, rows.tolist(), strict=True) if at >= 0]
-    if not found:
-        return
-    lists = to_matrix(placement.explicit.column("replicas"))
-    lines, columns = (placement.explicit.column(key) for key in ("line", "column"))
-    for name, at in found:
-        file = placement.topics[name.topic].where.file
-        yield name, (Where(file, lines[at].as_py(), columns[at].as_py()), tuple(row(lists, at)))
+        found = self.lists[name]
+        return Constraint(
+            ConstraintKind.LIST, str(found.where), found.replicas, len(found.replicas)
+        )
 
 
 def _drains(placement: Placement) -> tuple[Constraint, ...]:
@@ -256,10 +241,9 @@ def _drains(placement: Placement) -> tuple[Constraint, ...]:
 
 
 def _held_of(
-    placement: Placement, snapshot: Snapshot, topics: Sequence[str]
+    ruled: Mapping[str, TopicRule], snapshot: Snapshot, topics: Sequence[str]
 ) -> dict[str, tuple[tuple[int, int], ...]]:
     """What each broker holds of those topics whose rule says how many it may."""
-    ruled = topic_rules(placement, snapshot)
     found: dict[str, tuple[tuple[int, int], ...]] = {}
     for topic in topics:
         if topic in ruled and ruled[topic].max_replicas_per_broker is not None:

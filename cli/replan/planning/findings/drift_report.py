@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow.compute as pc
 
+from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
@@ -114,7 +115,7 @@ def drift_report(
     classified = classify(found, placement, snapshot)
     own = {(name.topic, name.partition) for name in snapshot.heading}
     counts = snapshot.partition_counts()
-    managed = placement.entries_of(counts)
+    managed = Intents.of(placement, counts).entries
     return DriftReport(
         drift=found,
         cluster_name=placement.cluster_name,

@@ -18,7 +18,6 @@ from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import Unacknowledged, passed
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
-from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.last_leaders import last_leaders
 from replan.planning.comparison.overlays import Wanted
@@ -65,8 +64,9 @@ def plan_warnings(
         unknown: Facts = {"brokers": tuple(sorted(snapshot.brokers_of_unknown_rack()))}
         kept = _named(_names_of(snapshot, asked.chosen.unjudged))
         yield PlanWarning(WarningKind.RACK_NOT_TOLD, {**unknown, **kept})
-    yield from _fewer_racks(placement, snapshot, moves)
-    yield from _racks_left(placement, snapshot, moves)
+    racks = RequiredRacks.of(aligned)
+    yield from _fewer_racks(racks, moves)
+    yield from _racks_left(aligned, racks, moves)
     kinds = differs.table.column("kind")
     converging = differs.table.filter(pc.equal(kinds, DifferenceKind.RUNNING))
     if converging.num_rows:
@@ -77,7 +77,7 @@ def plan_warnings(
     for broker, rate in unread.items():
         yield PlanWarning(WarningKind.STANDING_UNREAD, {"where": str(rate.where), "broker": broker})
     if placement.standing is not None:
-        for idle, broker, side in without_replicas(placement.standing, snapshot):
+        for idle, broker, side in without_replicas(placement.standing, aligned.intents, snapshot):
             at: Facts = {"where": str(idle.where), "broker": broker, "side": side}
             yield PlanWarning(WarningKind.STANDING_WITHOUT_REPLICAS, at)
     yield from _acknowledged(placement, snapshot, found.left)
@@ -166,11 +166,8 @@ def _unclean(snapshot: Snapshot) -> Iterator[PlanWarning]:
         yield PlanWarning(WarningKind.UNCLEAN_ELECTION, facts)
 
 
-def _fewer_racks(
-    placement: Placement, snapshot: Snapshot, moves: Sequence[Move]
-) -> Iterator[PlanWarning]:
+def _fewer_racks(racks: RequiredRacks, moves: Sequence[Move]) -> Iterator[PlanWarning]:
     """Moves into fewer racks than `require` wants, which lose none that is left."""
-    racks = RequiredRacks.of(placement, snapshot, {m.partition.topic for m in moves})
     found: dict[tuple[str, int], list[str]] = {}
     for move in sorted(moves, key=lambda m: m.partition):
         required = racks.narrow(move)
@@ -184,20 +181,18 @@ def _fewer_racks(
 
 
 def _racks_left(
-    placement: Placement, snapshot: Snapshot, moves: Sequence[Move]
+    aligned: Alignment, required: RequiredRacks, moves: Sequence[Move]
 ) -> Iterator[PlanWarning]:
     """Moves of a rule or a drain into fewer racks than the partition lies in, other than for want of replicas.
 
     Those that `require` speaks of are warned of there; a rule that says how many racks asks for it.
     """
-    rules = topic_rules(placement, snapshot)
     in_rack = {
         topic
-        for topic, rule in rules.items()
+        for topic, rule in aligned.intents.rules.items()
         if rule.spread is Spread.IN_RACK or rule.replicas_per_rack
     }
-    required = RequiredRacks.of(placement, snapshot, {m.partition.topic for m in moves})
-    racks = {b.id: b.rack for b in snapshot.brokers if b.rack is not None}
+    racks = {b.id: b.rack for b in aligned.snapshot.brokers if b.rack is not None}
     found: dict[str, list[str]] = {}
     for move in sorted(moves, key=lambda m: m.partition):
         before, after = (
@@ -233,7 +228,7 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
         yield from _review_due(drained, snapshot)
     last = last_leaders(placement, snapshot)
     yield from _last_leaders(placement, snapshot)
-    gone = {entry.broker for entry in placement.replica_blacklist}
+    gone = placement.drained
     for name, preferred in sorted(placement.preferred_leaders.items()):
         at: Facts = {"where": str(preferred.where), "partition": str(name)}
         if preferred.broker in gone:

@@ -22,12 +22,11 @@ from replan.model.partition import PartitionState
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison, compared
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.balanced import without_rates
 from replan.planning.comparison.blacklist import blacklist_reaches
-from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.last_leaders import last_leaders
-from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.comparison.part import Part, Scope, chosen_part, part_of
 from replan.planning.feasibility.conflicts import conflicts
@@ -104,21 +103,21 @@ def plan_of(
     partial = bool(only) or scope is not None
     differs = part_of(left.differences, within) if partial else left.differences
     judge = Judge.of(snapshot)
-    facts = _facts(placement, snapshot, differs.table, judge.nameable)
+    facts = _facts(aligned, differs.table, judge.nameable)
     creates = tuple(c for c in growth.creates if within(c.first))
     reasons = [
         *growth.refusals,
-        *fewer_partitions(placement, snapshot),
-        *placing_refusals(asked.chosen.impossible, left.unplaceable, facts.rules, snapshot),
+        *fewer_partitions(aligned),
+        *placing_refusals(
+            asked.chosen.impossible, left.unplaceable, aligned.intents.rules, snapshot
+        ),
     ]
     refused = [refusal for refusal in reasons if within(refusal.partition)]
     off_balance = found.off_balance
     if off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(off_balance)
     _check_rates(placement, aligned.rates)
-    judged, unsafe, remember = _moves(
-        _differences(differs, asked, snapshot), judge, facts, snapshot
-    )
+    judged, unsafe, remember = _moves(_differences(differs, asked, snapshot), judge, facts)
     refused += unsafe
     ordered, lacking = in_room_order(admission_order(judged), snapshot.log_dirs)
     refused += map(_lacks_room, lacking)
@@ -130,7 +129,7 @@ def plan_of(
     refused += recovered.refused
     standing = tuple(
         s
-        for s in standing_differences(placement, snapshot)
+        for s in standing_differences(placement, aligned.intents, snapshot)
         if not partial
         or _within(s.setting, within)
         or (scope is not None and s.setting in scope.settings)
@@ -203,13 +202,12 @@ def _moves(
     differences: Iterable[tuple[Difference, PartitionState]],
     judge: Judge,
     facts: Facts,
-    snapshot: Snapshot,
 ) -> tuple[list[tuple[Move, PartitionState]], list[Refusal], set[TopicPartition]]:
     """A move of each difference that safety lets be removed, why not of the others, and whose order is remembered."""
     judged: list[tuple[Move, PartitionState]] = []
     refused: list[Refusal] = []
     remember: set[TopicPartition] = set()
-    racks = RequiredRacks.of(facts.placement, snapshot, facts.listed)
+    racks = RequiredRacks.of(facts.aligned)
     for difference, seen in differences:
         move = _move(difference, seen, facts)
         unsafe = [*judge.refusals(move, seen), *racks.refusals(move)]
@@ -266,20 +264,16 @@ def _within(name: SettingName, within: Part) -> bool:
     return name.scope is ConfigScope.TOPIC and within(TopicPartition(name.name, -1))
 
 
-def _facts(
-    placement: Placement, snapshot: Snapshot, differs: pa.Table, nameable: frozenset[BrokerId]
-) -> Facts:
+def _facts(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId]) -> Facts:
+    placement, snapshot = aligned.placement, aligned.snapshot
     topics = pc.unique(differs.column("topic")).to_pylist()
     entries = sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where)), reverse=True)
     return Facts(
-        placement,
+        aligned,
         snapshot.all_settings(),
         nameable,
         {t: {e.broker: e for e in entries if blacklist_reaches(e, t)} for t in topics},
-        topic_rules(placement, snapshot),
-        leader_rules(placement, topics),
         {e.broker: e for e in placement.replica_blacklist},
-        snapshot.remembered,
         last_leaders(placement, snapshot),
     )
 
@@ -309,7 +303,7 @@ def _differences(
 def _move(difference: Difference, seen: PartitionState, facts: Facts) -> Move:
     topic = seen.partition.topic
     settings = facts.settings[topic]
-    entry = facts.placement.topics.get(topic) or facts.rules.get(topic)
+    entry = facts.aligned.placement.topics.get(topic) or facts.aligned.intents.rules.get(topic)
     return move_of(
         seen,
         difference.declared,

@@ -7,9 +7,9 @@ partitions a person or a placement means.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
 from replan.model.declared.recovery import RecoveryStrategy
-from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.names import TopicPartition
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
@@ -57,11 +57,10 @@ METHODS = {
 def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicPartition, Wish]:
     """The partitions without a leader for which the placement has a strategy other than none."""
     names = leaderless(snapshot) if placement.recovery else ()
-    topics = sorted({name.topic for name in names})
-    entries = winners(patterns_of(placement.recovery), topics)
+    rules = Intents.of(placement, {name.topic for name in names}).recovery if names else {}
     found: dict[TopicPartition, Wish] = {}
     for name in names:
-        rule = placement.recovery.get(entries.get(name.topic, ""))
+        rule = rules.get(name.topic)
         if rule is not None and rule.strategy in METHODS:
             found[name] = Wish(METHODS[rule.strategy], wait_seconds=rule.wait_seconds)
     return found

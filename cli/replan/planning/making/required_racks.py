@@ -5,14 +5,12 @@ away, its move is refused: racks that are there count more than an empty broker.
 broker is dead or gone, or the list lay in fewer already), the move makes nothing worse, and is warned of.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Requirement
-from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.names import BrokerId
-from replan.model.snapshot import Snapshot
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Refusal, RefusalRule
 
@@ -21,21 +19,18 @@ from replan.planning.plans.plan import Refusal, RefusalRule
 class RequiredRacks:
     """How many racks each topic of a plan needs, and which brokers lie in which."""
 
-    required: dict[str, Requirement]
-    """By topic; only those that require racks."""
+    required: Mapping[str, Requirement]
+    """By topic."""
     racks: dict[BrokerId, str | BrokerId]
     """Of registered brokers; a broker whose rack is not known is one of its own."""
     live: frozenset[BrokerId]
 
     @classmethod
-    def of(cls, placement: Placement, snapshot: Snapshot, topics: Iterable[str]) -> "RequiredRacks":
-        """What `require` says of these topics."""
+    def of(cls, aligned: Alignment) -> "RequiredRacks":
+        """What `require` says on a cluster."""
+        snapshot = aligned.snapshot
         return cls(
-            {
-                topic: placement.requirements[name]
-                for topic, name in winners(patterns_of(placement.requirements), topics).items()
-                if placement.requirements[name].racks
-            },
+            aligned.intents.required,
             {b.id: b.rack or b.id for b in snapshot.brokers},
             frozenset(snapshot.live_brokers()),
         )

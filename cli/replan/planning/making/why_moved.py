@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from replan.model.configs import TopicSettings
-from replan.model.declared.placement import LeaderBlacklist, Placement
-from replan.model.declared.rules import LeaderRule, ReplicaBlacklist, TopicRule
-from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.declared.placement import LeaderBlacklist
+from replan.model.declared.rules import ReplicaBlacklist
+from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
-from replan.model.snapshot import RememberedOrder
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.remembered import behind, demoted
 from replan.planning.plans.move_reasons import MoveReason, ReasonKind
@@ -36,17 +36,12 @@ class Difference:
 class Facts:
     """What a plan looks up of each topic and broker."""
 
-    placement: Placement
+    aligned: Alignment
     settings: Mapping[str, TopicSettings]
     nameable: frozenset[BrokerId]
     listed: Mapping[str, Mapping[BrokerId, LeaderBlacklist]]
     """Of each topic, the brokers that the leader blacklist keeps from leading it."""
-    rules: Mapping[str, TopicRule]
-    """The rule of each topic that is placed by one."""
-    leaders: Mapping[str, LeaderRule]
-    """The rule of each topic whose leaders go by one."""
     drained: Mapping[BrokerId, ReplicaBlacklist]
-    remembered: Mapping[TopicPartition, RememberedOrder]
     last: Mapping[BrokerId, int]
     """The brokers that `lastLeaders` names."""
 
@@ -69,7 +64,7 @@ def _replicas(difference: Difference, seen: PartitionState, facts: Facts) -> Mov
         return MoveReason(ReasonKind.DECLARED)
     if difference.balanced:
         return MoveReason(ReasonKind.BALANCE)
-    rule = facts.rules.get(seen.partition.topic)
+    rule = facts.aligned.intents.rules.get(seen.partition.topic)
     if rule is None:
         return MoveReason(ReasonKind.GIVEN_UP)
     return MoveReason(ReasonKind.RULE, rule=rule.pattern)
@@ -92,13 +87,12 @@ def _order(difference: Difference, seen: PartitionState, facts: Facts) -> MoveRe
     last = _led_last(difference, seen, facts)
     if last is not None:
         return MoveReason(ReasonKind.LAST_LEADER, broker=last)
-    preferred = facts.placement.preferred_leaders.get(seen.partition)
+    preferred = facts.aligned.placement.preferred_leaders.get(seen.partition)
     if preferred is not None and preferred.broker == first:
         return MoveReason(ReasonKind.PREFERRED_LEADER, broker=first)
-    if topic in facts.leaders and first != seen.replicas[0]:
-        return MoveReason(
-            ReasonKind.PREFERRED_LEADER, broker=first, rule=facts.leaders[topic].pattern
-        )
+    rule = facts.aligned.intents.leaders.get(topic)
+    if rule is not None and first != seen.replicas[0]:
+        return MoveReason(ReasonKind.PREFERRED_LEADER, broker=first, rule=rule.pattern)
     return None
 
 
@@ -117,8 +111,8 @@ def _led_last(difference: Difference, seen: PartitionState, facts: Facts) -> Bro
 
 def _lifted(difference: Difference, seen: PartitionState, facts: Facts) -> Replicas:
     """Brokers that an earlier blacklist kept from leading, and that come back to their place."""
-    kept = facts.remembered.get(seen.partition)
-    speaks = facts.placement.leader_blacklist is not None
+    kept = facts.aligned.snapshot.remembered.get(seen.partition)
+    speaks = facts.aligned.placement.leader_blacklist is not None
     if difference.explicit or kept is None or kept.left or kept.recovered or not speaks:
         return ()
     if not set(kept.order) == set(difference.declared) == set(seen.replicas):
@@ -133,7 +127,7 @@ def _plain(difference: Difference, seen: PartitionState, facts: Facts) -> MoveRe
         return MoveReason(ReasonKind.LEADER, leader=seen.leader, broker=difference.declared[0])
     if difference.balanced and difference.declared[0] != seen.replicas[0]:
         return MoveReason(ReasonKind.BALANCE)
-    rule = facts.leaders.get(seen.partition.topic)
+    rule = facts.aligned.intents.leaders.get(seen.partition.topic)
     if rule is not None and rule.racks:
         return MoveReason(ReasonKind.ORDER, rule=rule.pattern)
     return MoveReason(ReasonKind.ORDER if difference.explicit else ReasonKind.REMEMBERED_ORDER)

@@ -5,7 +5,7 @@ left alone. A rate is judged by the broker's own dynamic value, and a list by th
 and cluster-wide defaults throttle nothing of their own accord (KIP-73, KIP-226).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow.compute as pc
@@ -23,14 +23,15 @@ from replan.model.configs import (
     override_of,
     own_value,
 )
+from replan.model.declared.intents import Intents
 from replan.model.declared.placement import (
     ALL_REPLICAS,
     Placement,
     Side,
     StandingRate,
     StandingThrottles,
+    ThrottledReplicas,
 )
-from replan.model.declared.topic_patterns import patterns_of, winners
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 
@@ -70,7 +71,9 @@ def same_value(key: str, one: str | None, other: str | None) -> bool:
     return set(elements(one)) == set(elements(other))
 
 
-def standing_differences(placement: Placement, snapshot: Snapshot) -> list[ThrottleSetting]:
+def standing_differences(
+    placement: Placement, intents: Intents, snapshot: Snapshot
+) -> list[ThrottleSetting]:
     """The declared settings that are not as declared, by topic and broker.
 
     `snapshot` is without what moves have set for a while. A broker whose configuration cannot be read is not judged.
@@ -78,7 +81,7 @@ def standing_differences(placement: Placement, snapshot: Snapshot) -> list[Throt
     declared = placement.standing
     if declared is None:
         return []
-    return [*_lists(declared, snapshot), *_rates(declared, snapshot)]
+    return [*_lists(intents.standing, snapshot), *_rates(declared, snapshot)]
 
 
 def value_of(setting: SettingName, snapshot: Snapshot) -> str | None:
@@ -97,12 +100,12 @@ def unread_brokers(declared: StandingThrottles, snapshot: Snapshot) -> dict[Brok
 
 
 def without_replicas(
-    declared: StandingThrottles, snapshot: Snapshot
+    declared: StandingThrottles, intents: Intents, snapshot: Snapshot
 ) -> Iterator[tuple[StandingRate, BrokerId, Side]]:
     """The declared rates that slow nothing down: no list throttles a replica of that broker on that side (KIP-73)."""
     for side, key in ((Side.LEADER, LEADER_REPLICAS), (Side.FOLLOWER, FOLLOWER_REPLICAS)):
         rates = {b: of for b, of in sorted(declared.brokers.items()) if _rate(of, side) is not None}
-        slowed = _throttled(declared, snapshot, side, key) if rates else frozenset()
+        slowed = _throttled(intents.standing, snapshot, side, key) if rates else frozenset()
         yield from ((of, broker, side) for broker, of in rates.items() if broker not in slowed)
 
 
@@ -111,14 +114,13 @@ def _rate(of: StandingRate, side: Side) -> int | None:
 
 
 def _throttled(
-    declared: StandingThrottles, snapshot: Snapshot, side: Side, key: str
+    standing: Mapping[str, ThrottledReplicas], snapshot: Snapshot, side: Side, key: str
 ) -> frozenset[int]:
     """The brokers with a throttled replica on a side, once the lists are as declared."""
     settings = snapshot.all_settings()
-    entries = winners(patterns_of({}, declared.topics), settings)
     found: set[int] = set()
     for topic, of in settings.items():
-        entry = declared.topics.get(entries.get(topic, ""))
+        entry = standing.get(topic)
         if entry is None:
             listed = frozenset(elements(override_of(of, key)))
         else:
@@ -132,10 +134,11 @@ def _throttled(
     return frozenset(found)
 
 
-def _lists(declared: StandingThrottles, snapshot: Snapshot) -> Iterator[ThrottleSetting]:
-    settings = snapshot.all_settings() if declared.topics else {}
-    for topic, entry in winners(patterns_of({}, declared.topics), settings).items():
-        wanted = declared.topics[entry]
+def _lists(
+    standing: Mapping[str, ThrottledReplicas], snapshot: Snapshot
+) -> Iterator[ThrottleSetting]:
+    settings = snapshot.all_settings() if standing else {}
+    for topic, wanted in standing.items():
         for key, listed in ((LEADER_REPLICAS, wanted.leader), (FOLLOWER_REPLICAS, wanted.follower)):
             name = SettingName(ConfigScope.TOPIC, topic, key)
             yield from _different(name, override_of(settings[topic], key), _list(listed))

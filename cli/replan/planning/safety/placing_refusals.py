@@ -86,7 +86,7 @@ def out_of_balance(
     if asked is None or not found:
         return ()
     held = [*_acknowledged(chosen, placement, snapshot), *_refused(without)]
-    drained = {entry.broker for entry in placement.replica_blacklist}
+    drained = placement.drained
     closed = [
         f"{b.id} is {why}"
         for b in sorted(snapshot.brokers, key=lambda b: b.id)

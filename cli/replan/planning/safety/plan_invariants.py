@@ -14,14 +14,13 @@ import pyarrow.compute as pc
 
 from replan.errors import UnsafePlan
 from replan.model.columns import from_lists
+from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement, PreferredLeader
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
-from replan.planning.comparison.chosen import topic_rules
 from replan.planning.comparison.diff import DifferenceKind, compare
-from replan.planning.comparison.leader_order import leader_rules
 from replan.planning.comparison.overlays import wanted
 from replan.planning.placing.judge import Finding
 from replan.planning.plans.moves import Move
@@ -119,7 +118,7 @@ def arrives(
         explicit=placement.explicit.take(pa.array(rows[rows >= 0])),
         apart=(),  # it is about all topics together
         balance=None,  # it is about all partitions together, as are balanced leaders: those are taken as chosen
-        preferred_leaders={**_balanced(placement, snapshot, judged), **placement.preferred_leaders},
+        preferred_leaders={**_balanced(placement, judged), **placement.preferred_leaders},
         leader_rules={p: r for p, r in placement.leader_rules.items() if not r.balanced},
     )
     asked = wanted(Alignment.of(declared, after))
@@ -134,18 +133,16 @@ def arrives(
         )
 
 
-def _balanced(
-    placement: Placement, snapshot: Snapshot, judged: Judged
-) -> dict[TopicPartition, PreferredLeader]:
+def _balanced(placement: Placement, judged: Judged) -> dict[TopicPartition, PreferredLeader]:
     """Who leads each moved partition whose leaders are balanced, as preferred leaders by id."""
-    rules = leader_rules(placement, {m.partition.topic for m, _ in judged})
+    intents = Intents.of(placement, {m.partition.topic for m, _ in judged})
+    rules = intents.leaders
     balance = placement.balance
     if balance is not None and any(t.measure.of_leaders for t in balance.tolerances):
-        placed = topic_rules(placement, snapshot)
         ruled = {
             m.partition: PreferredLeader(m.target[0], balance.where)
             for m, _ in judged
-            if m.partition.topic in placed and m.partition.topic not in rules
+            if m.partition.topic in intents.rules and m.partition.topic not in rules
         }
     else:
         ruled = {}

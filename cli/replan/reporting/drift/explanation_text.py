@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from replan.model.declared.placement import PreferredLeader
 from replan.model.declared.rules import BrokerRange, BrokerSelector, LeaderRule, Spread, TopicRule
 from replan.model.partition import PartitionState
+from replan.planning.comparison.alignment import DeclaredList
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.explanation import DeclaredList, Explanation
+from replan.planning.explanation import Explanation
 from replan.planning.plans.preview import planned_requests
 from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.drift.drift_words import MEANINGS

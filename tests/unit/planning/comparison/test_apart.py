@@ -14,7 +14,7 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.rules import Apart, Spread
 from replan.model.declared.where import Where
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.chosen import topic_rules
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.conflicts import ConstraintKind
 from replan.reporting.sentences.conflict_text import constraint_texts
@@ -136,7 +136,10 @@ def test_what_rules_place_is_apart_or_refused_and_the_next_plan_is_empty(world: 
     end = after(plan, seen)
     if not plan.refusals and "*" in asked.rules:
         assert shared(end, asked.apart) == set()
-    ruled_topics, refused = topic_rules(asked, end), {r.partition for r in plan.refusals}
+    ruled_topics, refused = (
+        Alignment.of(asked, end).intents.rules,
+        {r.partition for r in plan.refusals},
+    )
     for move in plan.moves:
         for group in asked.apart:
             sides = group.sides(["a", "b1", "b2", "c"])

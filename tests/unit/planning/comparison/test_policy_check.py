@@ -10,11 +10,17 @@ from replan.model.declared.policy import Requirement
 from replan.model.declared.rules import LeaderRule, Spread, TopicRule
 from replan.model.declared.where import Mistake, Where
 from replan.model.names import BrokerId
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.policy_check import check_policy
 from replan.planning.making.planner import make_plan
 
 RACKS = tuple(Broker(BrokerId(i), rack) for i, rack in enumerate(["a", "a", "b", "b", None], 1))
 SEEN = snapshot([state([1, 2, 3], topic=t) for t in ("orders", "orders-x-eu")], registered=RACKS)
+
+
+def mistakes(asked: Placement, seen: Snapshot = SEEN) -> list[Mistake]:
+    return list(check_policy(Alignment.of(asked, seen)))
 
 
 def at(line: int) -> Where:
@@ -51,8 +57,8 @@ def test_an_explicit_list_or_a_leader_by_partition_settles_a_tie() -> None:
         leader_rules=leaders,
         leaders={"orders-x-eu-0": 2},
     )
-    assert list(check_policy(asked, SEEN)) == []
-    (tie,) = check_policy(placement(leader_rules=leaders), SEEN)
+    assert mistakes(asked) == []
+    (tie,) = mistakes(placement(leader_rules=leaders))
     assert tie.text.startswith("preferredLeaders: topic orders-x-eu")
 
 
@@ -64,7 +70,7 @@ def test_an_explicit_list_lies_in_as_many_racks_as_required(brokers: list[int], 
 
     def unmet(least: int) -> list[Mistake]:
         required = {"*": Requirement(at(3), racks=least)}
-        return list(check_policy(placement({"orders": [brokers]}, requirements=required), seen))
+        return mistakes(placement({"orders": [brokers]}, requirements=required), seen)
 
     assert unmet(racks) == []
     (mistake,) = unmet(racks + 1)
@@ -77,7 +83,7 @@ def test_a_pattern_is_checked_against_the_requirement_of_each_of_its_topics() ->
         "orders-x*": Requirement(at(4), replication_factor=3, racks=2),
     }
     asked = placement(rules={"orders*": rule("orders*", 7, 2)}, requirements=required)
-    found = list(check_policy(asked, SEEN))
+    found = mistakes(asked)
     assert [mistake.text.partition(": ")[0] for mistake in found] == ["orders-x-eu", "orders-x-eu"]
     enough = {"orders*": rule("orders*", 7, 3, Spread.RACK)}
-    assert list(check_policy(placement(rules=enough, requirements=required), SEEN)) == []
+    assert mistakes(placement(rules=enough, requirements=required)) == []
