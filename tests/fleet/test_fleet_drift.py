@@ -30,7 +30,7 @@ from replan.fleet.run import FleetRun, judge, run_history
 from replan.fleet.tasks.todo import Todo, from_lake
 from replan.placement_file.load import load_placement
 from replan.planning.findings.drift import find_drift
-from replan.planning.findings.drift_classes import Classified, DriftClass, classify
+from replan.planning.findings.drift_classes import Difference, DriftClass
 from replan.planning.making.planner import make_plan
 from replan.planning.plans import plan_file
 from replan.snapshots.files import read_snapshot, write_snapshot
@@ -63,7 +63,7 @@ def fleet(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def columns_of(name: str, found: Classified) -> dict[str, Any]:
+def columns_of(name: str, found: Difference) -> dict[str, Any]:
     return {
         "cluster_id": name,
         "cluster": name.replace("cluster", "fleet"),
@@ -91,7 +91,7 @@ def test_a_fleet_gives_what_each_cluster_gives_by_itself(tmp_path: Path) -> None
         declared = load_placement(
             [tmp_path / "placements" / (f"{name}.yaml" if seed % 3 else name)]
         )
-        classes = classify(find_drift(declared, seen), declared, seen)
+        classes = find_drift(declared, seen).differences
         drifted = [c for c in classes if c.drift_class is not DriftClass.IN_FLIGHT]
         expected += [columns_of(name, c) for c in drifted]
         converging[name] = len(classes) - len(drifted)

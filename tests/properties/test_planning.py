@@ -113,9 +113,9 @@ def test_every_partition_is_moved_or_refused_or_not_mentioned_and_each_once(
     assert refused.isdisjoint(moved)
     drifted = find_drift(fleetlet.placement, fleetlet.snapshot).partitions
     """A partition without a leader is drift, and no move helps it."""
-    leaderless = {d.partition for d in drifted if d.kind is DifferenceKind.NO_LEADER}
-    assert all(_state(fleetlet.snapshot, p).leader is None for p in leaderless)
-    others = {d.partition for d in drifted if d.kind is not DifferenceKind.NO_LEADER}
+    leaderless = {d.name for d in drifted if d.kind is DifferenceKind.NO_LEADER}
+    assert all(p and _state(fleetlet.snapshot, p).leader is None for p in leaderless)
+    others = {d.name for d in drifted if d.kind is not DifferenceKind.NO_LEADER}
     assert refused | set(moved) == others
 
 
@@ -149,7 +149,7 @@ def test_nobody_is_to_lead_who_is_not_registered_whatever_is_said_to_be_in_sync(
     made = make_plan(asked, seen)
     assert gone not in {m.target[0] for m in made.moves}
     about = {r.partition for r in made.refusals} | {m.partition for m in made.moves}
-    assert about == {d.partition for d in find_drift(asked, seen).partitions}
+    assert about == {d.name for d in find_drift(asked, seen).partitions}
 
 
 @given(fleetlets())

@@ -107,7 +107,7 @@ def test_every_command_says_the_same_of_one_placement(case: Case) -> None:
     forms_agree(report)
     assert not case.mistaken or report.drift.mistakes
     lost = [d for d in report.drift.partitions if d.kind is DifferenceKind.NO_LEADER]
-    assert {str(d.partition) for d in lost} >= set(managed(case.world, case.leaderless))
+    assert {str(d.name) for d in lost} >= set(managed(case.world, case.leaderless))
     named = [w for w in report.drift.warnings if w.kind is WarningKind.LEADERLESS]
     assert len(lost) + sum(int(str(w.facts["count"])) for w in named) == len(case.leaderless)
     fleet_agrees(world, report)
@@ -165,12 +165,11 @@ def interrupted(world: World, placement: Placement) -> World:
 
 def forms_agree(report: DriftReport) -> None:
     """Text, Markdown, JSON and Prometheus count the same."""
-    differ = [c for c in report.classified if c.drift_class is not DriftClass.IN_FLIGHT]
+    differ = [c for c in report.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
     text, document = render_drift(report), json.loads(render_drift_json(report))
-    assert report.none is (not differ)
-    assert report.drift.none is only_settings(report)
-    assert ("No drift" in text) is report.none
-    assert document["drift"] is not report.none
+    assert report.drift.none is (not differ)
+    assert ("No drift" in text) is report.drift.none
+    assert document["drift"] is not report.drift.none
     listed = Counter(c["class"] for c in document["differences"])
     samples = dict(
         re.findall(
@@ -188,14 +187,6 @@ def forms_agree(report: DriftReport) -> None:
         assert path in text
 
 
-def only_settings(report: DriftReport) -> bool:
-    """Whether nothing differs but throttles that nothing needs and entries after their date."""
-    return all(
-        c.drift_class in {DriftClass.IN_FLIGHT, DriftClass.STALE_THROTTLE, DriftClass.REVIEW_DUE}
-        for c in report.classified
-    )
-
-
 def fleet_agrees(world: World, report: DriftReport) -> None:
     """A fleet writes the same differences as rows."""
     with TemporaryDirectory() as folder:
@@ -206,7 +197,7 @@ def fleet_agrees(world: World, report: DriftReport) -> None:
         task = Task("c", seen["clusterId"], seen["observedAt"], str(placement), str(snapshot))
         found = perform(task, [*DRIFT_STAGES, Stage.PLAN])
     rows = [r for r in found["drift"].to_pylist() if r["class"] != "acknowledged"]
-    differ = [c for c in report.classified if c.drift_class is not DriftClass.IN_FLIGHT]
+    differ = [c for c in report.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
     assert Counter((r["topic"], r["partition"], r["kind"], r["rule"]) for r in rows) == Counter(
         (c.topic, c.partition, c.kind.value, c.rule.value) for c in differ
     )
@@ -222,7 +213,7 @@ def explanations_agree(
     made: Plan | None,
 ) -> None:
     """`explain` of a partition shows what the others say of it."""
-    differ = [c for c in report.classified if c.drift_class is not DriftClass.IN_FLIGHT]
+    differ = [c for c in report.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
     names = [state.partition for state in seen.states(range(seen.partitions.num_rows))][:4]
     for name in {*names, *seen.heading}:
         found = explain(placement, seen, name)
@@ -240,10 +231,10 @@ def plan_agrees(made: Plan, report: DriftReport) -> None:
         for of in (made.warnings, report.drift.warnings)
     )
     assert missed == [*(reason.facts for reason in report.drift.unbalanced), *reported]
-    drifted = {d.partition for d in report.drift.partitions}
+    drifted = {d.name for d in report.drift.partitions}
     without = {r.partition for r in made.refusals if r.rule is RefusalRule.NO_LEADER}
     assert without <= {
-        d.partition for d in report.drift.partitions if d.kind is DifferenceKind.NO_LEADER
+        d.name for d in report.drift.partitions if d.kind is DifferenceKind.NO_LEADER
     }
     on_the_way = set(report.drift.converging)
     grown = {c.topic: c.present for c in made.creates}
@@ -251,19 +242,19 @@ def plan_agrees(made: Plan, report: DriftReport) -> None:
         name = move.partition
         assert name in drifted or name.partition >= grown.get(name.topic, name.partition + 1)
     assert {c.topic for c in made.creates} <= {
-        c.topic for c in report.classified if c.rule is Rule.TOO_FEW_PARTITIONS
+        c.topic for c in report.drift.differences if c.rule is Rule.TOO_FEW_PARTITIONS
     }
     lying = {
         (c.topic, c.partition, c.broker)
-        for c in report.classified
+        for c in report.drift.differences
         if c.rule is Rule.LOG_DIR_DRAINED
     }
     assert {(*m.partition, m.broker) for m in made.log_moves} <= lying
     if made.changes:
-        assert not report.none or on_the_way
-    if report.none:
+        assert not report.drift.none or on_the_way
+    if report.drift.none:
         assert made.empty or on_the_way, made
     if made.empty:
-        rest = [c for c in report.classified if c.drift_class is not DriftClass.IN_FLIGHT]
+        rest = [c for c in report.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
         left = [c for c in rest if c.kind not in NOT_PLANNED]
         assert not left

@@ -26,7 +26,7 @@ from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.last_leaders import last_leaders
 from replan.planning.findings.drift import drift_of
-from replan.planning.findings.drift_classes import DriftClass, OtherKind, classify
+from replan.planning.findings.drift_classes import DriftClass, OtherKind
 from replan.planning.findings.health import elr_gone
 from replan.planning.findings.returning import Awaited, awaited
 from replan.planning.making.limits import Exceeded, over_limits
@@ -36,6 +36,9 @@ from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Refusal
 from replan.planning.safety.placing_refusals import OutOfBalance
+
+NO_LIST = (DifferenceKind.PREFERRED_ABSENT, DifferenceKind.NO_LEADER)
+"""What differs, and says nothing of the list that is asked for, or less than any other difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +117,22 @@ def explain(
     comparison = compared(placement, snapshot, rates).required()
     placement = comparison.declared
     drift = drift_of(comparison)
-    found = next((d for d in drift.partitions if d.partition == name), None)
-    classes = classify(drift, placement, snapshot)
-    differs = [c for c in classes if (c.topic, c.partition) == name]
+    differs = [d for d in drift.differences if d.name == name]
+    lists = [d for d in drift.partitions if d.name == name]
+    found = min(
+        lists, key=lambda d: NO_LIST.index(d.kind) if d.kind in NO_LIST else -1, default=None
+    )
     plan = plan_of(comparison.without_limits())
     settings = snapshot.settings(name.topic)
     unclean = settings is not None and settings.unclean_election
     configured = settings.min_insync_replicas if settings else 1
     minimum = effective_min_isr(configured, len(seen.replicas) if seen else configured)
-    lists = (
+    members = (
         seen.replicas if seen else (),
         found.declared if found else (),
         declared.replicas if isinstance(declared, DeclaredList) else (),
     )
-    listed = set(chain.from_iterable(lists))
+    listed = set(chain.from_iterable(members))
     return Explanation(
         partition=name,
         apart=tuple(e for e in placement.apart if e.sides([name.topic])),
@@ -154,7 +159,7 @@ def explain(
         awaited=None if seen is None else awaited(seen, unclean_election=unclean),
         min_insync_replicas=configured,
         wanted=found.declared or None if found else None,
-        kinds=tuple(c.kind for c in differs if c.drift_class is not DriftClass.IN_FLIGHT),
+        kinds=tuple(d.kind for d in differs if d.drift_class is not DriftClass.IN_FLIGHT),
         on_the_way=name in drift.converging,
         move=next((m for m in plan.moves if m.partition == name), None),
         log_moves=tuple(m for m in plan.log_moves if m.partition == name),

@@ -23,7 +23,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import Drift
-from replan.planning.findings.drift_classes import Classified, OtherKind, Rule
+from replan.planning.findings.drift_classes import Difference, OtherKind, Rule
 from replan.planning.findings.full_log_dirs import FullLogDir, full_log_dirs, names_of, placed
 from replan.reconciling.decision import ClusterFacts, Found
 from replan.reconciling.history import UNKNOWN, History, said
@@ -37,9 +37,8 @@ from replan.reconciling.status import (
     WhyNot,
 )
 
-BY_HISTORY = frozenset(
-    {Rule.BROKER_DOWN, Rule.LISTS_DIFFER, Rule.TOO_FEW_PARTITIONS, Rule.RUNS_ELSEWHERE}
-)
+RUNNING = (Rule.RUNS_ELSEWHERE, Rule.INTERRUPTED)
+BY_HISTORY = frozenset({Rule.BROKER_DOWN, Rule.LISTS_DIFFER, Rule.TOO_FEW_PARTITIONS, *RUNNING})
 BALANCE_KEY = "outOfBalance"
 
 
@@ -49,7 +48,6 @@ class Looked:
 
     comparison: Comparison
     drift: Drift
-    classified: Sequence[Classified]
 
     @property
     def snapshot(self) -> Snapshot:
@@ -68,7 +66,7 @@ def facts_of(snapshot: Snapshot) -> ClusterFacts:
 def differing_lists(looked: Looked) -> list[TopicPartition]:
     """The partitions whose list is not as declared, whatever the reason; those on their way among them."""
     kinds = {DifferenceKind.LEADER, DifferenceKind.NO_LEADER, DifferenceKind.PREFERRED_ABSENT}
-    found = [d.partition for d in looked.drift.partitions if d.kind not in kinds]
+    found = [d.name for d in looked.drift.partitions if d.name and d.kind not in kinds]
     lacking = [n for c in looked.comparison.growth.creates for n in c.partitions]
     return [*found, *looked.drift.converging, *lacking]
 
@@ -92,8 +90,8 @@ def _found(looked: Looked, history: History, policy: Reconcile) -> Iterator[Foun
             tuple(sorted(balancing)),
         )
     standing, log_dirs = said(looked.comparison)
-    for one in looked.classified:
-        name = _name(one)
+    for one in looked.drift.differences:
+        name = one.name
         if one.rule in {Rule.CONVERGES, Rule.OUT_OF_BALANCE, Rule.CONTRADICTS} or name in balancing:
             continue
         kind, why = _kind(one, name, history, (standing, log_dirs))
@@ -101,7 +99,7 @@ def _found(looked: Looked, history: History, policy: Reconcile) -> Iterator[Foun
 
 
 def _of(
-    one: Classified, name: TopicPartition | None, kind: DeviationKind | None, why: WhyNot | None
+    one: Difference, name: TopicPartition | None, kind: DeviationKind | None, why: WhyNot | None
 ) -> Found:
     path = one.detail if one.kind is OtherKind.LOG_DIR else None
     subject = Subject(one.topic, one.partition, one.broker, path, "" if path else one.detail)
@@ -112,7 +110,7 @@ def _of(
 
 
 def _kind(
-    one: Classified, name: TopicPartition | None, history: History, settings: tuple[str, str]
+    one: Difference, name: TopicPartition | None, history: History, settings: tuple[str, str]
 ) -> tuple[DeviationKind | None, WhyNot | None]:
     match one.rule:
         case Rule.LEADERSHIP_MOVED:
@@ -127,7 +125,7 @@ def _kind(
             rule in BY_HISTORY and name is not None and one.kind is not DifferenceKind.UNPLACEABLE
         ):
             kind, why = _by_history(one, name, history)
-            return kind, RunsElsewhere() if rule is Rule.RUNS_ELSEWHERE else why
+            return kind, RunsElsewhere() if rule in RUNNING else why
         case _:
             return None, PersonActs()
 
@@ -140,7 +138,7 @@ def _by_digest(history: History, before: str, now: str) -> tuple[DeviationKind, 
 
 
 def _by_history(
-    one: Classified, name: TopicPartition, history: History
+    one: Difference, name: TopicPartition, history: History
 ) -> tuple[DeviationKind, WhyNot | None]:
     """Whether the placement was changed, or the cluster; both at once count as the cluster."""
     before = history.of(name)
@@ -157,17 +155,11 @@ def _by_history(
     return kind, None
 
 
-def _same(before: tuple[int, ...], now: tuple[int, ...], one: Classified) -> bool:
+def _same(before: tuple[int, ...], now: tuple[int, ...], one: Difference) -> bool:
     """Whether two lists are alike in what differs."""
     if one.kind is DifferenceKind.ORDER:
         return tuple(before) == tuple(now)
     return set(before) == set(now)
-
-
-def _name(one: Classified) -> TopicPartition | None:
-    if one.topic is None or one.partition is None:
-        return None
-    return TopicPartition(one.topic, one.partition)
 
 
 def _for_balance(found: Comparison) -> frozenset[TopicPartition]:

@@ -353,7 +353,7 @@ class Loop:
 
     def _remember(self, looked: Looked, read: Read, now: float) -> tuple[Found, ...]:
         """What differs, and since when; and what is as it is declared, for later."""
-        rules, bad = {c.rule for c in looked.classified}, unhealthy(looked.snapshot)
+        rules, bad = {d.rule for d in looked.drift.differences}, unhealthy(looked.snapshot)
         differ = Rule.THROTTLE_DIFFERS in rules, Rule.LOG_DIR_DRAINED in rules
         found = deviations(looked, self._history, read.placement.reconcile)
         history = remembered(self._history, looked.comparison, differing_lists(looked), differ)

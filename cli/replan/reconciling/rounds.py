@@ -14,7 +14,6 @@ from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
 from replan.planning.comparison.part import Scope
 from replan.planning.findings.drift import drift_of
-from replan.planning.findings.drift_classes import classify
 from replan.planning.findings.full_log_dirs import with_room_below
 from replan.planning.findings.health import HealthState, judge
 from replan.planning.making.planner import plan_of
@@ -32,8 +31,7 @@ BY_POLICY = Where("reconcile.putRight", 1, 1)
 def look(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Looked:
     """Compare. Raises WrongCluster, and MistakenPlacement where the author has to correct something."""
     found = compared(without_recovery(placement), snapshot, rates).required()
-    drift = drift_of(found)
-    return Looked(found, drift, classify(drift, placement, snapshot))
+    return Looked(found, drift_of(found))
 
 
 def without_recovery(placement: Placement) -> Placement:

@@ -261,9 +261,9 @@ def test_nothing_is_created_on_a_drained_broker_whose_place_nobody_can_take() ->
         (0, RefusalRule.NO_SUBSTITUTE),
         (1, RefusalRule.NO_SUBSTITUTE),
     ]
-    assert [(d.partition.partition, d.kind) for d in find_drift(asked, before).partitions] == [
-        (1, DifferenceKind.MISSING),
+    assert [(d.partition, d.kind) for d in find_drift(asked, before).partitions] == [
         (0, DifferenceKind.UNPLACEABLE),
+        (1, DifferenceKind.MISSING),
     ]
 
 

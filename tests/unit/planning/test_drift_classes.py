@@ -16,12 +16,12 @@ from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.snapshot import TOPICS_SCHEMA, OwnApplication, Snapshot
 from replan.planning.findings.drift import find_drift
-from replan.planning.findings.drift_classes import CLASS_OF, Classified, DriftClass, Rule, classify
+from replan.planning.findings.drift_classes import CLASS_OF, Difference, DriftClass, Rule
 from replan.planning.findings.drift_report import drift_report
 
 
-def classes(declared: Placement, seen: Snapshot, **more: bool) -> list[Classified]:
-    return list(classify(find_drift(declared, seen), declared, seen, **more))
+def classes(declared: Placement, seen: Snapshot) -> list[Difference]:
+    return list(find_drift(declared, seen).differences)
 
 
 ORDERS = placement({"orders": [[1, 2, 3]]})
@@ -65,9 +65,9 @@ def test_while_the_journal_cannot_be_read_nobody_is_blamed_for_a_move_in_the_mid
     """It may be that of replan's own application; without a leader its journal does not say."""
     for unread, wanted in ((True, DriftClass.UNKNOWN), (False, None)):
         report = drift_report(ORDERS, throttled(snapshot([seen])), journal_unread=unread)
-        found = {c.drift_class for c in report.classified}
+        found = {c.drift_class for c in report.drift.differences}
         assert (found == {wanted}) is unread
-        assert report.none is False
+        assert report.drift.none is False
 
 
 def test_a_partition_that_differs_and_has_no_leader_is_two_differences() -> None:

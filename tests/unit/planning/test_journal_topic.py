@@ -57,7 +57,7 @@ def test_once_it_is_made_the_placement_has_nothing_to_change_about_it(
     made = with_journal(seen(), plan.journal_replicas)
     later = make_plan(placement, made, only=[JOURNAL_TOPIC])
     assert later.empty
-    drifted = {d.partition.topic for d in find_drift(placement, made).partitions}
+    drifted = {d.topic for d in find_drift(placement, made).partitions}
     assert JOURNAL_TOPIC not in drifted
 
 

@@ -14,7 +14,7 @@ from replan.model.declared.placement import StandingThrottles, ThrottledReplicas
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift_classes import Classified, DriftClass, OtherKind, Rule
+from replan.planning.findings.drift_classes import Difference, DriftClass, OtherKind, Rule
 from replan.planning.findings.drift_report import DriftReport, Item, Spell, drift_report
 from replan.reporting.drift.drift_json import render_drift_json
 from replan.reporting.drift.drift_prometheus import render_drift_prometheus
@@ -68,7 +68,7 @@ def seconds_of(moment: str) -> float:
 
 def large(count: int) -> DriftReport:
     drifted = tuple(
-        Classified(
+        Difference(
             Rule.LISTS_DIFFER,
             DifferenceKind.ORDER,
             "orders-über-" + "x" * 200,
@@ -80,7 +80,7 @@ def large(count: int) -> DriftReport:
         for p in range(count)
     )
     none = drift_report(placement(), snapshot([state([1, 2])]))
-    return replace(none, classified=drifted)
+    return replace(none, drift=replace(none.drift, differences=drifted))
 
 
 def test_each_kind_and_class_of_drift() -> None:
@@ -114,7 +114,7 @@ def test_a_throttle_that_is_to_stay_is_one_difference_in_every_form() -> None:
     )
     assert len(report.drift.standing) == 2
     assert report.tally()[DriftClass.OPERATOR] == 2
-    assert [c.kind for c in report.classified] == [OtherKind.STANDING] * 2
+    assert [c.kind for c in report.drift.differences] == [OtherKind.STANDING] * 2
     for rendered in (
         render_drift(report),
         drift_markdown(report),
@@ -128,7 +128,7 @@ def test_a_throttle_that_is_to_stay_is_one_difference_in_every_form() -> None:
 
 def test_no_drift() -> None:
     none = drift_report(placement({"orders": [[1, 2]]}), snapshot([state([1, 2])]))
-    assert none.none
+    assert none.drift.none
     assert render_drift(none) == "No drift, as of 2026-11-21T03:00:00Z.\n"
     assert json.loads(render_drift_json(none))["drift"] is False
     assert drift_markdown(none).splitlines()[1].startswith("## replan drift: ")
@@ -141,7 +141,7 @@ def test_what_is_on_its_way_is_no_drift_and_is_counted() -> None:
         placement({"orders": [[1, 4]]}),
         snapshot([state([1, 4, 2], [1, 2], adding=[4], removing=[2])]),
     )
-    assert converging.none
+    assert converging.drift.none
     assert render_drift(converging).startswith(
         "1 partition on the way to the declared list.\nNo drift"
     )
@@ -152,7 +152,7 @@ def test_a_failure_in_progress_is_not_the_operators_drift() -> None:
     down = drift_report(
         asked, snapshot([state([4, 2, 3], [2, 3], leader=2)], registered=brokers(5, fenced=[4]))
     )
-    assert [c.drift_class for c in down.classified] == [DriftClass.FAILURE]
+    assert [c.drift_class for c in down.drift.differences] == [DriftClass.FAILURE]
     assert down.tally()[DriftClass.OPERATOR] == 0
     text = render_drift(down)
     assert text.startswith("Because brokers are down or out of sync; ")
@@ -171,7 +171,7 @@ def test_replicas_in_the_elr_can_be_elected_too() -> None:
 
 def test_a_topic_that_no_entry_names_is_listed_when_asked_and_is_no_drift() -> None:
     report = drift_report(placement(), snapshot([state([1, 2])]))
-    assert report.none
+    assert report.drift.none
     assert "orders" not in render_drift(report)
     assert render_drift(report, unmanaged=True).startswith(
         "Topics that no entry names (1):\n  orders  1 partition\n"
@@ -220,7 +220,7 @@ def test_the_page_has_every_difference_with_its_class() -> None:
     report = found()
     page = drift_page(report, unmanaged=True)
     listed = rows(page)
-    assert len(listed) == len(report.classified)
+    assert len(listed) == len(report.drift.differences)
     assert ("operator", "orders", 1, "other order", "[1,2,3]", "[2,1,3]") in listed
     assert ("failure", "orders", 14, "other replicas", "[1,2,3]", "[6,2,3]") in listed
     assert ("failure", "orders", 2, "another leader", "1", "3") in listed
@@ -248,8 +248,8 @@ def test_replicas_in_a_directory_that_is_to_be_empty_are_listed_in_every_form() 
     none = drift_report(placement(), snapshot([state([1, 2])]))
     path = "/disk|1`<b>\n# no heading"
     rule, kind = Rule.LOG_DIR_DRAINED, OtherKind.LOG_DIR
-    lying = Classified(rule, kind, "orders", 0, BrokerId(2), detail=path)
-    report = replace(none, classified=(lying,))
+    lying = Difference(rule, kind, "orders", 0, BrokerId(2), detail=path)
+    report = replace(none, drift=replace(none.drift, differences=(lying,)))
     assert "In log directories that are to be empty (1):" in render_drift(report)
     markdown = drift_markdown(report)
     assert "``broker 2, /disk\\|1`<b> # no heading``" in markdown
@@ -280,7 +280,7 @@ def test_since_when_something_differs(known: dict[Item, Spell], expected: Spell)
     report = drift_report(
         placement({"orders": {1: [1, 2, 3]}}), snapshot([state([2, 1, 3], partition=1)])
     )
-    (difference,) = report.classified
+    (difference,) = report.drift.differences
     assert report.spell(difference) is None
     assert replace(report, spells=known).spell(difference) == expected
 

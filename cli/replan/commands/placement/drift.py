@@ -113,7 +113,7 @@ def drift(
             result(render_drift_prometheus(found, _seconds))
     if found.drift.mistakes:
         raise MistakenPlacement(found.drift.mistakes)
-    return Exit.OK if found.none or exit_zero else Exit.CHANGES
+    return Exit.OK if found.drift.none or exit_zero else Exit.CHANGES
 
 
 def _seconds(moment: str) -> float:

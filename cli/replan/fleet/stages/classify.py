@@ -13,7 +13,7 @@ from replan.fleet.lake.tables import DRIFT, JUDGED
 from replan.fleet.tasks.work import Work
 from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.comparison.alignment import rows_of
-from replan.planning.findings.drift_classes import Classified, DriftClass
+from replan.planning.findings.drift_classes import Difference, DriftClass
 
 ACKNOWLEDGED = "acknowledged"
 
@@ -25,7 +25,7 @@ def classified(work: Work) -> Mapping[str, pa.Table]:
         "digest": [work.placement.digest],
         "partitions": [work.comparison.wanted.table.num_rows],
         "drifted": [len(drifted)],
-        "converging": [len(work.classified) - len(drifted)],
+        "converging": [len(work.drift.differences) - len(drifted)],
         "acknowledged": [len(work.drift.acknowledged)],
         "inputs": [work.task.inputs],
         "stages": [work.task.stages],
@@ -36,12 +36,12 @@ def classified(work: Work) -> Mapping[str, pa.Table]:
     }
 
 
-def drifted_of(work: Work) -> list[Classified]:
+def drifted_of(work: Work) -> list[Difference]:
     """What drifted; what is on its way has not."""
-    return [c for c in work.classified if c.drift_class is not DriftClass.IN_FLIGHT]
+    return [c for c in work.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
 
 
-def drift_rows(work: Work, found: Sequence[Classified]) -> pa.Table:
+def drift_rows(work: Work, found: Sequence[Difference]) -> pa.Table:
     """What drifted as rows of `drift`."""
     columns = {
         "topic": [c.topic for c in found],
@@ -77,7 +77,7 @@ def _acknowledged(work: Work) -> pa.Table:
     return work.rows(DRIFT, columns, len(names))
 
 
-def _bytes(work: Work, found: Sequence[Classified]) -> pa.Array:
+def _bytes(work: Work, found: Sequence[Difference]) -> pa.Array:
     """The size of each partition, null of what is none that there is."""
     names = pa.table(
         {

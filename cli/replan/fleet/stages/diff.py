@@ -21,11 +21,8 @@ def _differences(work: Work) -> pa.Table:
     found, running = work.drift.partitions, work.drift.converging
     nothing = [None] * len(running)
     columns = {
-        "topic": [*(d.partition.topic for d in found), *(name.topic for name in running)],
-        "partition": [
-            *(d.partition.partition for d in found),
-            *(name.partition for name in running),
-        ],
+        "topic": [*(d.topic for d in found), *(name.topic for name in running)],
+        "partition": [*(d.partition for d in found), *(name.partition for name in running)],
         "kind": [*(d.kind.value for d in found), *[DifferenceKind.RUNNING.value] * len(running)],
         "declared": [*(list(d.declared) for d in found), *nothing],
         "observed": [*(list(d.observed) for d in found), *nothing],

@@ -30,7 +30,6 @@ from replan.placement_file.yaml_text.events import fastest_parser
 from replan.placement_file.yaml_text.sources import SUFFIXES, source_of
 from replan.planning.compared import Comparison, compared
 from replan.planning.findings.drift import Drift, drift_of
-from replan.planning.findings.drift_classes import Classified, classify
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +114,6 @@ class Work:
     def drift(self) -> Drift:
         """What differs."""
         return drift_of(self.comparison)
-
-    @cached_property
-    def classified(self) -> tuple[Classified, ...]:
-        """What differs, by class."""
-        return classify(self.drift, self.placement, self.snapshot)
 
     @cached_property
     def prices(self) -> Prices | None:

@@ -1,21 +1,26 @@
-"""What is not as it is declared, without a word on what to do about it. Read only.
+"""What is not as it is declared, and by which rule somebody must act; without a word on what to do about it.
 
 A reassignment that already converges to the declared list is no drift; it is counted apart. A declared partition that
 has no leader is drift, whatever its list: nobody can read or write it.
 """
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope, ConfigSource
 from replan.model.declared.placement import Placement
+from replan.model.declared.topic_patterns import matches
 from replan.model.declared.where import Mistake
 from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import PartitionState
 from replan.model.rates import Rates
-from replan.model.snapshot import Snapshot
+from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.compared import Comparison, compared
+from replan.planning.comparison.acknowledged import passed
 from replan.planning.comparison.alignment import (
     PartitionCount,
     named_partitions,
@@ -25,6 +30,13 @@ from replan.planning.comparison.alignment import (
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.overlays import managed
 from replan.planning.comparison.preferred import absent_leaders
+from replan.planning.findings.drift_classes import (
+    PERHAPS_OWN,
+    Difference,
+    DriftClass,
+    OtherKind,
+    Rule,
+)
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
 from replan.planning.plans.log_dir_balance import log_dir_balance
 from replan.planning.plans.log_dirs import log_drains
@@ -34,33 +46,19 @@ from replan.planning.safety.placing_refusals import OutOfBalance
 
 
 @dataclass(frozen=True, slots=True)
-class Drifted:
-    """One partition that differs from what is declared."""
-
-    partition: TopicPartition
-    kind: DifferenceKind
-    declared: Replicas
-    observed: Replicas
-    leader: BrokerId | None
-
-
-@dataclass(frozen=True, slots=True)
 class Drift:
-    """All that drifted on one cluster."""
+    """What differs on one cluster, and what else its reader should know."""
 
     cluster_id: str
     observed_at: str
-    partitions: tuple[Drifted, ...]
+    differences: tuple[Difference, ...]
+    """What is on the way included, by topic and partition; what is no partition's comes last."""
     counts: tuple[PartitionCount, ...]
-    converging: tuple[TopicPartition, ...]
-    """Partitions whose running reassignment, or replan's own running application, leads to the declared list."""
     acknowledged: tuple[TopicPartition, ...] = ()
     """Partitions that differ, which the placement asks to leave alone until a date."""
 
     unbalanced: tuple[OutOfBalance, ...] = ()
     """The balance, where a plan brings it nearer and not as near as is asked for, or where it is required."""
-    log_dirs: tuple[tuple[TopicPartition, BrokerId, str], ...] = ()
-    """Replicas in log directories that are to be empty, with their broker and the directory."""
     standing: tuple[ThrottleSetting, ...] = ()
     """Throttle settings that are not as they are declared to stay."""
     unclean: tuple[str, ...] = ()
@@ -78,15 +76,33 @@ class Drift:
 
     @property
     def none(self) -> bool:
-        """Whether nothing drifted."""
-        return not (
-            self.partitions
-            or self.counts
-            or self.unbalanced
-            or self.standing
-            or self.log_dirs
-            or self.mistakes
+        """Whether nothing differs; what is on its way does not."""
+        return all(d.drift_class is DriftClass.IN_FLIGHT for d in self.differences)
+
+    @property
+    def partitions(self) -> tuple[Difference, ...]:
+        """Differences of the list or the leader of partitions, but for what is on the way."""
+        return tuple(
+            d
+            for d in self.differences
+            if isinstance(d.kind, DifferenceKind) and d.rule is not Rule.CONVERGES
         )
+
+    @property
+    def converging(self) -> tuple[TopicPartition, ...]:
+        """Partitions whose running reassignment, or replan's own running application, leads to the declared list."""
+        on_the_way = (d.name for d in self.differences if d.rule is Rule.CONVERGES)
+        return tuple(name for name in on_the_way if name is not None)
+
+
+class _List(NamedTuple):
+    """A partition whose list or leader differs."""
+
+    name: TopicPartition
+    kind: DifferenceKind
+    declared: Replicas
+    observed: Replicas
+    leader: BrokerId | None
 
 
 def find_drift(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Drift:
@@ -97,34 +113,47 @@ def find_drift(placement: Placement, snapshot: Snapshot, rates: Rates | None = N
     return drift_of(compared(placement, snapshot, rates))
 
 
-def drift_of(found: Comparison) -> Drift:
-    """The same of a comparison."""
-    placement, snapshot, heading = found.aligned.placement, found.observed, found.aligned.heading
-    at_work = snapshot.application is not None and snapshot.application.at_work
-    lacking = {name for create in found.growth.creates for name in create.partitions}
-    differing = [*_different(found, lacking), *_to_be_created(found)]
-    converging = {
-        d.partition
-        for d in differing
-        if d.kind is DifferenceKind.RUNNING or (at_work and heading.get(d.partition) == d.declared)
-    }
-    on_the_way = [d.partition for d in differing if d.partition in converging]
-    differing = [
-        d
-        for d in differing
-        if d.partition not in converging and d.kind is not DifferenceKind.RUNNING
-    ]
-    differing += [
-        Drifted(p.partition, DifferenceKind.UNPLACEABLE, (), p.replicas, p.leader)
-        for p in found.aligned.snapshot.states(sorted(found.left.unplaceable))
-        if p.partition not in lacking
-    ]
-    differing += _absent_leaders(found)
-    lost, undeclared = _leaderless(found, {d.partition for d in differing})
-    differing += lost
+def drift_of(found: Comparison, *, journal_unread: bool = False) -> Drift:
+    """The same of a comparison.
+
+    `journal_unread`: nobody knows whether an application of replan's is open, nor what it moves.
+    """
+    placement, snapshot = found.aligned.placement, found.observed
+    lists, converging = _lists(found)
+    lists += _absent_leaders(found)
+    lost, undeclared = _leaderless(found, {of.name for of in lists})
+    counts = partition_counts(placement, found.aligned.intents, snapshot)
+    standing = standing_differences(placement, found.aligned.intents, snapshot)
     dirs = log_dir_balance(placement, snapshot, {}, log_drains(placement, snapshot, {}))
     dirs_unbalanced = found.log_dirs_off_balance(dirs.now)
     unbalanced = (*_unbalanced(found), *(dirs_unbalanced if dirs.moves else ()))
+    differences = [
+        *sorted(
+            [
+                *(Difference(Rule.CONVERGES, DifferenceKind.RUNNING, *name) for name in converging),
+                *_of_lists([*lists, *lost], snapshot),
+                *_counts(counts, snapshot),
+                *_in_drained_dirs(placement, snapshot),
+            ],
+            key=_by_name,
+        ),
+        *map(_standing, standing),
+        *(_throttles(placement, snapshot) if snapshot.application is None else ()),
+        *_review_due(found.declared, snapshot),
+        *(
+            Difference(Rule.OUT_OF_BALANCE, OtherKind.BALANCE, detail=of.imbalance.measure.value)
+            for of in unbalanced
+        ),
+        *(
+            Difference(Rule.CONTRADICTS, OtherKind.PLACEMENT, detail=str(mistake))
+            for mistake in found.mistakes
+        ),
+    ]
+    if journal_unread:
+        differences = [
+            replace(d, rule=Rule.JOURNAL_UNREAD) if d.rule in PERHAPS_OWN else d
+            for d in differences
+        ]
     missed = [
         PlanWarning(WarningKind.BALANCE, reason.facts)
         for reason in (*found.off_balance, *dirs_unbalanced)
@@ -133,13 +162,11 @@ def drift_of(found: Comparison) -> Drift:
     return Drift(
         snapshot.cluster_id,
         snapshot.observed_at,
-        tuple(differing),
-        tuple(partition_counts(placement, found.aligned.intents, snapshot)),
-        tuple(on_the_way),
+        tuple(differences),
+        tuple(counts),
         tuple(sorted(name for _, names in found.left.known for name in names)),
         unbalanced,
-        _lying_there(placement, snapshot),
-        tuple(standing_differences(placement, found.aligned.intents, snapshot)),
+        tuple(standing),
         unclean_topics(snapshot),
         tuple(sorted(u.state.partition for u in judge(snapshot).unhealthy if u.elr_gone)),
         brokers_down(snapshot),
@@ -157,36 +184,57 @@ def _unbalanced(found: Comparison) -> tuple[OutOfBalance, ...]:
     return found.off_balance
 
 
-def _different(found: Comparison, lacking: Collection[TopicPartition]) -> Iterator[Drifted]:
+def _lists(found: Comparison) -> tuple[list[_List], list[TopicPartition]]:
+    """The partitions whose lists differ, and those that are on the way to what is declared."""
+    snapshot, heading = found.observed, found.aligned.heading
+    at_work = snapshot.application is not None and snapshot.application.at_work
+    lacking = {name for create in found.growth.creates for name in create.partitions}
+    differing = [*_different(found, lacking), *_to_be_created(found)]
+    on_the_way = [
+        of.name
+        for of in differing
+        if of.kind is DifferenceKind.RUNNING or (at_work and heading.get(of.name) == of.declared)
+    ]
+    converging = set(on_the_way)
+    lists = [of for of in differing if of.name not in converging]
+    lists += [
+        _List(p.partition, DifferenceKind.UNPLACEABLE, (), p.replicas, p.leader)
+        for p in found.aligned.snapshot.states(sorted(found.left.unplaceable))
+        if p.partition not in lacking
+    ]
+    return lists, on_the_way
+
+
+def _different(found: Comparison, lacking: Collection[TopicPartition]) -> Iterator[_List]:
     """What differs of the partitions that there are, and of those that cannot be created now."""
     for row in found.left.differences.table.to_pylist():
         name = TopicPartition(row["topic"], row["partition"])
         if name not in lacking:
             leader = BrokerId(row["leader"]) if row["leader"] >= 0 else None
             declared, observed = tuple(row["declared"]), tuple(row["observed"])
-            yield Drifted(name, DifferenceKind(row["kind"]), declared, observed, leader)
+            yield _List(name, DifferenceKind(row["kind"]), declared, observed, leader)
 
 
-def _to_be_created(found: Comparison) -> Iterator[Drifted]:
+def _to_be_created(found: Comparison) -> Iterator[_List]:
     """Partitions that a list declares and the cluster lacks; those of a `partitionCount` are counted by topic."""
     explicit = found.aligned.placement.topics
     names = [n for c in found.growth.creates if c.topic in explicit for n in c.partitions]
     table = found.wanted.table
     rows = rows_of(named_partitions(names), table)
     for name, declared in zip(names, table.column("replicas").take(pa.array(rows)), strict=True):
-        yield Drifted(name, DifferenceKind.MISSING, tuple(declared.as_py()), (), None)
+        yield _List(name, DifferenceKind.MISSING, tuple(declared.as_py()), (), None)
 
 
 def _leaderless(
     found: Comparison, differing: Collection[TopicPartition]
-) -> tuple[list[Drifted], list[PlanWarning]]:
+) -> tuple[list[_List], list[PlanWarning]]:
     """Partitions without a leader, of those that are declared or differ; and a warning of the others."""
     snapshot, kind = found.aligned.snapshot, DifferenceKind.NO_LEADER
     without, declared = np.asarray(snapshot.partitions.column("leader")) < 0, managed(found.aligned)
     rows = found.aligned.observed.rows(named_partitions(differing))
     declared[rows[rows >= 0]] = True
     lost = [
-        Drifted(p.partition, kind, p.replicas, p.replicas, None)
+        _List(p.partition, kind, p.replicas, p.replicas, None)
         for p in snapshot.states(np.flatnonzero(without & declared).tolist())
     ]
     others = np.flatnonzero(without & ~declared).tolist()
@@ -195,18 +243,159 @@ def _leaderless(
     return lost, [PlanWarning(WarningKind.LEADERLESS, facts)] if others else []
 
 
-def _absent_leaders(found: Comparison) -> Iterator[Drifted]:
+def _absent_leaders(found: Comparison) -> Iterator[_List]:
     kind = DifferenceKind.PREFERRED_ABSENT
     for absent in absent_leaders(found.aligned, found.wanted.chosen):
         seen = found.aligned.snapshot.partition(absent.partition)
         leader = None if seen is None else seen.leader
         wanted, has = (absent.preferred.broker,), absent.replicas or ()
-        yield Drifted(absent.partition, kind, wanted, has, leader)
+        yield _List(absent.partition, kind, wanted, has, leader)
 
 
-def _lying_there(
-    placement: Placement, snapshot: Snapshot
-) -> tuple[tuple[TopicPartition, BrokerId, str], ...]:
+def _of_lists(lists: Sequence[_List], snapshot: Snapshot) -> Iterator[Difference]:
+    states = _states(snapshot, [of.name for of in lists])
+    for of in lists:
+        rule = _rule(of, states.get(of.name), snapshot)
+        declared, observed = of.declared, of.observed
+        yield Difference(
+            rule, of.kind, *of.name, declared=declared, observed=observed, leader=of.leader
+        )
+
+
+def _states(
+    snapshot: Snapshot, names: list[TopicPartition]
+) -> Mapping[TopicPartition, PartitionState]:
+    """What is observed of partitions that there are."""
+    first: dict[str, range] = {
+        topic: snapshot.topic_rows(topic) for topic in {n.topic for n in names}
+    }
+    numbers = snapshot.partitions.column("partition").to_numpy()
+    rows = []
+    for name in names:
+        of_topic = first[name.topic]
+        at = of_topic.start + int(
+            np.searchsorted(numbers[of_topic.start : of_topic.stop], name.partition)
+        )
+        if at < of_topic.stop and numbers[at] == name.partition:
+            rows.append(at)
+    return {state.partition: state for state in snapshot.states(rows)}
+
+
+def _rule(of: _List, seen: PartitionState | None, snapshot: Snapshot) -> Rule:
+    if seen is None:
+        there = snapshot.topic_row(of.name.topic) is not None
+        return Rule.TOO_FEW_PARTITIONS if there else Rule.TOPIC_ABSENT
+    if of.kind is DifferenceKind.NO_LEADER:
+        return Rule.NO_LEADER
+    if seen.adding or seen.removing:
+        return Rule.INTERRUPTED if of.name in snapshot.heading else Rule.RUNS_ELSEWHERE
+    if of.kind is DifferenceKind.LEADER:
+        return Rule.LEADERSHIP_MOVED
+    declared, observed = frozenset(of.declared), frozenset(of.observed)
+    concerned = declared ^ observed if declared else observed
+    usable = snapshot.live_brokers() - (observed - frozenset(seen.isr))
+    if not (concerned or observed) <= usable:
+        return Rule.BROKER_DOWN
+    return Rule.LISTS_DIFFER
+
+
+def _in_drained_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]:
+    """Replicas in log directories that are to be empty."""
     found = log_drains(placement, snapshot, {})
-    lying = [(m.partition, m.broker, m.source) for m in found.moves]
-    return tuple(sorted([*lying, *((m.partition, m.broker, m.source) for m in found.no_room)]))
+    lying = [(of.partition, of.broker, of.source) for of in found.moves]
+    lying += [(of.partition, of.broker, of.source) for of in found.no_room]
+    for name, broker, path in lying:
+        yield Difference(
+            Rule.LOG_DIR_DRAINED, OtherKind.LOG_DIR, name.topic, name.partition, broker, detail=path
+        )
+
+
+def _by_name(found: Difference) -> tuple[str, int, str, int]:
+    return (
+        found.topic or "",
+        -1 if found.partition is None else found.partition,
+        found.kind,
+        -1 if found.broker is None else found.broker,
+    )
+
+
+def _counts(counts: Iterable[PartitionCount], snapshot: Snapshot) -> Iterator[Difference]:
+    for found in counts:
+        fewer = found.observed < found.declared
+        detail = f"declared {found.declared}, has {found.observed}"
+        rule = Rule.TOO_FEW_PARTITIONS if fewer else Rule.TOO_MANY_PARTITIONS
+        if fewer:
+            yield Difference(rule, OtherKind.PARTITIONS, found.topic, found.observed, detail=detail)
+            continue
+        rows = list(snapshot.topic_rows(found.topic))[found.declared :]
+        for state in snapshot.states(rows):
+            yield Difference(
+                rule,
+                OtherKind.PARTITIONS,
+                found.topic,
+                state.partition.partition,
+                observed=state.replicas,
+                leader=state.leader,
+                detail=detail,
+            )
+
+
+def _standing(found: ThrottleSetting) -> Difference:
+    of_topic = found.setting.scope is ConfigScope.TOPIC
+    return Difference(
+        Rule.THROTTLE_DIFFERS,
+        OtherKind.STANDING,
+        found.setting.name if of_topic else None,
+        broker=None if of_topic else BrokerId(int(found.setting.name)),
+        detail=f"{found.setting.key}={found.before or ''}, declared {found.after or 'none'}",
+    )
+
+
+def _throttles(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]:
+    """Throttles that nothing needs: no reassignment runs on the topic, or for a broker's rate, anywhere."""
+    moving = _moving_topics(snapshot)
+    standing = placement.standing
+    for row in snapshot.topics.to_pylist() if _any_throttled(snapshot) else ():
+        topic = row["name"]
+        lists = [side for side in ("leader", "follower") if row[f"{side}_throttled"]]
+        declared = standing is not None and any(matches(p, topic) for p in standing.topics)
+        if topic not in moving and not declared:
+            for side in lists:
+                name = f"{side}.replication.throttled.replicas={row[f'{side}_throttled']}"
+                yield Difference(Rule.NOTHING_RUNS, OtherKind.THROTTLE, topic, detail=name)
+    if moving:
+        return
+    for broker, configs in sorted(snapshot.broker_configs.items()):
+        if standing is not None and broker in standing.brokers:
+            continue
+        for key in (LEADER_RATE, FOLLOWER_RATE):
+            set_to = configs.get(key)
+            if set_to is not None and set_to.source is ConfigSource.BROKER:
+                detail = f"{key}={set_to.value}"
+                yield Difference(
+                    Rule.NOTHING_RUNS, OtherKind.THROTTLE, broker=broker, detail=detail
+                )
+
+
+def _any_throttled(snapshot: Snapshot) -> bool:
+    columns = ("leader_throttled", "follower_throttled")
+    return any(snapshot.topics.column(c).null_count < snapshot.topics.num_rows for c in columns)
+
+
+def _moving_topics(snapshot: Snapshot) -> frozenset[str]:
+    codes = np.unique(topic_codes(snapshot.partitions)[snapshot.moving])
+    names = snapshot.topics.column("name")
+    return frozenset(names[int(code)].as_py() for code in codes)
+
+
+def _review_due(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]:
+    for kind, entries in (
+        (OtherKind.LEADER_BLACKLIST, placement.leader_entries),
+        (OtherKind.REPLICA_BLACKLIST, placement.replica_blacklist),
+        (OtherKind.LOG_DIR_BLACKLIST, placement.log_dir_blacklist),
+    ):
+        for entry in entries:
+            if entry.review_by is not None and passed(entry.review_by, snapshot):
+                yield Difference(
+                    Rule.DATE_PASSED, kind, broker=entry.broker, detail=str(entry.where)
+                )

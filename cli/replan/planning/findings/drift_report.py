@@ -1,7 +1,6 @@
 """Drift with what a reader needs to act on it: the class of each difference, what nobody declares, who could lead.
 
-What differs is `drift`, why it differs is `drift_classes`; here both are put together for one cluster. Pure, and in a
-stable order, so that two reports can be compared.
+Pure, and in a stable order, so that two reports can be compared.
 """
 
 from collections.abc import Mapping
@@ -10,19 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow.compute as pc
 
-from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
-from replan.planning.findings.drift import Drift, find_drift
-from replan.planning.findings.drift_classes import (
-    PERHAPS_OWN,
-    Classified,
-    DriftClass,
-    Rule,
-    classify,
-)
+from replan.planning.compared import compared
+from replan.planning.findings.drift import Drift, drift_of
+from replan.planning.findings.drift_classes import Difference, DriftClass
 
 NAMED = 20
 
@@ -67,27 +60,21 @@ class DriftReport:
 
     drift: Drift
     cluster_name: str | None
-    classified: tuple[Classified, ...]
     unmanaged: Mapping[str, int]
     """Topics that no entry of `assignments` names, with their number of partitions; never drift."""
     electable: Electable
     spells: Mapping[Item, Spell] | None = None
     """What earlier comparisons found; None where nobody asked."""
 
-    @property
-    def none(self) -> bool:
-        """Whether nothing drifted; what is on its way is no drift."""
-        return all(found.drift_class is DriftClass.IN_FLIGHT for found in self.classified)
-
-    def of(self, drift_class: DriftClass) -> tuple[Classified, ...]:
+    def of(self, drift_class: DriftClass) -> tuple[Difference, ...]:
         """The differences of a class, in order."""
-        return tuple(c for c in self.classified if c.drift_class is drift_class)
+        return tuple(d for d in self.drift.differences if d.drift_class is drift_class)
 
     def tally(self) -> Mapping[DriftClass, int]:
         """How many differences each class has."""
         return {drift_class: len(self.of(drift_class)) for drift_class in DriftClass}
 
-    def spell(self, found: Classified) -> Spell | None:
+    def spell(self, found: Difference) -> Spell | None:
         """Since when something drifts; None where nobody asked. What no comparison knew yet began with this one."""
         if self.spells is None:
             return None
@@ -107,26 +94,12 @@ def drift_report(
     journal_unread: bool = False,
     rates: Rates | None = None,
 ) -> DriftReport:
-    """Compare and classify. Raises WrongCluster.
-
-    `journal_unread`: nobody knows whether an application of replan's is open, nor what it moves.
-    """
-    found = find_drift(placement, snapshot, rates)
-    classified = classify(found, placement, snapshot)
-    own = {(name.topic, name.partition) for name in snapshot.heading}
-    counts = snapshot.partition_counts()
-    managed = Intents.of(placement, counts).entries
+    """Compare. Raises WrongCluster; `journal_unread` is that of `drift_of`."""
+    comparison = compared(placement, snapshot, rates)
+    managed, counts = comparison.aligned.intents.entries, snapshot.partition_counts()
     return DriftReport(
-        drift=found,
+        drift=drift_of(comparison, journal_unread=journal_unread),
         cluster_name=placement.cluster_name,
-        classified=tuple(
-            replace(c, rule=Rule.INTERRUPTED)
-            if c.rule is Rule.RUNS_ELSEWHERE and (c.topic, c.partition) in own
-            else replace(c, rule=Rule.JOURNAL_UNREAD)
-            if journal_unread and c.rule in PERHAPS_OWN
-            else c
-            for c in classified
-        ),
         unmanaged={topic: counts[topic] for topic in sorted(counts) if topic not in managed},
         electable=_electable(snapshot),
     )

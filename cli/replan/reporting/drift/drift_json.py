@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from replan.planning.findings.drift_classes import Classified
+from replan.planning.findings.drift_classes import Difference
 from replan.planning.findings.drift_report import DriftReport
 from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.sentences.health_text import broker_down_json
@@ -18,9 +18,9 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
         "clusterId": drift.cluster_id,
         "clusterName": report.cluster_name,
         "observedAt": drift.observed_at,
-        "drift": not report.none,
+        "drift": not report.drift.none,
         "classes": report.tally(),
-        "differences": [_difference(report, found) for found in report.classified],
+        "differences": [_difference(report, found) for found in report.drift.differences],
         "partitionCounts": [
             {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
         ],
@@ -62,7 +62,7 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _difference(report: DriftReport, found: Classified) -> Mapping[str, object]:
+def _difference(report: DriftReport, found: Difference) -> Mapping[str, object]:
     """Who must act, by which rule, and what differs; fields that it does not have are null.
 
     Since when, how often and whether it flaps, where that was asked for.

@@ -52,14 +52,14 @@ def drift_blocks(report: DriftReport, *, unmanaged: bool = False) -> Iterator[Bl
     drift = report.drift
     name = report.cluster_name or drift.cluster_id
     yield Title("replan drift", name, marker(drift.cluster_id))
-    yield line(Span(summary(report), Tone.COMES if report.none else Tone.GOES))
+    yield line(Span(summary(report), Tone.COMES if report.drift.none else Tone.GOES))
     tally = by_class(report)
     yield from (line(text) for text in ([f"By cause: {tally}."] if tally else []))
     yield from map(line, [*electable(report), *acknowledged(report)])
     yield from (line(Span(f"Warning: {text}", Tone.GOES)) for text in warnings(report))
     yield from (line(f"{balance_text(reason.facts)}.") for reason in drift.unbalanced)
     yield from _classes(report)
-    if report.classified:
+    if report.drift.differences:
         yield _listing(report)
     if unmanaged and report.unmanaged:
         rows = [(topic, f"{number:,}") for topic, number in report.unmanaged.items()]

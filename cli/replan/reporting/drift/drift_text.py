@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift_classes import Classified, DriftClass, OtherKind
+from replan.planning.findings.drift_classes import Difference, DriftClass, OtherKind
 from replan.planning.findings.drift_report import DriftReport
 from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.drift.drift_words import (
@@ -60,7 +60,7 @@ def drift_lines(
     tally = by_class(report)
     if "," in tally:
         lines += plain([f"By cause: {tally}."])
-    lines.append(line(Span(summary(report), Tone.HEAD if report.none else Tone.GOES), hang=4))
+    lines.append(line(Span(summary(report), Tone.HEAD if report.drift.none else Tone.GOES), hang=4))
     return lines
 
 
@@ -81,7 +81,7 @@ def _toned(cell: str) -> Span:
 
 
 def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
-    named = [c for c in report.classified if isinstance(c.kind, DifferenceKind)]
+    named = [c for c in report.drift.differences if isinstance(c.kind, DifferenceKind)]
     for kind in DifferenceKind:
         of_kind = [c for c in named if c.kind == kind and not _apart(c)]
         if kind is not DifferenceKind.RUNNING:
@@ -93,7 +93,7 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
             f"{title}; {way_out}",
             [(*_columns(c), MEANINGS[c.kind], *_since(report, c)) for c in members],
         )
-    standing = [c for c in report.classified if c.kind == OtherKind.STANDING]
+    standing = [c for c in report.drift.differences if c.kind == OtherKind.STANDING]
     counts = report.drift.counts
     yield (
         "Another number of partitions than declared",
@@ -107,7 +107,7 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
         "In log directories that are to be empty",
         [
             (subject(c), f"broker {c.broker}", c.detail, *_since(report, c))
-            for c in report.classified
+            for c in report.drift.differences
             if c.kind == OtherKind.LOG_DIR
         ],
     )
@@ -132,23 +132,23 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
         yield f"{title}; {way_out}", list(rows)
 
 
-def _since(report: DriftReport, found: Classified | None) -> tuple[str, ...]:
+def _since(report: DriftReport, found: Difference | None) -> tuple[str, ...]:
     """One more column, where it was asked for."""
     if report.spells is None:
         return ()
     return ("" if found is None else f"since {since(report, found)}",)
 
 
-def _apart(found: Classified) -> bool:
+def _apart(found: Difference) -> bool:
     """A leadership that moved has a heading of its own already."""
     return found.drift_class in APART and found.kind != DifferenceKind.LEADER
 
 
-def _first(report: DriftReport, of: DriftClass, topic: str) -> Classified | None:
+def _first(report: DriftReport, of: DriftClass, topic: str) -> Difference | None:
     return next((c for c in report.of(of) if c.topic == topic), None)
 
 
-def _columns(found: Classified) -> tuple[str, str, str]:
+def _columns(found: Difference) -> tuple[str, str, str]:
     name, declared = subject(found), brokers(found.declared)
     if found.kind == DifferenceKind.MISSING:
         return name, f"declared {declared}", ""

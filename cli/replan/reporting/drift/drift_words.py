@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift_classes import Classified, DriftClass, OtherKind
+from replan.planning.findings.drift_classes import Difference, DriftClass, OtherKind
 from replan.planning.findings.drift_report import DriftReport
 from replan.reporting.sentences.health_text import (
     broker_down_text,
@@ -32,7 +32,7 @@ MEANINGS: Mapping[DifferenceKind | OtherKind, str] = {
     OtherKind.BALANCE: "the balance",
     OtherKind.PLACEMENT: "a line of the placement",
 }
-"""What differs, by the kind of a `Classified`, in a few words."""
+"""What differs, by the kind of a `Difference`, in a few words."""
 
 CLASSES: Mapping[DriftClass, tuple[str, str]] = {
     DriftClass.MISTAKE: (
@@ -72,19 +72,19 @@ CLASSES: Mapping[DriftClass, tuple[str, str]] = {
 """What a class means, and what to do; the worst for its reader first."""
 
 
-def subject(found: Classified) -> str:
+def subject(found: Difference) -> str:
     """What drifted: a partition, a topic, a broker or the cluster."""
     if found.topic is not None:
         return found.topic if found.partition is None else f"{found.topic}-{found.partition}"
     return "the cluster" if found.broker is None else f"broker {found.broker}"
 
 
-def differences(report: DriftReport, drift_class: DriftClass) -> list[Classified]:
+def differences(report: DriftReport, drift_class: DriftClass) -> list[Difference]:
     """Those of a class, without the throttles that are to stay: they are listed apart, with both values."""
     return [c for c in report.of(drift_class) if c.kind is not OtherKind.STANDING]
 
 
-def compared(found: Classified) -> tuple[str, str]:
+def compared(found: Difference) -> tuple[str, str]:
     """What is declared and what is there, in words of one table."""
     declared = brokers(found.declared) if found.declared else ""
     observed = brokers(found.observed) if found.observed else ""
@@ -95,7 +95,7 @@ def compared(found: Classified) -> tuple[str, str]:
     return declared, observed or found.detail
 
 
-def since(report: DriftReport, found: Classified) -> str:
+def since(report: DriftReport, found: Difference) -> str:
     """Since when something drifts, and how often it began; empty where nobody asked."""
     spell = report.spell(found)
     if spell is None:
@@ -120,7 +120,7 @@ def total(report: DriftReport) -> int:
 
 def summary(report: DriftReport) -> str:
     """The one line that says whether there is drift."""
-    if report.none:
+    if report.drift.none:
         return f"No drift, as of {report.drift.observed_at}."
     return f"Drift: {count(total(report), 'difference')}, as of {report.drift.observed_at}."
 

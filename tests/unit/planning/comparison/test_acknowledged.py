@@ -43,7 +43,7 @@ def test_what_is_acknowledged_is_not_planned_and_not_reported(
     names = [TopicPartition("orders", p) for p in left]
     assert sorted(m.partition for m in make_plan(asked, SEEN).moves) == names
     drift = find_drift(asked, SEEN)
-    assert [d.partition for d in drift.partitions] == names
+    assert [d.name for d in drift.partitions] == names
     assert len(drift.acknowledged) == 3 - len(left)
     assert drift.none is (not left)
 
