@@ -30,10 +30,10 @@ from tests.properties.hostile import Case, Run, as_found, cancelled, cases, perf
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Order, SavedRate
+from replan.applying.known import LONGEST_PAUSE
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.applying.settings import Settings
 from replan.applying.steps.creating import brokers_of
-from replan.applying.tick.run_state import LONGEST_PAUSE
 from replan.applying.views.outcome import Outcome, PartitionResult, Result
 from replan.errors import Exit
 from replan.model.configs import (

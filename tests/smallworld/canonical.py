@@ -15,10 +15,11 @@ from msgspec import Struct
 from tests.smallworld.settings import QUANTUM, SETTINGS
 
 from replan.applying.admission.slots import AdmissionQueue
-from replan.applying.observation import MISSES, Neighbours, PartitionHistory, Readings, Refused
+from replan.applying.known import Known, Refused, Repeat
+from replan.applying.observation import MISSES, Neighbours, PartitionHistory, Readings
 from replan.applying.run.application_run import ApplicationRun
 from replan.applying.run.looking import Looked
-from replan.applying.tick.run_state import Repeat, RunState
+from replan.applying.tick.run_state import RunState
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.moves import Move
 
@@ -30,9 +31,8 @@ PASSED = 0.0
 
 MOMENTS: Mapping[tuple[type, str], Limits] = {
     (ApplicationRun, "_ended_at"): (-inf, SETTINGS.patience_seconds),
-    (RunState, "suspected"): (-inf, SETTINGS.ending_seconds),
-    (RunState, "unknown_since"): (-inf, SETTINGS.quarantine_seconds),
-    (RunState, "configs_unknown_since"): (-inf, SETTINGS.quarantine_seconds),
+    (Known, "suspected"): (-inf, SETTINGS.ending_seconds),
+    (Known, "unknown_since"): (-inf, SETTINGS.quarantine_seconds),
     (Refused, "since"): (-inf, SETTINGS.agreeing_seconds),
     (Refused, "last_at"): (-inf, SETTINGS.agreeing_seconds),
     (RunState, "missing_since"): (-inf, SETTINGS.agreeing_seconds),

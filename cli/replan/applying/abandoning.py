@@ -26,16 +26,17 @@ from replan.applying.journal.records import (
     changed,
 )
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, StandingRecord, Status
-from replan.applying.observation import Refused, believed, made_again, refusals, runs_own, unshown
+from replan.applying.known import Refused, Repeat, again, believed, refusals
+from replan.applying.observation import made_again, runs_own, unshown
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions.judge import intent, left_behind, no_more_left
 from replan.applying.reasons.notes import ListsLeft
 from replan.applying.run.application_run import Sender
 from replan.applying.run.opening import closing, ended, next_id, open_plan
 from replan.applying.settings import Settings
-from replan.applying.steps.log_moves import LogMoveTick
+from replan.applying.steps.log_moves import LOG_MOVES
 from replan.applying.steps.standing_throttles import is_set
-from replan.applying.tick.run_state import Decision, Repeat, Repeats, again
+from replan.applying.tick.run_state import Decision, Repeats
 from replan.applying.views.outcome import (
     Outcome,
     create_results,
@@ -339,11 +340,12 @@ def _without_copies(
             if not (own.list_pending and waits)
             and (n not in pauses or pauses[n].at <= ports.clock.now())
         }
-        decision = Decision(resizing=dict.fromkeys(due), log_moves=LogMoveTick(asks=dict(within)))
+        decision = Decision(resizing=dict.fromkeys(due), steps={LOG_MOVES: dict(within)})
         sent = repeats.due(decision, ports.clock.now())
-        if sent.resizing or sent.log_moves.asks:
+        within_due = sent.steps[LOG_MOVES]
+        if sent.resizing or within_due:
             asked = [intent(own, CANCEL) for own in due.values()]
-            log_moves = [ledger.log_moves[replica] for replica in sent.log_moves.asks]
+            log_moves = [ledger.log_moves[replica] for replica in within if replica in within_due]
             ports.journal.append([*asked, *log_moves])
             ledger = ledger.after(asked)
             answers = Sender(ports.writer, ports.clock, until).send(sent)
@@ -362,7 +364,7 @@ def _without_copies(
                 and (own := ledger.owned[n]).asked is not None
             ]
             ledger = ledger.after(known)
-            all_answers = (*answers.partitions.values(), *answers.log_moves.values())
+            all_answers = (*answers.partitions.values(), *answers.steps.values())
             if any(isinstance(answer, OutcomeUnknown) for answer in all_answers):
                 since = ports.clock.now()
         ports.clock.sleep(settings.poll_seconds)

@@ -11,7 +11,8 @@ from math import inf
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.steps import Status
-from replan.applying.observation import Observation, held_since, made_again
+from replan.applying.known import held_since
+from replan.applying.observation import Observation, made_again
 from replan.applying.other_tools import not_ours, throttles_others
 from replan.applying.reasons.reason import Leftover, Note
 from replan.applying.run.application_run import Sender, intents

@@ -6,12 +6,6 @@ A throttle rate costs a request to its broker, and so do the sizes of replicas. 
 waits for them (a change of this process is to be read back, a copy is about to begin), and else now and then. What was
 read last stands in for what is not read.
 
-When a refusal is believed: the same rule for every kind of step.
-
-A broker that has just restarted refuses for a moment what it takes a second later (its authorizer is not loaded yet, a
-policy or a topic is not known there). So one refusal ends nothing: what is refused is asked for again, and ends once it
-was refused each time for as long as looks have to agree on a conclusion.
-
 What only the passing of time shows: since when replicas have been in sync, what left the ISR, what stands still.
 
 Filled by every look at the cluster and lost with the process, which costs at most the settle time again. Not here:
@@ -23,55 +17,20 @@ Read now and then while copies wait, since it costs a reading of the whole clust
 (`decide`).
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from replan.applying.journal.steps import MoveRecord
+from replan.applying.known import held_since
 from replan.applying.reasons.holds import MetadataBehind, NotPermitted, Stalled
 from replan.applying.settings import Settings
 from replan.model.configs import Configs
-from replan.model.control_plane import Answer, Look, Rejected, Wanted, by_broker
+from replan.model.control_plane import Look, Wanted, by_broker
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.snapshot import Snapshot
 from replan.planning.findings.health import HealthState, judge
 from replan.planning.plans.moves import Move
-
-Subject = TypeVar("Subject", bound=Hashable)
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """What was refused every time that it was asked for since a moment."""
-
-    answer: Rejected
-    """The last one."""
-    since: float
-    last_at: float
-
-
-def refusals(
-    before: Mapping[Subject, Refused], answers: Mapping[Subject, Answer], now: float
-) -> Mapping[Subject, Refused]:
-    """What is refused once these answers have come; with another answer, or another code, it begins again."""
-    if not answers:
-        return before
-    found = dict(before)
-    for subject, answer in answers.items():
-        known = found.pop(subject, None)
-        if isinstance(answer, Rejected):
-            same = known is not None and known.answer.code == answer.code
-            found[subject] = Refused(answer, known.since if known and same else now, now)
-    return found
-
-
-def believed(refused: Refused | None, agreeing_seconds: float) -> Rejected | None:
-    """The refusal, if it was the answer for long enough."""
-    if refused is None or refused.last_at - refused.since < agreeing_seconds:
-        return None
-    return refused.answer
-
 
 Observation = Look
 """One look at everything that a tick needs."""
@@ -215,20 +174,10 @@ class Size:
 
 Replica = tuple[TopicPartition, BrokerId]
 Since = Mapping[TopicPartition, float]
-Key = TypeVar("Key", bound=Hashable)
 
 
 AGREEING_LOOKS = 4
 """How many looks in a row show that replicas stay in sync, at least; however long each of them takes."""
-
-
-def held_since(before: Mapping[Key, float], holding: Iterable[Key], now: float) -> dict[Key, float]:
-    """Since when each of these has held in every look; what does not hold now is left out.
-
-    This is how looks agree: something that holds since long enough is believed. `now` is the end of the look: what it
-    shows may be as young as that.
-    """
-    return {key: before.get(key, now) for key in holding}
 
 
 @dataclass(frozen=True, slots=True)

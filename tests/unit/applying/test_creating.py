@@ -1,9 +1,14 @@
 """What one look says of the partitions that a topic is to get."""
 
-from tests.builders import TOPIC, TOPIC_ID, state
+from dataclasses import replace
 
-from replan.applying.journal.steps import Status
-from replan.applying.partitions.judge import End, Hold
+from tests.builders import TOPIC, TOPIC_ID, state
+from tests.unit.applying.lab import plan_of
+
+from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.steps import CreateRecord, Status
+from replan.applying.known import Known, Refused
+from replan.applying.partitions.judge import End, Hold, Suspect
 from replan.applying.reasons.ends import (
     Fact,
     NotAsPlanned,
@@ -18,14 +23,26 @@ from replan.applying.reasons.holds import (
     Rechecking,
     TopicUnsettled,
 )
-from replan.applying.steps.creating import Ask, Unsure, judge_create, looked_at
+from replan.applying.settings import Settings
+from replan.applying.steps.creating import CREATES, CreateStep
+from replan.applying.steps.step import Ask, StepInput
+from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import Broker
-from replan.model.control_plane import Accepted, Answer, Look, OutcomeUnknown, Rejected
+from replan.model.control_plane import (
+    Accepted,
+    Answer,
+    Look,
+    NewPartitions,
+    OutcomeUnknown,
+    Rejected,
+)
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment
 from replan.planning.plans.creates import Create
 
 CREATE = Create(TOPIC, TOPIC_ID, 2, (replicas(3, 4, 5), replicas(4, 5, 1)))
+BEGUN = CreateRecord("a-1", TOPIC, TOPIC_ID, CREATE.count)
+ASK = Ask(NewPartitions(CREATE.count, CREATE.lists))
 OLD = [state([1, 2, 3]), state([2, 3, 4], partition=1)]
 NEW = [state([3, 4, 5], partition=2), state([4, 5, 1], partition=3)]
 
@@ -37,28 +54,33 @@ def look(*states: PartitionState, **more: object) -> Look:
 def judged(
     seen: Look, *, asked: bool = False, answer: Answer | None = None, cancelled: bool = False
 ) -> object:
-    refusal = answer if isinstance(answer, Rejected) else None
-    return judge_create(
-        CREATE, seen, asked=asked, answer=answer, refusal=refusal, cancelled=cancelled
-    )
+    refused: dict[Subject, Refused] = {}
+    if isinstance(answer, Rejected):
+        refused[CREATE.first] = Refused(answer, 0, 50)
+    tick = TickInput(job=Job.of(plan_of([]), Settings()), seen=seen, now=50, ended=50)
+    step = CreateStep(CREATE, BEGUN if asked else None)
+    given = StepInput(tick, Ledger(), Known(refused=refused))
+    return step.judge_cancelled(given) if cancelled else step.judge(given)
 
 
 def ended(verdict: object) -> object:
     """What looks are to agree on."""
-    assert isinstance(verdict, Unsure)
+    assert isinstance(verdict, Suspect)
     assert isinstance(verdict.conclusion, End)
     assert verdict.conclusion.status is Status.STALE
     return verdict.conclusion.reason
 
 
 def test_it_looks_one_partition_further_than_it_creates() -> None:
-    assert looked_at([CREATE]) == {TopicPartition(TOPIC, p) for p in range(5)}
+    job = Job.of(replace(plan_of([]), creates=(CREATE,)), Settings())
+    read = CREATES.reads(job, Ledger(), Known())
+    assert read.partitions == {TopicPartition(TOPIC, p) for p in range(5)}
 
 
 def test_partitions_are_asked_for_once_and_again_only_when_looks_agree() -> None:
-    assert judged(look(*OLD)) == Ask()
+    assert judged(look(*OLD)) == ASK
     for answer in (None, Accepted(), OutcomeUnknown("no answer")):
-        assert judged(look(*OLD), asked=True, answer=answer) == Unsure(Ask(), PartitionsUnseen())
+        assert judged(look(*OLD), asked=True, answer=answer) == Suspect(ASK, PartitionsUnseen())
 
 
 def test_they_are_done_when_brokers_show_all_of_them_whoever_made_them() -> None:
@@ -67,7 +89,7 @@ def test_they_are_done_when_brokers_show_all_of_them_whoever_made_them() -> None
 
 
 def test_once_cancelled_they_are_done_where_they_came_to_be_and_not_asked_for_where_not() -> None:
-    rests = Unsure(End(Status.CANCELLED, NotCreated()), Rechecking(NotCreated()))
+    rests: Suspect[Ask] = Suspect(End(Status.CANCELLED, NotCreated()), Rechecking(NotCreated()))
     for answer in (None, Accepted(), OutcomeUnknown("no answer")):
         assert judged(look(*OLD), asked=True, answer=answer, cancelled=True) == rests
     assert judged(look(*OLD, *NEW), asked=True, cancelled=True) == End(Status.DONE)
@@ -76,7 +98,7 @@ def test_once_cancelled_they_are_done_where_they_came_to_be_and_not_asked_for_wh
 def test_an_answer_that_there_are_as_many_already_is_rechecked() -> None:
     answer = Rejected(37, "INVALID_PARTITIONS", "Topic already has 4 partition(s).")
     unseen = PartitionsUnseen(37, "INVALID_PARTITIONS")
-    assert judged(look(*OLD), asked=True, answer=answer) == Unsure(Ask(), unseen)
+    assert judged(look(*OLD), asked=True, answer=answer) == Suspect(ASK, unseen)
     assert judged(look(*OLD, *NEW), asked=True, answer=answer) == End(Status.DONE)
 
 
@@ -96,7 +118,7 @@ def test_it_waits_for_a_broker_that_is_away_and_asks_again_after_a_refusal_for_t
     ends = End(Status.REJECTED, RejectedByKafka(refused.code, refused.name, refused.message))
     assert judged(look(*OLD, brokers=fenced)) == Hold(NewBrokerFenced(BrokerId(4)))
     for brokers, verdict in (
-        (here, Unsure(Ask(), PartitionsUnseen(refused.code, refused.name))),
+        (here, Suspect(ASK, PartitionsUnseen(refused.code, refused.name))),
         (fenced, Hold(NewBrokerFenced(BrokerId(4)))),
         (cordoned, ends),
         (gone, ends),
@@ -118,7 +140,7 @@ def test_it_waits_until_nothing_runs_on_the_topic() -> None:
     running = {name: Reassignment(replicas(2, 3, 4, 5), replicas(5), ())}
     assert judged(look(*OLD, running=running)) == Hold(TopicUnsettled((name,)))
     elsewhere = {TopicPartition("clicks", 1): running[name]}
-    assert judged(look(*OLD, running=elsewhere)) == Ask()
+    assert judged(look(*OLD, running=elsewhere)) == ASK
 
 
 def test_another_replication_factor_or_another_topic_makes_it_stale() -> None:

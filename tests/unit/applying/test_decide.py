@@ -1,5 +1,6 @@
 """What concerns several partitions at once: batches, admission, throttles that cannot be set, stopping."""
 
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,8 @@ from replan.applying.admission.slots import PATIENT_TIMES
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
-from replan.applying.observation import Observation, Refused
+from replan.applying.known import Known, Refused
+from replan.applying.observation import Observation
 from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase
 from replan.applying.reasons.holds import (
     AwaitingThrottle,
@@ -60,12 +62,14 @@ def case(
     features: Features = GUARDED,
     running: dict[TopicPartition, Reassignment] | None = None,
     admitting: bool = True,
+    known: Known[TopicPartition] | None = None,
     **more: Any,
 ) -> Case:
     """A tick in which all moves that are not begun are looked at, and the state that it finds."""
     found = states or [state(m.original, partition=m.partition.partition) for m in moves]
     job = Job.of(plan_of(moves, throttle=throttle), settings or Settings())
     run = replace(first_state(job, fold([APP, *owned]), 0), **more)
+    run = run if known is None else replace(run, moves=known)
     begun = {*run.ledger.owned, *run.admitted}
     tick = TickInput(
         job=job,
@@ -163,7 +167,13 @@ def test_an_election_that_has_not_been_seen_counts_for_its_leader() -> None:
     limit = Settings(elections_per_leader=1)
     assert numbers(decided(case(moves, states, settings=limit)).elections) == [0]
     waiting = decided(
-        case(moves, states, settings=limit, owned=(asked,), unknown_since={asked.partition: 99.0})
+        case(
+            moves,
+            states,
+            settings=limit,
+            owned=(asked,),
+            known=Known(unknown_since={asked.partition: 99.0}),
+        )
     )
     assert waiting.elections == ()
     led = [state([2, 1, 3], leader=2), states[1]]
@@ -237,10 +247,10 @@ def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
     admitted = frozenset({COPIES[0].partition})
     tick, run = case(COPIES[:1], throttle=THROTTLE, admitted=admitted)
     once = {(scope, name): Refused(denied, tick.now, tick.now)}
-    just_now = decided((tick, replace(run, refused_settings=once)))
+    just_now = decided((tick, replace(run, configs=Known(refused=once))))
     assert just_now.holds == {COPIES[0].partition: AwaitingThrottle()}
     again = {(scope, name): Refused(denied, tick.now - 5, tick.now)}
-    decision = decided((tick, replace(run, refused_settings=again)))
+    decision = decided((tick, replace(run, configs=Known(refused=again))))
     (record,) = [r for r in decision.records if isinstance(r, MoveRecord)]
     assert (record.status, record.asked) == (Status.REJECTED, None)
     assert record.message == (
@@ -325,9 +335,10 @@ def asked_before(*, answer: Answer | None = None, **more: Any) -> Case:
     tick, run = case(COPIES[:1], AS_BEFORE, owned=(lost,), **more)
     again = Request(RequestKind.EXPAND, COPIES[0].expanded)
     answers = {} if answer is None else {lost.partition: answer}
-    return tick, replace(
-        run, suspected={(lost.partition, again): tick.now - LATER}, answers=answers
-    )
+    suspected: dict[tuple[TopicPartition, Hashable], float] = {
+        (lost.partition, again): tick.now - LATER,
+    }
+    return tick, replace(run, moves=replace(run.moves, suspected=suspected, answers=answers))
 
 
 UNKNOWN = OutcomeUnknown("no answer")

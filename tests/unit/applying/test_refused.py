@@ -11,7 +11,7 @@ from tests.unit.applying import test_killed_standing as standing
 from tests.unit.applying.lab import MB, Boundary, Lab, lab
 
 from replan.applying.journal.ledger import fold
-from replan.applying.observation import Refused, believed, refusals
+from replan.applying.known import Refused, believed, refusals
 from replan.applying.views.outcome import Outcome
 from replan.errors import Exit
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected

@@ -11,11 +11,12 @@ from tests.unit.applying.lab import plan_of
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, changed
 from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
+from replan.applying.known import Repeat
 from replan.applying.observation import Observation
 from replan.applying.partitions.judge import PartitionInput
 from replan.applying.settings import Settings
 from replan.applying.tick.decide import decide
-from replan.applying.tick.run_state import Repeat, RunState, Waits, first_state
+from replan.applying.tick.run_state import RunState, Waits, first_state
 from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import OutcomeUnknown, Rejected
@@ -64,6 +65,11 @@ def shown(isr: list[int], **more: Any) -> dict[TopicPartition, PartitionState]:
     return {NAME: state(EXPANDED, isr, adding=[4], **more)}
 
 
+def knowing(run: RunState, **more: Any) -> RunState:
+    """What a process knows of the requests of moves."""
+    return replace(run, moves=replace(run.moves, **more))
+
+
 def nothing(tick: TickInput, run: RunState) -> Case:
     """The next tick, which sees the same."""
     return later(tick), run
@@ -88,13 +94,13 @@ CHANGES: dict[str, Callable[[TickInput, RunState], Case]] = {
     "target unregistered": lambda t, s: (later(t, brokers={b.id: b for b in brokers(3)}), s),
     "refused": lambda t, s: (
         later(t),
-        replace(s, answers={NAME: Rejected(39, "INVALID_REPLICA_ASSIGNMENT", "no")}),
+        knowing(s, answers={NAME: Rejected(39, "INVALID_REPLICA_ASSIGNMENT", "no")}),
     ),
     "unknown": lambda t, s: (
         later(t),
-        replace(s, answers={NAME: OutcomeUnknown("late")}, unknown_since={NAME: 100.0}),
+        knowing(s, answers={NAME: OutcomeUnknown("late")}, unknown_since={NAME: 100.0}),
     ),
-    "to repeat": lambda t, s: (later(t), replace(s, repeats={NAME: Repeat(1, 105.0)})),
+    "to repeat": lambda t, s: (later(t), knowing(s, repeats={NAME: Repeat(1, 105.0)})),
     "log missing": lambda t, s: (
         later(t),
         replace(s, history=replace(s.history, misses={(NAME, BrokerId(4)): 3})),

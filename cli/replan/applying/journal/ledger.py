@@ -38,6 +38,8 @@ from replan.model.snapshot import RememberedOrder
 
 StepRecord = CreateRecord | StandingRecord | RecoveryRecord | LogMoveRecord
 """What an application does beside moves."""
+Subject = TopicPartition | SettingName | ReplicaName
+"""What such a step is about: of a create the first of the new partitions."""
 Prior = SavedReplicaList | SavedRate
 """What was there before a throttle setting that is replan's."""
 

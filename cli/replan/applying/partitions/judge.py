@@ -43,6 +43,7 @@ While its application is cancelled `judge_cancelled` says what to do about it, u
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Order, Record, changed
@@ -256,15 +257,18 @@ def rejected(answer: Rejected, *, whole: bool = False) -> End:
     return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message, whole))
 
 
+Q = TypeVar("Q")
+
+
 @dataclass(frozen=True, slots=True)
-class Suspect:
+class Suspect(Generic[Q]):
     """A conclusion that a second look, some seconds later, must agree with."""
 
-    conclusion: Request | End
+    conclusion: Q | End
     reason: HoldReason
 
 
-Verdict = Request | Hold | End | Suspect
+Verdict = Request | Hold | End | Suspect[Request]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,7 +333,7 @@ def _not_begun(sight: PartitionInput, needed: Next) -> Verdict:
     return _if_as_planned(sight, needed)
 
 
-def _unavailable(sight: PartitionInput) -> Suspect | None:
+def _unavailable(sight: PartitionInput) -> Suspect[Request] | None:
     """Why an election that was asked for by itself ends where a move of a placement would wait."""
     move, state = sight.move, sight.state
     if move.election is None or state is None:
@@ -351,7 +355,7 @@ def _elsewhere(sight: PartitionInput, state: PartitionState) -> Verdict:
     return _suspect(Status.FOREIGN, other)
 
 
-def _suspect(status: Status, reason: EndReason) -> Suspect:
+def _suspect(status: Status, reason: EndReason) -> Suspect[Request]:
     return Suspect(End(status, reason), Rechecking(reason))
 
 
@@ -384,7 +388,7 @@ def _if_as_planned(sight: PartitionInput, request: Request) -> Verdict:
     return _broken(sight) or request
 
 
-def _broken(sight: PartitionInput) -> Suspect | None:
+def _broken(sight: PartitionInput) -> Suspect[Request] | None:
     """What is not as planned any more; it ends a partition also while it copies."""
     seen = sight.seen
     broken = broken_precondition(

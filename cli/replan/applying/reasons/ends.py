@@ -159,6 +159,10 @@ class RejectedByKafka(EndReason):
         said = as_sentence(self.message)
         return f"Kafka rejected {what} with {self.code} {self.name}: {said} {advice(self.code)}"
 
+    @property
+    def suspected(self) -> str:
+        return f"Kafka rejects it with {self.code} {self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class PreferredUnavailable(EndReason):

@@ -9,6 +9,7 @@ more, and the intent may have been overtaken, as another process could have take
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ from replan.applying.journal.records import (
     changed,
 )
 from replan.applying.journal.steps import Status
+from replan.applying.known import Known
 from replan.applying.other_tools import throttles_others
 from replan.applying.reasons.holds import ClusterSilent, JournalSilent, LookTooOld, NextBatch
 from replan.applying.reasons.notes import RefusedSetting
@@ -31,17 +33,16 @@ from replan.applying.run.cancelling import is_cancelled, turned
 from replan.applying.run.looking import Looked, Ports, TickReader, way_back
 from replan.applying.run.opening import closing, copied_bytes, kept
 from replan.applying.steering import for_application, keeps_throttles
-from replan.applying.steps.creating import pending
-from replan.applying.steps.log_moves import pending as logs_pending
-from replan.applying.steps.recovering import pending as pending_recoveries
+from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.log_moves import LOG_MOVES
 from replan.applying.steps.recovering import waits_until
-from replan.applying.steps.standing_throttles import pending as still_to_set
+from replan.applying.steps.standing_throttles import place_of
+from replan.applying.steps.step import ConfigResource
 from replan.applying.throttles.broker_rates import leftovers
 from replan.applying.throttles.replica_lists import unread_lists
 from replan.applying.tick.decide import decide, lingering, may_arrive
 from replan.applying.tick.run_state import (
     Answers,
-    Configured,
     Decision,
     Repeats,
     RunState,
@@ -69,7 +70,7 @@ from replan.applying.views.outcome import (
 from replan.applying.views.progress import Progress, progress_of
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
 from replan.model.broker import LogDir
-from replan.model.configs import ConfigChange, ConfigScope
+from replan.model.configs import ConfigChange, ConfigScope, SettingName
 from replan.model.control_plane import (
     Answer,
     Clock,
@@ -77,6 +78,7 @@ from replan.model.control_plane import (
     ElectionType,
     Look,
     OutcomeUnknown,
+    Rejected,
 )
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -93,15 +95,7 @@ def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
     """
     if decision.records or not decision.asks:
         return decision.records
-    standing = (
-        ledger.application,
-        *ledger.entries.values(),
-        *ledger.rates.values(),
-        *ledger.creates.values(),
-        *ledger.standing.values(),
-        *ledger.recoveries.values(),
-        *ledger.log_moves.values(),
-    )
+    standing = (ledger.application, *ledger.priors, *ledger.steps)
     return next(([record] for record in standing if record is not None), [])
 
 
@@ -119,20 +113,13 @@ class Sender:
         answers = Answers()
         for changes in (decision.throttles.removals, decision.throttles.additions):
             answers.configs.update(self._configure(changes))
-        answers.standing.update(self._configure(decision.standing.changes))
-        paths = decision.log_moves.asks
-        answers.log_moves.update(self._sent(list(paths), lambda: self.writer.move_logs(paths)))
-        asks = decision.creates.asks
-        answers.creates.update(self._sent(list(asks), lambda: self.writer.create_partitions(asks)))
+        for kind, asks in decision.steps.items():
+            for subjects, request in kind.requests(asks):
+                answers.steps.update(self._sent(subjects, partial(request, self.writer)))
         answers.partitions.update(self._reassign(decision.resizing, may_resize=True))
         answers.partitions.update(self._reassign(decision.same_size, may_resize=False))
-        answers.partitions.update(self._elect(decision.elections, ElectionType.PREFERRED))
-        answers.recoveries.update(self._reassign(decision.recoveries.lists, may_resize=True))
-        for partitions, kind in (
-            (decision.recoveries.unclean, ElectionType.UNCLEAN),
-            (decision.recoveries.clean, ElectionType.PREFERRED),
-        ):
-            answers.recoveries.update(self._elect(partitions, kind))
+        names, preferred = decision.elections, ElectionType.PREFERRED
+        answers.partitions.update(self._sent(names, lambda: self.writer.elect(names, preferred)))
         return answers
 
     def _configure(
@@ -149,13 +136,8 @@ class Sender:
             lambda: self.writer.reassign(lists, allow_replication_factor_change=may_resize),
         )
 
-    def _elect(
-        self, partitions: Sequence[TopicPartition], kind: ElectionType
-    ) -> Mapping[TopicPartition, Answer]:
-        return self._sent(partitions, lambda: self.writer.elect(partitions, kind))
-
     def _sent(
-        self, subjects: Sequence[Subject], request: Callable[[], Mapping[Subject, Answer]]
+        self, subjects: Collection[Subject], request: Callable[[], Mapping[Subject, Answer]]
     ) -> Mapping[Subject, Answer]:
         if not subjects or self.clock.now() > self.until:
             return {}
@@ -192,12 +174,12 @@ def partition_results(job: Job, state: RunState, now: float) -> tuple[PartitionR
 
 def settings_of(job: Job, state: RunState) -> tuple[SettingResult, ...]:
     """How each standing throttle setting stands."""
-    return setting_results(job.plan.standing, state.ledger, state.setting_holds)
+    return setting_results(job.plan.standing, state.ledger, state.step_holds)
 
 
 def log_moves_of(job: Job, state: RunState) -> tuple[LogMoveResult, ...]:
     """How each replica stands that is to lie in another log directory."""
-    return log_move_results(job.plan.log_moves, state.ledger, state.log_holds)
+    return log_move_results(job.plan.log_moves, state.ledger, state.step_holds)
 
 
 def left_behind(
@@ -206,7 +188,8 @@ def left_behind(
     """Settings of replan that are still there and that no running copy needs."""
     refused = (
         RefusedSetting(scope, name, answer.code, answer.name, answer.message)
-        for (scope, name), answer in sorted(state.refused_configs.items())
+        for (scope, name), answer in sorted(state.configs.answers.items())
+        if isinstance(answer, Rejected)
     )
     unregistered = state.throttle_history.unregistered
     return (
@@ -264,7 +247,7 @@ def stopped(
     running = begun & tick.seen.running.keys()
     within = {
         m.partition
-        for m in logs_pending(tick.job, state.ledger)
+        for m in (step.move for step in LOG_MOVES.pending(tick.job, state.ledger))
         if (place := tick.seen.places.get(m.broker, {}).get(m.partition)) is not None
         and place.future_path == m.target
     }
@@ -272,7 +255,7 @@ def stopped(
         whole,
         copying=tuple(sorted(running.union(state.others.found))),
         copying_within=tuple(sorted(within)),
-        may_begin=tuple(sorted((begun - running) & state.unknown_since.keys())),
+        may_begin=tuple(sorted((begun - running) & state.moves.unknown_since.keys())),
         throttled=state.throttle(tick.job) is not None,
         seconds=leaving.still_seconds,
         admission=decision.admission,
@@ -297,7 +280,7 @@ class ApplicationRun:
         now = ports.clock.now()
         self._job, self._ports = job, ports
         self._state = first_state(job, ledger, now, silent_since).with_room(job, log_dirs)
-        self._changed: Collection[Configured] = ()
+        self._changed: Collection[ConfigResource] = ()
         self._looked = Looked(disks_at=now)
         self._began = self._seen_at = self._written_at = now
         self._ended_at: float | None = None
@@ -372,9 +355,11 @@ class ApplicationRun:
         self._state = after.answered(answers, answered)
         self._note_refusal(answers, now)
         self._repeats = self._repeats.after(decision, sent, answers, answered)
-        self._asked = sent.asks and not self._state.refused_configs
+        refused = (isinstance(a, Rejected) for a in answers.configs.values())
+        self._asked = sent.asks and not any(refused)
         self._more = bool(sent.elections) and NEXT_ELECTIONS in decision.holds.values()
-        self._changed = answers.configs.keys() | answers.standing.keys()
+        settings = (place_of(s) for s in answers.steps if isinstance(s, SettingName))
+        self._changed = {*answers.configs, *settings}
         self._progress = progress_of(
             tick, self._state, decision, self._began, reported, self._gives_up_at()
         )
@@ -390,7 +375,7 @@ class ApplicationRun:
         if answers.refused is not None:
             since = now if self._refusal is None else self._refusal[0]
             self._refusal = since, answers.refused
-        elif answers.partitions or answers.recoveries or answers.log_moves or answers.creates:
+        elif answers.partitions or any(not isinstance(s, SettingName) for s in answers.steps):
             self._refusal = None
 
     def _refused(self, now: float) -> Outcome | None:
@@ -434,7 +419,7 @@ class ApplicationRun:
     def _gives_up_at(self) -> float:
         """When this process gives up, if nothing moves until then; a declared wait has an end, and runs before that."""
         state, settings = self._state, self._job.settings
-        moved = max(state.moved_at, waits_until(self._job, state.ledger, state.recovering))
+        moved = max(state.moved_at, waits_until(self._job, state.ledger, state.leaderless_since))
         limit, idle = settings.give_up_seconds, self._idle_since
         ends = [] if limit is None else [moved + limit]
         ends += [] if idle is None else [max(moved, idle) + settings.idle_seconds]
@@ -482,18 +467,10 @@ class ApplicationRun:
         state = self._state
         if state.ledger.open or state.admitted or self._throttles_others():
             return True
-        creates = pending(self._job, state.ledger)
-        leaderless = pending_recoveries(self._job, state.ledger)
-        within = logs_pending(self._job, state.ledger)
-        to_set = still_to_set(self._job, state.ledger)
+        steps = [step for kind in KINDS for step in kind.pending(self._job, state.ledger)]
         if is_cancelled(state.ledger):
-            return (
-                any(c.topic in state.ledger.creates for c in creates)
-                or any(r.partition in state.ledger.recoveries for r in leaderless)
-                or any(m.replica in state.ledger.log_moves for m in within)
-                or any(s.setting in state.ledger.standing for s in to_set)
-            )
-        return bool(len(state.queue) or creates or leaderless or within or to_set)
+            return any(step.record is not None for step in steps)
+        return bool(len(state.queue) or steps)
 
     def _throttles_others(self) -> bool:
         """Whether reassignments of other tools run, or may, that are to be throttled."""
@@ -525,7 +502,7 @@ class ApplicationRun:
         job = Job.of(back, settings)
         self._next = ApplicationRun(job, self._state.ledger, self._ports, log_dirs)
         self._next._state = replace(
-            self._next._state, configs_unknown_since=self._state.configs_unknown_since
+            self._next._state, configs=Known(unknown_since=self._state.configs_unknown_since)
         )
         return None
 

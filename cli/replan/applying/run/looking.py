@@ -11,8 +11,9 @@ from replan.applying.observation import Readings
 from replan.applying.run.cancelling import plan_back, unfinished
 from replan.applying.steps.probing import probe
 from replan.applying.steps.recovering import to_probe
+from replan.applying.steps.step import ConfigResource
 from replan.applying.tick.questions import copying, urgent, wanted
-from replan.applying.tick.run_state import Configured, RunState
+from replan.applying.tick.run_state import RunState
 from replan.applying.tick_input import Job, TickInput
 from replan.applying.views.progress import Report
 from replan.errors import ClusterRefused, ClusterUnreachable
@@ -68,7 +69,7 @@ class TickReader:
         *,
         overslept: float,
         admitting: bool,
-        changed: Collection[Configured],
+        changed: Collection[ConfigResource],
         commands: Sequence[Command],
     ) -> tuple[TickInput, RunState, Looked]:
         """Read what a tick is decided by; `changed`: the settings that the tick before has asked for.

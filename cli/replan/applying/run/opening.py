@@ -26,9 +26,8 @@ from replan.applying.journal.steps import (
     StandingRecord,
     Status,
 )
-from replan.applying.partitions.judge import End
 from replan.applying.settings import Settings
-from replan.applying.steps.log_moves import judge_log_move, places_of
+from replan.applying.steps.log_moves import is_moved, places_of
 from replan.applying.steps.standing_throttles import is_set
 from replan.errors import BadFile, Held, WrongCluster
 from replan.model.configs import ConfigScope
@@ -75,7 +74,7 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
     )
     if not all(is_set(wanted, seen) for wanted in plan.standing):
         return False
-    if not all(judge_log_move(m, seen, None) == End(Status.DONE) for m in plan.log_moves):
+    if not all(is_moved(m, seen) for m in plan.log_moves):
         return False
     led = (seen.partitions.get(r.partition) for r in plan.recoveries)
     if not all(state is not None and state.leader is not None for state in led):

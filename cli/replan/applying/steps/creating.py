@@ -16,34 +16,26 @@ A create that is not done does not end while its request may arrive, cancelled o
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from math import inf
+from dataclasses import dataclass
 
-from replan.applying.journal.ledger import Ledger, unended
+from replan.applying.journal.ledger import Ledger, Subject, unended
 from replan.applying.journal.steps import CreateRecord, Status
-from replan.applying.observation import (
-    Observation,
-    Refused,
-    believed,
-    held_since,
-    refusals,
-    unshown,
-)
-from replan.applying.partitions.judge import End, Hold, rejected
+from replan.applying.known import Known
+from replan.applying.observation import unshown
+from replan.applying.partitions.judge import End, Hold, Suspect, rejected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, NotCreated, OtherPartitions
 from replan.applying.reasons.holds import (
-    Cancelling,
     CreateArrivalPossible,
     MetadataBehind,
     NewBrokerFenced,
     PartitionsUnseen,
-    Rechecking,
     TopicUnsettled,
 )
 from replan.applying.reasons.reason import HoldReason
-from replan.applying.tick_input import Job, TickInput
+from replan.applying.steps.step import Ask, Requests, StepInput, Verdict, suspected
+from replan.applying.tick_input import Job
 from replan.model.broker import Broker
-from replan.model.control_plane import Answer, NewPartitions, OutcomeUnknown, Rejected
+from replan.model.control_plane import NewPartitions, Rejected, Wanted
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.creates import Create
 
@@ -57,193 +49,132 @@ INVALID_ASSIGNMENT = 39
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """The partitions are to be asked for."""
+class CreateStep:
+    """The partitions that one topic is to get."""
 
+    create: Create
+    record: CreateRecord | None = None
 
-@dataclass(frozen=True, slots=True)
-class Unsure:
-    """A conclusion that later looks must agree with."""
+    @property
+    def subject(self) -> TopicPartition:
+        """The first of them."""
+        return self.create.first
 
-    conclusion: Ask | End
-    reason: HoldReason
+    def judge(self, given: StepInput) -> Verdict:
+        """Done, stale, or what to do while brokers show none of them."""
+        return self._shown(given) or self._not_there(given)
 
+    def judge_cancelled(self, given: StepInput) -> Verdict:
+        """The same; none is asked for."""
+        return self._shown(given) or suspected(Status.CANCELLED, NotCreated())
 
-@dataclass(frozen=True, slots=True)
-class Creating:
-    """What a process knows of its creates from tick to tick."""
+    def _shown(self, given: StepInput) -> Hold | End | Suspect[Ask] | None:
+        """What follows where a look shows partitions of them, or not enough to tell."""
+        create, seen = self.create, given.tick.seen
+        names = _looked_at(create)
+        there = {n: seen.partitions[n] for n in names & seen.partitions.keys()}
+        others = {s.topic_id for s in there.values()} - {create.topic_id}
+        hidden = next((why for n in sorted(names) if (why := unshown(seen, n)) is not None), None)
+        if hidden is not None:
+            return Hold(hidden)
+        if not there or others:
+            other = NotAsPlanned(Fact.TOPIC, create.topic_id, min(others, default=None))
+            return suspected(Status.STALE, other)
+        wanted = create.partitions
+        different = tuple(
+            n for n, listed in wanted.items() if n in there and there[n].replicas != listed
+        )
+        shown = max(n.partition for n in there) + 1
+        if different or create.present < shown != create.count:
+            return suspected(Status.STALE, OtherPartitions(create.count, shown, different))
+        return End(Status.DONE) if wanted.keys() <= there.keys() else None
 
-    answers: Mapping[str, Answer] = field(default_factory=dict)
-    """The last of each topic."""
-    refused: Mapping[str, Refused] = field(default_factory=dict)
-    suspected: Mapping[tuple[str, Ask | End], float] = field(default_factory=dict)
-    """What looks have suggested so far, and since when."""
-    unknown_since: Mapping[str, float] = field(default_factory=dict)
-    """Topics of which a request may be on its way, and since when."""
+    def _not_there(self, given: StepInput) -> Verdict:
+        create, seen = self.create, given.tick.seen
+        running = tuple(sorted(n for n in seen.running if n.topic == create.topic))
+        if running:
+            return Hold(TopicUnsettled(running))
+        present = [TopicPartition(create.topic, p) for p in range(create.present)]
+        if not all(n in seen.partitions for n in present):
+            return Hold(MetadataBehind())
+        factors = {len(seen.partitions[n].replicas) for n in present} - {create.factor}
+        if factors:
+            other = NotAsPlanned(Fact.FACTOR, create.factor, min(factors))
+            return suspected(Status.STALE, other)
+        away = [b for b in brokers_of(create) if b in seen.brokers and not seen.live(b)]
+        return Hold(NewBrokerFenced(away[0])) if away else self._asked(given)
 
-    def answered(self, answers: Mapping[str, Answer], now: float) -> "Creating":
-        """What is known once requests were answered."""
-        unknown = {topic: now for topic, a in answers.items() if isinstance(a, OutcomeUnknown)}
-        return replace(
-            self,
-            answers={**self.answers, **answers},
-            refused=refusals(self.refused, answers, now),
-            unknown_since={**self.unknown_since, **unknown},
+    def _asked(self, given: StepInput) -> Verdict:
+        """What to do where nothing but Kafka's answer is in the way."""
+        create, seen = self.create, given.tick.seen
+        ask, last = (
+            Ask(NewPartitions(create.count, create.lists)),
+            given.known.refused.get(self.subject),
+        )
+        if last is None:
+            return ask if self.record is None else Suspect(ask, PartitionsUnseen())
+        refusal = given.refusal(self.subject)
+        if refusal is None or passes(refusal, [seen.brokers.get(b) for b in brokers_of(create)]):
+            return Suspect(ask, PartitionsUnseen(last.answer.code, last.answer.name))
+        return rejected(refusal)
+
+    def arrival_possible(self, _end: End, _given: StepInput, seconds: float) -> HoldReason:
+        """A request names no topic id."""
+        return CreateArrivalPossible(seconds)
+
+    def asking(self, _ask: Ask, ledger: Ledger) -> Iterable[CreateRecord]:
+        """That it has begun."""
+        return () if self.record is not None else (self._written(ledger, Status.OPEN),)
+
+    def ended(self, end: End, ledger: Ledger) -> Iterable[CreateRecord]:
+        """How it ended."""
+        message = "" if end.reason is None else end.reason.of(self.subject)
+        return (self._written(ledger, end.status, message),)
+
+    def _written(self, ledger: Ledger, status: Status, message: str = "") -> CreateRecord:
+        create = self.create
+        return CreateRecord(
+            ledger.application_id, create.topic, create.topic_id, create.count, status, message
         )
 
 
-@dataclass(slots=True)
-class CreateTick:
-    """What one tick decides of creates."""
+class Creates:
+    """The kind of step that adds partitions to topics."""
 
-    records: list[CreateRecord] = field(default_factory=list)
-    asks: dict[str, NewPartitions] = field(default_factory=dict)
-    holds: dict[TopicPartition, HoldReason] = field(default_factory=dict)
-    """By the first of the new partitions."""
-    suspected: Mapping[tuple[str, Ask | End], float] = field(default_factory=dict)
+    copies = False
 
+    def pending(self, job: Job, ledger: Ledger) -> list[CreateStep]:
+        """Those that have not ended."""
+        steps = (CreateStep(c, ledger.creates.get(topic)) for topic, c in job.creates.items())
+        return [step for step in steps if unended(step.record)]
 
-def pending(job: Job, ledger: Ledger) -> list[Create]:
-    """The creates that have not ended."""
-    return [create for topic, create in job.creates.items() if unended(ledger.creates.get(topic))]
-
-
-def looked_at(creates: Iterable[Create]) -> set[TopicPartition]:
-    """All partitions of their topics, wanted ones and one beyond."""
-    return {TopicPartition(c.topic, p) for c in creates for p in range(c.count + 1)}
-
-
-def create_tick(
-    tick: TickInput, ledger: Ledger, known: Creating, closed: HoldReason | None
-) -> CreateTick:
-    """Decide for each create that has not ended; `closed`: why nothing is to be asked for now, if so."""
-    found, agreeing = CreateTick(), list[tuple[str, Ask | End]]()
-    for create in pending(tick.job, ledger):
-        verdict = judge_create(
-            create,
-            tick.seen,
-            asked=create.topic in ledger.creates,
-            answer=known.answers.get(create.topic),
-            refusal=believed(known.refused.get(create.topic), tick.settings.agreeing_seconds),
-            cancelled=isinstance(closed, Cancelling) and create.topic in ledger.creates,
+    def reads(self, job: Job, ledger: Ledger, known: Known[Subject]) -> Wanted:
+        """All partitions of their topics, and whether brokers of lists that Kafka refused are cordoned."""
+        steps = self.pending(job, ledger)
+        refused = [step.create for step in steps if step.subject in known.refused]
+        return Wanted(
+            partitions={n for step in steps for n in _looked_at(step.create)},
+            cordons_of={b for create in refused for b in brokers_of(create)},
         )
-        if isinstance(verdict, Unsure):
-            suspicion = create.topic, verdict.conclusion
-            again = isinstance(verdict.conclusion, Ask)
-            agreed = tick.agreed(known.suspected, suspicion, listed=again)
-            if not (agreed and again):
-                agreeing.append(suspicion)
-            verdict = verdict.conclusion if agreed else Hold(verdict.reason)
-        since = known.unknown_since.get(create.topic, -inf)
-        left = since + tick.settings.quarantine_seconds - tick.now
-        if isinstance(verdict, End) and verdict.status is not Status.DONE and left > 0:
-            verdict = Hold(CreateArrivalPossible(left))
-        _take(create, verdict, ledger, found, closed)
-    found.suspected = held_since(known.suspected, agreeing, tick.ended)
-    return found
+
+    def requests(self, asks: Mapping[TopicPartition, NewPartitions]) -> Requests:
+        """All topics in one request."""
+        topics = {name.topic: new for name, new in asks.items()}
+        first = {name.topic: name for name in asks}
+        yield (
+            asks.keys(),
+            lambda writer: {
+                first[topic]: answer for topic, answer in writer.create_partitions(topics).items()
+            },
+        )
 
 
-def _take(
-    create: Create,
-    verdict: Ask | Hold | End,
-    ledger: Ledger,
-    into: CreateTick,
-    closed: HoldReason | None,
-) -> None:
-    begun = create.topic in ledger.creates
-    match verdict:
-        case Hold(reason):
-            into.holds[create.first] = reason
-        case Ask() if closed is not None:
-            into.holds[create.first] = closed
-        case Ask():
-            into.asks[create.topic] = NewPartitions(create.count, create.lists)
-            if not begun:
-                into.records.append(_record(create, ledger, Status.OPEN))
-        case End(status, reason):
-            message = "" if reason is None else reason.of(create.first)
-            into.records.append(_record(create, ledger, status, message))
+CREATES = Creates()
 
 
-def _record(create: Create, ledger: Ledger, status: Status, message: str = "") -> CreateRecord:
-    return CreateRecord(
-        ledger.application_id, create.topic, create.topic_id, create.count, status, message
-    )
-
-
-def judge_create(
-    create: Create,
-    seen: Observation,
-    *,
-    asked: bool,
-    answer: Answer | None,
-    refusal: Rejected | None = None,
-    cancelled: bool = False,
-) -> Ask | Hold | End | Unsure:
-    """What one look says of the partitions of one topic; `cancelled`: nothing is asked for any more.
-
-    `answer`: the last one; `refusal`: a believed one.
-    """
-    names = looked_at([create])
-    there = {n: seen.partitions[n] for n in names & seen.partitions.keys()}
-    others = {s.topic_id for s in there.values()} - {create.topic_id}
-    hidden = next((why for n in sorted(names) if (why := unshown(seen, n)) is not None), None)
-    if hidden is not None:
-        return Hold(hidden)
-    if not there or others:
-        return _unsure(NotAsPlanned(Fact.TOPIC, create.topic_id, min(others, default=None)))
-    wanted = create.partitions
-    different = tuple(
-        n for n, listed in wanted.items() if n in there and there[n].replicas != listed
-    )
-    shown = max(n.partition for n in there) + 1
-    if different or create.present < shown != create.count:
-        return _unsure(OtherPartitions(create.count, shown, different))
-    if wanted.keys() <= there.keys():
-        return End(Status.DONE)
-    if cancelled:
-        return Unsure(End(Status.CANCELLED, NotCreated()), Rechecking(NotCreated()))
-    return _not_there(create, seen, answer, refusal, asked=asked)
-
-
-def _not_there(
-    create: Create,
-    seen: Observation,
-    answer: Answer | None,
-    refusal: Rejected | None,
-    *,
-    asked: bool,
-) -> Ask | Hold | End | Unsure:
-    """What to do while brokers show none of them."""
-    running = tuple(sorted(n for n in seen.running if n.topic == create.topic))
-    if running:
-        return Hold(TopicUnsettled(running))
-    present = [TopicPartition(create.topic, p) for p in range(create.present)]
-    if not all(n in seen.partitions for n in present):
-        return Hold(MetadataBehind())
-    factors = {len(seen.partitions[n].replicas) for n in present} - {create.factor}
-    if factors:
-        return _unsure(NotAsPlanned(Fact.FACTOR, create.factor, min(factors)))
-    away = [b for b in brokers_of(create) if b in seen.brokers and not seen.live(b)]
-    if away:
-        return Hold(NewBrokerFenced(away[0]))
-    return _asked(create, seen, answer, refusal, asked=asked)
-
-
-def _asked(
-    create: Create,
-    seen: Observation,
-    answer: Answer | None,
-    refusal: Rejected | None,
-    *,
-    asked: bool,
-) -> Ask | End | Unsure:
-    """What to do where nothing but Kafka's answer is in the way."""
-    if not isinstance(answer, Rejected):
-        return Unsure(Ask(), PartitionsUnseen()) if asked else Ask()
-    if refusal is None or passes(refusal, [seen.brokers.get(b) for b in brokers_of(create)]):
-        return Unsure(Ask(), PartitionsUnseen(answer.code, answer.name))
-    return rejected(refusal)
+def _looked_at(create: Create) -> set[TopicPartition]:
+    """All partitions of the topic, wanted ones and one beyond."""
+    return {TopicPartition(create.topic, p) for p in range(create.count + 1)}
 
 
 def passes(answer: Rejected, brokers: Iterable[Broker | None]) -> bool:
@@ -255,13 +186,3 @@ def passes(answer: Rejected, brokers: Iterable[Broker | None]) -> bool:
 def brokers_of(create: Create) -> list[BrokerId]:
     """All brokers of its lists."""
     return sorted({b for listed in create.lists for b in listed})
-
-
-def perhaps_cordoned(job: Job, ledger: Ledger, known: Creating) -> set[BrokerId]:
-    """The brokers of lists that Kafka refused: they were away for a moment, or are cordoned."""
-    refused = (c for c in pending(job, ledger) if isinstance(known.answers.get(c.topic), Rejected))
-    return {b for create in refused for b in brokers_of(create)}
-
-
-def _unsure(reason: NotAsPlanned | OtherPartitions) -> Unsure:
-    return Unsure(End(Status.STALE, reason), Rechecking(reason))

@@ -7,7 +7,8 @@ receives (`replica.alter.log.dirs.io.max.bytes.per.second`, saved and restored a
 plan moves to other brokers comes first.
 
 A replica is known by its partition and the topic's id: AlterReplicaLogDirs and DescribeLogDirs know names only, so the
-partition is looked at, too. One of a recreated topic, or that its broker has no more, is stale.
+partition is looked at, too. One of a recreated topic, or that its broker has no more, is stale, once no request of it
+may arrive.
 
 While the application is cancelled (`cancelling`), none is begun, and one that was asked for
 
@@ -22,37 +23,33 @@ While the application is cancelled (`cancelling`), none is begun, and one that w
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from replan.applying.admission.slots import Slots
-from replan.applying.journal.ledger import Ledger, unended
+from replan.applying.journal.ledger import Ledger, Subject, unended
 from replan.applying.journal.steps import LogMoveRecord, Status
-from replan.applying.observation import Refused, believed, held_since, refusals, unshown
-from replan.applying.partitions.judge import End, Hold, rejected
-from replan.applying.reasons.ends import (
-    Fact,
-    NotAsPlanned,
-    OtherLogDir,
-    ReplicaGone,
-    StaysInLogDir,
-    ThrottleRefused,
+from replan.applying.known import Known
+from replan.applying.observation import unshown
+from replan.applying.partitions.judge import End, Hold, Suspect, rejected
+from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherLogDir, ReplicaGone, StaysInLogDir
+from replan.applying.reasons.holds import CopyingInBroker, MoveFirst, Rechecking, ReplicaUnread
+from replan.applying.reasons.reason import HoldReason
+from replan.applying.steering import throttle_of
+from replan.applying.steps.step import (
+    Ask,
+    Requests,
+    StepInput,
+    StepsDecided,
+    Verdict,
+    judged,
+    suspected,
 )
-from replan.applying.reasons.holds import (
-    AwaitingThrottle,
-    Cancelling,
-    CopyingInBroker,
-    MoveFirst,
-    Rechecking,
-    ReplicaUnread,
-)
-from replan.applying.reasons.reason import EndReason, HoldReason
-from replan.applying.steps.rechecking import rechecked
 from replan.applying.throttles.broker_rates import Rate
-from replan.applying.tick_input import Job, TickInput
+from replan.applying.tick_input import Job
 from replan.model.configs import LOG_DIRS_RATE
-from replan.model.control_plane import Answer, Look, OutcomeUnknown, Rejected, ReplicaName
+from replan.model.control_plane import LogPlace, Look, ReplicaName, Wanted
 from replan.model.declared.placement import MoveThrottle, Side
-from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.log_dirs import LogMove
 
 LOOKED_AT = 4
@@ -60,97 +57,115 @@ LOOKED_AT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """It may be asked for."""
+class LogMoveStep:
+    """A replica that is to lie in another log directory of its broker."""
+
+    move: LogMove
+    record: LogMoveRecord | None = None
+
+    @property
+    def subject(self) -> ReplicaName:
+        """The replica."""
+        return self.move.replica
+
+    def judge(self, given: StepInput) -> Verdict:
+        """By where a look shows it."""
+        place = _place(self.move, given.tick.seen)
+        if not isinstance(place, LogPlace):
+            return place
+        move = self.move
+        if place.future_path == move.target:
+            return Hold(self._copying(place))
+        if place.path == move.target:
+            return End(Status.DONE)
+        if place.future_path is not None or place.path != move.source:
+            elsewhere = OtherLogDir(move.source, place.future_path or place.path)
+            return suspected(Status.STALE, elsewhere)
+        refusal = given.refusal(self.subject)
+        start = Ask(move.target, CopyingInBroker(0, move.bytes))
+        return start if refusal is None else rejected(refusal)
+
+    def judge_cancelled(self, given: StepInput) -> Verdict:
+        """The same; while it copies, its own directory is asked for."""
+        move = self.move
+        place = _place(move, given.tick.seen)
+        if not isinstance(place, LogPlace):
+            return place
+        if place.future_path == move.target:
+            return Ask(move.source, self._copying(place), takes_back=True)
+        if place.future_path is not None or place.path != move.source:
+            return self.judge(given)
+        stays = StaysInLogDir(move.source)
+        if given.arrives_within(self.subject) is not None:
+            return Hold(Rechecking(stays))
+        return suspected(Status.CANCELLED, stays)
+
+    def _copying(self, place: LogPlace) -> CopyingInBroker:
+        return CopyingInBroker(place.future_bytes, max(place.bytes, self.move.bytes))
+
+    def arrival_possible(self, end: End, _given: StepInput, _seconds: float) -> HoldReason:
+        """A request names no topic id: a replica of another topic of the name would be copied by it."""
+        return ReplicaUnread(self.move.broker) if end.reason is None else Rechecking(end.reason)
+
+    def asking(self, _ask: Ask, ledger: Ledger) -> Iterable[LogMoveRecord]:
+        """That it has begun."""
+        return () if self.record is not None else (self._written(ledger, Status.OPEN),)
+
+    def ended(self, end: End, ledger: Ledger) -> Iterable[LogMoveRecord]:
+        """How it ended."""
+        message = "" if end.reason is None else end.reason.of(self.move.partition)
+        return (self._written(ledger, end.status, message),)
+
+    def _written(self, ledger: Ledger, status: Status, message: str = "") -> LogMoveRecord:
+        move = self.move
+        return LogMoveRecord(
+            ledger.application_id,
+            move.partition,
+            move.topic_id,
+            move.broker,
+            move.target,
+            status,
+            message,
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class LogMoving:
-    """What a process knows of them from tick to tick."""
+class LogMoves:
+    """The kind of step that moves replicas between the log directories of their broker."""
 
-    refused: Mapping[ReplicaName, Refused] = field(default_factory=dict)
-    suspected: Mapping[tuple[ReplicaName, EndReason], float] = field(default_factory=dict)
-    """What looks have suggested so far, and since when."""
-    unknown_since: Mapping[ReplicaName, float] = field(default_factory=dict)
-    """Those of which a request may be on its way, and since when."""
+    copies = True
 
-    def answered(self, answers: Mapping[ReplicaName, Answer], now: float) -> "LogMoving":
-        """What is known once requests were answered."""
-        unknown = {name: now for name, a in answers.items() if isinstance(a, OutcomeUnknown)}
-        refused = refusals(self.refused, answers, now)
-        return replace(self, refused=refused, unknown_since={**self.unknown_since, **unknown})
+    def pending(self, job: Job, ledger: Ledger) -> list[LogMoveStep]:
+        """Those that have not ended."""
+        steps = (LogMoveStep(m, ledger.log_moves.get(m.replica)) for m in job.plan.log_moves)
+        return [step for step in steps if unended(step.record)]
 
+    def looked_at(self, job: Job, ledger: Ledger) -> list[LogMoveStep]:
+        """Those to look at now: all that were asked for, and of each broker the first that wait."""
+        waiting, found = Counter[BrokerId](), list[LogMoveStep]()
+        for step in self.pending(job, ledger):
+            begun, broker = step.record is not None, step.move.broker
+            if not begun:
+                waiting[broker] += 1
+            if begun or waiting[broker] <= LOOKED_AT * job.settings.slots_per_broker:
+                found.append(step)
+        return found
 
-@dataclass(slots=True)
-class LogMoveTick:
-    """What one tick decides of them."""
+    def reads(self, job: Job, ledger: Ledger, _known: Known[Subject]) -> Wanted:
+        """Their partitions, where their replicas lie, and the rates of their brokers where they are throttled."""
+        moves = [step.move for step in self.looked_at(job, ledger)]
+        throttled = throttle_of(job.plan.throttle, ledger.application) is not None
+        return Wanted(
+            partitions=[m.partition for m in moves],
+            places_of=places_of(moves),
+            rates_of={m.broker for m in moves} if throttled else (),
+        )
 
-    records: list[LogMoveRecord] = field(default_factory=list)
-    starting: list[LogMove] = field(default_factory=list)
-    """Those that may start, once their throttle is in force."""
-    running: list[LogMove] = field(default_factory=list)
-    asks: dict[ReplicaName, str] = field(default_factory=dict)
-    holds: dict[ReplicaName, HoldReason] = field(default_factory=dict)
-    suspected: Mapping[tuple[ReplicaName, EndReason], float] = field(default_factory=dict)
-
-    def rates(self, throttle: MoveThrottle | None) -> dict[Rate, int]:
-        """The rates that they need, bytes per second."""
-        if throttle is None:
-            return {}
-        wanted = {m.broker: throttle.rate_of(m.broker, Side.FOLLOWER) for m in self._all()}
-        return {(b, LOG_DIRS_RATE): rate for b, rate in wanted.items() if rate is not None}
-
-    def _all(self) -> Iterable[LogMove]:
-        return (*self.running, *self.starting)
-
-    def ask(
-        self,
-        in_force: frozenset[Rate],
-        throttle: MoveThrottle | None,
-        ledger: Ledger,
-    ) -> list[LogMove]:
-        """Ask for those whose throttle is in force, and write that down; the others are given back."""
-        rates, missing = self.rates(throttle), list[LogMove]()
-        for move in self.starting:
-            where = (move.broker, LOG_DIRS_RATE)
-            if where in rates and where not in in_force:
-                missing.append(move)
-                continue
-            self.asks[move.replica] = move.target
-            self.holds[move.replica] = CopyingInBroker(0, move.bytes)
-            if move.replica not in ledger.log_moves:
-                self.records.append(record_of(move, ledger, Status.OPEN))
-        return missing
-
-    def without_throttle(
-        self,
-        move: LogMove,
-        refused: ThrottleRefused | None,
-        unanswered: Replicas,
-        ledger: Ledger,
-    ) -> None:
-        """Let one wait for its throttle, or end it where Kafka refuses that."""
-        if refused is None:
-            self.holds[move.replica] = AwaitingThrottle(unanswered=unanswered)
-        else:
-            _take(move, End(Status.REJECTED, refused), ledger, self)
+    def requests(self, asks: Mapping[ReplicaName, str]) -> Requests:
+        """All in one request."""
+        yield asks.keys(), lambda writer: writer.move_logs(asks)
 
 
-def pending(job: Job, ledger: Ledger) -> list[LogMove]:
-    """Those that have not ended."""
-    return [move for move in job.plan.log_moves if unended(ledger.log_moves.get(move.replica))]
-
-
-def looked_at(job: Job, ledger: Ledger) -> list[LogMove]:
-    """Those to look at now: all that were asked for, and of each broker the first that wait."""
-    seen, found = Counter[BrokerId](), list[LogMove]()
-    for move in pending(job, ledger):
-        begun = move.replica in ledger.log_moves
-        if not begun:
-            seen[move.broker] += 1
-        if begun or seen[move.broker] <= LOOKED_AT * job.settings.slots_per_broker:
-            found.append(move)
-    return found
+LOG_MOVES = LogMoves()
 
 
 def places_of(moves: Iterable[LogMove]) -> dict[BrokerId, list[TopicPartition]]:
@@ -161,120 +176,92 @@ def places_of(moves: Iterable[LogMove]) -> dict[BrokerId, list[TopicPartition]]:
     return found
 
 
-def log_move_tick(
-    tick: TickInput,
-    ledger: Ledger,
-    known: LogMoving,
-    closed: HoldReason | None,
-    slots: Slots,
-    moving: frozenset[TopicPartition],
-) -> LogMoveTick:
-    """Decide for each that has not ended; `closed`: why nothing is to be asked for now, if so.
-
-    `moving`: the partitions whose moves to other brokers have not ended. Takes slots.
-    """
-    found = LogMoveTick()
-    agreeing: list[tuple[ReplicaName, EndReason]] = []
-    ready: list[LogMove] = []
-    for move in looked_at(tick.job, ledger):
-        if isinstance(closed, Cancelling) and move.replica in ledger.log_moves:
-            verdict = _cancel(move, tick, known, found)
-        else:
-            refusal = believed(known.refused.get(move.replica), tick.settings.agreeing_seconds)
-            verdict = judge_log_move(move, tick.seen, refusal)
-        verdict = rechecked(verdict, move.replica, tick, known.suspected, agreeing)
-        if isinstance(verdict, Start):
-            ready.append(move)
-        else:
-            _take(move, verdict, ledger, found)
-    for move in found.running:
-        slots.take((move.broker,))
-    for move in ready:
-        reason = closed or (MoveFirst() if move.partition in moving else None)
-        full = slots.first_full((move.broker,))
-        if reason is None and full is not None:
-            reason = slots.why_full(full)
-        if reason is not None:
-            found.holds[move.replica] = reason
-        else:
-            slots.take((move.broker,))
-            found.starting.append(move)
-    found.suspected = held_since(known.suspected, agreeing, tick.ended)
-    return found
-
-
-def _take(move: LogMove, verdict: Hold | End, ledger: Ledger, into: LogMoveTick) -> None:
-    match verdict:
-        case Hold(reason):
-            into.holds[move.replica] = reason
-            if isinstance(reason, CopyingInBroker):
-                into.running.append(move)
-        case End(status, why):
-            message = "" if why is None else why.of(move.partition)
-            into.records.append(record_of(move, ledger, status, message))
-
-
-def _cancel(
-    move: LogMove, tick: TickInput, known: LogMoving, into: LogMoveTick
-) -> Start | Hold | End:
-    """The same of one that is to be cancelled: while it copies, its own directory is asked for."""
-    other = _another(move, tick.seen)
-    if other is not None:
-        return other
-    place = tick.seen.places.get(move.broker, {}).get(move.partition)
-    if place is not None and place.future_path == move.target:
-        into.asks[move.replica] = move.source
-        return Hold(CopyingInBroker(place.future_bytes, max(place.bytes, move.bytes)))
-    verdict = judge_log_move(move, tick.seen, None)
-    if not isinstance(verdict, Start):
-        return verdict
-    since, quarantine = known.unknown_since.get(move.replica), tick.settings.quarantine_seconds
-    waits, stays = since is not None and tick.now < since + quarantine, StaysInLogDir(move.source)
-    return Hold(Rechecking(stays)) if waits else End(Status.CANCELLED, stays)
-
-
-def judge_log_move(move: LogMove, seen: Look, refusal: Rejected | None) -> Start | Hold | End:
-    """What one look says of one replica; that it is stale, a later look must agree with. `refusal`: a believed one."""
-    other = _another(move, seen)
-    if other is not None:
-        return other
-    place = seen.places.get(move.broker, {}).get(move.partition)
-    if place is None:
-        return Hold(ReplicaUnread(move.broker))
-    if place.future_path == move.target:
-        return Hold(CopyingInBroker(place.future_bytes, max(place.bytes, move.bytes)))
-    if place.path == move.target:
-        return End(Status.DONE)
-    if place.future_path is not None or place.path != move.source:
-        return End(Status.STALE, OtherLogDir(move.source, place.future_path or place.path))
-    return Start() if refusal is None else rejected(refusal)
-
-
-def _another(move: LogMove, seen: Look) -> Hold | End | None:
-    """What follows where the replica is not there any more, or is another topic's."""
+def _place(move: LogMove, seen: Look) -> LogPlace | Hold | Suspect[Ask]:
+    """Where it lies; or what follows where it is not there any more, is another topic's, or is not read."""
     hidden = unshown(seen, move.partition)
     if hidden is not None:
         return Hold(hidden)
     state = seen.partitions.get(move.partition)
     if state is None or state.topic_id != move.topic_id:
         found = None if state is None else state.topic_id
-        return End(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, found))
+        return suspected(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, found))
     if move.broker not in seen.brokers:
-        unregistered = NotAsPlanned(Fact.REGISTRATION, True, False, move.broker)
-        return End(Status.STALE, unregistered)
+        gone = NotAsPlanned(Fact.REGISTRATION, True, False, move.broker)
+        return suspected(Status.STALE, gone)
     if move.broker not in state.replicas:
-        return End(Status.STALE, ReplicaGone(move.broker, state.replicas))
-    return None
+        return suspected(Status.STALE, ReplicaGone(move.broker, state.replicas))
+    place = seen.places.get(move.broker, {}).get(move.partition)
+    return Hold(ReplicaUnread(move.broker)) if place is None else place
 
 
-def record_of(move: LogMove, ledger: Ledger, status: Status, message: str = "") -> LogMoveRecord:
-    """The record of one."""
-    return LogMoveRecord(
-        ledger.application_id,
-        move.partition,
-        move.topic_id,
-        move.broker,
-        move.target,
-        status,
-        message,
-    )
+def is_moved(move: LogMove, seen: Look) -> bool:
+    """Whether a look shows it where it is to lie."""
+    place = _place(move, seen)
+    if not isinstance(place, LogPlace):
+        return False
+    return place.path == move.target and place.future_path != move.target
+
+
+@dataclass(slots=True)
+class LogCopies:
+    """The copies between log directories in one tick: what runs, and what may start once its throttle is in force."""
+
+    decided: StepsDecided = field(default_factory=StepsDecided)
+    running: list[LogMoveStep] = field(default_factory=list)
+    starting: list[tuple[LogMoveStep, Ask]] = field(default_factory=list)
+
+    def rates(self, throttle: MoveThrottle | None) -> dict[Rate, int]:
+        """The rates that they need, bytes per second."""
+        if throttle is None:
+            return {}
+        steps = (*self.running, *(step for step, _ in self.starting))
+        brokers = {step.move.broker for step in steps}
+        wanted = {broker: throttle.rate_of(broker, Side.FOLLOWER) for broker in brokers}
+        return {(b, LOG_DIRS_RATE): rate for b, rate in wanted.items() if rate is not None}
+
+    def ask(
+        self, in_force: frozenset[Rate], throttle: MoveThrottle | None, ledger: Ledger
+    ) -> list[LogMoveStep]:
+        """Ask for those whose throttle is in force; the others are given back."""
+        rates, missing = self.rates(throttle), list[LogMoveStep]()
+        for step, ask in self.starting:
+            where = (step.move.broker, LOG_DIRS_RATE)
+            if where in rates and where not in in_force:
+                missing.append(step)
+            else:
+                self.decided.ask(step, ask, ledger)
+        return missing
+
+
+def log_copies(
+    given: StepInput,
+    closed: HoldReason | None,
+    slots: Slots,
+    moving: frozenset[TopicPartition],
+) -> LogCopies:
+    """Decide for each that has not ended; `closed`: why nothing is to be asked for now, if so.
+
+    `moving`: the partitions whose moves to other brokers have not ended. Takes slots.
+    """
+    found, ready = LogCopies(), list[tuple[LogMoveStep, Ask]]()
+    steps = LOG_MOVES.looked_at(given.tick.job, given.ledger)
+    for step, ask in judged(steps, given, closed, found.decided):
+        if ask.takes_back:
+            found.decided.ask(step, ask, given.ledger)
+        else:
+            ready.append((step, ask))
+    holds = found.decided.holds
+    found.running = [s for s in steps if isinstance(holds.get(s.subject), CopyingInBroker)]
+    for step in found.running:
+        slots.take((step.move.broker,))
+    for step, ask in ready:
+        brokers = (step.move.broker,)
+        full = slots.first_full(brokers)
+        if step.move.partition in moving:
+            holds[step.subject] = MoveFirst()
+        elif full is not None:
+            holds[step.subject] = slots.why_full(full)
+        else:
+            slots.take(brokers)
+            found.starting.append((step, ask))
+    return found

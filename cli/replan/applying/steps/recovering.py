@@ -41,19 +41,20 @@ Of the others a look shows (`judge_cancelled`):
                                                 waits for a leader
     no leader, our list, which Kafka keeps      cancelled; the plan back refuses the partition by name
 
-`recovery_tick` does what concerns several of them: whose logs are probed, how many requests travel together.
+`to_probe` says whose logs a look probes.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import partial
 from math import inf
 
-from replan.applying.journal.ledger import Ledger, unended
-from replan.applying.journal.records import Forget, Order, changed
+from replan.applying.journal.ledger import Ledger, Subject, unended
+from replan.applying.journal.records import Forget, Order, Record, changed
 from replan.applying.journal.steps import RecoveryRecord, RecoveryStep, Status
-from replan.applying.observation import Refused, believed, held_since, refusals, unshown
-from replan.applying.partitions.judge import End, Hold, rejected
+from replan.applying.known import Known
+from replan.applying.observation import unshown
+from replan.applying.partitions.judge import End, Hold, Suspect, rejected
 from replan.applying.reasons.ends import (
     EvidenceChanged,
     Fact,
@@ -64,18 +65,22 @@ from replan.applying.reasons.ends import (
     TakenBack,
 )
 from replan.applying.reasons.holds import (
-    Cancelling,
     LeaderlessTooShort,
     LogsSilent,
     MetadataBehind,
     NextBatch,
-    Rechecking,
     RecoveryArrivalPossible,
     RecoveryUnseen,
 )
-from replan.applying.reasons.reason import HoldReason
-from replan.applying.tick_input import Job, TickInput
-from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
+from replan.applying.steps.step import (
+    Ask,
+    Requests,
+    StepInput,
+    Verdict,
+    suspected,
+)
+from replan.applying.tick_input import Job
+from replan.model.control_plane import Answer, ClusterWriter, ElectionType, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound, ProbeFailure, ReplicaLog
@@ -88,82 +93,184 @@ NOTHING_SAID: LogsFound = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(End):
     """It is led by the chosen one, which lost so many records; None where that could not be measured."""
 
-    lost: int | None
+    lost: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Unsure:
-    """An end that later looks must agree with."""
+class RecoveryRequest:
+    """What is asked for a partition."""
 
-    conclusion: End
-    reason: HoldReason
-
-
-Verdict = RecoveryStep | Measured | Hold | End | Unsure
+    step: RecoveryStep
+    replicas: Replicas = ()
+    """The list; of an election nothing."""
+    kind: ElectionType = ElectionType.PREFERRED
+    """Of an election."""
 
 
 @dataclass(frozen=True, slots=True)
-class RecoveryInput:
-    """What a process knows of one partition beside a look at it."""
+class RecoveringStep:
+    """A partition that is to be led again."""
 
     recovery: Recovery
-    record: RecoveryRecord | None
-    refusal: Rejected | None
-    """Of its last request, if it is believed."""
-    asked_at: float | None
-    leaderless_since: float | None
-    """As far as this process has seen."""
-    unknown_since: float | None
-    """When a request was sent that may still be on its way."""
-    logs: LogsFound
-    """What replicas said last while nobody led it, as far as this process has seen."""
+    record: RecoveryRecord | None = None
+
+    @property
+    def subject(self) -> TopicPartition:
+        """The partition."""
+        return self.recovery.partition
+
+    def judge(self, given: StepInput) -> Verdict:
+        """By who leads it, and what its replicas say."""
+        state = _shown(self.recovery, given)
+        if not isinstance(state, PartitionState):
+            return state
+        if state.leader is not None:
+            return self._led(given, state.leader)
+        return self._leaderless(given, state)
+
+    def judge_cancelled(self, given: StepInput) -> Verdict:
+        """By the table at the head of this module."""
+        recovery, state = self.recovery, _shown(self.recovery, given)
+        if not isinstance(state, PartitionState):
+            return state
+        asked = None if self.record is None else self.record.asked
+        if state.leader == recovery.chosen and asked is RecoveryStep.ELECT:
+            return self._led(given, recovery.chosen)
+        rests = suspected(Status.CANCELLED, TakenBack(recovery.original, state.replicas))
+        if state.leader is not None or state.replicas == recovery.original:
+            return rests
+        seconds = given.arrives_within(self.subject)
+        if seconds is not None:
+            return Hold(self._arrival(given, seconds))
+        refusal = given.refusal(self.subject) if asked is RecoveryStep.BACK else None
+        if refusal is not None and refusal.code not in LOOK_AGAIN:
+            return rests
+        return self._again(RecoveryStep.BACK, given)
+
+    def _led(self, given: StepInput, leader: BrokerId) -> Verdict:
+        recovery, seconds = self.recovery, given.arrives_within(self.subject)
+        if seconds is not None:
+            return Hold(self._arrival(given, seconds))
+        if leader != recovery.chosen:
+            return suspected(Status.STALE, LedByAnother(leader, recovery.chosen))
+        log = given.tick.logs.get(self.subject, {}).get(leader)
+        lost = 0 if recovery.clean else None
+        if not recovery.clean and isinstance(log, ReplicaLog):
+            lost = lost_records(recovery, log, given.logs.get(self.subject, NOTHING_SAID))
+        reason = LedAgain(recovery.chosen, recovery.loss.records, lost)
+        return Measured(Status.DONE, reason, lost)
+
+    def _leaderless(self, given: StepInput, state: PartitionState) -> Verdict:
+        recovery, now = self.recovery, given.tick.now
+        passed = now - given.leaderless_since.get(self.subject, now)
+        if passed < recovery.wait_seconds:
+            return Hold(LeaderlessTooShort(recovery.wait_seconds, recovery.wait_seconds - passed))
+        if not recovery.clean:
+            differs = evidence_differs(recovery, given.tick.logs.get(self.subject, {}))
+            if differs is not None:
+                return differs
+        first = _listed(state) == recovery.order or not recovery.reorders
+        step = RecoveryStep.ELECT if first else RecoveryStep.LIST
+        refusal = given.refusal(self.subject)
+        asked = self.record is not None and self.record.asked is step
+        if asked and refusal is not None and refusal.code not in LOOK_AGAIN:
+            return rejected(refusal)
+        return self._again(step, given)
+
+    def _again(self, step: RecoveryStep, given: StepInput) -> Hold | Ask:
+        """A step, but not again before looks had the time to show it."""
+        tick, asked = given.tick, self.record is not None and self.record.asked is step
+        asked_at = given.asked_at.get(self.subject) if asked else None
+        if asked_at is not None and tick.now - asked_at < tick.settings.agreeing_seconds:
+            return Hold(RecoveryUnseen(step))
+        return self._ask(step, given)
+
+    def _ask(self, step: RecoveryStep, given: StepInput) -> Ask:
+        recovery, settings = self.recovery, given.tick.settings
+        if step is RecoveryStep.ELECT:
+            kind = ElectionType.PREFERRED if recovery.clean else ElectionType.UNCLEAN
+            per_leader = (recovery.chosen, settings.elections_per_leader)
+            limits = (("elections", settings.elections), per_leader)
+            request = RecoveryRequest(step, (), kind)
+            return Ask(request, limits=limits, full=NextBatch(elections=True))
+        back = step is RecoveryStep.BACK
+        return Ask(
+            RecoveryRequest(step, recovery.original if back else recovery.order),
+            takes_back=back and given.tick.admitting,
+            limits=(("lists", settings.batch),),
+            full=NextBatch(elections=False),
+        )
+
+    def arrival_possible(
+        self, _end: End, given: StepInput, seconds: float
+    ) -> RecoveryArrivalPossible:
+        """What it may do, and to whose log."""
+        return self._arrival(given, seconds)
+
+    def _arrival(self, given: StepInput, seconds: float) -> RecoveryArrivalPossible:
+        recovery, state = self.recovery, given.tick.seen.partitions.get(self.subject)
+        led = state is not None and state.leader is not None
+        elects = self.record is not None and self.record.asked is RecoveryStep.ELECT
+        logs = given.logs.get(self.subject, NOTHING_SAID)
+        better = _better(recovery, logs) if elects and not recovery.clean else ()
+        return RecoveryArrivalPossible(recovery.chosen, led, better, seconds=seconds)
+
+    def asking(self, ask: Ask, ledger: Ledger) -> Iterable[Record]:
+        """What is asked for; with the list, the order before, which the next plan puts back where none is declared."""
+        recovery, step = self.recovery, ask.request.step
+        yield changed(self.record or _begun(recovery, ledger), asked=step)
+        order = _order_before(recovery)
+        whole = len(recovery.order) == len(recovery.original)
+        if step is RecoveryStep.LIST and whole and ledger.order(order.key) is None:
+            yield order
+
+    def ended(self, end: End, ledger: Ledger) -> Iterable[Record]:
+        """How it ended; the order before is forgotten once it is there again."""
+        recovery, message = self.recovery, "" if end.reason is None else end.reason.of(self.subject)
+        record = self.record or _begun(recovery, ledger)
+        if isinstance(end, Measured):
+            record = changed(record, measured=end.lost)
+        yield changed(record, status=end.status, message=message)
+        order = _order_before(recovery)
+        back = end.reason == TakenBack(recovery.original, recovery.original)
+        if back and ledger.order(order.key) == order:
+            yield Forget(order.key)
 
 
-def judge_recovery(sight: RecoveryInput, tick: TickInput) -> Verdict:
-    """What one look says of one partition."""
-    state = _shown(sight.recovery, tick)
-    if not isinstance(state, PartitionState):
-        return state
-    if state.leader is not None:
-        return _led(sight, state.leader, tick)
-    return _leaderless(sight, state, tick)
+class Recoveries:
+    """The kind of step that lets partitions be led again."""
+
+    copies = False
+
+    def pending(self, job: Job, ledger: Ledger) -> list[RecoveringStep]:
+        """Those that have not ended."""
+        found = job.recoveries.items()
+        steps = (RecoveringStep(r, ledger.recoveries.get(name)) for name, r in found)
+        return [step for step in steps if unended(step.record)]
+
+    def reads(self, job: Job, ledger: Ledger, _known: Known[Subject]) -> Wanted:
+        """Their partitions."""
+        return Wanted(partitions=[step.subject for step in self.pending(job, ledger)])
+
+    def requests(self, asks: Mapping[TopicPartition, RecoveryRequest]) -> Requests:
+        """Lists, unclean elections and clean ones."""
+        lists = {n: r.replicas for n, r in asks.items() if r.step is not RecoveryStep.ELECT}
+        yield lists, lambda writer: writer.reassign(lists, allow_replication_factor_change=True)
+        for kind in (ElectionType.UNCLEAN, ElectionType.PREFERRED):
+            names = [n for n, r in asks.items() if r.step is RecoveryStep.ELECT and r.kind is kind]
+            yield names, partial(_elected, names=names, kind=kind)
 
 
-def judge_cancelled(sight: RecoveryInput, record: RecoveryRecord, tick: TickInput) -> Verdict:
-    """The same of one that has begun, once its application is cancelled."""
-    recovery, state = sight.recovery, _shown(sight.recovery, tick)
-    if not isinstance(state, PartitionState):
-        return state
-    if state.leader == recovery.chosen and record.asked is RecoveryStep.ELECT:
-        return _led(sight, recovery.chosen, tick)
-    rest = TakenBack(recovery.original, state.replicas)
-    rests = Unsure(End(Status.CANCELLED, rest), Rechecking(rest))
-    if state.leader is not None or state.replicas == recovery.original:
-        return rests
-    if sight.unknown_since is not None:
-        return Hold(arrival_possible(sight, tick))
-    refusal = sight.refusal if record.asked is RecoveryStep.BACK else None
-    if refusal is not None and refusal.code not in LOOK_AGAIN:
-        return rests
-    return _again(RecoveryStep.BACK, sight, record, tick)
+RECOVERIES = Recoveries()
 
 
-def arrival_possible(sight: RecoveryInput, tick: TickInput) -> RecoveryArrivalPossible:
-    """Why a recovery does not end yet of which a request may be on its way."""
-    recovery, state = sight.recovery, tick.seen.partitions.get(sight.recovery.partition)
-    since = tick.now if sight.unknown_since is None else sight.unknown_since
-    led = state is not None and state.leader is not None
-    elects = sight.record is not None and sight.record.asked is RecoveryStep.ELECT
-    unclean = elects and not recovery.clean
-    return RecoveryArrivalPossible(
-        recovery.chosen,
-        led,
-        _better(recovery, sight.logs) if unclean else (),
-        seconds=tick.settings.quarantine_seconds - (tick.now - since),
-    )
+def _elected(
+    writer: ClusterWriter, names: list[TopicPartition], kind: ElectionType
+) -> Mapping[TopicPartition, Answer]:
+    return writer.elect(names, kind)
 
 
 def _better(recovery: Recovery, logs: LogsFound) -> tuple[BrokerId, ...]:
@@ -179,46 +286,32 @@ def _better(recovery: Recovery, logs: LogsFound) -> tuple[BrokerId, ...]:
     return tuple(better)
 
 
-def _shown(recovery: Recovery, tick: TickInput) -> PartitionState | Verdict:
+def _shown(recovery: Recovery, given: StepInput) -> PartitionState | Hold | Suspect[Ask]:
     """The partition as a look shows it, or what follows where that is not as it may be on the way of a recovery."""
-    seen, name = tick.seen, recovery.partition
+    seen, name = given.tick.seen, recovery.partition
     hidden = unshown(seen, name)
     if hidden is not None:
         return Hold(hidden)
     state = seen.partitions.get(name)
     if state is None or state.topic_id != recovery.topic_id:
         found = None if state is None else state.topic_id
-        return _unsure(Status.STALE, NotAsPlanned(Fact.TOPIC, recovery.topic_id, found))
+        return suspected(Status.STALE, NotAsPlanned(Fact.TOPIC, recovery.topic_id, found))
     if state.leader is not None:
         behind = state.leader_epoch <= recovery.leader_epoch
         return Hold(MetadataBehind()) if behind else state
     running, listed = state.running, _listed(state)
     if running is not None and not recovery.reassigned and listed != recovery.order:
         other = OtherReassignment(running.target, running.adding, running.removing)
-        return _unsure(Status.FOREIGN, other)
+        return suspected(Status.FOREIGN, other)
     if state.replicas != recovery.original and listed != recovery.order:
         moved = NotAsPlanned(Fact.REPLICAS, recovery.original, state.replicas)
-        return _unsure(Status.STALE, moved)
+        return suspected(Status.STALE, moved)
     return state
 
 
 def _listed(state: PartitionState) -> Replicas:
     """Its list, without what Kafka drops once the others are in sync, as a broker that is not registered."""
     return state.replicas if state.running is None else state.running.target
-
-
-def _led(sight: RecoveryInput, leader: BrokerId, tick: TickInput) -> Verdict:
-    recovery = sight.recovery
-    if sight.unknown_since is not None:
-        return Hold(arrival_possible(sight, tick))
-    if leader != recovery.chosen:
-        return _unsure(Status.STALE, LedByAnother(leader, recovery.chosen))
-    if recovery.clean:
-        return Measured(0)
-    log = tick.logs.get(recovery.partition, {}).get(leader)
-    return Measured(
-        lost_records(recovery, log, sight.logs) if isinstance(log, ReplicaLog) else None
-    )
 
 
 def lost_records(
@@ -243,37 +336,6 @@ def lost_records(
     return others + max(0, own.end - max(kept, own.start))
 
 
-def _leaderless(sight: RecoveryInput, state: PartitionState, tick: TickInput) -> Verdict:
-    recovery, since = sight.recovery, sight.leaderless_since
-    passed = 0.0 if since is None else tick.now - since
-    if passed < recovery.wait_seconds:
-        return Hold(LeaderlessTooShort(recovery.wait_seconds, recovery.wait_seconds - passed))
-    if not recovery.clean:
-        differs = evidence_differs(recovery, tick.logs.get(recovery.partition, {}))
-        if differs is not None:
-            return differs
-    step = _next_step(recovery, state)
-    if sight.record is None or sight.record.asked is not step:
-        return step
-    if sight.refusal is not None and sight.refusal.code not in LOOK_AGAIN:
-        return rejected(sight.refusal)
-    return _again(step, sight, sight.record, tick)
-
-
-def _again(
-    step: RecoveryStep, sight: RecoveryInput, record: RecoveryRecord, tick: TickInput
-) -> Hold | RecoveryStep:
-    """A step, but not again before looks had the time to show it."""
-    asked_at = sight.asked_at if record.asked is step else None
-    recently = asked_at is not None and tick.now - asked_at < tick.settings.agreeing_seconds
-    return Hold(RecoveryUnseen(step)) if recently else step
-
-
-def _next_step(recovery: Recovery, state: PartitionState) -> RecoveryStep:
-    first = _listed(state) == recovery.order or not recovery.reorders
-    return RecoveryStep.ELECT if first else RecoveryStep.LIST
-
-
 def evidence_differs(recovery: Recovery, logs: LogsFound) -> Hold | End | None:
     """Why what replicas say now is not what the plan was made of; None where it is."""
     silent: list[BrokerId] = []
@@ -291,92 +353,14 @@ def evidence_differs(recovery: Recovery, logs: LogsFound) -> Hold | End | None:
     return Hold(LogsSilent(tuple(silent))) if silent else None
 
 
-def _unsure(status: Status, reason: NotAsPlanned | OtherReassignment | LedByAnother) -> Unsure:
-    return Unsure(End(status, reason), Rechecking(reason))
+def waits_until(job: Job, ledger: Ledger, since: Mapping[TopicPartition, float]) -> float:
+    """When the last of the declared waits that run is over; minus infinity where none does.
 
-
-@dataclass(frozen=True, slots=True)
-class Recovering:
-    """What a process knows of its recoveries from tick to tick."""
-
-    answers: Mapping[TopicPartition, Answer] = field(default_factory=dict)
-    """The last of each partition."""
-    refused: Mapping[TopicPartition, Refused] = field(default_factory=dict)
-    asked_at: Mapping[TopicPartition, float] = field(default_factory=dict)
-    leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
-    """As far as this process has seen."""
-    unknown_since: Mapping[TopicPartition, float] = field(default_factory=dict)
-    """Partitions of which a request may still be on its way."""
-    suspected: Mapping[tuple[TopicPartition, End], float] = field(default_factory=dict)
-    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
-    """What replicas said last, while nobody led."""
-
-    def answered(self, answers: Mapping[TopicPartition, Answer], now: float) -> "Recovering":
-        """With the answers of one tick."""
-        if not answers:
-            return self
-        unknown = {n: now for n, a in answers.items() if isinstance(a, OutcomeUnknown)}
-        return replace(
-            self,
-            answers={**self.answers, **answers},
-            refused=refusals(self.refused, answers, now),
-            asked_at={**self.asked_at, **dict.fromkeys(answers, now)},
-            unknown_since={**self.unknown_since, **unknown},
-        )
-
-
-@dataclass(slots=True)
-class RecoveryTick:
-    """What one tick decides of recoveries."""
-
-    records: list[RecoveryRecord | Order | Forget] = field(default_factory=list)
-    lists: dict[TopicPartition, Replicas] = field(default_factory=dict)
-    unclean: list[TopicPartition] = field(default_factory=list)
-    clean: list[TopicPartition] = field(default_factory=list)
-    holds: dict[TopicPartition, HoldReason] = field(default_factory=dict)
-    leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
-    unknown_since: Mapping[TopicPartition, float] = field(default_factory=dict)
-    suspected: Mapping[tuple[TopicPartition, End], float] = field(default_factory=dict)
-    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
-
-    @property
-    def asks(self) -> bool:
-        """Whether anything is asked for."""
-        return bool(self.lists or self.unclean or self.clean)
-
-    def after(self, known: Recovering) -> Recovering:
-        """What the process knows then."""
-        return replace(
-            known,
-            leaderless_since=self.leaderless_since,
-            unknown_since=self.unknown_since,
-            suspected=self.suspected,
-            logs=self.logs,
-        )
-
-
-def pending(job: Job, ledger: Ledger) -> list[Recovery]:
-    """The recoveries that have not ended."""
-    return [
-        recovery
-        for name, recovery in job.recoveries.items()
-        if unended(ledger.recoveries.get(name))
-    ]
-
-
-def waits_until(job: Job, ledger: Ledger, known: Recovering) -> float:
-    """When the last of the declared waits that run is over; minus infinity where none does."""
-    since = known.leaderless_since
-    ends = (
-        since[r.partition] + r.wait_seconds for r in pending(job, ledger) if r.partition in since
-    )
+    `since`: since when partitions have had no leader.
+    """
+    recoveries = [step.recovery for step in RECOVERIES.pending(job, ledger)]
+    ends = (since[r.partition] + r.wait_seconds for r in recoveries if r.partition in since)
     return max(ends, default=-inf)
-
-
-def first_known(ledger: Ledger, now: float) -> Recovering:
-    """What a process knows that begins: every request that was announced may still be on its way."""
-    begun = [n for n, r in ledger.recoveries.items() if r.status is Status.OPEN and r.asked]
-    return Recovering(unknown_since=dict.fromkeys(begun, now))
 
 
 def to_probe(
@@ -387,7 +371,7 @@ def to_probe(
 ) -> dict[TopicPartition, tuple[BrokerId, ...]]:
     """Whose logs this tick needs: all live replicas where something may be asked for, the leader where one is there."""
     able, found = frozenset(live), dict[TopicPartition, tuple[BrokerId, ...]]()
-    for recovery in pending(job, ledger):
+    for recovery in (step.recovery for step in RECOVERIES.pending(job, ledger)):
         state = states.get(recovery.partition)
         if state is None or recovery.clean:
             continue
@@ -396,110 +380,6 @@ def to_probe(
         elif state.leader == recovery.chosen and state.leader_epoch > recovery.leader_epoch:
             found[recovery.partition] = (state.leader,)
     return found
-
-
-def recovery_tick(
-    tick: TickInput, ledger: Ledger, known: Recovering, closed: HoldReason | None
-) -> RecoveryTick:
-    """Decide for each recovery that has not ended; `closed`: why nothing is to be asked for now, if so."""
-    waiting = pending(tick.job, ledger)
-    states = tick.seen.partitions
-    nobody = [
-        r.partition for r in waiting if r.partition in states and states[r.partition].leader is None
-    ]
-    found = RecoveryTick(
-        leaderless_since=held_since(known.leaderless_since, nobody, tick.now),
-        unknown_since={
-            n: at
-            for n, at in known.unknown_since.items()
-            if at > tick.now - tick.settings.quarantine_seconds
-        },
-        logs={**known.logs, **{n: tick.logs[n] for n in nobody if n in tick.logs}},
-    )
-    per_leader, suspected = Counter[BrokerId](), list[tuple[TopicPartition, End]]()
-    for recovery in waiting:
-        name = recovery.partition
-        sight = RecoveryInput(
-            recovery=recovery,
-            record=ledger.recoveries.get(name),
-            refusal=believed(known.refused.get(name), tick.settings.agreeing_seconds),
-            asked_at=known.asked_at.get(name),
-            leaderless_since=found.leaderless_since.get(name),
-            unknown_since=found.unknown_since.get(name),
-            logs=found.logs.get(name, NOTHING_SAID),
-        )
-        begun = sight.record if isinstance(closed, Cancelling) else None
-        verdict = (
-            judge_recovery(sight, tick) if begun is None else judge_cancelled(sight, begun, tick)
-        )
-        if isinstance(verdict, Unsure):
-            suspicion = (recovery.partition, verdict.conclusion)
-            suspected.append(suspicion)
-            sure = tick.agreed(known.suspected, suspicion, listed=False)
-            verdict = verdict.conclusion if sure else Hold(verdict.reason)
-        if isinstance(verdict, End) and sight.unknown_since is not None:
-            verdict = Hold(arrival_possible(sight, tick))
-        _take(recovery, verdict, tick, ledger, found, closed, per_leader)
-    found.suspected = held_since(known.suspected, suspected, tick.ended)
-    return found
-
-
-def _take(
-    recovery: Recovery,
-    verdict: RecoveryStep | Measured | Hold | End,
-    tick: TickInput,
-    ledger: Ledger,
-    into: RecoveryTick,
-    closed: HoldReason | None,
-    per_leader: Counter[BrokerId],
-) -> None:
-    name = recovery.partition
-    record = ledger.recoveries.get(name) or _begun(recovery, ledger)
-    match verdict:
-        case Hold(reason):
-            into.holds[name] = reason
-        case RecoveryStep() as step if closed is not None and not (
-            step is RecoveryStep.BACK and tick.admitting
-        ):
-            into.holds[name] = closed
-        case RecoveryStep() as step:
-            if _full(step, recovery, tick, into, per_leader):
-                into.holds[name] = NextBatch(elections=step is RecoveryStep.ELECT)
-                return
-            into.records.append(changed(record, asked=step))
-            if step is RecoveryStep.LIST:
-                into.lists[name] = recovery.order
-                into.records.extend(_remembered(recovery, ledger))
-            elif step is RecoveryStep.BACK:
-                into.lists[name] = recovery.original
-            else:
-                (into.clean if recovery.clean else into.unclean).append(name)
-        case Measured(lost):
-            reason = LedAgain(recovery.chosen, recovery.loss.records, lost)
-            message = reason.of(name)
-            into.records.append(changed(record, status=Status.DONE, measured=lost, message=message))
-        case End(status, reason):
-            message = "" if reason is None else reason.of(name)
-            into.records.append(changed(record, status=status, message=message))
-            if reason == TakenBack(recovery.original, recovery.original):
-                into.records.extend(_forgotten(recovery, ledger))
-
-
-def _full(
-    step: RecoveryStep,
-    recovery: Recovery,
-    tick: TickInput,
-    into: RecoveryTick,
-    per_leader: Counter[BrokerId],
-) -> bool:
-    """Whether the requests of this tick have no room for it."""
-    settings = tick.settings
-    if step is not RecoveryStep.ELECT:
-        return len(into.lists) >= settings.batch
-    if len(into.unclean) + len(into.clean) >= settings.elections:
-        return True
-    per_leader[recovery.chosen] += 1
-    return per_leader[recovery.chosen] > settings.elections_per_leader
 
 
 def _begun(recovery: Recovery, ledger: Ledger) -> RecoveryRecord:
@@ -527,14 +407,5 @@ def _said(recovery: Recovery) -> Iterable[str]:
             yield f"{candidate.broker}: {'not asked' if log is None else log.problem.value}"
 
 
-def _remembered(recovery: Recovery, ledger: Ledger) -> Iterable[Order]:
-    """The order before, which the next plan puts back where none is declared."""
-    order = Order(recovery.partition, recovery.topic_id, recovery.original, recovered=True)
-    whole = len(recovery.order) == len(recovery.original)
-    return (order,) if whole and ledger.order(order.key) is None else ()
-
-
-def _forgotten(recovery: Recovery, ledger: Ledger) -> Iterable[Forget]:
-    """That order, once it is there again."""
-    order = Order(recovery.partition, recovery.topic_id, recovery.original, recovered=True)
-    return (Forget(order.key),) if ledger.order(order.key) == order else ()
+def _order_before(recovery: Recovery) -> Order:
+    return Order(recovery.partition, recovery.topic_id, recovery.original, recovered=True)

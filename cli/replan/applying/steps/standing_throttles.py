@@ -10,145 +10,149 @@ While the application is cancelled (`cancelling`), none is asked for. One that w
 cancelled where its place is as before once no request may reach it.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from replan.applying.journal.ledger import Ledger, unended
+from replan.applying.journal.ledger import Ledger, Subject, unended
 from replan.applying.journal.steps import StandingRecord, Status
-from replan.applying.observation import Refused, believed, held_since
+from replan.applying.known import Known
 from replan.applying.partitions.judge import End, Hold, rejected
 from replan.applying.reasons.ends import OtherValue, StaysUnset, SubjectGone
-from replan.applying.reasons.holds import Cancelling, SettingInUse, SettingUnread, SettingUnseen
-from replan.applying.reasons.reason import EndReason, HoldReason
-from replan.applying.steps.creating import Ask
-from replan.applying.steps.rechecking import rechecked
-from replan.applying.tick_input import Job, TickInput
+from replan.applying.reasons.holds import SettingInUse, SettingUnread, SettingUnseen
+from replan.applying.reasons.reason import HoldReason
+from replan.applying.steps.step import (
+    Ask,
+    ConfigResource,
+    Requests,
+    StepInput,
+    Verdict,
+    suspected,
+)
+from replan.applying.tick_input import Job
 from replan.model.configs import ConfigChange, ConfigScope, SettingName, override_of, own_value
-from replan.model.control_plane import Look, Rejected
+from replan.model.control_plane import Answer, Look, Wanted
 from replan.model.names import BrokerId
 from replan.planning.plans.moves import Move
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
-Place = tuple[ConfigScope, str]
-"""A topic or a broker."""
-
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What a process knows of them from tick to tick."""
+class StandingStep:
+    """A throttle setting that is to stay."""
 
-    refused: Mapping[Place, Refused] = field(default_factory=dict)
-    suspected: Mapping[tuple[SettingName, EndReason], float] = field(default_factory=dict)
-    """What looks have suggested so far, and since when."""
+    wanted: ThrottleSetting
+    record: StandingRecord | None = None
+
+    @property
+    def subject(self) -> SettingName:
+        """The setting."""
+        return self.wanted.setting
+
+    def judge(self, given: StepInput) -> Verdict:
+        """By the value that its place shows; nothing is concluded while an earlier request may change that."""
+        verdict = self._judged(given)
+        late = not isinstance(verdict, Ask | Hold) and place_of(self.subject) in given.arriving
+        return Hold(SettingUnseen()) if late else verdict
+
+    def judge_cancelled(self, given: StepInput) -> Verdict:
+        """The same; it is not asked for."""
+        verdict = self.judge(given)
+        if not isinstance(verdict, Ask):
+            return verdict
+        if place_of(self.subject) in given.arriving:
+            return Hold(SettingUnseen())
+        return suspected(Status.CANCELLED, StaysUnset(self.wanted.before))
+
+    def _judged(self, given: StepInput) -> Verdict:
+        wanted, name = self.wanted, self.subject
+        found = _look_up(given.tick.seen, name)
+        if not found.readable:
+            gone = suspected(Status.STALE, SubjectGone())
+            return Hold(SettingUnread()) if found.exists else gone
+        if _in_use(name, given.ledger):
+            return Hold(SettingInUse())
+        if wanted.is_after(found.value):
+            return End(Status.DONE)
+        if not wanted.is_before(found.value):
+            return suspected(Status.STALE, OtherValue(wanted.before, found.value))
+        refusal = given.refusal(name)
+        if refusal is not None and self.record is not None:
+            return rejected(refusal)
+        return Ask(wanted.change, SettingUnseen())
+
+    def arrival_possible(self, _end: End, _given: StepInput, _seconds: float) -> HoldReason:
+        """As `judge` says."""
+        return SettingUnseen()
+
+    def asking(self, _ask: Ask, ledger: Ledger) -> Iterable[StandingRecord]:
+        """That it has begun."""
+        return () if self.record is not None else (self._written(ledger, Status.OPEN),)
+
+    def ended(self, end: End, ledger: Ledger) -> Iterable[StandingRecord]:
+        """How it ended."""
+        message = "" if end.reason is None else end.reason.of(self.subject)
+        return (self._written(ledger, end.status, message),)
+
+    def _written(self, ledger: Ledger, status: Status, message: str = "") -> StandingRecord:
+        of = self.subject
+        return StandingRecord(ledger.application_id, of.scope, of.name, of.key, status, message)
 
 
-@dataclass(slots=True)
-class StandingTick:
-    """What one tick decides of them."""
+class StandingThrottles:
+    """The kind of step that sets throttles for good."""
 
-    records: list[StandingRecord] = field(default_factory=list)
-    changes: list[ConfigChange] = field(default_factory=list)
-    holds: dict[SettingName, HoldReason] = field(default_factory=dict)
-    suspected: Mapping[tuple[SettingName, EndReason], float] = field(default_factory=dict)
-    first: dict[Place, SettingName] = field(default_factory=dict)
-    """What is to be set before a copy sets anything there."""
+    copies = False
+
+    def pending(self, job: Job, ledger: Ledger) -> list[StandingStep]:
+        """Those that have not ended."""
+        steps = (StandingStep(w, ledger.standing.get(w.setting)) for w in job.plan.standing)
+        return [step for step in steps if unended(step.record)]
+
+    def reads(self, job: Job, ledger: Ledger, _known: Known[Subject]) -> Wanted:
+        """The settings of their topics and brokers."""
+        places = standing_places(job, ledger)
+        topics = {name for scope, name in places if scope is ConfigScope.TOPIC}
+        return Wanted(topics=topics, rates_of=own_brokers(places))
+
+    def requests(self, asks: Mapping[SettingName, ConfigChange]) -> Requests:
+        """All in one request; Kafka answers for each topic and broker."""
+        yield (
+            asks.keys(),
+            lambda writer: _by_setting(asks, writer.alter_configs(list(asks.values()))),
+        )
 
 
-def pending(job: Job, ledger: Ledger) -> list[ThrottleSetting]:
-    """Those that have not ended."""
-    return [wanted for wanted in job.plan.standing if unended(ledger.standing.get(wanted.setting))]
+STANDING_THROTTLES = StandingThrottles()
 
 
-def standing_places(job: Job, ledger: Ledger) -> set[Place]:
+def _by_setting(
+    asks: Iterable[SettingName], answers: Mapping[ConfigResource, Answer]
+) -> dict[SettingName, Answer]:
+    return {name: answers[of] for name in asks if (of := place_of(name)) in answers}
+
+
+def place_of(name: SettingName) -> ConfigResource:
+    """The topic or broker that it is of."""
+    return name.scope, name.name
+
+
+def own_brokers(places: Iterable[ConfigResource]) -> set[BrokerId]:
+    """The brokers among topics and brokers."""
+    return {BrokerId(int(name)) for scope, name in places if scope is ConfigScope.BROKER}
+
+
+def standing_places(job: Job, ledger: Ledger) -> set[ConfigResource]:
     """The topics and brokers whose throttles are still to be set for good."""
-    return {(s.setting.scope, s.setting.name) for s in pending(job, ledger)}
+    return {place_of(step.subject) for step in STANDING_THROTTLES.pending(job, ledger)}
 
 
-def standing_tick(
-    tick: TickInput,
-    ledger: Ledger,
-    known: Standing,
-    arriving: Iterable[Place],
-    closed: HoldReason | None,
-) -> StandingTick:
-    """Decide for each that has not ended; `closed`: why nothing is to be asked for now, if so.
-
-    `arriving`: places that an earlier request may still reach.
-    """
-    found, late = StandingTick(), frozenset(arriving)
-    agreeing: list[tuple[SettingName, EndReason]] = []
-    for wanted in pending(tick.job, ledger):
-        name = wanted.setting
-        refusal = believed(known.refused.get(_place(wanted)), tick.settings.agreeing_seconds)
-        verdict = judge_setting(wanted, tick.seen, ledger, refusal, late)
-        if isinstance(verdict, Ask) and isinstance(closed, Cancelling) and name in ledger.standing:
-            stays = End(Status.CANCELLED, StaysUnset(wanted.before))
-            verdict = Hold(SettingUnseen()) if _place(wanted) in late else stays
-        verdict = rechecked(verdict, name, tick, known.suspected, agreeing)
-        _take(wanted, verdict, ledger, found, closed)
-    found.suspected = held_since(known.suspected, agreeing, tick.ended)
-    return found
+def set_first(holds: Mapping[Subject, HoldReason]) -> dict[ConfigResource, SettingName]:
+    """What is to be set before a copy sets anything there: what is on its way; `holds`: why settings wait."""
+    names = (n for n, why in holds.items() if isinstance(n, SettingName) and why == SettingUnseen())
+    return {place_of(name): name for name in names}
 
 
-def _take(
-    wanted: ThrottleSetting,
-    verdict: Ask | Hold | End,
-    ledger: Ledger,
-    into: StandingTick,
-    closed: HoldReason | None,
-) -> None:
-    name = wanted.setting
-    match verdict:
-        case Hold(reason):
-            into.holds[name] = reason
-        case Ask() if closed is not None:
-            into.holds[name] = closed
-        case Ask():
-            into.holds[name] = SettingUnseen()
-            into.changes.append(wanted.change)
-            if name not in ledger.standing:
-                into.records.append(_record(name, ledger, Status.OPEN))
-        case End(status, reason):
-            message = "" if reason is None else reason.of(name)
-            into.records.append(_record(name, ledger, status, message))
-    if into.holds.get(name) == SettingUnseen():
-        into.first[name.scope, name.name] = name
-
-
-def judge_setting(
-    wanted: ThrottleSetting,
-    seen: Look,
-    ledger: Ledger,
-    refusal: Rejected | None,
-    arriving: Collection[Place],
-) -> Ask | Hold | End:
-    """What one look says of one setting; that it is stale, a later look must agree with. `refusal`: a believed one."""
-    verdict = _judged(wanted, seen, ledger, refusal)
-    late = isinstance(verdict, End) and _place(wanted) in arriving
-    return Hold(SettingUnseen()) if late else verdict
-
-
-def _place(wanted: ThrottleSetting) -> Place:
-    return wanted.setting.scope, wanted.setting.name
-
-
-def _judged(
-    wanted: ThrottleSetting, seen: Look, ledger: Ledger, refusal: Rejected | None
-) -> Ask | Hold | End:
-    name = wanted.setting
-    found = _look_up(seen, name)
-    if not found.readable:
-        return Hold(SettingUnread()) if found.exists else End(Status.STALE, SubjectGone())
-    if _in_use(name, ledger):
-        return Hold(SettingInUse())
-    if wanted.is_after(found.value):
-        return End(Status.DONE)
-    if not wanted.is_before(found.value):
-        return End(Status.STALE, OtherValue(wanted.before, found.value))
-    return rejected(refusal) if refusal is not None and name in ledger.standing else Ask()
-
-
-def first_of(move: Move, first: Mapping[Place, SettingName]) -> SettingName | None:
+def first_of(move: Move, first: Mapping[ConfigResource, SettingName]) -> SettingName | None:
     """The setting that a copy waits for: of its topic, or of a broker that it loads."""
     places = [(ConfigScope.TOPIC, move.partition.topic)]
     places += [(ConfigScope.BROKER, str(b)) for b in (*move.original, *move.new)]
@@ -188,7 +192,3 @@ def _in_use(name: SettingName, ledger: Ledger) -> bool:
     if name.scope is ConfigScope.TOPIC:
         return (name.name, name.key) in ledger.entries
     return (BrokerId(int(name.name)), name.key) in ledger.rates
-
-
-def _record(name: SettingName, ledger: Ledger, status: Status, message: str = "") -> StandingRecord:
-    return StandingRecord(ledger.application_id, name.scope, name.name, name.key, status, message)

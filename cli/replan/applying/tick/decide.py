@@ -42,9 +42,10 @@ from replan.applying.admission.gates import (
     under_min_isr,
 )
 from replan.applying.admission.slots import Slots, foreign_load
+from replan.applying.journal.ledger import Subject
 from replan.applying.journal.records import Record, changed
 from replan.applying.journal.steps import MoveRecord, Reached, Status
-from replan.applying.observation import believed, made_again, runs_own
+from replan.applying.observation import made_again, runs_own
 from replan.applying.other_tools import rates_of_others, throttles_others
 from replan.applying.partitions.judge import (
     End,
@@ -88,14 +89,16 @@ from replan.applying.reasons.notes import ArrivedLate
 from replan.applying.reasons.reason import EndReason, HoldReason, Note
 from replan.applying.settings import Settings
 from replan.applying.steering import acknowledged, keeps_throttles, notes_of, steered, throttle_of
-from replan.applying.steps.creating import CreateTick, create_tick, pending
-from replan.applying.steps.log_moves import LogMoveTick, log_move_tick
-from replan.applying.steps.recovering import RecoveryTick, recovery_tick
-from replan.applying.steps.standing_throttles import (
-    StandingTick,
-    first_of,
-    standing_places,
-    standing_tick,
+from replan.applying.steps.creating import CREATES
+from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.log_moves import LOG_MOVES, LogCopies, log_copies
+from replan.applying.steps.standing_throttles import first_of, set_first, standing_places
+from replan.applying.steps.step import (
+    ConfigResource,
+    StepInput,
+    StepKind,
+    StepsDecided,
+    judged,
 )
 from replan.applying.throttles.broker_rates import Rate
 from replan.applying.throttles.replica_lists import Copy
@@ -120,7 +123,7 @@ from replan.applying.tick.run_state import (
     quarantine_left,
 )
 from replan.applying.tick_input import TickInput
-from replan.model.configs import ConfigScope
+from replan.model.configs import ConfigScope, SettingName
 from replan.model.control_plane import Look
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -206,7 +209,7 @@ def taken_up(tick: TickInput, state: RunState) -> Iterator[MoveRecord]:
 def may_arrive(state: RunState) -> list[TopicPartition]:
     """Partitions of which a list that was asked for may still arrive; elections come too late without harm."""
     owned = state.ledger.owned
-    return [n for n in state.unknown_since if n in owned and owned[n].list_pending]
+    return [n for n in state.moves.unknown_since if n in owned and owned[n].list_pending]
 
 
 def _is_copied(tick: TickInput, name: TopicPartition) -> bool:
@@ -321,8 +324,7 @@ def refused_setting(
     named = [(ConfigScope.TOPIC, topic) for topic in topics]
     named += [(ConfigScope.BROKER, str(b)) for b in brokers]
     for scope, name in named:
-        refused = state.refused_settings.get((scope, name))
-        rejection = believed(refused, tick.settings.agreeing_seconds)
+        rejection = state.configs.refusal((scope, name), tick.settings.agreeing_seconds)
         if rejection is not None:
             return ThrottleRefused(scope, name, rejection.code, rejection.name, rejection.message)
     return None
@@ -471,16 +473,29 @@ class Draft:
         return begun(self._tick.job.moves[name], self._state.ledger)
 
 
-Subject = TypeVar("Subject", bound=Hashable)
+K = TypeVar("K", bound=Hashable)
+
+
+def step_input(tick: TickInput, state: RunState) -> StepInput:
+    """What steps beside moves are judged by."""
+    return StepInput(
+        tick,
+        state.ledger,
+        state.steps,
+        state.steps_asked_at,
+        state.configs_unknown_since.keys(),
+        state.leaderless_since,
+        state.leaderless_logs,
+    )
 
 
 def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     """What to do now, and the state of the run once that is written down."""
     builder = TickBuilder(tick, state)
     builder.take_up()
-    builder.configure()
-    builder.create()
-    builder.recover()
+    for kind in KINDS:
+        if not kind.copies:
+            builder.decide_steps(kind)
     for name in [*state.ledger.open, *sorted(state.admitted), *builder.candidates]:
         builder.judge(name)
     builder.watch()
@@ -520,10 +535,12 @@ class TickBuilder:
         self._room = state.room
         self._view = throttle_input(tick, state)
         self._throttles = ThrottleTick()
-        self._standing = StandingTick()
-        self._log_moves = LogMoveTick()
-        self._creates, self._growing = CreateTick(), set[str]()
-        self._recoveries = RecoveryTick()
+        self._given = step_input(tick, state)
+        self._steps: dict[StepKind, StepsDecided] = {}
+        self._log_copies = LogCopies()
+        self._growing = {s.create.topic for s in CREATES.pending(tick.job, state.ledger)}
+        self._first: Mapping[ConfigResource, SettingName] = {}
+        """Settings that come before the copies that need their places."""
         self._batches = Batches()
         self._others = others_by_topic(tick.seen, state.ledger.open)
         self._unchanged = Unchanged(
@@ -550,28 +567,21 @@ class TickBuilder:
                 listed = self._tick.seen.running[name].target
                 self._draft.notes.append(ArrivedLate(name, listed))
 
-    def configure(self) -> None:
-        """Throttle settings that stay come before the copies that need their places."""
-        state, late = self._state, self._state.configs_unknown_since
-        self._standing = standing_tick(
-            self._tick, state.ledger, state.standing, late, self._nothing_new()
-        )
-        self._draft.records.extend(self._standing.records)
+    def decide_steps(self, kind: StepKind) -> None:
+        """The steps of a kind that does not copy come before the moves: nothing of a move is needed for them."""
+        decided, ledger = StepsDecided(), self._state.ledger
+        steps = kind.pending(self._tick.job, ledger)
+        for step, ask in judged(steps, self._given, self._nothing_new(), decided):
+            decided.ask(step, ask, ledger)
+        self._take(kind, decided)
 
-    def create(self) -> None:
-        """Creates come before any move of their topic."""
-        ledger, closed = self._state.ledger, self._nothing_new()
-        self._creates = create_tick(self._tick, ledger, self._state.creating, closed)
-        self._growing = {create.topic for create in pending(self._tick.job, ledger)}
-        self._draft.holds.update(self._creates.holds)
-        self._draft.records.extend(self._creates.records)
-
-    def recover(self) -> None:
-        """Partitions without a leader wait for nothing else."""
-        state, closed = self._state, self._nothing_new()
-        self._recoveries = recovery_tick(self._tick, state.ledger, state.recovering, closed)
-        self._draft.holds.update(self._recoveries.holds)
-        self._draft.records.extend(self._recoveries.records)
+    def _take(self, kind: StepKind, decided: StepsDecided) -> None:
+        self._steps[kind] = decided
+        self._draft.records.extend(decided.records)
+        for subject, reason in decided.holds.items():
+            if isinstance(subject, TopicPartition):
+                self._draft.holds[subject] = reason
+        self._first = {**self._first, **set_first(decided.holds)}
 
     def judge(self, name: TopicPartition) -> None:
         """Judge one partition, and put what it needs where it belongs."""
@@ -655,14 +665,8 @@ class TickBuilder:
             if plan.log_moves
             else frozenset()
         )
-        self._log_moves = log_move_tick(
-            self._tick,
-            ledger,
-            self._state.log_moving,
-            self._nothing_new() or self._admission,
-            self._slots,
-            frozenset(moving),
-        )
+        closed = self._nothing_new() or self._admission
+        self._log_copies = log_copies(self._given, closed, self._slots, frozenset(moving))
 
     def _heals(self, name: TopicPartition) -> bool:
         """Whether a partition is under its own min ISR: its copy is what ends that."""
@@ -675,7 +679,7 @@ class TickBuilder:
         brokers = (source_of(tick, move), *move.new)
         if self._admission is not None and not self._heals(name):
             self._draft.defer(name, self._admission)
-        elif (first := first_of(move, self._standing.first)) is not None:
+        elif (first := first_of(move, self._first)) is not None:
             self._draft.defer(name, SettingFirst(first))
         elif (full := self._slots.first_full(brokers)) is not None:
             self._draft.put_back(name, Parked(full), self._slots.why_full(full))
@@ -708,7 +712,7 @@ class TickBuilder:
                 self._throttle,
                 copies_under_throttle(tick, state, admitted, ended),
                 self._other_copies,
-                self._log_moves.rates(self._throttle),
+                self._log_copies.rates(self._throttle),
             ),
             cancelling=isinstance(self._admission, Cancelling),
         )
@@ -722,12 +726,16 @@ class TickBuilder:
             if self._throttled(name):
                 self._add(name, ask)
         tick, state, in_force = self._tick, self._state, self._throttles.rates_in_force
-        missing = self._log_moves.ask(in_force, self._throttle, state.ledger)
-        for move in missing:
-            refused = refused_setting(tick, state, (), [move.broker])
-            silent = state.unanswered((move.broker,))
-            self._log_moves.without_throttle(move, refused, silent, state.ledger)
-        self._draft.records.extend(self._log_moves.records)
+        decided = self._log_copies.decided
+        for step in self._log_copies.ask(in_force, self._throttle, state.ledger):
+            broker = step.move.broker
+            refused = refused_setting(tick, state, (), [broker])
+            if refused is None:
+                silent = state.unanswered((broker,))
+                decided.holds[step.subject] = AwaitingThrottle(unanswered=silent)
+            else:
+                decided.end(step, End(Status.REJECTED, refused), state.ledger)
+        self._take(LOG_MOVES, decided)
 
     def _throttled(self, name: TopicPartition) -> bool:
         """Whether the throttle of a copy is in force; holds it if not, or ends it where it never will be."""
@@ -754,8 +762,12 @@ class TickBuilder:
     def decision(self) -> Decision:
         """The decision as it stands."""
         state = self._state
-        self._standing.holds = _kept(self._standing.holds, state.setting_holds)
-        self._log_moves.holds = _kept(self._log_moves.holds, state.log_holds)
+        step_holds: dict[Subject, HoldReason] = {}
+        suspected = list[tuple[Subject, Hashable]]()
+        for decided in self._steps.values():
+            of = decided.holds.items()
+            step_holds |= {s: why for s, why in of if not isinstance(s, TopicPartition)}
+            suspected += decided.suspected
         touched = (p.record for p in self._draft.phases.values() if isinstance(p, InFlight | Ended))
         moves = (changed(record, changed_at=self._tick.moment) for record in touched)
         return Decision(
@@ -763,10 +775,9 @@ class TickBuilder:
             resizing=self._batches.resizing,
             same_size=self._batches.same_size,
             elections=tuple(self._batches.elections),
-            creates=self._creates,
-            standing=self._standing,
-            recoveries=self._recoveries,
-            log_moves=self._log_moves,
+            steps={kind: self._steps[kind].asks for kind in KINDS},
+            step_holds=_kept(step_holds, state.step_holds),
+            steps_suspected=tuple(suspected),
             throttles=self._throttles,
             notes=(*notes_of(self._tick.commands), *self._draft.notes),
             phases=self._draft.phases,
@@ -780,8 +791,6 @@ class TickBuilder:
         )
 
 
-def _kept(
-    found: Mapping[Subject, HoldReason], before: Mapping[Subject, HoldReason]
-) -> dict[Subject, HoldReason]:
+def _kept(found: Mapping[K, HoldReason], before: Mapping[K, HoldReason]) -> dict[K, HoldReason]:
     """The reasons to wait; whoever leaves still says what held each before that."""
     return {n: before.get(n, r) if isinstance(r, Stopping) else r for n, r in found.items()}

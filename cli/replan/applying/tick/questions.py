@@ -4,14 +4,11 @@ from collections.abc import Iterable
 
 from replan.applying.journal.steps import Reached
 from replan.applying.partitions.judge import left_out
-from replan.applying.steps.creating import looked_at, pending, perhaps_cordoned
-from replan.applying.steps.log_moves import looked_at as looked_at_logs
-from replan.applying.steps.log_moves import places_of
-from replan.applying.steps.recovering import pending as pending_recoveries
-from replan.applying.steps.standing_throttles import standing_places
-from replan.applying.tick.run_state import Configured, RunState
+from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.standing_throttles import own_brokers
+from replan.applying.steps.step import ConfigResource
+from replan.applying.tick.run_state import RunState
 from replan.applying.tick_input import Job
-from replan.model.configs import ConfigScope
 from replan.model.control_plane import Rejected, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 
@@ -20,32 +17,23 @@ def wanted(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> W
     """What this tick is decided by; `Readings` says what of it is read now."""
     names = {*state.ledger.open, *state.admitted, *candidates}
     names.update(state.given_up)
-    within = looked_at_logs(job, state.ledger)
-    set_places = standing_places(job, state.ledger)
-    topics = {n.topic for n in (*names, *state.others.found)}
+    steps = [kind.reads(job, state.ledger, state.steps) for kind in KINDS]
+    topics = {n.topic for n in (*names, *state.others.found)}.union(*(s.topics for s in steps))
     topics |= {topic for topic, _ in state.ledger.entries}
-    topics |= {name for scope, name in set_places if scope is ConfigScope.TOPIC}
-    brokers = {broker for broker, _ in state.ledger.rates} | own_brokers(set_places)
+    own = {broker for broker, _ in state.ledger.rates}
+    brokers = own.union(*(s.rates_of for s in steps))
     if state.throttle(job) is not None:
         brokers |= state.others.brokers
-        brokers.update(move.broker for move in within)
         for name in names:
             move = job.moves[name]
             brokers.update((*move.original, *move.new) if move.new else ())
     return Wanted(
-        partitions=sorted(
-            names.union(
-                state.others.found,
-                looked_at(pending(job, state.ledger)),
-                (r.partition for r in pending_recoveries(job, state.ledger)),
-                (m.partition for m in within),
-            )
-        ),
+        partitions=sorted(names.union(state.others.found, *(s.partitions for s in steps))),
         topics=sorted(topics),
         rates_of=sorted(brokers),
-        cordons_of=sorted(_to_be_cordoned(state, job, names)),
-        registered=job.plan.racks.keys() | {broker for broker, _ in state.ledger.rates},
-        places_of=places_of(within),
+        cordons_of=sorted(_to_be_cordoned(state, job, names).union(*(s.cordons_of for s in steps))),
+        registered=job.plan.racks.keys() | own,
+        places_of={b: names for s in steps for b, names in s.places_of.items()},
     )
 
 
@@ -55,8 +43,7 @@ def _to_be_cordoned(state: RunState, job: Job, names: Iterable[TopicPartition]) 
     New ones; leaving ones of a list that Kafka refused, and those that a list leaves out and that may be back.
     """
     brokers = {b for n in state.admitted for b in job.moves[n].new}
-    brokers |= perhaps_cordoned(job, state.ledger, state.creating)
-    refused = [n for n, answer in state.answers.items() if isinstance(answer, Rejected)]
+    refused = [n for n, answer in state.moves.answers.items() if isinstance(answer, Rejected)]
     for name in names:
         own = state.ledger.owned.get(name)
         if own is None:
@@ -66,15 +53,14 @@ def _to_be_cordoned(state: RunState, job: Job, names: Iterable[TopicPartition]) 
     return brokers.union(*(job.moves[n].leaving for n in refused))
 
 
-def urgent(state: RunState, job: Job, changed: Iterable[Configured]) -> frozenset[BrokerId]:
+def urgent(state: RunState, job: Job, changed: Iterable[ConfigResource]) -> frozenset[BrokerId]:
     """The brokers whose rates are read in this tick, because it may change them or waits for a change.
 
     A change is decided by what was just read: a broker that died meanwhile does not answer, and is not asked.
     """
     soon = job.settings.settle_seconds - 2 * job.settings.poll_seconds
     own = own_brokers((*changed, *state.configs_unknown_since))
-    own |= own_brokers(standing_places(job, state.ledger))
-    own |= {move.broker for move in looked_at_logs(job, state.ledger)}
+    own.update(*(kind.reads(job, state.ledger, state.steps).rates_of for kind in KINDS))
     own |= {broker for (broker, _), _ in state.throttle_history.catching_up}
     running, ending = state.others.brokers, set[BrokerId]()
     for name, replicas in copying(state, job).items():
@@ -90,8 +76,3 @@ def copying(state: RunState, job: Job) -> dict[TopicPartition, Replicas]:
         for n, record in state.ledger.open.items()
         if record.expanding
     }
-
-
-def own_brokers(places: Iterable[Configured]) -> set[BrokerId]:
-    """The brokers among topics and brokers."""
-    return {BrokerId(int(name)) for scope, name in places if scope is ConfigScope.BROKER}

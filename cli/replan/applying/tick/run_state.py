@@ -10,26 +10,20 @@ nothing else concerns it: no answer, no request whose outcome is unknown or that
 unclear, no log that a broker does not show. No verdict but a wait is ever kept.
 
 What is sent once more. A tick decides from what it sees what is to be asked for, however often that was asked before.
-The same goes again at once, then after pauses that grow to half a minute; anything else goes at once. A copy between
-log directories that is refused and still to be asked for, as one that is cancelled may be, pauses likewise. Lists and
-elections have their own pauses (`RunState.repeats`)."""
+A setting, or a copy between log directories, goes again after the pauses of `known`; anything else for the same thing
+goes at once. Such a copy that is refused and still to be asked for pauses likewise."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from replan.applying.admission.gates import Loads, Room
 from replan.applying.admission.slots import AdmissionQueue, Slots, grown, halved
-from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import Order, Record
 from replan.applying.journal.steps import MoveRecord, Status
-from replan.applying.observation import (
-    Neighbours,
-    PartitionHistory,
-    Refused,
-    believed,
-    held_since,
-    refusals,
-)
+from replan.applying.known import Known, Repeat, again, held_since
+from replan.applying.observation import Neighbours, PartitionHistory
 from replan.applying.other_tools import OtherCopies
 from replan.applying.partitions.judge import End, PartitionInput, Suspect
 from replan.applying.partitions.phase import (
@@ -46,10 +40,10 @@ from replan.applying.reasons.holds import LookTooOld
 from replan.applying.reasons.notes import ReadingsApart
 from replan.applying.reasons.reason import HoldReason, Note
 from replan.applying.steering import throttle_of
-from replan.applying.steps.creating import CreateTick, Creating
-from replan.applying.steps.log_moves import LogMoveTick, LogMoving
-from replan.applying.steps.recovering import Recovering, RecoveryTick, first_known
-from replan.applying.steps.standing_throttles import Standing, StandingTick
+from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.recovering import RECOVERIES
+from replan.applying.steps.standing_throttles import place_of
+from replan.applying.steps.step import ConfigResource, StepKind
 from replan.applying.throttles.broker_rates import behind_entries_of_others
 from replan.applying.throttles.tick import (
     ThrottleHistory,
@@ -60,11 +54,12 @@ from replan.applying.throttles.tick import (
 from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import ConfigChange, ConfigScope, SettingName
-from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected, ReplicaName
+from replan.model.control_plane import Accepted, Answer, OutcomeUnknown
 from replan.model.declared.placement import MoveThrottle
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
+from replan.model.replica_logs import LogsFound
 from replan.planning.plans.requests import Request
 
 Sight = tuple[PartitionState, bool, int, bool]
@@ -92,58 +87,21 @@ class Waits:
 LEAST_WINDOW = 500
 """How many waiting moves are looked at although as many as the window have begun and not ended."""
 
-LONGEST_PAUSE = 30.0
-"""Seconds before a request without a known outcome is sent once more."""
-MOST_TIMES = 6
-"""From then on the pauses are the longest."""
-
-Configured = tuple[ConfigScope, str]
-"""A topic or a broker, as something whose configuration is changed."""
-
 
 @dataclass(slots=True)
 class Answers:
     """What came back of the requests of one tick; partitions that were not sent for are missing."""
 
     partitions: dict[TopicPartition, Answer] = field(default_factory=dict)
-    configs: dict[Configured, Answer] = field(default_factory=dict)
-    creates: dict[str, Answer] = field(default_factory=dict)
-    """By topic."""
-    standing: dict[Configured, Answer] = field(default_factory=dict)
-    recoveries: dict[TopicPartition, Answer] = field(default_factory=dict)
-    log_moves: dict[ReplicaName, Answer] = field(default_factory=dict)
+    configs: dict[ConfigResource, Answer] = field(default_factory=dict)
+    steps: dict[Subject, Answer] = field(default_factory=dict)
 
     @property
     def refused(self) -> str | None:
         """What the cluster said where it refused a whole request: this user may not ask for that now."""
-        of = (
-            self.partitions,
-            self.configs,
-            self.creates,
-            self.standing,
-            self.recoveries,
-            self.log_moves,
-        )
-        found = (answer for answers in of for answer in answers.values())
+        found = (*self.partitions.values(), *self.configs.values(), *self.steps.values())
         refused = (a.reason for a in found if isinstance(a, OutcomeUnknown) and a.refused)
         return next(refused, None)
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """A request without a known outcome: how often in a row, and when it may be sent again."""
-
-    times: int
-    at: float
-    refusal: str = ""
-    """What the cluster said where it refused the whole request; empty where nothing was said."""
-
-
-def again(known: Repeat | None, now: float, refusal: str = "") -> Repeat:
-    """The next one: at once the first time, then after pauses that grow to half a minute."""
-    times = min(1 if known is None else known.times + 1, MOST_TIMES)
-    pause = 0 if times == 1 else min(2.0 ** (times - 1), LONGEST_PAUSE)
-    return Repeat(times, now + pause, refusal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,47 +133,41 @@ class RunState:
     """Since when each waits for the same kind of thing; for people, nothing is decided by it."""
     waits: Waits = field(default_factory=Waits)
     """The partitions in flight that need not be judged again until something of them changes."""
-    suspected: Mapping[tuple[TopicPartition, Request | End], float] = field(default_factory=dict)
-    """What looks have suggested so far, and since when."""
-    answers: Mapping[TopicPartition, Answer] = field(default_factory=dict)
-    """To the requests of the tick before."""
-    repeats: Mapping[TopicPartition, Repeat] = field(default_factory=dict)
-    """Requests that are to be sent again, as nobody knows what became of them."""
-    unknown_since: Mapping[TopicPartition, float] = field(default_factory=dict)
-    """Partitions of which a request may still be on its way."""
-    configs_unknown_since: Mapping[Configured, float] = field(default_factory=dict)
-    refused_configs: Mapping[Configured, Rejected] = field(default_factory=dict)
-    """Settings that Kafka refused when they were last asked for."""
-    refused: Mapping[TopicPartition, Refused] = field(default_factory=dict)
-    """Lists and elections that Kafka refuses."""
-    refused_settings: Mapping[Configured, Refused] = field(default_factory=dict)
-    unanswered_configs: frozenset[Configured] = frozenset()
-    """Places whose last change nobody answered."""
+    moves: Known[TopicPartition] = field(default_factory=Known)
+    configs: Known[ConfigResource] = field(default_factory=Known)
+    """Of the settings that copies need."""
+    steps: Known[Subject] = field(default_factory=Known)
+    steps_asked_at: Mapping[Subject, float] = field(default_factory=dict)
+    """When this process last asked for each."""
     missing_since: Mapping[str, float] = field(default_factory=dict)
     """Topics with throttles set by replan that no look has found."""
     unregistered_since: Mapping[BrokerId, float] = field(default_factory=dict)
     """Brokers with rates set by replan that no look has found."""
-    creating: Creating = field(default_factory=Creating)
-    standing: Standing = field(default_factory=Standing)
+    leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """Partitions to recover."""
+    leaderless_logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
+    """What their replicas said last, while nobody led."""
     others: OtherCopies = field(default_factory=OtherCopies)
-    setting_holds: Mapping[SettingName, HoldReason] = field(default_factory=dict)
-    """Why each standing throttle setting waits."""
-    recovering: Recovering = field(default_factory=Recovering)
-    log_moving: LogMoving = field(default_factory=LogMoving)
-    log_holds: Mapping[ReplicaName, HoldReason] = field(default_factory=dict)
-    """Why each replica waits that is to lie in another log directory."""
+    step_holds: Mapping[Subject, HoldReason] = field(default_factory=dict)
+    """Why each standing throttle setting waits, and each replica that is to lie in another log directory."""
     notes: tuple[Note, ...] = ()
     moved_at: float = 0.0
     """When something last moved: bytes, an ISR, a phase, a request that is not a repeated one, a throttle."""
 
-    def repeat_seconds(self, name: TopicPartition, now: float) -> float | None:
-        """In how long the last request of a partition may be sent again; None where its outcome is known."""
-        repeat = self.repeats.get(name)
-        return None if repeat is None else max(0.0, repeat.at - now)
+    @property
+    def configs_unknown_since(self) -> dict[ConfigResource, float]:
+        """Topics and brokers of which a change may still be on its way, of whichever step."""
+        found = dict(self.configs.unknown_since)
+        for subject, at in self.steps.unknown_since.items():
+            if isinstance(subject, SettingName):
+                place = place_of(subject)
+                found[place] = max(at, found.get(place, at))
+        return found
 
     def unanswered(self, brokers: Iterable[BrokerId]) -> Replicas:
         """Those of these brokers that did not answer when they were last asked to change a setting."""
-        places = self.unanswered_configs
+        places = {*self.configs.repeats}
+        places |= {place_of(s) for s in self.steps.repeats if isinstance(s, SettingName)}
         return tuple(sorted({b for b in brokers if (ConfigScope.BROKER, str(b)) in places}))
 
     def throttle(self, job: Job) -> MoveThrottle | None:
@@ -255,11 +207,17 @@ class RunState:
         behind = behind_entries_of_others(seen, self.ledger)
         catching_up = held_since(self.throttle_history.catching_up, behind, tick.ended)
         others = self.others.after(seen, self.ledger, now, job.settings.agreeing_seconds)
+        shown = seen.partitions
+        recoveries = (step.subject for step in RECOVERIES.pending(job, self.ledger))
+        leaderless = [n for n in recoveries if n in shown and shown[n].leader is None]
+        told = {n: tick.logs[n] for n in leaderless if n in tick.logs}
         moved = history.moved(self.history) or others.progress != self.others.progress
         return replace(
             self,
             notes=(*self.notes, *self._readings_apart(tick)),
             history=history,
+            leaderless_since=held_since(self.leaderless_since, leaderless, now),
+            leaderless_logs={**self.leaderless_logs, **told} if told else self.leaderless_logs,
             others=others,
             moved_at=now if moved else self.moved_at,
             limits=limits,
@@ -292,51 +250,24 @@ class RunState:
 
     def answered(self, answers: Answers, now: float) -> "RunState":
         """Keep answers as hints for the next tick."""
-        refused: dict[Configured, Rejected] = {}
-        unknown = dict(self.configs_unknown_since)
-        asked = (*answers.configs.items(), *answers.standing.items())
-        unanswered = set(self.unanswered_configs).difference(resource for resource, _ in asked)
-        for resource, outcome in asked:
-            if isinstance(outcome, Rejected) and resource in answers.configs:
-                refused[resource] = outcome
-            if isinstance(outcome, OutcomeUnknown):
-                unknown[resource] = now
-                unanswered.add(resource)
-        repeats = dict(self.repeats)
-        for name, answer in answers.partitions.items():
-            known = repeats.pop(name, None)
-            if isinstance(answer, OutcomeUnknown):
-                repeats[name] = again(known, now, answer.reason if answer.refused else "")
+        steps_asked_at = self.steps_asked_at
+        if answers.steps:
+            steps_asked_at = {**steps_asked_at, **dict.fromkeys(answers.steps, now)}
         return replace(
             self,
-            answers=answers.partitions,
-            creating=self.creating.answered(answers.creates, now),
-            standing=replace(
-                self.standing, refused=refusals(self.standing.refused, answers.standing, now)
-            ),
-            recovering=self.recovering.answered(answers.recoveries, now),
-            log_moving=self.log_moving.answered(answers.log_moves, now),
-            repeats=repeats,
-            unknown_since=dict(self.unknown_since)
-            | {n: now for n, a in answers.partitions.items() if isinstance(a, OutcomeUnknown)},
-            refused_configs=refused,
-            unanswered_configs=frozenset(unanswered),
-            refused=refusals(self.refused, answers.partitions, now),
-            refused_settings=refusals(self.refused_settings, answers.configs, now),
-            configs_unknown_since=unknown,
+            moves=self.moves.answered(answers.partitions, now),
+            configs=self.configs.answered(answers.configs, now),
+            steps=self.steps.answered(answers.steps, now),
+            steps_asked_at=steps_asked_at,
         )
 
     def without_old_unknowns(self, now: float, quarantine_seconds: float) -> "RunState":
         """After the quarantine a request is no longer on its way."""
-        long_ago = now - quarantine_seconds
-        if not self.unknown_since and not self.configs_unknown_since:
-            return self
         return replace(
             self,
-            unknown_since={n: at for n, at in self.unknown_since.items() if at > long_ago},
-            configs_unknown_since={
-                resource: at for resource, at in self.configs_unknown_since.items() if at > long_ago
-            },
+            moves=self.moves.without_old(now, quarantine_seconds),
+            configs=self.configs.without_old(now, quarantine_seconds),
+            steps=self.steps.without_old(now, quarantine_seconds),
         )
 
     def with_room(self, job: Job, log_dirs: Iterable[LogDir]) -> "RunState":
@@ -377,23 +308,20 @@ def first_state(
         given_up=frozenset(n for n, r in ledger.owned.items() if r.given_up),
         copies_waiting=sum(1 for m in waiting if m.new),
         moved_at=now,
-        unknown_since=dict.fromkeys(unconfirmed, since),
-        configs_unknown_since=dict.fromkeys(
-            throttled(ledger)
-            | {(r.scope, r.name) for r in ledger.standing.values() if r.status is Status.OPEN},
-            since,
-        ),
-        creating=Creating(
-            unknown_since={t: since for t, r in ledger.creates.items() if r.status is Status.OPEN}
-        ),
-        recovering=first_known(ledger, since),
-        log_moving=LogMoving(
-            unknown_since={n: since for n, r in ledger.log_moves.items() if r.status is Status.OPEN}
+        moves=Known(unknown_since=dict.fromkeys(unconfirmed, since)),
+        configs=Known(unknown_since=dict.fromkeys(throttled(ledger), since)),
+        steps=Known(
+            unknown_since={
+                step.subject: since
+                for kind in KINDS
+                for step in kind.pending(job, ledger)
+                if step.record is not None
+            }
         ),
     )
 
 
-def throttled(ledger: Ledger) -> set[Configured]:
+def throttled(ledger: Ledger) -> set[ConfigResource]:
     """The topics and brokers with throttles set by replan."""
     topics = {(ConfigScope.TOPIC, topic) for topic, _ in ledger.entries}
     return topics | {(ConfigScope.BROKER, str(broker)) for broker, _ in ledger.rates}
@@ -405,6 +333,7 @@ def partition_input(
     """All that one partition is judged by."""
     move = tick.job.moves[name]
     order = state.ledger.order(Order(name, move.topic_id, move.original).key)
+    known, repeat = state.moves, state.moves.repeats.get(name)
     return PartitionInput(
         move=move,
         own=record,
@@ -413,10 +342,10 @@ def partition_input(
         settled=state.history.settled(name, tick.settings.settle_seconds),
         settle_seconds=tick.settings.settle_seconds,
         racks=tick.job.plan.racks,
-        answer=state.answers.get(name),
-        refusal=believed(state.refused.get(name), tick.settings.agreeing_seconds),
-        repeat_seconds=state.repeat_seconds(name, tick.now),
-        repeat_refusal=state.repeats[name].refusal if name in state.repeats else "",
+        answer=known.answers.get(name),
+        refusal=known.refusal(name, tick.settings.agreeing_seconds),
+        repeat_seconds=None if repeat is None else max(0.0, repeat.at - tick.now),
+        repeat_refusal="" if repeat is None else repeat.refusal,
         quarantine_seconds=quarantine_left(tick, state, name),
         logless=frozenset(b for b in move.target if state.history.shows_no_log(name, b)),
         left_behind=() if order is None else order.left,
@@ -433,10 +362,10 @@ class Unchanged:
         self._before = state.waits.of if same else {}
         self._seen, self._settings, self._history = tick.seen, tick.settings, state.history
         self._concerned = {
-            *state.answers,
-            *state.refused,
-            *state.repeats,
-            *state.unknown_since,
+            *state.moves.answers,
+            *state.moves.refused,
+            *state.moves.repeats,
+            *state.moves.unknown_since,
             *tick.seen.unclear,
             *(name for (name, _), misses in state.history.misses.items() if misses),
         }
@@ -472,20 +401,18 @@ class Unchanged:
 
 def quarantine_left(tick: TickInput, state: RunState, name: TopicPartition) -> float | None:
     """How long an earlier request of a partition may still be on its way."""
-    since = state.unknown_since.get(name)
-    if since is None:
-        return None
-    left = tick.settings.quarantine_seconds - (tick.now - since)
-    return left if left > 0 else None
+    return state.moves.arrives_within(name, tick.now, tick.settings.quarantine_seconds)
 
 
-def agreed(tick: TickInput, state: RunState, name: TopicPartition, suspect: Suspect) -> bool:
+def agreed(
+    tick: TickInput, state: RunState, name: TopicPartition, suspect: Suspect[Request]
+) -> bool:
     """Whether looks have agreed on a suspicion for long enough."""
     conclusion = suspect.conclusion
     listed = isinstance(conclusion, Request) or (
         conclusion.reason is not None and conclusion.reason.listed
     )
-    return tick.agreed(state.suspected, (name, conclusion), listed=listed)
+    return tick.agreed(state.moves.suspected, (name, conclusion), listed=listed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -499,10 +426,12 @@ class Decision:
     same_size: Mapping[TopicPartition, Replicas | None] = field(default_factory=dict)
     """Lists that must not: sent with AllowReplicationFactorChange = false (KIP-860)."""
     elections: tuple[TopicPartition, ...] = ()
-    creates: CreateTick = field(default_factory=CreateTick)
-    standing: StandingTick = field(default_factory=StandingTick)
-    recoveries: RecoveryTick = field(default_factory=RecoveryTick)
-    log_moves: LogMoveTick = field(default_factory=LogMoveTick)
+    steps: Mapping[StepKind, Mapping[Subject, Any]] = field(default_factory=dict)
+    """What is asked for beside moves, by its kind."""
+    step_holds: Mapping[Subject, HoldReason] = field(default_factory=dict)
+    """Why steps wait that are not of a partition."""
+    steps_suspected: tuple[tuple[Subject, Hashable], ...] = ()
+    """What this look suggests of steps, and another one has to agree with."""
     throttles: ThrottleTick = field(default_factory=ThrottleTick)
     notes: tuple[Note, ...] = ()
     """Beside those of the throttles."""
@@ -527,10 +456,7 @@ class Decision:
         """Whether anything is to be sent or written."""
         return bool(
             self.records
-            or self.creates.asks
-            or self.standing.changes
-            or self.recoveries.asks
-            or self.log_moves.asks
+            or any(self.steps.values())
             or self.throttles.removals
             or self.throttles.additions
         )
@@ -571,15 +497,17 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         held_since=since,
         waits=decision.waits,
         notes=(*state.notes, *notes, *decision.notes),
-        suspected=held_since(state.suspected, agreeing, tick.ended),
-        answers={},
-        recovering=decision.recoveries.after(state.recovering),
-        creating=replace(state.creating, suspected=decision.creates.suspected),
-        standing=replace(state.standing, suspected=decision.standing.suspected),
-        setting_holds=decision.standing.holds,
-        log_moving=replace(state.log_moving, suspected=decision.log_moves.suspected),
-        log_holds=decision.log_moves.holds,
-        repeats={n: r for n, r in state.repeats.items() if n not in ended},
+        moves=replace(
+            state.moves,
+            suspected=held_since(state.moves.suspected, agreeing, tick.ended),
+            answers={},
+            repeats={n: r for n, r in state.moves.repeats.items() if n not in ended},
+        ),
+        steps=replace(
+            state.steps,
+            suspected=held_since(state.steps.suspected, decision.steps_suspected, tick.ended),
+        ),
+        step_holds=decision.step_holds,
         moved_at=tick.now if _moves(state, decision) else state.moved_at,
     )
 
@@ -589,9 +517,10 @@ def too_slow(decision: Decision, after: RunState, reason: LookTooOld) -> tuple[D
     unsent = {*decision.resizing, *decision.same_size, *decision.elections}
     holds = dict.fromkeys(unsent, reason)
     repeats = dict.fromkeys(unsent, Repeat(0, 0.0))
+    moves = replace(after.moves, repeats={**after.moves.repeats, **repeats})
     return (
         replace(decision, holds={**decision.holds, **holds}),
-        replace(after, holds=after.holds.changed(holds), repeats={**after.repeats, **repeats}),
+        replace(after, holds=after.holds.changed(holds), moves=moves),
     )
 
 
@@ -654,7 +583,8 @@ def _grown(
     return limits
 
 
-Asked = ConfigChange | tuple[ReplicaName, str]
+Asked = ConfigChange | tuple[Subject, Hashable]
+"""A change of a setting, or what a step asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -668,7 +598,7 @@ class Repeats:
         early = {asked for asked, repeat in self.waiting.items() if repeat.at > now}
         if not early:
             return decision
-        throttles, standing, within = decision.throttles, decision.standing, decision.log_moves
+        throttles = decision.throttles
         return replace(
             decision,
             throttles=replace(
@@ -676,10 +606,10 @@ class Repeats:
                 removals=tuple(c for c in throttles.removals if c not in early),
                 additions=tuple(c for c in throttles.additions if c not in early),
             ),
-            standing=replace(standing, changes=[c for c in standing.changes if c not in early]),
-            log_moves=replace(
-                within, asks={r: to for r, to in within.asks.items() if (r, to) not in early}
-            ),
+            steps={
+                kind: {s: r for s, r in asks.items() if _of_step(s, r) not in early}
+                for kind, asks in decision.steps.items()
+            },
         )
 
     def after(self, decision: Decision, sent: Decision, answers: Answers, now: float) -> "Repeats":
@@ -701,7 +631,10 @@ def _asked(decision: Decision, answers: Answers) -> Iterator[tuple[Asked, Answer
     """What a decision asks for, each with its answer, if there is one."""
     for change in (*decision.throttles.removals, *decision.throttles.additions):
         yield change, answers.configs.get((change.scope, change.name))
-    for change in decision.standing.changes:
-        yield change, answers.standing.get((change.scope, change.name))
-    for replica, path in decision.log_moves.asks.items():
-        yield (replica, path), answers.log_moves.get(replica)
+    for asks in decision.steps.values():
+        for subject, request in asks.items():
+            yield _of_step(subject, request), answers.steps.get(subject)
+
+
+def _of_step(subject: Subject, request: Any) -> Asked:
+    return request if isinstance(request, ConfigChange) else (subject, request)

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from replan.applying.journal.ledger import Ledger, StepRecord
+from replan.applying.journal.ledger import Ledger, StepRecord, Subject
 from replan.applying.journal.steps import CreateRecord, MoveRecord, RecoveryRecord, Status
 from replan.applying.reasons.reason import HoldReason, Leftover, Note
 from replan.errors import Exit
 from replan.model.configs import SettingName
-from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
@@ -222,7 +221,7 @@ def create_results(
 
 
 def log_move_results(
-    moves: Iterable[LogMove], ledger: Ledger, holds: Mapping[ReplicaName, HoldReason]
+    moves: Iterable[LogMove], ledger: Ledger, holds: Mapping[Subject, HoldReason]
 ) -> tuple[LogMoveResult, ...]:
     """How each replica stands that was to lie in another log directory."""
     return tuple(
@@ -234,7 +233,7 @@ def log_move_results(
 
 
 def setting_results(
-    standing: Iterable[ThrottleSetting], ledger: Ledger, holds: Mapping[SettingName, HoldReason]
+    standing: Iterable[ThrottleSetting], ledger: Ledger, holds: Mapping[Subject, HoldReason]
 ) -> tuple[SettingResult, ...]:
     """How each standing throttle setting of a plan stands."""
     names = [wanted.setting for wanted in standing]

@@ -7,7 +7,7 @@ Every command that plans or reports imports this, so it imports nothing of what 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.originals import standing_settings
 from replan.applying.journal.records import Application
 from replan.applying.reasons.reason import HoldReason
@@ -32,7 +32,6 @@ from replan.model.configs import (
     SettingName,
     elements,
 )
-from replan.model.control_plane import ReplicaName
 from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
@@ -43,9 +42,8 @@ class Waits:
     """Why steps of an open application wait, as far as that was looked up."""
 
     partitions: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
-    replicas: Mapping[ReplicaName, HoldReason] = field(default_factory=dict)
-    """Those that go to other log directories."""
-    settings: Mapping[SettingName, HoldReason] = field(default_factory=dict)
+    steps: Mapping[Subject, HoldReason] = field(default_factory=dict)
+    """Settings, and replicas that go to other log directories."""
 
 
 NOT_LOOKED_UP = Waits()
@@ -114,11 +112,11 @@ def _results(ledger: Ledger, plan: Plan | None, waits: Waits) -> tuple[AnyResult
     if plan is None:
         return results_of(ledger.owned, ledger, waits.partitions)
     return (
-        *setting_results(plan.standing, ledger, waits.settings),
+        *setting_results(plan.standing, ledger, waits.steps),
         *create_results(plan.creates, ledger, waits.partitions),
         *recovery_results(plan.recoveries, ledger, waits.partitions),
         *results_of((m.partition for m in plan.moves), ledger, waits.partitions),
-        *log_move_results(plan.log_moves, ledger, waits.replicas),
+        *log_move_results(plan.log_moves, ledger, waits.steps),
     )
 
 

@@ -78,11 +78,7 @@ def watched(
     )
     held |= decision.holds
     progress = progress_of(tick, after, decision, now, len(after.notes), inf)
-    waits = Waits(
-        _told(held),
-        _told(decision.log_moves.holds),
-        _told(decision.standing.holds),
-    )
+    waits = Waits(_told(held), _told(decision.step_holds))
     return Watched(waits, replace(progress, known_holds=waits.partitions), after.history)
 
 

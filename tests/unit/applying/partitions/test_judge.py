@@ -100,15 +100,15 @@ def sight(
     )
 
 
-def suspected(status: Status, reason: EndReason) -> Suspect:
+def suspected(status: Status, reason: EndReason) -> Suspect[Request]:
     return Suspect(End(status, reason), Rechecking(reason))
 
 
-def foreign(reason: EndReason) -> Suspect:
+def foreign(reason: EndReason) -> Suspect[Request]:
     return suspected(Status.FOREIGN, reason)
 
 
-def stale(reason: EndReason) -> Suspect:
+def stale(reason: EndReason) -> Suspect[Request]:
     return suspected(Status.STALE, reason)
 
 
@@ -181,7 +181,7 @@ PREFERRED = move([1, 2, 3], [1, 2, 3], election=Election.PREFERRED)
 FIRST = Request(RequestKind.ELECT, replicas(1))
 
 
-def unavailable(why: Unavailable, *in_sync: int) -> Suspect:
+def unavailable(why: Unavailable, *in_sync: int) -> Suspect[Request]:
     return suspected(Status.REJECTED, PreferredUnavailable(BrokerId(1), why, replicas(*in_sync)))
 
 

@@ -1,0 +1,133 @@
+"""What a process knows of what it asks for, from tick to tick: one value for moves, settings and other steps. Pure.
+
+It is this process's alone, and may be lost: what a new process has to know is in the journal.
+
+When a refusal is believed. A broker that has just restarted refuses for a moment what it takes a second later (its
+authorizer is not loaded yet, a policy or a topic is not known there). So one refusal ends nothing: what is refused is
+asked for again, and ends once it was refused each time for as long as looks have to agree on a conclusion.
+
+What is sent once more. A request without an answer goes again at once, then after pauses that grow to half a minute.
+For the quarantine it may still arrive, whatever was sent after it.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
+
+from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
+
+S = TypeVar("S", bound=Hashable)
+
+LONGEST_PAUSE = 30.0
+"""Seconds before a request without a known outcome is sent once more."""
+MOST_TIMES = 6
+"""From then on the pauses are the longest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What was refused every time that it was asked for since a moment."""
+
+    answer: Rejected
+    """The last one."""
+    since: float
+    last_at: float
+
+
+def refusals(
+    before: Mapping[S, Refused], answers: Mapping[S, Answer], now: float
+) -> Mapping[S, Refused]:
+    """What is refused once these answers have come; with another answer, or another code, it begins again."""
+    if not answers:
+        return before
+    found = dict(before)
+    for subject, answer in answers.items():
+        known = found.pop(subject, None)
+        if isinstance(answer, Rejected):
+            same = known is not None and known.answer.code == answer.code
+            found[subject] = Refused(answer, known.since if known and same else now, now)
+    return found
+
+
+def believed(refused: Refused | None, agreeing_seconds: float) -> Rejected | None:
+    """The refusal, if it was the answer for long enough."""
+    if refused is None or refused.last_at - refused.since < agreeing_seconds:
+        return None
+    return refused.answer
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A request without a known outcome: how often in a row, and when it may be sent again."""
+
+    times: int
+    at: float
+    refusal: str = ""
+    """What the cluster said where it refused the whole request; empty where nothing was said."""
+
+
+def again(known: Repeat | None, now: float, refusal: str = "") -> Repeat:
+    """The next one: at once the first time, then after pauses that grow to half a minute."""
+    times = min(1 if known is None else known.times + 1, MOST_TIMES)
+    pause = 0 if times == 1 else min(2.0 ** (times - 1), LONGEST_PAUSE)
+    return Repeat(times, now + pause, refusal)
+
+
+def held_since(before: Mapping[S, float], holding: Iterable[S], now: float) -> dict[S, float]:
+    """Since when each of these has held in every look; what does not hold now is left out.
+
+    This is how looks agree: something that holds since long enough is believed. `now` is the end of the look: what it
+    shows may be as young as that.
+    """
+    return {key: before.get(key, now) for key in holding}
+
+
+@dataclass(frozen=True, slots=True)
+class Known(Generic[S]):
+    """What a process knows of its requests, by what they are for."""
+
+    answers: Mapping[S, Answer] = field(default_factory=dict)
+    """To those of the tick before."""
+    refused: Mapping[S, Refused] = field(default_factory=dict)
+    """Those whose last answer was a refusal."""
+    repeats: Mapping[S, Repeat] = field(default_factory=dict)
+    """Those whose last one had no answer."""
+    unknown_since: Mapping[S, float] = field(default_factory=dict)
+    """When one was sent that may still be on its way."""
+    suspected: Mapping[tuple[S, Hashable], float] = field(default_factory=dict)
+    """What looks have suggested so far, and since when."""
+
+    def answered(self, answers: Mapping[S, Answer], now: float) -> "Known[S]":
+        """What is known once the requests of a tick were answered."""
+        if not answers:
+            return replace(self, answers={}) if self.answers else self
+        repeats, unknown = dict(self.repeats), dict(self.unknown_since)
+        for subject, answer in answers.items():
+            known = repeats.pop(subject, None)
+            if isinstance(answer, OutcomeUnknown):
+                repeats[subject] = again(known, now, answer.reason if answer.refused else "")
+                unknown[subject] = now
+        return replace(
+            self,
+            answers=answers,
+            refused=refusals(self.refused, answers, now),
+            repeats=repeats,
+            unknown_since=unknown,
+        )
+
+    def refusal(self, subject: S, agreeing_seconds: float) -> Rejected | None:
+        """The refusal of one, if it is believed."""
+        return believed(self.refused.get(subject), agreeing_seconds)
+
+    def arrives_within(self, subject: S, now: float, quarantine_seconds: float) -> float | None:
+        """For how many seconds an earlier request may still arrive; None where none may."""
+        since = self.unknown_since.get(subject)
+        left = 0.0 if since is None else quarantine_seconds - (now - since)
+        return left if left > 0 else None
+
+    def without_old(self, now: float, quarantine_seconds: float) -> "Known[S]":
+        """After the quarantine a request is no longer on its way."""
+        if not self.unknown_since:
+            return self
+        recent = {s: at for s, at in self.unknown_since.items() if at > now - quarantine_seconds}
+        return replace(self, unknown_since=recent)

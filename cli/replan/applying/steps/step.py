@@ -1,0 +1,209 @@
+"""What all steps beside moves have in common: one lifecycle, whatever a step asks for. Pure.
+
+A kind of step is one module: what it reads, what one look says of a step, what is written down of it, and how it is
+sent. Everything that holds for all of them is here, so that no kind can forget it:
+
+1. An end that one look alone does not show (`Suspect`) waits until looks have agreed on it; so does a request that is
+   asked for once more only when looks agree that it is needed.
+2. Nothing ends short of being done while a request of it may still arrive.
+3. Nothing is asked for while the application is paused, cancelled or being left, but for what takes back what a step
+   has begun.
+4. Once the application is cancelled, what has begun is judged by `judge_cancelled`, and nothing else begins.
+5. What is asked for is written down first.
+
+The columns that a step goes through: verdict -> agreed -> arrival -> closed -> limits -> asked.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from replan.applying.journal.ledger import Ledger, StepRecord, Subject
+from replan.applying.journal.records import Record
+from replan.applying.journal.steps import Status
+from replan.applying.known import Known
+from replan.applying.partitions.judge import End, Hold, Suspect
+from replan.applying.reasons.holds import Cancelling, Rechecking
+from replan.applying.reasons.reason import EndReason, HoldReason
+from replan.applying.tick_input import Job, TickInput
+from replan.model.configs import ConfigScope
+from replan.model.control_plane import Answer, ClusterWriter, Rejected, Wanted
+from replan.model.names import TopicPartition
+from replan.model.replica_logs import LogsFound
+
+ConfigResource = tuple[ConfigScope, str]
+"""A topic or a broker, as something whose configuration is changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request is to be sent."""
+
+    request: Any
+    """As its kind sends it."""
+    hold: HoldReason | None = None
+    """What the step waits for then."""
+    takes_back: bool = False
+    """It takes back what the step has begun, and is asked for whatever else is not."""
+    limits: tuple[tuple[Hashable, int], ...] = ()
+    """What it counts for, and how many of that a tick asks for."""
+    full: HoldReason | None = None
+    """What the step waits for where a limit is reached."""
+
+
+Verdict = Ask | Hold | End | Suspect[Ask]
+
+
+def suspected(status: Status, reason: EndReason) -> Suspect[Ask]:
+    """An end that later looks must agree with."""
+    return Suspect(End(status, reason), Rechecking(reason))
+
+
+@dataclass(frozen=True, slots=True)
+class StepInput:
+    """What the steps of one tick are judged by."""
+
+    tick: TickInput
+    ledger: Ledger
+    known: Known[Subject]
+    asked_at: Mapping[Subject, float] = field(default_factory=dict)
+    """When this process last asked for each."""
+    arriving: Collection[ConfigResource] = ()
+    """Topics and brokers of which a setting may still change by an earlier request."""
+    leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
+    """As far as this process has seen."""
+    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
+    """What replicas said last while nobody led them, as far as this process has seen."""
+
+    def refusal(self, subject: Subject) -> Rejected | None:
+        """The refusal of the last request, if it is believed."""
+        return self.known.refusal(subject, self.tick.settings.agreeing_seconds)
+
+    def arrives_within(self, subject: Subject) -> float | None:
+        """For how many seconds an earlier request may still arrive; None where none may."""
+        quarantine = self.tick.settings.quarantine_seconds
+        return self.known.arrives_within(subject, self.tick.now, quarantine)
+
+
+class Step(Protocol):
+    """One step of a plan, and what is written down of it."""
+
+    @property
+    def subject(self) -> Subject:
+        """What it is about."""
+
+    @property
+    def record(self) -> StepRecord | None:
+        """What the journal says of it; None where it has not begun."""
+
+    def judge(self, given: StepInput) -> Verdict:
+        """What one look says of it."""
+
+    def judge_cancelled(self, given: StepInput) -> Verdict:
+        """The same of one that has begun, once the application is cancelled."""
+
+    def arrival_possible(self, end: End, given: StepInput, seconds: float) -> HoldReason:
+        """Why it does not end yet: a request of it may arrive for so many seconds."""
+
+    def asking(self, ask: Ask, ledger: Ledger) -> Iterable[Record]:
+        """What is written down before a request is sent."""
+
+    def ended(self, end: End, ledger: Ledger) -> Iterable[Record]:
+        """What is written down at the end."""
+
+
+Requests = Iterator[tuple[Collection[Subject], Callable[[ClusterWriter], Mapping[Any, Answer]]]]
+"""What is sent together: the subjects, and the request, whose answers are by subject."""
+
+
+class StepKind(Protocol):
+    """One kind of step."""
+
+    @property
+    def copies(self) -> bool:
+        """Whether its steps copy: then they need slots and a throttle, and are decided after the moves."""
+
+    def pending(self, job: Job, ledger: Ledger) -> list[Any]:
+        """Those that have not ended: of `Step`."""
+
+    def reads(self, job: Job, ledger: Ledger, known: Known[Subject]) -> Wanted:
+        """What a look has to show of them."""
+
+    def requests(self, asks: Mapping[Any, Any]) -> Requests:
+        """How it sends what its steps ask for, by subject."""
+
+
+@dataclass(slots=True)
+class StepsDecided:
+    """What one tick decides of the steps of one kind."""
+
+    records: list[Record] = field(default_factory=list)
+    asks: dict[Subject, Any] = field(default_factory=dict)
+    """The requests."""
+    holds: dict[Subject, HoldReason] = field(default_factory=dict)
+    suspected: list[tuple[Subject, Ask | End]] = field(default_factory=list)
+    """What this look suggests, and another one has to agree with."""
+    counts: Counter[Hashable] = field(default_factory=Counter)
+
+    def ask(self, step: Step, ask: Ask, ledger: Ledger) -> None:
+        """Ask for one, or let it wait where the tick asks for enough."""
+        if ask.full is not None and any(self.counts[of] >= limit for of, limit in ask.limits):
+            self.holds[step.subject] = ask.full
+            return
+        self.counts.update(of for of, _ in ask.limits)
+        self.asks[step.subject] = ask.request
+        self.records.extend(step.asking(ask, ledger))
+        if ask.hold is not None:
+            self.holds[step.subject] = ask.hold
+
+    def end(self, step: Step, end: End, ledger: Ledger) -> None:
+        """End one."""
+        self.records.extend(step.ended(end, ledger))
+
+
+S = TypeVar("S", bound=Step)
+
+
+def judged(
+    steps: Iterable[S], given: StepInput, closed: HoldReason | None, into: StepsDecided
+) -> Iterator[tuple[S, Ask]]:
+    """Judge steps, one after the other; yields what may be asked for, and takes in all else.
+
+    `closed`: why nothing is to be asked for now, if so.
+    """
+    for step in steps:
+        begun = step.record is not None
+        cancelled = begun and isinstance(closed, Cancelling)
+        verdict = step.judge_cancelled(given) if cancelled else step.judge(given)
+        match _arrived(step, _agreed(step, verdict, given, into), given):
+            case Hold(reason):
+                into.holds[step.subject] = reason
+            case End() as end:
+                into.end(step, end, given.ledger)
+            case Ask() as ask if closed is not None and not ask.takes_back:
+                into.holds[step.subject] = closed
+            case Ask() as ask:
+                yield step, ask
+
+
+def _agreed(step: Step, verdict: Verdict, given: StepInput, into: StepsDecided) -> Ask | Hold | End:
+    """The verdict, or a hold while looks do not agree on it; what was asked for again is to be agreed on again."""
+    if not isinstance(verdict, Suspect):
+        return verdict
+    suspicion = step.subject, verdict.conclusion
+    again = isinstance(verdict.conclusion, Ask)
+    agreed = given.tick.agreed(given.known.suspected, suspicion, listed=again)
+    if not (agreed and again):
+        into.suspected.append(suspicion)
+    return verdict.conclusion if agreed else Hold(verdict.reason)
+
+
+def _arrived(step: Step, verdict: Ask | Hold | End, given: StepInput) -> Ask | Hold | End:
+    """The verdict, or a hold where it is an end and a request may still arrive."""
+    if not isinstance(verdict, End) or verdict.status is Status.DONE:
+        return verdict
+    seconds = given.arrives_within(step.subject)
+    if seconds is None:
+        return verdict
+    return Hold(step.arrival_possible(verdict, given, seconds))
