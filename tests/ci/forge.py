@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.commandline import CLI
 
 TOKEN = "a-token"  # noqa: S105 - of the forge of the tests
-_ONE = re.compile(r"(?:comments|notes|issues)/(\d+)$")
+_ONE = re.compile(r"(?:comments|notes|issues|pulls)/(\d+)$")
 
 
 class Forge:
@@ -49,11 +49,13 @@ class _Handler(BaseHTTPRequestHandler):
     forge: ClassVar[Forge]
 
     def do_GET(self) -> None:
-        """List a hundred that are open, with a label where one is asked for: new issues first, old comments first."""
+        """List a hundred that are open, of a label or head, if asked for: new issues first, old comments first."""
         address = urlsplit(self.path)
         labels = set(parse_qs(address.query).get("labels", []))
         posts = [post for post in self.forge.posts.values() if post.get("state") != "closed"]
         found = [post for post in posts if labels <= set(post.get("labels", []))]
+        head = parse_qs(address.query).get("head", [""])[0].partition(":")[2]
+        found = [post for post in found if post.get("head", "") == head]
         issues = address.path.endswith("/issues")
         self._answer(200, (found[::-1] if issues else found)[:100])
 

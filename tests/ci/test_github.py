@@ -6,9 +6,12 @@ import subprocess
 
 import pytest
 import yaml
-from tests.ci.forge import TOKEN, commit
+from tests.builders import brokers, snapshot, state
+from tests.ci.forge import TOKEN, commit, git
 from tests.ci.github import ROOT, Runner
 from tests.ci.project import PLACEMENT, Project
+
+from replan.snapshots.files import write_snapshot
 
 pytestmark = pytest.mark.command
 FLOWS = ROOT / "examples" / "ci" / "github"
@@ -31,6 +34,7 @@ def runner(
             "api_url": project.forge.address,
             "token": TOKEN,
             "head_ref": head,
+            "ref_name": head,
             "event": {"pull_request": event},
         },
     )
@@ -136,6 +140,42 @@ def test_one_issue_is_found_again_among_many(project: Project) -> None:
         project.forge.posts[number] = {"id": number, "number": number, "title": "b", "body": "b"}
     publish(project)
     assert len([p for p in project.forge.posts.values() if "drift" in p["title"]]) == 1
+
+
+def reconcile(project: Project) -> None:
+    ended = runner(project).run(FLOWS / "reconcile.yml")["reconcile"]
+    assert ended.result == "success", ended.log
+
+
+def test_one_pull_request_replaces_a_broker_in_lists_and_is_closed_once_it_is_back(
+    project: Project,
+) -> None:
+    lists = [[1, 2, 3], [2, 3, 4], [4, 5, 6]]
+    down = [state(of, [b for b in of if b != 3], partition=n) for n, of in enumerate(lists)]
+    well = [state(of, partition=n) for n, of in enumerate(lists)]
+    declared = (
+        "version: 1\nassignments:\n  orders:\n    partitions:\n"
+        + "".join(f"      {n}: {of}   # kept\n" for n, of in enumerate(lists))
+        + "reconcile: {putRight: {brokerDown: 0s}}\n"
+    )
+    commit(project.work, {"placement.yaml": declared})
+    write_snapshot(snapshot(down, registered=brokers(6, "abc", fenced=(3,))), project.cluster)
+    reconcile(project)
+    (pull,) = project.forge.posts.values()
+    assert (pull["head"], pull["base"]) == ("replan-proposal", "main")
+    assert "`orders-1` | \\[2,3,4\\] | \\[2,6,4\\]" in pull["body"]
+    first = git("rev-parse", "replan-proposal", folder=project.bare)
+    proposed = git("show", "replan-proposal:placement.yaml", folder=project.bare)
+    assert "0: [1, 2, 6]   # kept" in proposed
+    assert "2: [4, 5, 6]   # kept" in proposed
+    names = git("diff", "--name-only", "main", "replan-proposal", folder=project.bare)
+    assert names.split() == ["placement.yaml"]
+    reconcile(project)
+    assert len(project.forge.posts) == 1
+    assert git("rev-parse", "replan-proposal", folder=project.bare) == first
+    write_snapshot(snapshot(well, registered=brokers(6, "abc")), project.cluster)
+    reconcile(project)
+    assert pull["state"] == "closed"
 
 
 def test_a_cancelled_job_is_a_clean_stop(project: Project) -> None:
