@@ -25,10 +25,12 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import Drift
 from replan.planning.findings.drift_classes import Difference, OtherKind, Rule
 from replan.planning.findings.full_log_dirs import FullLogDir, full_log_dirs, names_of, placed
+from replan.planning.plans.plan import WarningKind
 from replan.reconciling.decision import ClusterFacts, Found
 from replan.reconciling.history import UNKNOWN, History, said
 from replan.reconciling.status import (
     DeclaredByList,
+    NeedsRates,
     NoHistory,
     NoRoom,
     PersonActs,
@@ -89,6 +91,11 @@ def _found(looked: Looked, history: History, policy: Reconcile) -> Iterator[Foun
             BALANCE_KEY,
             tuple(sorted(balancing)),
         )
+    for warning in looked.comparison.warnings:
+        if warning.kind is WarningKind.NEEDS_RATES:
+            measures = Subject(detail=str(warning.facts["measures"]))
+            key = f"{BALANCE_KEY} by rates"
+            yield Found(DeviationKind.OUT_OF_BALANCE, measures, key, why=NeedsRates())
     standing, log_dirs = said(looked.comparison)
     for one in looked.drift.differences:
         name = one.name

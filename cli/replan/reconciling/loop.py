@@ -34,6 +34,7 @@ from replan.errors import (
 from replan.model.control_plane import Clock, ClusterReader, ClusterWriter
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
+from replan.model.rates import Rates
 from replan.planning.findings.drift_classes import Rule
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
@@ -110,6 +111,8 @@ class Read:
 
     placement: Placement
     source: Source
+    rates: Rates | None = None
+    """What producers write, where somebody says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +272,11 @@ class Loop:
             self._loaded = True
         self._obey()
         self._status = _with(self._status, rounds_begun=self._status.rounds_begun + 1)
-        read = ports.read()
+        try:
+            read = ports.read()
+        except BadFile as error:
+            self._fails(LoopState.BROKEN_PLACEMENT, error)
+            return False
         snapshot = ports.reader.observe()
         known = ports.journal(snapshot.cluster_id)
         now = ports.wall()
@@ -288,7 +295,7 @@ class Loop:
             return self._with_open(opened, known, read, acts=acts)
         if self._memory.begun is not None:
             self._forget_begun()
-        looked = look(read.placement, as_planned_from(snapshot, known.ledger))
+        looked = look(read.placement, as_planned_from(snapshot, known.ledger), read.rates)
         self._failing_since = None
         return self._decided(looked, read, now, acts=acts)
 

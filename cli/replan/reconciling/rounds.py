@@ -39,16 +39,12 @@ def without_recovery(placement: Placement) -> Placement:
     return replace(placement, recovery={})
 
 
-def plan_due(
-    placement: Placement,
-    looked: Looked,
-    due: Sequence[Found],
-    rates: Rates | None = None,
-) -> Plan:
+def plan_due(placement: Placement, looked: Looked, due: Sequence[Found]) -> Plan:
     """Plan exactly what is due, within the limits where the placement has any.
 
     Raises as `plan_of`.
     """
+    rates = looked.comparison.aligned.rates
     comparison, full = looked.comparison, _Relief.of(placement, looked, due)
     others = (f for f in due if f.kind is not DeviationKind.LOG_DIR_FULL)
     names = frozenset(name for found in others for name in found.partitions) | full.leaving

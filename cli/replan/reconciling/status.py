@@ -214,6 +214,10 @@ class DeclaredByList(Typed, frozen=True, tag="declared-by-list"):
     """Its replicas are declared one by one: a person changes the placement."""
 
 
+class NeedsRates(Typed, frozen=True, tag="needs-rates"):
+    """The balance goes by what producers write, and nobody has said that: `--rates`."""
+
+
 class NoRoom(Typed, frozen=True, tag="no-room"):
     """So many bytes of a log directory fit nowhere else without filling that, or are of topics that nobody declares."""
 
@@ -238,6 +242,7 @@ WhyNot = (
     | NextStage
     | RunsElsewhere
     | DeclaredByList
+    | NeedsRates
     | NoRoom
     | PersonActs
     | DryRun

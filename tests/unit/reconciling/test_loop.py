@@ -22,6 +22,7 @@ from replan.reconciling.status import (
     EndedWorse,
     LoopState,
     MovedTooOften,
+    NeedsRates,
     NoHistory,
     NotAllowed,
     Proposal,
@@ -365,6 +366,15 @@ def test_nothing_that_moves_for_a_while_ends_a_round_as_failed(read: Reader) -> 
     assert 2 <= len(more) <= 8
     assert lists_of(month)[1] == replicas(2, 4)
     assert lists_of(month)[0] == replicas(1, 2)
+
+
+def test_a_balance_by_rates_that_nobody_knows_is_said(read: Reader) -> None:
+    policy = "reconcile: {putRight: {outOfBalance: 0s}}"
+    month = run_loop(cluster(), [Release(0, read(RULE, "balance: {bytesIn: 10%}", policy))], HOUR)
+    last = month.watched.last
+    assert last is not None
+    assert [d.why_not for d in last.deviations] == [NeedsRates()]
+    assert month.watched.states[LoopState.DIFFERS] > 0
 
 
 class _States:

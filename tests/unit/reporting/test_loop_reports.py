@@ -49,6 +49,7 @@ WHY_NOTS: list[WhyNot] = [
     values.NextStage(),
     values.RunsElsewhere(),
     values.DeclaredByList(),
+    values.NeedsRates(),
     values.NoRoom(5),
     values.PersonActs(),
     values.DryRun(),

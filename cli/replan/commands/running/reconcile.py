@@ -3,13 +3,14 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from replan.commands.frame.output import note
-from replan.commands.inputs.options import Files, Pace, placement_files
+from replan.commands.inputs.options import BalanceRates, Files, Pace, placement_files
 from replan.commands.inputs.target import Connection, LiveTarget, seconds
 from replan.commands.observing.watchers import Watching
 from replan.errors import BadUsage, Exit
@@ -60,15 +61,16 @@ def reconcile(
             help="Say what it would do, and do nothing: not even the journal is written.",
         ),
     ] = False,
+    rates: BalanceRates = None,
     watching: Watching,
     pace: Pace,
     cluster: LiveTarget,
 ) -> Exit:
     """Keep the cluster as the placement says, by the policy in its section `reconcile`.
 
-    Each round reads the placement again, compares, and puts right what policy allows: after its time, in its windows,
-    within the limits, as `apply` does. Without a policy it only reports. `replan pause`, `resume`, `cancel` and
-    `throttle` steer what it applies. A second one on another machine waits, and takes over within a minute.
+    Each round reads the placement, and the --rates, again, compares, and puts right what policy allows: after its time,
+    in its windows, within the limits, as `apply` does. Without a policy it only reports. `replan pause`, `resume`,
+    `cancel` and `throttle` steer what it applies. A second one elsewhere waits, and takes over within a minute.
 
     A broken placement, a silent cluster, an application of another process are states with their reasons, and the loop
     goes on; only a signal ends it. The exit codes but 130 are those of --once.
@@ -88,17 +90,22 @@ def reconcile(
     from replan.applying.journal.moment import moment
     from replan.commands.frame.signals import asked_to_stop
     from replan.commands.inputs.journals import owner
+    from replan.commands.inputs.rates import rates_of
     from replan.reconciling.loop import Loop, LoopSettings
 
     given = [] if git is not None else placement_files(files, cluster)
     if git is not None and files:
         raise BadUsage("-f and --git contradict each other; name one of them")
     with (
-        _placements(given, git, ref, path) as (read, places),
+        _placements(given, git, ref, path) as (read_placement, places),
         cluster.connect() as connection,
         watching.watchers(places) as observer,
     ):
         stop = asked_to_stop(connection.interrupt, note)
+
+        def read() -> "Read":
+            return replace(read_placement(), rates=rates_of(rates, None, None, cluster))
+
         ports = _ports(cluster, connection, read, observer, stop, once=once)
         settings = pace.settings(watched=False)
         settings = settings.on_a_real_clock() if cluster.is_real else settings
@@ -120,8 +127,6 @@ def reconcile(
 
 
 def _with_moment(settings: "Settings", moment: "Callable[[], str]") -> "Settings":
-    from dataclasses import replace
-
     return replace(settings, moment=moment)
 
 

@@ -17,6 +17,7 @@ from replan.reconciling.status import (
     LoopHolds,
     LoopState,
     MovedTooOften,
+    NeedsRates,
     NextStage,
     NoHistory,
     NoRoom,
@@ -205,6 +206,8 @@ def why_not_text(why: WhyNot | None) -> str:  # noqa: C901, PLR0911, PLR0912 - a
             return "another tool moves it"
         case DeclaredByList():
             return "declared by list: change the placement"
+        case NeedsRates():
+            return "not known without --rates, which says what producers write"
         case NoRoom(left):
             return f"{size(left)} of it have room nowhere else"
         case PersonActs():
