@@ -7,7 +7,15 @@ from replan.applying.journal.records import Record
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling.decision import kind_of
 from replan.reconciling.memory import Memory
-from replan.reconciling.status import LoopState, Reason, RoundsFail, Status, Tally
+from replan.reconciling.status import (
+    NAMED,
+    LoopState,
+    Reason,
+    RoundsFail,
+    Status,
+    Tally,
+    UnderMinIsr,
+)
 from replan.reconciling.store import lease_of, load, waiting_commands
 
 
@@ -47,6 +55,8 @@ def _state(memory: Memory, now: float) -> tuple[LoopState, tuple[Reason, ...]]:
         return LoopState.PAUSED, (memory.paused,)
     if memory.worse is not None:
         return LoopState.HOLDING, (memory.worse,)
+    if memory.under:
+        return LoopState.HOLDING, (UnderMinIsr(memory.under[:NAMED], len(memory.under)),)
     if memory.failures and now < memory.retry_at:
         failed = RoundsFail(memory.failures, memory.failure, memory.retry_at)
         return LoopState.BACKING_OFF, (failed,)

@@ -1,0 +1,38 @@
+"""A loop as its journal tells of it: what it waits for, as far as that outlives a process."""
+
+import pytest
+
+from replan.applying.journal.records import Lease
+from replan.reconciling.memory import Memory
+from replan.reconciling.standing import standing_loop
+from replan.reconciling.status import EndedWorse, LoopState, RoundsFail, SomebodyPaused, UnderMinIsr
+from replan.reconciling.store import memory_records
+
+
+@pytest.mark.parametrize(
+    ("memory", "state", "reason"),
+    [
+        (Memory(), LoopState.AT_REST, None),
+        (Memory(since={"brokerDown 3": 1.0}), LoopState.DIFFERS, None),
+        (
+            Memory(paused=SomebodyPaused("bob", 1.0)),
+            LoopState.PAUSED,
+            SomebodyPaused("bob", 1.0),
+        ),
+        (Memory(worse=EndedWorse(3, 0, 2)), LoopState.HOLDING, EndedWorse(3, 0, 2)),
+        (Memory(under=("a-0",)), LoopState.HOLDING, UnderMinIsr(("a-0",), 1)),
+        (Memory().failed("no", 995.0), LoopState.BACKING_OFF, RoundsFail(1, "no", 1055.0)),
+    ],
+)
+def test_what_a_loop_keeps_says_how_it_stands(
+    memory: Memory, state: LoopState, reason: object
+) -> None:
+    records = [Lease("id", "alice@ops-1", "", 3), *memory_records(memory, ())]
+    status = standing_loop(records, 1_000.0)
+    assert status is not None
+    assert (status.state, status.reasons) == (state, () if reason is None else (reason,))
+    assert status.instance == "alice@ops-1"
+
+
+def test_without_a_lease_there_is_no_loop() -> None:
+    assert standing_loop(memory_records(Memory(), ()), 1_000.0) is None
