@@ -58,7 +58,8 @@ def steer(
         return Verb.CANCEL, replace(before, cancelled=True)
     reasons = _reasons(policy, facts, before.kinds, now)
     stuck = still >= STUCK_SECONDS
-    if stuck or (before.paused and reasons and not progress.running):
+    over = before.paused and reasons and progress.waiting and not progress.running
+    if stuck or over:
         return Verb.CANCEL, replace(before, cancelled=True, stuck=stuck)
     if reasons and not before.paused:
         return Verb.PAUSE, replace(before, paused=reasons)

@@ -164,7 +164,7 @@ def test_no_set_of_fewer_bytes_brings_it_below_the_share(
 
 
 def test_directories_of_one_volume_are_one(read: Reader) -> None:
-    dirs = (log_dir(1, "/a", 900, (0, 1)), log_dir(1, "/b", 900, (2, 3)))
+    dirs = (log_dir(1, "/a", 895, (0, 1)), log_dir(1, "/b", 900, (2, 3)))  # said a moment later
     states = [state(of, partition=i, size=SIZES[i] * MB) for i, of in enumerate(LISTS)]
     seen = replace(snapshot(states, registered=brokers(4, "abcd")), log_dirs=dirs)
     declared = read(RULE)

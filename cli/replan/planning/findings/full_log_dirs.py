@@ -2,9 +2,9 @@
 
 First to the log directories of the broker that lie on other volumes, as far as these stay below the share themselves
 and a tenth of them stays free; then, of partitions that are placed by rule, to other brokers; what is left are the
-declared lists, which only a person changes. Directories of a broker with the same size and the same free space lie on
-one volume. A partition that a reassignment runs on is left alone, and a directory that failed, is cordoned or is to be
-empty takes nothing.
+declared lists, which only a person changes. Directories of a broker whose volumes have one size and nearly the same
+free space lie on one. A partition that a reassignment runs on is left alone, and a directory that failed, is cordoned
+or is to be empty takes nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,6 +23,8 @@ from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.overlays import Flags, managed
 from replan.planning.plans.log_dirs import HEADROOM, LogMove, takes
 
+NEAR = 0.01
+"""Directories of a broker whose volumes have the same size, and free space that differs by less, lie on one."""
 _Lies = dict[TopicPartition, tuple[PartitionState, str]]
 """What lies on a volume, with its directory."""
 STEPS = 1 << 14
@@ -63,7 +65,8 @@ def full_log_dirs(aligned: Alignment, above: Fraction) -> tuple[FullLogDir, ...]
     found = []
     for volume in _volumes(snapshot.log_dirs, above):
         lies = {seen.partition: (seen, path) for seen, path in _lying(volume, snapshot)}
-        found.append(_relieved(volume[0], _excess(volume[0], above), lies, rooms, by_rule, by_list))
+        relieved = _relieved(volume[0], _excess(volume[0], above), lies, rooms, by_rule, by_list)
+        found.append(replace(relieved, path=min(d.path for d in volume)))
     return tuple(found)
 
 
@@ -158,19 +161,21 @@ def _within(
 class _Rooms:
     """How many bytes each directory takes and stays below the share."""
 
-    volumes: dict[BrokerId, dict[str, tuple[object, int]]] = field(default_factory=dict)
-    """By directory: its volume, and the room on it."""
+    volumes: dict[BrokerId, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    """By directory: the number of its volume, and the room on it; none in a directory that takes nothing."""
 
     @classmethod
     def of(
         cls, snapshot: Snapshot, above: Fraction, drained: set[tuple[BrokerId, str]]
     ) -> "_Rooms":
         rooms = cls({b.id: {} for b in snapshot.brokers if b.live and not b.cordoned})
-        for found in sorted(snapshot.log_dirs, key=lambda d: d.path):
-            closed = found.error is not None or found.cordoned
-            if closed or (found.broker, found.path) in drained or found.broker not in rooms.volumes:
-                continue
-            rooms.volumes[found.broker][found.path] = (_volume(found), _room(found, above) or 0)
+        for number, volume in enumerate(_by_volume(snapshot.log_dirs)):
+            room = _room(volume[0], above) or 0
+            for found in sorted(volume, key=lambda d: d.path):
+                closed = found.error is not None or found.cordoned
+                closed |= (found.broker, found.path) in drained
+                if found.broker in rooms.volumes:
+                    rooms.volumes[found.broker][found.path] = (number, 0 if closed else room)
         return rooms
 
     def taken(self, broker: BrokerId, source: str, size: int) -> str | None:
@@ -184,7 +189,7 @@ class _Rooms:
         volume = of[path][0]
         for other, (of_other, left) in list(of.items()):
             if of_other == volume:
-                of[other] = (volume, left - size)
+                of[other] = (volume, max(0, left - size))
         return path
 
     def elsewhere(self, broker: BrokerId) -> int:
@@ -194,16 +199,31 @@ class _Rooms:
 
 
 def _volumes(dirs: Sequence[LogDir], above: Fraction) -> Iterator[list[LogDir]]:
-    """The directories that are above the share, those of one volume together."""
-    volumes: dict[tuple[BrokerId, object], list[LogDir]] = {}
-    for found in sorted(dirs, key=lambda d: (d.broker, d.path)):
-        if _excess(found, above):
-            volumes.setdefault((found.broker, _volume(found)), []).append(found)
-    yield from volumes.values()
+    """The volumes that are above the share, by their directories, of which the fullest says how full it is."""
+    for volume in _by_volume(dirs):
+        if _excess(volume[0], above):
+            yield volume
 
 
-def _volume(found: LogDir) -> object:
-    return found.total_bytes, found.usable_bytes
+def _by_volume(dirs: Sequence[LogDir]) -> list[list[LogDir]]:
+    """The directories of each volume of each broker, the fullest first; those that do not say are left out.
+
+    Each says what is free at another moment, while producers write: so nearly the same is the same. Two volumes that
+    are as full as that count as one, and nothing goes from one to the other, which would help neither.
+    """
+    known = (d for d in dirs if d.total_bytes and d.usable_bytes is not None)
+    volumes: list[list[LogDir]] = []
+    for found in sorted(known, key=lambda d: (d.broker, d.total_bytes, d.usable_bytes, d.path)):
+        first = volumes[-1][0] if volumes else found
+        alike = (found.broker, found.total_bytes) == (first.broker, first.total_bytes)
+        near = (found.usable_bytes or 0) - (first.usable_bytes or 0) <= NEAR * (
+            first.total_bytes or 0
+        )
+        if volumes and alike and near:
+            volumes[-1].append(found)
+        else:
+            volumes.append([found])
+    return volumes
 
 
 def _room(found: LogDir, above: Fraction) -> int | None:
