@@ -35,6 +35,7 @@ def runner(
             "token": TOKEN,
             "head_ref": head,
             "ref_name": head,
+            "base_ref": "main",
             "event": {"pull_request": event},
         },
     )
@@ -56,6 +57,10 @@ def test_from_a_pull_request_to_an_applied_plan(project: Project) -> None:
     comments = [p for p in project.forge.posts.values() if "title" not in p]
     assert [c["body"].splitlines()[1] for c in comments] == ["## replan plan: payments-eu"]
     assert "`[3,1,2] -> [3,1,5]`" in comments[0]["body"]
+    assert (
+        "Since origin/main: this change causes 1 move (100 MB to copy); 3 moves"
+        in comments[0]["body"]
+    )
     assert comments[0]["body"] in planned.summary
     again = runner(project, "change", embedded=False).run(FLOWS / "pull-request.yml")["plan"]
     assert again.result == "success", again.log

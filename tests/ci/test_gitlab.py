@@ -10,6 +10,7 @@ from tests.ci.project import PLACEMENT, Project
 
 pytestmark = pytest.mark.command
 FILE = ROOT / "examples" / "ci" / "gitlab" / ".gitlab-ci.yml"
+MERGE_REQUEST = {"CI_MERGE_REQUEST_IID": "7", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
 
 
 def pipeline(project: Project, source: str, branch: str = "main", **more: str) -> Pipeline:
@@ -31,7 +32,7 @@ def pipeline(project: Project, source: str, branch: str = "main", **more: str) -
             "CI_PROJECT_ID": "5",
             **place,
             "CI_SERVER_HOST": "",
-            **({"CI_MERGE_REQUEST_IID": "7"} if merge_request else {"CI_COMMIT_BRANCH": branch}),
+            **(MERGE_REQUEST if merge_request else {"CI_COMMIT_BRANCH": branch}),
             **more,
         },
     )
@@ -56,6 +57,7 @@ def test_from_a_merge_request_to_an_applied_plan(project: Project) -> None:
         assert ended.code == 0, ended.log
     (comment,) = project.forge.bodies
     assert "`[3,1,2] -> [3,1,5]`" in comment
+    assert "Since origin/main: this change causes 1 move" in comment
 
     project.merge("change")
     merged = pipeline(project, "push")

@@ -54,6 +54,20 @@ def test_from_an_empty_folder_to_a_plan_that_changes_nothing(
     assert run(["init", str(folder), "--force", *reach]) == 0
 
 
+def test_rules_plan_nothing_until_a_broker_is_drained(
+    cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, reach = tmp_path / "placements", ["--simulated", str(cluster)]
+    assert run(["init", str(folder), "--rules", *reach]) == 0
+    path = folder / "placement.yaml"
+    assert "partitions:" not in path.read_text().partition("\n# What else")[0]
+    assert run(["plan", "-f", str(path), *reach]) == 0
+    path.write_text(path.read_text() + "blacklists: {replicas: [{broker: 4, reason: gone}]}\n")
+    capsys.readouterr()
+    assert run(["plan", "-f", str(path), *reach]) == 2
+    assert "-4" in capsys.readouterr().out
+
+
 def test_the_sections_that_are_commented_out_are_valid(
     cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

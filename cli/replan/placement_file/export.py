@@ -5,6 +5,7 @@ end. What cannot be observed (reasons, throttles for moves, preferences by rule)
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from replan.errors import BadUsage, ClusterRefused
 from replan.model.declared.topic_patterns import is_pattern, matches
-from replan.model.names import Replicas, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.placement_file.schema.schemas import PLACEMENT
 from replan.placement_file.yaml_text.scalars import means_itself
@@ -22,11 +23,12 @@ _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 
 
 def export_placement(
-    snapshot: Snapshot, topics: Sequence[str] = (), *, commented: bool = False
+    snapshot: Snapshot, topics: Sequence[str] = (), *, commented: bool = False, rules: bool = False
 ) -> str:
     """The YAML of these topics, names or patterns, or of all; internal topics only where `__` is written.
 
     `commented`: with what each section is for, the brokers by rack, and sections that are often added, commented out.
+    `rules`: what lists have in common instead of the lists; lists only where the factor of a topic is not one.
     Raises BadUsage where a name or pattern matches no topic.
     """
     chosen = _chosen(snapshot, topics)
@@ -40,12 +42,17 @@ def export_placement(
     first_rows = np.searchsorted(
         topic_codes(snapshot.partitions), np.arange(snapshot.topics.num_rows + 1)
     )
-    for code, topic in chosen:
-        rows = snapshot.partitions.slice(first_rows[code], first_rows[code + 1] - first_rows[code])
-        lines.extend(_topic_lines(topic, rows))
+    tables = {
+        topic: snapshot.partitions.slice(first_rows[code], first_rows[code + 1] - first_rows[code])
+        for code, topic in chosen
+    }
+    if rules:
+        lines += _rule_lines(snapshot, tables)
+    else:
+        lines += [line for topic, rows in tables.items() for line in _topic_lines(topic, rows)]
     if commented:
-        lines[1:1] = _about(snapshot)
-        lines += MORE
+        lines[1:1] = _about(snapshot, RULES if rules else LISTS)
+        lines += MORE_RULES if rules else MORE
     return "\n".join(lines) + "\n"
 
 
@@ -61,6 +68,8 @@ def placement_text(lists: Mapping[TopicPartition, Replicas]) -> str:
     return "\n".join(lines) + "\n"
 
 
+LISTS = "Lists are in order of preference: the first replica leads."
+RULES = "Rules say what lists must have; replan chooses brokers where one does not, and moves the fewest bytes."
 MORE = """
 # What else a placement may say; `replan schema placement` has every key, and editors complete them.
 #
@@ -75,12 +84,16 @@ MORE = """
 #   moves: {rate: 50MB/s}      # of each broker, while copies run
 # limits: {partitions: 500, bytes: 2TB}      # the most that one plan may change
 """.rstrip().splitlines()
+MORE_RULES = [
+    *MORE,
+    "# balance: {replicas: 10%, leaders: 10%}    # what each broker holds, near its share: fills new brokers",
+]
 
 
-def _about(snapshot: Snapshot) -> Iterator[str]:
+def _about(snapshot: Snapshot, what: str) -> Iterator[str]:
     """What the file is, and the brokers that it may name."""
     yield f"# Where the replicas belong: the cluster as it was at {snapshot.observed_at}. A plan of it copies nothing."
-    yield "# Lists are in order of preference: the first replica leads."
+    yield f"# {what}"
     yield "#"
     racks: dict[str, list[str]] = {}
     for broker in sorted(snapshot.brokers, key=lambda b: b.id):
@@ -148,6 +161,40 @@ def _topic_lines(topic: str, partitions: pa.Table) -> Iterator[str]:
     as_list = numbers == list(range(len(numbers)))
     for number, replicas in zip(numbers, _targets(partitions), strict=True):
         yield f"      - {replicas}  # {number}" if as_list else f"      {number}: {replicas}"
+
+
+def _rule_lines(snapshot: Snapshot, tables: Mapping[str, pa.Table]) -> Iterator[str]:
+    """The rule that most topics keep, as the pattern of all; then those that keep another one, and lists."""
+    racks = {broker.id: broker.rack for broker in snapshot.brokers}
+    rules = {topic: _rule(list(_targets(rows)), racks) for topic, rows in tables.items()}
+    common = Counter(rule for t, rule in rules.items() if rule and matches("*", t)).most_common(1)
+    usual = common[0][0] if common else None
+    if usual is not None:
+        yield f'  "*": {usual}'
+    for topic, rule in rules.items():
+        if rule is None:
+            yield from _topic_lines(topic, tables[topic])
+        elif rule != usual or not matches("*", topic):
+            yield f"  {_word(topic)}: {rule}"
+
+
+def _rule(lists: Sequence[Sequence[int]], racks: Mapping[BrokerId, str | None]) -> str | None:
+    """The rule that all lists of a topic keep; None where they have not one length."""
+    if len({len(replicas) for replicas in lists}) != 1:
+        return None
+    factor = len(lists[0])
+    spread = ", spread: rack" if all(_is_spread(of, racks) for of in lists) else ""
+    return f"{{replicationFactor: {factor}{spread}}}"
+
+
+def _is_spread(replicas: Sequence[int], racks: Mapping[BrokerId, str | None]) -> bool:
+    """Whether each rack holds the same number of these, or one more; no where a rack is not known, or there is one."""
+    named = set(racks.values())
+    held = Counter(racks.get(BrokerId(broker)) for broker in replicas)
+    if None in named or None in held or len(named) < 2:
+        return False
+    counts = [held[rack] for rack in named]
+    return max(counts) - min(counts) <= 1
 
 
 def _targets(partitions: pa.Table) -> Iterator[list[int]]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.builders import CLUSTER_ID, snapshot, state
+from tests.builders import CLUSTER_ID, brokers, snapshot, state
 
 from replan.errors import BadUsage
 from replan.model.declared.placement import Placement
@@ -85,6 +85,35 @@ def test_planning_an_export_against_its_own_cluster_is_empty(states: list[Partit
     plan = make_plan(load(export_placement(seen)), seen)
     assert plan.moves == ()
     assert plan.refusals == ()
+
+
+@given(settled(), st.text("abc", min_size=5, max_size=5))
+def test_planning_the_rules_of_a_cluster_copies_nothing(
+    states: list[PartitionState], racks: str
+) -> None:
+    seen = snapshot(states, registered=brokers(5, racks))
+    placement = load(export_placement(seen, rules=True))
+    plan = make_plan(placement, seen)
+    assert [move for move in plan.moves if move.new or move.leaving] == []
+    assert plan.refusals == ()
+
+
+def test_the_rule_of_most_topics_is_the_pattern_and_mixed_factors_are_lists() -> None:
+    states = [
+        *(state([1, 2, 3], topic=topic) for topic in ("clicks", "orders")),
+        state([1, 4], topic="logs"),
+        state([1, 2], topic="mixed"),
+        state([1, 2, 3], topic="mixed", partition=1),
+    ]
+    text = export_placement(snapshot(states, registered=brokers(6, "abc")), rules=True)
+    assert text.partition("assignments:\n")[2] == (
+        '  "*": {replicationFactor: 3, spread: rack}\n'
+        "  logs: {replicationFactor: 2}\n"
+        "  mixed:\n"
+        "    partitions:\n"
+        "      - [1, 2]  # 0\n"
+        "      - [1, 2, 3]  # 1\n"
+    )
 
 
 def test_a_running_reassignment_is_written_as_it_will_end() -> None:

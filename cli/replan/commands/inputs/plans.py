@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from replan.commands.inputs.observed import Observed
 from replan.commands.inputs.options import Form, PageForm
 from replan.commands.inputs.target import Target
 from replan.documents.files import read_text
-from replan.errors import BadUsage, Exit, UnsafePlan
+from replan.errors import BadPlacement, BadUsage, Exit, UnsafePlan
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
@@ -27,7 +27,7 @@ from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Facts, Plan
 from replan.planning.safety.plan_laws import require_lawful
 from replan.reporting.markdown import LIMIT
-from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext, own_text
+from replan.reporting.plans.plan_context import NOTHING_BESIDE, Pending, PlanContext, own_text
 from replan.wording import count, duration
 
 
@@ -107,6 +107,7 @@ def context_of(
     rates: Rates | None = None,
     *,
     saved: Path | None = None,
+    pending: Pending | None = None,
 ) -> PlanContext:
     """What is known beside a plan that was made now; the plan file does not depend on it."""
     if form == "json":
@@ -119,8 +120,20 @@ def context_of(
         timeline=timeline,
         network=network,
         prices=cluster.prices,
+        pending=pending,
         next_command=next_command(made, saved, cluster),
     )
+
+
+def pending_since(named: str, files: Sequence[Path], make: Callable[[Placement], Plan]) -> Pending:
+    """What the placement of a file, a folder or a git revision plans; `make` plans for the same cluster."""
+    from replan.commands.inputs.revisions import placement_at
+
+    try:
+        made = make(placement_at(named, files))
+    except BadPlacement as problem:
+        return Pending(named, problem=str(problem).partition("\n")[0])
+    return Pending(named, {move.partition: move.target for move in made.moves})
 
 
 def _rehearsed(

@@ -36,6 +36,14 @@ def init(
         Literal["github", "gitlab", "none"],
         typer.Option(help="Write the pipeline files of this forge, too."),
     ] = "none",
+    rules: Annotated[
+        bool,
+        typer.Option(
+            "--rules",
+            help="Write what the lists of a topic have in common (replication factor, spread over racks) instead of "
+            "the lists; replan then chooses brokers.",
+        ),
+    ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files that are there already.")
     ] = False,
@@ -43,9 +51,10 @@ def init(
 ) -> Exit:
     """Write what a repository of placements begins with.
 
-    The placement file describes the cluster as it is, so that a plan of it copies nothing; where another
-    replica than the first of its list leads, it elects that one. Beside it the schema, by which editors complete and
-    check, the settings that name it, and pipeline files if a forge is named.
+    The placement file describes the cluster as it is, so that a plan of it copies nothing; where another replica than
+    the first of its list leads, it elects that one. With --rules it holds rules instead of lists: drains and new
+    brokers then need no list by hand. Beside it the schema, by which editors complete and check, the settings that
+    name it, and pipeline files if a forge is named.
 
     Exit codes:
       0  written
@@ -53,12 +62,12 @@ def init(
 
     Examples:
       replan init --bootstrap-server kafka-1:9092 --forge github
-      replan init placements --simulated cluster.json
+      replan init placements --rules --simulated cluster.json
     """
     from replan.placement_file.export import export_placement
     from replan.placement_file.schema.schemas import PLACEMENT, find_schema
 
-    placement = export_placement(cluster.observe(), commented=True)
+    placement = export_placement(cluster.observe(), commented=True, rules=rules)
     texts = {
         Path("placement.yaml"): placement,
         Path(PLACEMENT): find_schema(PLACEMENT).read_text(encoding="utf-8"),

@@ -1,7 +1,7 @@
 """Commands about plans: `plan` makes one, `show` shows one that was saved."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,6 +27,10 @@ from replan.commands.inputs.target import JournaledTarget, seconds
 from replan.commands.placement.annotations import Annotations, annotated
 from replan.errors import BadUsage, Exit
 
+if TYPE_CHECKING:
+    from replan.model.declared.placement import Placement
+    from replan.planning.plans.plan import Plan
+
 
 def plan(
     *,
@@ -42,6 +46,14 @@ def plan(
         typer.Option(
             metavar="NAME",
             help="Plan only this topic, glob or partition (orders-7); repeatable.",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OLD",
+            help="Say which moves this change causes, and which were pending with the placement before it: another "
+            "file or folder, or a git revision.",
         ),
     ] = None,
     rates: ProduceRates = None,
@@ -89,7 +101,7 @@ def plan(
 
     Examples:
       replan plan --measure 30s --bootstrap-server kafka-1:9092 -o plan.json
-      replan plan -f placements/ --snapshot cluster.json --max-snapshot-age 24h --format markdown
+      replan plan -f placements/ --snapshot cluster.json --max-snapshot-age 24h --since main --format markdown
     """
     from replan.commands.inputs.observed import observed
     from replan.commands.inputs.permissions import note_missing
@@ -100,6 +112,7 @@ def plan(
         check_age,
         context_of,
         note_age,
+        pending_since,
         planning,
         present,
         verdict,
@@ -122,21 +135,24 @@ def plan(
         seen = observed(cluster, placement, lenient=True)
         check_age(cluster, seen.snapshot, max_snapshot_age)
         make = plan_with_journal if cluster.journal_is_topic else make_plan
-        with planning(placement, seen.snapshot):
-            made = make(
-                placement,
-                seen.snapshot,
-                allowed,
+
+        def planned(of: "Placement") -> "Plan":
+            return make(
+                *(of, seen.snapshot, allowed),
                 only=only or (),
                 rates=written,
                 within_limits=within_limits,
             )
+
+        with planning(placement, seen.snapshot):
+            made = planned(placement)
+            pending = None if since is None else pending_since(since, files, planned)
         if annotations:
             from replan.reporting.plans.findings import plan_findings
 
             found.findings += plan_findings(made, placement)
     note_age(cluster, seen.snapshot)
-    context = context_of(made, seen, cluster, form, written, saved=output)
+    context = context_of(made, seen, cluster, form, written, saved=output, pending=pending)
     shown = Shown(steps=steps, color=color)
     present(made, form, context, shown=shown, limit=limit_of(max_size, form))
     if output is not None:

@@ -1,13 +1,49 @@
 """What is known beside a plan where it is shown: the cluster it was made from and what a rehearsal found."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from replan.model.declared.policy import Prices
+from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import OwnApplication, Snapshot
+from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.reporting.sentences.price_text import price_lines
-from replan.wording import count
+from replan.wording import count, size
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What the placement before a change plans of the same cluster, so that a reader sees what the change causes."""
+
+    since: str
+    """What was named: a git revision, a file."""
+    targets: Mapping[TopicPartition, Replicas] | None = None
+    """What it makes of the partitions that it moves; None where it plans nothing, for `problem`."""
+    problem: str = ""
+
+    def divided(self, moves: Sequence[Move]) -> tuple[list[Move], list[Move]]:
+        """The moves that the change causes, and those that were pending before it."""
+        known = self.targets or {}
+        caused = [m for m in moves if known.get(m.partition) != m.target]
+        return caused, [m for m in moves if known.get(m.partition) == m.target]
+
+    def text(self, moves: Sequence[Move]) -> str:
+        """How much of a plan the change causes, and what it takes back."""
+        if self.targets is None:
+            return f"What was pending at {self.since} is not known: {self.problem}."
+        caused, before = self.divided(moves)
+        now = {move.partition for move in moves}
+        gone = sum(1 for name in self.targets if name not in now)
+        back = (
+            f"; {count(gone, 'move')} that was pending is not needed any more" if gone == 1 else ""
+        )
+        back = f"; no longer needed: {count(gone, 'pending move')}" if gone else ""
+        amounts = [size(sum(m.copies_bytes for m in of)) for of in (caused, before)]
+        return (
+            f"Since {self.since}: this change causes {count(len(caused), 'move')} ({amounts[0]} to copy); "
+            f"{count(len(before), 'move')} ({amounts[1]}) pending before it{back}."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +60,8 @@ class PlanContext:
     network: float | None = None
     """Bytes per second and direction that were assumed where a side of a broker has no throttle; None: nothing was."""
     prices: Prices | None = None
+    pending: Pending | None = None
+    """What was pending before the change of the placement, where that was asked for."""
     next_command: str = ""
     """What to type to apply the plan."""
 
@@ -39,8 +77,9 @@ class PlanContext:
         return () if own is None or self.age_seconds is None else (own_text(own),)
 
     def findings(self, plan: Plan) -> Sequence[str]:
-        """What the rehearsal found, and what copies and storage cost."""
-        return [*self.rehearsed, *price_lines(plan, self.prices)]
+        """What the change causes, what the rehearsal found, and what copies and storage cost."""
+        pending = [] if self.pending is None else [self.pending.text(plan.moves)]
+        return [*pending, *self.rehearsed, *price_lines(plan, self.prices)]
 
 
 NOTHING_BESIDE = PlanContext()

@@ -108,7 +108,7 @@ def plan_report(
     if steps:
         yield from moves_with_steps(plan, limit, sizes_known=context.sizes_known)
     else:
-        yield from _groups(plan, None if everything else ROWS, sizes_known=context.sizes_known)
+        yield from _moved(plan, context, None if everything else ROWS)
     yield from _timeline(plan, context)
     yield from _brokers(broker_shares(plan, context.snapshot))
     yield from warned(plan)
@@ -126,7 +126,7 @@ def part_lines(
 ) -> list[Line]:
     """A part of a plan as text, with what of it comes before the moves, and how much it is."""
     limit = max(len(part.moves), len(part.refusals), len(part.log_moves)) if everything else SHOWN
-    rows = _groups(part, None if everything else ROWS, sizes_known=False)
+    rows = _groups(part.moves, None if everything else ROWS, sizes_known=False)
     copied = f"{size(estimate(part).bytes)} of {size(estimate(plan).bytes)} to copy"
     shown = f"{len(part.moves):,} of {count(len(plan.moves), 'move')}"
     return text_lines(
@@ -175,9 +175,22 @@ def _title(plan: Plan) -> Title:
     return Title("replan plan", plan.cluster_name or plan.cluster_id, marker(plan.cluster_id), text)
 
 
-def _groups(plan: Plan, limit: int | None, *, sizes_known: bool) -> Iterator[Block]:
+def _moved(plan: Plan, context: PlanContext, limit: int | None) -> Iterator[Block]:
+    """What moves, by reason; what a change causes before what was pending without it, where that is known."""
+    known, pending = context.sizes_known, context.pending
+    if pending is None or pending.targets is None:
+        yield from _groups(plan.moves, limit, sizes_known=known)
+        return
+    caused, before = pending.divided(plan.moves)
+    for title, moves in (("Caused by this change", caused), ("Pending before it", before)):
+        if moves:
+            yield Heading(title, len(moves))
+            yield from _groups(moves, limit, sizes_known=known)
+
+
+def _groups(moves: Sequence[Move], limit: int | None, *, sizes_known: bool) -> Iterator[Block]:
     """Each reason once, with how much moves for it; at most `limit` lines for all of them."""
-    found = grouped(plan.moves)
+    found = grouped(moves)
     shown = found if limit is None else found[:REASONS]
     rows = None if limit is None else max(LEAST_ROWS, limit // max(1, len(shown)))
     for at, group in enumerate(shown):
