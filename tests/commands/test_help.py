@@ -69,3 +69,11 @@ def test_a_word_that_is_no_rate_is_answered_with_what_one_is() -> None:
     with pytest.raises(click.UsageError) as refused:
         app(["throttle", "quickly"], standalone_mode=False)
     assert "RATE is a number with its unit" in refused.value.message
+
+
+def test_an_option_of_other_tools_says_what_does_it_here() -> None:
+    command = built("apply")
+    with pytest.raises(click.UsageError, match=r"`replan rehearse PLAN` does it on a simulator"):
+        command.make_context("apply", ["plan.json", "--dry-run"])
+    with pytest.raises(click.NoSuchOption):
+        command.make_context("apply", ["plan.json", "--dry"])

@@ -143,7 +143,26 @@ class CommandGroup(TyperGroup):
         return help_of(function_at(self.table[words]))[0].split("\n\n")[0].replace("\n", " ")
 
 
+ELSEWHERE: Mapping[tuple[str, str], str] = {
+    (
+        "apply",
+        "--dry-run",
+    ): "`replan plan` shows what it would do, and `replan rehearse PLAN` does it on a simulator.",
+}
+"""What other tools have as an option of a command, and what does it here."""
+
+
 class _Command(TyperCommand):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; raises UsageError, with what does it instead where an option is known from other tools."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = ELSEWHERE.get((self.name or "", error.option_name))
+            if hint is None:
+                raise
+            raise click.UsageError(f"No such option '{error.option_name}': {hint}", ctx) from error
+
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Name once what stands in the place of the command's own word: `replan throttle RATE [OPTIONS]`."""
         pieces = super().collect_usage_pieces(ctx)
