@@ -51,6 +51,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
             return f"{found[1]}{PAGES[path]}{anchor}{found[4]}"
         if path.startswith("docs/") and path.endswith(".md"):
             return f"{found[1]}{path.removeprefix('docs/')}{anchor}{found[4]}"
+        if path.startswith("docs/pictures/") and (TOP / path).is_file():
+            return f"{found[1]}{path.removeprefix('docs/')}{found[4]}"
         if not (TOP / path).exists():
             raise PluginError(f"{source}: links to {path}, which is not there")
         kind = "tree" if (TOP / path).is_dir() else "blob"

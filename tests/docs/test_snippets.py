@@ -15,6 +15,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from tests.ci.forge import commit, git
 from tests.docs.snippets import PAGES, TOP, Block, blocks, every, fences
 
 from replan.fleet.fleet_file import read_fleet
@@ -30,7 +31,7 @@ DEMO = TOP / "examples" / "demo"
 POLICY = TOP / "examples" / "reconcile" / "placement.yaml"
 REAL = re.compile(r"--bootstrap-server \S+")
 WITHOUT_CLUSTER = {"validate", "show", "diff", "schema", "scenario", "tails"}
-NEW = {"docs/getting-started.md", "docs/coming-from.md"}
+NEW = {"README.md", "docs/getting-started.md", "docs/coming-from.md"}
 """Pages that begin without a placement."""
 NOT_RUN = 16
 """Blocks that say why they are not run; one more is a decision."""
@@ -128,7 +129,9 @@ def prepare(folder: Path, name: str) -> None:
         state = json.loads((folder / "cluster.json").read_text())
         state["observedAt"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         (folder / "cluster.json").write_text(json.dumps(state))
-    if name not in {"README.md", "docs/reconcile.md"}:
+        commit(folder, {"placement.yaml": (DEMO / "placement.yaml").read_text()})
+        git("update-ref", "refs/remotes/origin/main", "HEAD", folder=folder)
+    if name not in {"docs/demo.md", "docs/reconcile.md"}:
         assert run(["plan", "--simulated", "cluster.json", "-o", str(folder / "plan.json")]) == 2
 
 
