@@ -1,7 +1,8 @@
-"""docs/commands.md, made from the commands themselves: what `--help` says, as a page."""
+"""docs/commands*.md, made from the commands themselves: what `--help` says, as pages."""
 
 import textwrap
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 from tests.commandline import built
@@ -10,34 +11,83 @@ from tests.commands.json_documents import KINDS
 from replan.main import EPILOG, Replan
 from replan.reporting.markdown import code, escape, head, row
 
-HEADING = """# The commands
+MADE = "<!-- Made from the commands by tests/docs/test_commands_reference.py; REPLAN_REWRITE=1 makes it again. -->"
+HEADING = f"""# The commands
 
-<!-- Made from the commands by tests/docs/test_commands_reference.py; REPLAN_REWRITE=1 makes it again. -->
+{MADE}
 
-Results go to stdout, everything else to stderr. `--help` of a command says the same as this page.
+Results go to stdout, everything else to stderr. `--help` of a command says the same as these pages.
 """
 
 DOCUMENTS = """\
+## JSON documents
+
 `--format json` prints one document. Its `kind` says what it is. Its `formatVersion` is 1; it rises where a key is taken
 away or means something else, so let a script check it. Keys are added without that. Files that replan saves have
 both, too; `report.json` of `fleet report` is `replan.fleetReport`.
 """
+PAGES = {
+    "Look at a cluster": "look",
+    "Change it": "change",
+    "Steer what is applied": "steer",
+    "Elections and recovery": "elect",
+    "Many clusters": "fleet",
+    "Files": "files",
+    "Help": "help",
+}
+"""The page of each heading of `replan --help`: `commands-look.md`."""
+SHARED = 9
+"""What so many commands have alike stands once."""
+COMMON = "options-that-many-commands-have"
+"""The place of what stands once."""
 
 
-def reference() -> str:
-    """The whole page."""
-    overview = [
-        f"* [`replan {words}`](#replan-{words.replace(' ', '-').lower()}): {_first(built(words))}"
-        for words in Replan.table
-    ]
-    pages = [_section(words, built(words)) for words in Replan.table]
-    codes = EPILOG.partition("Exit codes:\n")[2].partition("\n\n")[0]
-    return "\n".join(
-        [
-            *(HEADING, *overview, "", "Exit codes of all commands:", "", *_codes(codes)),
-            *("", DOCUMENTS, *_documents(), *pages),
+def reference() -> Mapping[str, str]:
+    """The pages by their names: an overview, and the commands of each heading."""
+    commands = {words: built(words) for words in Replan.table}
+    shared = Counter(part for c in commands.values() for part in (*_rows(c).values(), *_parts(c)))
+    once = {part for part, number in shared.items() if number >= SHARED}
+    groups: dict[str, list[str]] = {}
+    heading = ""
+    for words in commands:
+        heading = Replan.headings.get(words.split()[0], heading)
+        groups.setdefault(heading, []).append(words)
+    pages = {
+        f"commands-{PAGES[heading]}.md": "\n".join(
+            [
+                f"# Commands: {heading.lower()}\n\n{MADE}",
+                *(_section(words, commands[words], once) for words in of),
+            ]
+        )
+        for heading, of in groups.items()
+    }
+    return {"commands.md": _overview(groups, commands, once), **pages}
+
+
+def _overview(
+    groups: Mapping[str, Sequence[str]], commands: Mapping[str, click.Command], once: set[str]
+) -> str:
+    lines = [HEADING]
+    for heading, of in groups.items():
+        page = f"commands-{PAGES[heading]}.md"
+        lines += [f"## {heading}", ""]
+        lines += [
+            f"* [`replan {words}`]({page}#replan-{words.replace(' ', '-').lower()}): {_first(commands[words])}"
+            for words in of
         ]
-    )
+        lines.append("")
+    codes = EPILOG.partition("Exit codes:\n")[2].partition("\n\n")[0]
+    lines += ["## Exit codes of all commands", "", *_codes(codes), "", DOCUMENTS, *_documents()]
+    lines += ["", "## Options that many commands have", ""]
+    found = {
+        part: None
+        for c in commands.values()
+        for part in (*_parts(c), *_rows(c).values())
+        if part in once
+    }
+    lines += [f"{part}\n" for part in found if not part.startswith("|")]
+    lines += [head("option", "meaning", "default"), *(row for row in found if row[0] == "|")]
+    return "\n".join(lines) + "\n"
 
 
 def _documents() -> Iterator[str]:
@@ -51,33 +101,36 @@ def _first(command: click.Command) -> str:
     return (command.help or "").partition("\n\n")[0].replace("\n", " ")
 
 
-def _section(words: str, command: click.Command) -> str:
+def _section(words: str, command: click.Command, once: set[str]) -> str:
     context = command.make_context(f"replan {words}", [], resilient_parsing=True)
     epilog = (command.epilog or "").replace("\b\n", "")
     codes, _, examples = epilog.partition("Examples:\n")
     usage = " ".join([f"replan {words}", *command.collect_usage_pieces(context)])
-    lines = [
-        "",
-        f"## replan {words}",
-        "",
-        *_flat(command.help or ""),
-        "```",
-        usage,
-        "",
-        *_plain(examples),
-        "```",
-        "",
-    ]
-    rows = [_option(parameter, context) for parameter in command.params]
-    lines += [head("option", "meaning", "default"), *rows, ""]
-    return "\n".join([*lines, "Exit codes:", "", *_codes(codes.partition("\n")[2])])
+    lines = ["", f"## replan {words}", ""]
+    lines += [f"{part}\n" for part in _parts(command) if part not in once]
+    lines += ["```", usage, "", *_plain(examples), "```", ""]
+    rows = _rows(command)
+    own = [row for row in rows.values() if row not in once]
+    lines += [head("option", "meaning", "default"), *own, ""] if own else []
+    if also := [code(name) for name, row in rows.items() if row in once]:
+        lines += [f"Also, [as elsewhere](commands.md#{COMMON}): {', '.join(also)}.", ""]
+    return "\n".join([*lines, "Exit codes:", "", *_codes(codes.partition("\n")[2])]) + "\n"
 
 
-def _flat(text: str) -> Iterator[str]:
-    """One line a paragraph, each followed by an empty one."""
-    for paragraph in text.split("\n\n"):
-        yield " ".join(paragraph.split())
-        yield ""
+def _rows(command: click.Command) -> Mapping[str, str]:
+    """Each argument and option, with its row of the table."""
+    context = command.make_context("replan", [], resilient_parsing=True)
+    return {
+        parameter.opts[0] if len(parameter.opts) == 1 else max(parameter.opts, key=len): _option(
+            parameter, context
+        )
+        for parameter in command.params
+    }
+
+
+def _parts(command: click.Command) -> list[str]:
+    """The paragraphs of the help, a line each."""
+    return [" ".join(paragraph.split()) for paragraph in (command.help or "").split("\n\n")]
 
 
 def _plain(lines: str) -> list[str]:

@@ -174,4 +174,5 @@ def edit_as_it_says(path: Path) -> None:
 def test_reasons_are_given_by_page() -> None:
     """Generated pages alone have blocks without a language."""
     made = Counter(b.page for b in every() if b.not_run == "made from the code")
-    assert set(made) == {"docs/commands.md"}
+    assert made
+    assert all(page.startswith("docs/commands-") for page in made)
