@@ -48,7 +48,7 @@ def test_what_a_loop_does_is_shown_as_text(
     )
     name = HOSTILE.replace("\u202e", "\\u202e")
     title, state, parts, images, subjects, lost, width = seen.found
-    assert title == f"replan reconcile: eu {name}"
+    assert title == f"eu {name}"
     assert state == "acts"
     assert parts == ["It applies", "What differs", "The last rounds that did something"]
     assert images == 0

@@ -39,7 +39,7 @@ const shown = (cell, now) => {
 };
 const table = (of, now) => {
   const wide = made("div", undefined, "wide"), body = made("table", undefined, "listing");
-  const style = i => of.right.includes(i) ? "right" : "";
+  const style = i => of.right.includes(i) ? "right" : "left";
   const head = body.createTHead().insertRow();
   of.heads.forEach((name, i) => head.append(made("th", name, style(i))));
   const rows = body.createTBody();
@@ -75,7 +75,8 @@ const block = (of, now) => {
 let last = null, heard = 0;
 const draw = () => {
   const now = Date.now() / 1000 - skew;
-  $("title").textContent = document.title = visible(last.title);
+  document.title = visible(last.title);
+  $("cluster").textContent = visible(last.cluster);
   $("state").textContent = last.state;
   $("state").className = "badge " + last.tone;
   const since = moment(last.since, now);

@@ -16,7 +16,7 @@ from replan.reporting.page import asset, page, script_of, style_of
 
 VIEW_PATH = "view.json"
 """Where the page asks, beside itself."""
-_BODY = """<h1 id="title">replan reconcile</h1>
+_BODY = """<p class="soft">replan reconcile</p><h1 id="cluster"></h1>
 <p id="lost" class="bad" role="alert" hidden></p>
 <main id="now" hidden>
 <p class="verdict"><span id="state" class="badge"></span> <span id="since" class="soft"></span></p>

@@ -84,6 +84,8 @@ class View(msgspec.Struct, frozen=True, rename="camel"):
     """All that is shown."""
 
     title: str
+    cluster: str
+    """Its name, else its id."""
     at: float
     """When the loop said this."""
     now: float
@@ -107,6 +109,7 @@ def plan_path(digest: str) -> str:
 def view_of(status: Status, now: float, plans: frozenset[str] = frozenset()) -> View:
     """What there is to show; `now`: on the clock of its times, `plans`: digests of the plans that have a page."""
     word, tone = STATES[status.state]
+    name = status.cluster_name or status.cluster_id or "no cluster yet"
     blocks = (
         Block("", facts=tuple(_facts(status))),
         *([_running(status.running, plans)] if status.running is not None else []),
@@ -114,7 +117,8 @@ def view_of(status: Status, now: float, plans: frozenset[str] = frozenset()) -> 
         Block("The last rounds that did something", *_rounds(status, plans)),
     )
     return View(
-        title=f"replan reconcile: {status.cluster_name or status.cluster_id or 'no cluster yet'}",
+        title=f"replan reconcile: {name}",
+        cluster=name,
         at=status.at,
         now=now,
         state=word,
