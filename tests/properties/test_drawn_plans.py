@@ -161,7 +161,29 @@ def _by_itself(
             yield f"{one.partition}: other numbers in its racks"
 
 
-@given(drawn(), st.randoms(use_true_random=False))
+@st.composite
+def apart(draw: st.DrawFn) -> World:
+    """One with topics apart, and a balance in the order of its author."""
+    world = draw(drawn())
+    file = copy.deepcopy(world.file)
+    file["apart"] = draw(
+        st.sampled_from(
+            [[["clicks", "metrics-*"]], [["orders", "clicks", "events"], ["orders", "m*"]]]
+        )
+    )
+    measures: dict[str, Any] = {
+        "maxReplicasPerBroker": draw(st.integers(1, 9)),
+        **{
+            key: draw(st.sampled_from(["20%", "50%", "100%"]))
+            for key in ("replicas", "bytes", "leaders")
+        },
+    }
+    order = draw(st.permutations(sorted(measures)))[: draw(st.integers(1, 3))]
+    file["balance"] = [{key: measures[key]} for key in order]
+    return World(world.cluster, file)
+
+
+@given(st.one_of(drawn(), apart()), st.randoms(use_true_random=False))
 @examples(fast=15, ci=40, nightly=4_000)
 def test_rules_are_kept_the_next_plan_is_empty_and_the_order_is_nothing(
     world: World, chance: Any

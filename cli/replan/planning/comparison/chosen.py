@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from math import lcm
 
 import numpy as np
@@ -43,6 +44,8 @@ from replan.planning.placing.problem import (
 )
 from replan.planning.plans.log_dirs import HEADROOM
 
+AGAIN = 4
+"""How often it is chosen again where other brokers are left to others by what was chosen."""
 LIES = {Spread.RACK: Lie.RACK, Spread.IN_RACK: Lie.IN_RACK, Spread.NONE: Lie.NONE, None: Lie.NONE}
 
 
@@ -91,7 +94,14 @@ def chosen(aligned: Alignment, lists: Matrix, held: Matrix, fixed: Sequence[int]
         )
     from replan.planning.placing.choose import choose  # noqa: PLC0415 (most placements have no rule)
 
-    return question.answered(choose(question.problem))
+    found = question.answered(choose(question.problem))
+    for _ in range(AGAIN if aligned.placement.apart else 0):
+        apart = question.separated_after(found)
+        if apart == question.apart:
+            break
+        question = _Question(aligned, declared, lists, held, fixed, apart)
+        found = question.answered(choose(question.problem))
+    return found
 
 
 class _Question:
@@ -104,7 +114,9 @@ class _Question:
         lists: Matrix,
         held: Matrix,
         fixed: Sequence[int],
+        apart: Separated | None = None,
     ) -> None:
+        """`apart`: else by the lists that partitions have."""
         placement, snapshot, ruled = aligned.placement, aligned.snapshot, aligned.intents.rules
         explicit_rows, drained = aligned.explicit_rows, placement.drained
         declared, lists = same_width(declared, lists)
@@ -125,14 +137,11 @@ class _Question:
         base[named] = declared[self._explicit_row[named]]
         partitions = snapshot.partitions
         every = np.asarray(partitions.column("bytes"), dtype=np.int64)
-        self.apart = separated(
-            placement.apart,
-            names,
-            ruled,
-            Lists(base, codes.astype(np.int64), every),
-            self._brokers,
-            drained,
+        self._had = Lists(base, codes.astype(np.int64), every)
+        self._by_lists = partial(
+            separated, placement.apart, names, ruled, brokers=self._brokers, drained=drained
         )
+        self.apart = self._by_lists(self._had) if apart is None else apart
         widest = np.zeros(len(names) + 1, dtype=np.int64)
         np.maximum.at(widest, codes, (base != PAD).sum(axis=1))
         longest = dict(zip(names, widest.tolist(), strict=False))
@@ -157,7 +166,8 @@ class _Question:
         self.rows, rest = np.flatnonzero(asked), np.flatnonzero(~asked)
         _, known = covered(placement, snapshot)
         self._staying = np.flatnonzero(by_rule & (known >= 0))
-        stays = np.isin(self.rows, np.concatenate([self._staying, np.array(fixed, dtype=np.int64)]))
+        self._kept = np.concatenate([self._staying, np.array(fixed, dtype=np.int64)])
+        stays = np.isin(self.rows, self._kept)
         sizes = every[self.rows]
         table = broker_table(self._brokers, drained, placement, base[rest], every[rest])
         table = replace(table, room=_room(table, snapshot.log_dirs, held[self.rows], sizes))
@@ -298,6 +308,16 @@ class _Question:
             ),
             self.apart,
         )
+
+    def separated_after(self, found: Chosen) -> Separated:
+        """The brokers that each topic leaves to others by the lists that were chosen."""
+        declared, lists = same_width(found.explicit, found.observed)
+        base = same_width(self._had.brokers, lists)[0]
+        named = self._explicit_row >= 0
+        lists = lists.copy()
+        lists[named] = declared[self._explicit_row[named]]
+        lists[self._kept] = base[self._kept]
+        return self._by_lists(replace(self._had, brokers=lists))
 
     def _led(self) -> Flags:
         """Observed rows whose order the balance decides."""

@@ -61,7 +61,10 @@ def judge(
 
 
 def _crowded(problem: PlacementProblem, choice: Choice, rows: Iterable[int]) -> Iterator[Finding]:
-    """New replicas, of partitions that were there, on brokers that hold more of the topic than a rule allows."""
+    """New replicas on brokers that hold more of the topic than a rule allows.
+
+    Not of partitions that are new, nor of those that stay, whatever is chosen for them.
+    """
     partitions = problem.partitions
     most = {
         int(partitions.topic[row]): rule.most
@@ -84,7 +87,8 @@ def _crowded(problem: PlacementProblem, choice: Choice, rows: Iterable[int]) -> 
         topic, had = int(partitions.topic[row]), _members(partitions.current[row])
         new = [b for b in _members(choice.lists[row]) if b not in had]
         allowed = most.get(topic)
-        if had and allowed is not None and any(holds[topic, b] > allowed for b in new):
+        moves = had and row not in staying
+        if moves and allowed is not None and any(holds[topic, b] > allowed for b in new):
             yield Finding(row, Breach.TOO_MANY_OF_TOPIC)
 
 

@@ -35,6 +35,15 @@ def test_each_topic_of_a_rule_counts_by_itself() -> None:
     assert chosen(asked) == [[2], [1], [1]]
 
 
+def test_the_list_of_a_partition_that_stays_crowds_nobody() -> None:
+    """The first stays on 3, which its rule does not name; the others hold more of 1 than it allows."""
+    asked = problem(
+        brokers("abc"), [[3], [1], [1]], lie=Lie.NONE, among=[1], topics=[0] * 3, most=1
+    )
+    found = choose(replace(asked, staying=np.array([0, 1, 2])))
+    assert judge(replace(asked, staying=np.array([0, 1, 2])), found) == []
+
+
 def test_as_few_as_it_takes_keep_what_they_have_where_it_is_impossible() -> None:
     asked = problem(brokers("aab"), [[1]] * 5, lie=Lie.NONE, topics=[0] * 5, most=1)
     found = choose(asked)
