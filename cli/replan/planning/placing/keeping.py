@@ -76,6 +76,12 @@ class Filler:
             for rule, found in zip(problem.rules, self._candidates, strict=True)
         ]
         self._open_in = [self._by_rack(found) for found in self._open]
+        self._place = [{rack: at for at, rack in enumerate(racks)} for racks in self._racks]
+        self._opens_in = [
+            [len(open_in.get(rack, ())) for rack in racks]
+            for open_in, racks in zip(self._open_in, self._racks, strict=True)
+        ]
+        self._opens = at.flags(brokers.open, others=False, padding=False).tolist()
         self._unknown = set(np.flatnonzero(brokers.rack == NO_RACK).tolist())
         self._lacks: dict[_Lack, tuple[int, list[int]]] = {}
         self._loads.add(self._base[untouched], problem.partitions.bytes[untouched])
@@ -157,7 +163,7 @@ class Filler:
 
     def _ruled(self, partition: _Partition) -> list[int] | None:
         number = int(self._problem.partitions.rule[partition.row])
-        racks, allowed = self._racks[number], self._candidates[number]
+        allowed = self._candidates[number]
         if partition.rule.lie is not Lie.NONE and not allowed.isdisjoint(self._unknown):
             unknown = sorted(allowed.intersection(self._unknown))
             self._note(partition, Obstacle.WITHOUT_RACK, brokers=unknown)
@@ -165,20 +171,21 @@ class Filler:
         over_racks = partition.rule.lie in {Lie.RACK, Lie.PER_RACK}
         if over_racks and not partition.held:
             return self._new_over_racks(partition, number)
-        able = allowed.intersection(partition.held).union(self._open[number])
-        if len(able) < partition.factor and partition.rule.lie is not Lie.PER_RACK:
-            self._note(partition, Obstacle.TOO_FEW_BROKERS, partition.factor, len(able))
+        shut = [b for b in partition.held if b in allowed and not self._opens[b]]
+        able = len(self._open[number]) + len(shut)
+        if able < partition.factor and partition.rule.lie is not Lie.PER_RACK:
+            self._note(partition, Obstacle.TOO_FEW_BROKERS, partition.factor, able)
             return None
         kept = [b for b in partition.base if b in allowed]
         if partition.rule.lie is Lie.NONE:
-            kept = self._over_as_many_racks(partition, kept, able)
+            kept = self._over_as_many_racks(partition, kept, [*self._open[number], *shut])
             leaving = [b for b in partition.base if b not in kept]
             new = self._chosen(partition, kept, leaving, partition.held)
             return arranged(partition.base, new, kept, self._rack)
         if partition.rule.lie is Lie.IN_RACK:
-            counts = self._one_rack(partition, kept, able)
+            counts = self._one_rack(partition, kept, [*self._open[number], *shut])
         else:
-            counts = self._over_racks(partition, kept, able, racks)
+            counts = self._over_racks(partition, kept, shut, number)
         if not counts:
             return None
         kept = self._within(partition, kept, counts)
@@ -212,7 +219,7 @@ class Filler:
         return new or None
 
     def _over_as_many_racks(
-        self, partition: _Partition, kept: list[int], able: set[int]
+        self, partition: _Partition, kept: list[int], able: list[int]
     ) -> list[int]:
         """As many of `kept` as may stay, so that the partition can lie in as many racks as it does."""
         racks = {self._rack[b] for b in able}
@@ -228,32 +235,40 @@ class Filler:
     def _racks_of(self, brokers: Iterable[int]) -> set[int]:
         return {self._rack[b] for b in brokers}
 
-    def _one_rack(self, partition: _Partition, kept: list[int], able: set[int]) -> Counter[int]:
+    def _one_rack(self, partition: _Partition, kept: list[int], able: list[int]) -> dict[int, int]:
         """in-rack: the rack with most of it, then the leader's, then by name, among those that are large enough."""
         sizes, there = (Counter(self._rack[b] for b in of) for of in (able, kept))
         fitting = [rack for rack, size in sizes.items() if size >= partition.factor]
         if not fitting:
             largest = max(sizes.values())
             self._note(partition, Obstacle.NO_RACK_IS_LARGE_ENOUGH, partition.factor, largest)
-            return Counter()
+            return {}
         home = self._rack[partition.leader]
         best = min(
             fitting, key=lambda rack: (-min(there[rack], partition.factor), rack != home, rack)
         )
-        return Counter({best: partition.factor})
+        return {best: partition.factor}
 
     def _over_racks(
-        self, partition: _Partition, kept: list[int], able: set[int], racks: list[int]
-    ) -> Counter[int]:
-        there = Counter([self._rack[b] for b in kept])
-        fits = Counter([self._rack[b] for b in able])
+        self, partition: _Partition, kept: list[int], shut: list[int], number: int
+    ) -> dict[int, int]:
+        """`shut`: those that hold it already and get nothing new."""
+        racks, place = self._racks[number], self._place[number]
+        there, free = [0] * len(racks), self._opens_in[number].copy()
+        for broker in kept:
+            at = place.get(self._rack[broker])
+            if at is not None:
+                there[at] += 1
+                free[at] -= self._opens[broker]
+        for broker in shut:
+            at = place.get(self._rack[broker])
+            if at is not None and broker not in kept:
+                free[at] += 1
         order: Sequence[int] = range(len(racks))
         if partition.rule.lie is Lie.RACK and partition.factor % len(racks):
-            order = self._preference(partition, kept, racks)
-        found = self._counts(
-            partition, Racks([there[r] for r in racks], [fits[r] - there[r] for r in racks]), order
-        )
-        return Counter(dict(zip(racks, found or (), strict=found is not None)))
+            order = self._preference(partition, kept, there, number)
+        found = self._counts(partition, Racks(there, free), order)
+        return dict(zip(racks, found or (), strict=found is not None))
 
     def _counts(
         self, partition: _Partition, racks: Racks, order: Sequence[int]
@@ -273,52 +288,68 @@ class Filler:
             self._note(partition, lack.obstacle, lack.needed, lack.available, rack)
         return None
 
-    def _preference(self, partition: _Partition, kept: list[int], racks: list[int]) -> list[int]:
+    def _preference(
+        self, partition: _Partition, kept: list[int], there: list[int], number: int
+    ) -> list[int]:
         """Racks in the order in which they get one replica more, where that costs the same bytes.
 
         First where dropping one would hurt most, if one has to be dropped; then where a broker may hold more of the
-        topic; then where one leaves; then the rack with the least loaded broker.
+        topic; then where one leaves; then the rack with the least loaded broker. `there`: those of `kept` in each.
         """
+        racks, open_in = self._racks[number], self._open_in[number]
         floor = partition.factor // len(racks)
-        open_in = self._open_in[int(self._problem.partitions.rule[partition.row])]
         left = self.spread.left_of(partition.row)
-        leaving = Counter(self._rack[b] for b in partition.base if b not in kept)
+        leaving = [self._rack[b] for b in partition.base if b not in kept]
+        keys = []
+        for rack, many in zip(racks, there, strict=True):
+            hurt = (0, 0, 0, 0)
+            if many > floor:
+                drops = [self._drop_key(partition, b) for b in kept if self._rack[b] == rack]
+                leads, live, load, broker = min(drops)
+                hurt = (-leads, -live, -load, -broker)
+            full = all(left[b] <= 0 or b in kept for b in open_in.get(rack, ()))
+            keys.append((hurt, full, -leaving.count(rack)))
+        tied = Counter(keys)
+        loads = [
+            self._least(partition, kept, open_in.get(rack, ())) if tied[key] > 1 else 0
+            for rack, key in zip(racks, keys, strict=True)
+        ]
+        return sorted(range(len(racks)), key=lambda at: (keys[at], loads[at], at))
 
-        def key(number: int) -> tuple[object, ...]:
-            rack = racks[number]
-            drops = [self._drop_key(partition, b) for b in kept if self._rack[b] == rack]
-            free = [b for b in open_in.get(rack, ()) if b not in kept]
-            may = [b for b in free if left[b] > 0]
-            hurt = tuple(-int(x) for x in min(drops)) if len(drops) > floor else (0, 0, 0, 0)
-            load = self._loads.least(may or free, partition.size)
-            return (hurt, not may, -leaving[rack], load, number)
-
-        return sorted(range(len(racks)), key=key)
+    def _least(self, partition: _Partition, kept: list[int], among: Iterable[int]) -> int:
+        """The load of the least loaded one that may hold more of the topic, if any may."""
+        left = self.spread.left_of(partition.row)
+        free = [b for b in among if b not in kept]
+        may = [b for b in free if left[b] > 0]
+        return self._loads.least(may or free, partition.size)
 
     def _drop_key(self, partition: _Partition, broker: int) -> tuple[bool, bool, int, int]:
         """The smallest gives way first."""
         load = self._loads.of(broker)
         return (broker == partition.leader, not self._fenced[broker], -load, -broker)
 
-    def _within(self, partition: _Partition, kept: list[int], counts: Counter[int]) -> list[int]:
+    def _within(self, partition: _Partition, kept: list[int], counts: dict[int, int]) -> list[int]:
         """As many of `kept` as may stay by rack."""
-        used: Counter[int] = Counter()
+        used = Counter([self._rack[b] for b in kept])
+        if all(many <= counts.get(rack, 0) for rack, many in used.items()):
+            return kept
+        used = Counter()
         stays = set()
         for broker in sorted(kept, key=lambda b: self._drop_key(partition, b), reverse=True):
-            if used[self._rack[broker]] < counts[self._rack[broker]]:
+            if used[self._rack[broker]] < counts.get(self._rack[broker], 0):
                 used[self._rack[broker]] += 1
                 stays.add(broker)
         return [b for b in kept if b in stays]
 
     def _chosen_by_rack(
-        self, partition: _Partition, kept: list[int], counts: Counter[int]
+        self, partition: _Partition, kept: list[int], counts: dict[int, int]
     ) -> list[int]:
         """New brokers so that each rack has its count, which it can."""
-        used = Counter(self._rack[b] for b in kept)
+        used = [self._rack[b] for b in kept]
         open_in = self._open_in[int(self._problem.partitions.rule[partition.row])]
         new: list[int] = []
         for rack in sorted(counts):
-            for _ in range(counts[rack] - used[rack]):
+            for _ in range(counts[rack] - used.count(rack)):
                 free = [b for b in open_in[rack] if b not in kept and b not in new]
                 new.append(self._best(partition, free))
         return new

@@ -17,7 +17,7 @@ from math import lcm
 import numpy as np
 
 from replan.model.columns import Ints, Matrix
-from replan.planning.placing.problem import BrokerTable
+from replan.planning.placing.problem import NO_LIMIT, BrokerTable
 
 MORE, THAN = 11, 10
 """What a broker gets may be so many times its part."""
@@ -49,6 +49,7 @@ class Loads:
         self._by_weight = Parts.by(weights)
         self._step = self._by_weight.step
         self._room: list[int] = brokers.room.tolist()
+        self._limited = bool((brokers.room < NO_LIMIT).any())
         self._got = [0] * len(weights)
         self._of_a_replica: int = max(bytes_ + int(brokers.bytes.sum()), 1)
         self._of_a_byte: int = max(replicas + int(brokers.replicas.sum()), 1)
@@ -105,6 +106,8 @@ class Loads:
     def with_room(self, among: list[int], size: int) -> list[int]:
         """Those of some brokers whose disks have room for a replica of this size; all where none has."""
         room = self._room
+        if not self._limited:
+            return among
         return [b for b in among if room[b] >= size] or among
 
     def next_of_a_new_partition(self, among: Sequence[int], held: Sequence[int]) -> int:

@@ -63,10 +63,13 @@ class TopicSpread:
         self.most: Matrix = most
         """Shape (topics, brokers and one for those that are not registered)."""
         self.left: Matrix = most - has
+        self._asked: tuple[int, list[int]] = (-1, [])
+        """The partition that was asked about last, and the answer, until something is taken."""
 
     def take(self, partition: int, leaving: Iterable[int], coming: Iterable[int]) -> None:
         """Count what some brokers lose and others get of a partition."""
         of = self.of[partition]
+        self._asked = (-1, [])
         if of:
             for broker in leaving:
                 self.left[of, min(broker, self._count)] += 1
@@ -75,8 +78,9 @@ class TopicSpread:
 
     def left_of(self, partition: int) -> list[int]:
         """How many each broker may take of the partition's topic."""
-        found: list[int] = self.left[self.of[partition]].tolist()
-        return found
+        if self._asked[0] != partition:
+            self._asked = (partition, self.left[self.of[partition]].tolist())
+        return self._asked[1]
 
     def held(self, partition: int) -> list[int]:
         """What each broker has of the partition's topic."""
