@@ -121,8 +121,7 @@ class _Question:
         explicit_rows, drained = aligned.explicit_rows, placement.drained
         declared, lists = same_width(declared, lists)
         declared, held = same_width(declared, held)
-        self._lists = lists
-        self._declared = declared
+        self._lists, self._declared = lists, declared
         self._placement = placement
         self._brokers = sorted(snapshot.brokers, key=lambda b: b.id)
         names = snapshot.topics.column("name").to_pylist()
