@@ -13,7 +13,7 @@ from replan.applying.journal.protocol import Journal
 from replan.applying.journal.steps import Status
 from replan.applying.known import held_since
 from replan.applying.observation import Observation, made_again
-from replan.applying.other_tools import not_ours, throttles_others
+from replan.applying.other_tools import not_ours
 from replan.applying.reasons.reason import Leftover, Note
 from replan.applying.run.application_run import Sender, intents
 from replan.applying.settings import Settings
@@ -204,7 +204,7 @@ def copying_now(ledger: Ledger, seen: Observation) -> list[TopicPartition]:
         new = set(own.target).difference(own.original, in_sync)
         if running is not None and new.intersection(running.replicas).difference(running.removing):
             found.append(name)
-    if throttles_others(ledger.application):
+    if ledger.throttles_others:
         found += [name for name in sorted(not_ours(seen, ledger)) if name not in found]
     return found
 

@@ -28,7 +28,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import Application
 from replan.applying.observation import Observation, runs_own
 from replan.applying.reasons.notes import RateLowered, SlowerAlready
 from replan.applying.reasons.reason import Note
@@ -40,11 +39,6 @@ from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import Reassignment
 from replan.planning.plans.plan import Plan
-
-
-def throttles_others(application: Application | None) -> bool:
-    """Whether reassignments of other tools are to be throttled; while an application is taken back they are not."""
-    return application is not None and application.others and not application.cancelled_by
 
 
 def plan_of_throttle(cluster_id: str, seen: Observation, rate: int | None) -> Plan:
@@ -82,7 +76,7 @@ class OtherCopies:
         self, seen: Observation, ledger: Ledger, now: float, agreeing_seconds: float
     ) -> "OtherCopies":
         """What is known after a look."""
-        if not throttles_others(ledger.application):
+        if not ledger.throttles_others:
             return OtherCopies()
         listed = not_ours(seen, ledger)
         missing = {

@@ -6,8 +6,9 @@ from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Order, SavedRate, SavedReplicaList
 from replan.applying.journal.steps import MoveRecord
 from replan.applying.run.opening import open_plan
+from replan.applying.views.found_throttles import unknown_throttles
 from replan.applying.views.progress import read_progress
-from replan.applying.views.standing import NOT_LOOKED_UP, open_application, unknown_throttles
+from replan.applying.views.standing import NOT_LOOKED_UP, open_application
 from replan.applying.views.waiting import watched
 from replan.faults.token_reader import TokenReader
 from replan.model.names import TopicPartition

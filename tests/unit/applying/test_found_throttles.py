@@ -9,8 +9,12 @@ from tests.unit.applying.test_killed_log_moves import made as two_leave_a_direct
 from tests.unit.applying.test_steering import ledger_of
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.views.found_throttles import FoundThrottle, Owner, found_throttles
-from replan.applying.views.standing import unknown_throttles
+from replan.applying.views.found_throttles import (
+    FoundThrottle,
+    Owner,
+    found_throttles,
+    unknown_throttles,
+)
 from replan.model.configs import (
     FOLLOWER_RATE,
     LEADER_REPLICAS,
@@ -77,7 +81,7 @@ def test_what_is_declared_to_stay_is_replans_own_as_long_as_it_has_that_value() 
     found = found_throttles(made.plane.observe(), ledger_of(made))
     assert FoundThrottle(rate, "7000000", Owner.DECLARED) in found
     assert rate.name not in {
-        t.name for t in unknown_throttles(made.plane.observe(), ledger_of(made))
+        t.setting.name for t in unknown_throttles(made.plane.observe(), ledger_of(made))
     }
     made.plane.alter_configs(
         [broker_change(BrokerId(3), FOLLOWER_RATE, ConfigOperation.SET, "8000000")]

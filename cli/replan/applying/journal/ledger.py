@@ -89,6 +89,11 @@ class Ledger:
         return "" if self.application is None else self.application.id
 
     @property
+    def throttles_others(self) -> bool:
+        """Whether reassignments of other tools are to be throttled."""
+        return self.application is not None and self.application.throttles_others
+
+    @property
     def steps(self) -> Iterator[StepRecord]:
         """The records of what the open application does beside moves."""
         yield from self.creates.values()

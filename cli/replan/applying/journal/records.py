@@ -106,6 +106,11 @@ class Application(Form, frozen=True):
         """Its key."""
         return f"app/{self.id}"
 
+    @property
+    def throttles_others(self) -> bool:
+        """Whether reassignments of other tools are to be throttled; while it is taken back they are not."""
+        return self.others and not self.cancelled_by
+
 
 class PlanChunk(Form, frozen=True):
     """A piece of the plan file of an application."""

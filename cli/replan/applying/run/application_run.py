@@ -25,7 +25,6 @@ from replan.applying.journal.records import (
 )
 from replan.applying.journal.steps import Status
 from replan.applying.known import Known
-from replan.applying.other_tools import throttles_others
 from replan.applying.reasons.holds import ClusterSilent, JournalSilent, LookTooOld, NextBatch
 from replan.applying.reasons.notes import RefusedSetting
 from replan.applying.reasons.reason import Leftover
@@ -476,7 +475,7 @@ class ApplicationRun:
         """Whether reassignments of other tools run, or may, that are to be throttled."""
         state, agreeing = self._state, self._job.settings.agreeing_seconds
         over = state.others.over(self._ports.clock.now(), agreeing)
-        return throttles_others(state.ledger.application) and not over
+        return state.ledger.throttles_others and not over
 
     def _turned(self, tick: TickInput) -> Outcome | None:
         """Everything rests: end the cancelled application, and go on with the one that takes it back."""

@@ -46,7 +46,7 @@ from replan.applying.journal.ledger import Subject
 from replan.applying.journal.records import Record, changed
 from replan.applying.journal.steps import MoveRecord, Reached, Status
 from replan.applying.observation import made_again, runs_own
-from replan.applying.other_tools import rates_of_others, throttles_others
+from replan.applying.other_tools import rates_of_others
 from replan.applying.partitions.judge import (
     End,
     Hold,
@@ -518,7 +518,8 @@ class TickBuilder:
         known = state.ledger.application
         application = None if known is None else steered(known, tick.commands)
         self._throttle = throttle_of(tick.job.plan.throttle, application)
-        self._other_copies = state.others.copies(tick.seen) if throttles_others(application) else []
+        of_others = application is not None and application.throttles_others
+        self._other_copies = state.others.copies(tick.seen) if of_others else []
         self._admission: ThrottleContested | OthersUnderMinIsr | Paused | Cancelling | None = (
             admission_closed(state.throttle_history) if tick.admitting else None
         )

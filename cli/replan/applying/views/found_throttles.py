@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import standing_settings
-from replan.applying.other_tools import throttles_others
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -63,8 +62,13 @@ def found_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]:
     return [*_rates(snapshot, ledger, stay), *_lists(snapshot, ledger, stay)]
 
 
+def unknown_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]:
+    """Those that the journal does not know: nobody can say whose they are."""
+    return [found for found in found_throttles(snapshot, ledger) if found.owner is Owner.OTHER]
+
+
 def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThrottle]:
-    of_others = throttles_others(ledger.application)
+    of_others = ledger.throttles_others
     answering = {b.id for b in snapshot.brokers if b.live} | snapshot.broker_configs.keys()
     for (broker, key), known in sorted(ledger.rates.items()):
         if broker not in answering:
@@ -115,4 +119,4 @@ def _owner(setting: SettingName, entry: str, ledger: Ledger, stay: Stay) -> Owne
     if saved.kept:
         return Owner.KEPT
     own = TopicPartition(setting.name, int(number)) in ledger.open
-    return Owner.COPIES if own or not throttles_others(ledger.application) else Owner.RUNNING
+    return Owner.COPIES if own or not ledger.throttles_others else Owner.RUNNING

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from replan.applying.journal.ledger import Ledger, Subject
-from replan.applying.journal.originals import standing_settings
 from replan.applying.journal.records import Application
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import (
@@ -21,19 +20,7 @@ from replan.applying.views.outcome import (
     results_of,
     setting_results,
 )
-from replan.model.configs import (
-    FOLLOWER_RATE,
-    FOLLOWER_REPLICAS,
-    LEADER_RATE,
-    LEADER_REPLICAS,
-    LOG_DIRS_RATE,
-    ConfigScope,
-    ConfigSource,
-    SettingName,
-    elements,
-)
 from replan.model.names import Replicas, TopicPartition
-from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 
 
@@ -120,42 +107,6 @@ def _results(ledger: Ledger, plan: Plan | None, waits: Waits) -> tuple[AnyResult
     )
 
 
-@dataclass(frozen=True, slots=True)
-class StandingThrottle:
-    """A throttle setting that is in the cluster."""
-
-    scope: ConfigScope
-    name: str
-    """The topic, or the broker's id."""
-    key: str
-    value: str
-
-
 def knows_nothing(ledger: Ledger) -> bool:
     """Whether a journal has never had an application: it is new, or another one was lost."""
     return not any(isinstance(record, Application) for record in ledger.records.values())
-
-
-def unknown_throttles(snapshot: Snapshot, ledger: Ledger) -> list[StandingThrottle]:
-    """The dynamic throttle settings of a cluster that its journal does not know: nobody can say whose they are."""
-    found, stay = list[StandingThrottle](), standing_settings(ledger)
-    for broker, configs in sorted(snapshot.broker_configs.items()):
-        for key in (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE):
-            rate, known = configs.get(key), ledger.rates.get((broker, key))
-            setting = SettingName(ConfigScope.BROKER, str(broker), key)
-            ours = () if known is None else known.ours
-            if rate is None or rate.source is not ConfigSource.BROKER or rate.value in ours:
-                continue
-            if setting not in ledger.standing and rate.value != stay.get(setting):
-                found.append(StandingThrottle(ConfigScope.BROKER, str(broker), key, rate.value))
-    for topic in snapshot.topics.to_pylist():
-        for key, column in ((LEADER_REPLICAS, "leader"), (FOLLOWER_REPLICAS, "follower")):
-            setting = SettingName(ConfigScope.TOPIC, topic["name"], key)
-            known_list = ledger.entries.get((topic["name"], key))
-            ours = () if known_list is None else known_list.ours
-            ours = (*ours, *elements(stay.get(setting)))
-            others = [e for e in elements(topic[f"{column}_throttled"]) if e not in ours]
-            if others and setting not in ledger.standing:
-                joined = ",".join(others)
-                found.append(StandingThrottle(ConfigScope.TOPIC, topic["name"], key, joined))
-    return found

@@ -99,7 +99,7 @@ def _journal(
     cluster: JournaledTarget, connection: Connection, seen: "Snapshot"
 ) -> "Iterator[Check]":
     """Whether the journal can be read, and what it says."""
-    from replan.applying.views.standing import unknown_throttles
+    from replan.applying.views.found_throttles import unknown_throttles
     from replan.commands.inputs.journals import read_journal
     from replan.planning.findings.checkup import Check, CheckKind, Level, throttles_check
 
@@ -117,5 +117,5 @@ def _journal(
         else Check(CheckKind.APPLICATION, Level.LOOK, 1, (opened.id,))
     )
     leftover = 0 if opened is not None else ledger.throttles
-    unknown = [f"{t.key} of {t.scope} {t.name}" for t in unknown_throttles(seen, ledger)]
+    unknown = [str(t.setting) for t in unknown_throttles(seen, ledger)]
     yield throttles_check(leftover, unknown)

@@ -229,7 +229,7 @@ class _Watcher:
 
     def look(self) -> "Status":
         """One look."""
-        from replan.applying.views.standing import unknown_throttles
+        from replan.applying.views.found_throttles import unknown_throttles
         from replan.commands.inputs.journals import known_of
         from replan.commands.inputs.loop_store import loop_of
         from replan.commands.inputs.unread import note_unread

@@ -4,12 +4,12 @@ import shlex
 from contextlib import suppress
 
 from replan.applying.journal.ledger import Ledger
+from replan.applying.views.found_throttles import unknown_throttles
 from replan.applying.views.known_snapshot import as_planned_from
 from replan.applying.views.standing import (
     OpenApplication,
     knows_nothing,
     open_application,
-    unknown_throttles,
 )
 from replan.commands.frame.output import note
 from replan.commands.inputs.journals import Known, known_of

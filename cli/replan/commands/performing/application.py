@@ -14,10 +14,11 @@ from replan.applying.run.loop import apply_plan
 from replan.applying.run.opening import check_same, open_plan
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, throttle_of
+from replan.applying.views.found_throttles import unknown_throttles
 from replan.applying.views.known_snapshot import as_planned_from
 from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Report
-from replan.applying.views.standing import knows_nothing, unknown_throttles
+from replan.applying.views.standing import knows_nothing
 from replan.commands.frame.output import Color, note, report_outcome, result_lines, save
 from replan.commands.frame.signals import asked_to_stop
 from replan.commands.inputs.journals import Known, known_of, owned_journal, owner

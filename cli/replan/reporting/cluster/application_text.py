@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from replan.applying.reasons.holds import Confirming
+from replan.applying.views.found_throttles import FoundThrottle
 from replan.applying.views.outcome import (
     AnyResult,
     LogMoveResult,
@@ -11,7 +12,7 @@ from replan.applying.views.outcome import (
     Result,
     SettingResult,
 )
-from replan.applying.views.standing import OpenApplication, StandingThrottle
+from replan.applying.views.standing import OpenApplication
 from replan.reporting.lines import Line, Span, Tone, heading, line, plain
 from replan.wording import capped, count
 
@@ -142,7 +143,7 @@ def _subject_json(found: AnyResult) -> Mapping[str, object]:
             return {"scope": setting.scope, "name": setting.name, "setting": setting.key}
 
 
-def throttle_lines(unknown: Sequence[StandingThrottle]) -> list[str]:
+def throttle_lines(unknown: Sequence[FoundThrottle]) -> list[str]:
     """The throttle settings that no journal here knows, and what can be done."""
     if not unknown:
         return []
@@ -153,10 +154,11 @@ def throttle_lines(unknown: Sequence[StandingThrottle]) -> list[str]:
     return [f"{found} in the cluster, not in this journal; whose is not known:", *listed, REMOVE]
 
 
-def _throttle(found: StandingThrottle) -> str:
-    return f"  {found.scope} {found.name}  {found.key}={found.value}"
+def _throttle(found: FoundThrottle) -> str:
+    setting = found.setting
+    return f"  {setting.scope} {setting.name}  {setting.key}={found.value}"
 
 
-def throttles_json(unknown: Sequence[StandingThrottle]) -> list[Mapping[str, object]]:
+def throttles_json(unknown: Sequence[FoundThrottle]) -> list[Mapping[str, object]]:
     """The fields of a JSON document."""
-    return [asdict(found) for found in unknown]
+    return [{**asdict(found.setting), "value": found.value} for found in unknown]

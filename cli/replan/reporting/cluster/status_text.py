@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from replan.applying.views.found_throttles import FoundThrottle
 from replan.applying.views.progress import Progress
-from replan.applying.views.standing import OpenApplication, StandingThrottle
+from replan.applying.views.standing import OpenApplication
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.findings.health import Health, HealthState, Unhealthy
@@ -59,7 +60,7 @@ class Status:
     application: OpenApplication | None = None
     progress: Progress | None = None
     """How far the application is, as far as a look shows that."""
-    unknown_throttles: Sequence[StandingThrottle] = ()
+    unknown_throttles: Sequence[FoundThrottle] = ()
     own_throttles: int = 0
     """Settings of replan."""
     own: frozenset[TopicPartition] = frozenset()
