@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from tests.builders import FILE, brokers, placement, snapshot, state, within
 
 from replan.errors import BadPlacement, Exit, UnsafePlan
@@ -201,7 +202,7 @@ def test_a_topic_whose_records_are_found_by_its_count_never_grows(
 def test_a_plan_file_in_which_such_a_topic_grows_is_refused() -> None:
     """However it came to that: written by hand, or by a release that knew nothing of it."""
     grown = make_plan(placement(rules=ruled(partition_count=3)), seen())
-    create = replace(grown.creates[0], topic="__consumer_offsets")
+    create = structs.replace(grown.creates[0], topic="__consumer_offsets")
     with pytest.raises(UnsafePlan, match="must keep the number of its partitions"):
         require_lawful(replace(grown, creates=(create,)), "plan.json")
 

@@ -9,9 +9,12 @@ fits on no broker that may hold it even when everything that can leave has left;
 are together larger than its room; and what `placing` proved of all disks.
 """
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec.structs import replace
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.comparison.alignment import Alignment, declared_lists
@@ -254,7 +257,7 @@ def _answers(case: Case, brokers: Brokers) -> Iterator[Part]:
 
     A list, or a number of replicas, is no way out where `require` would refuse a shorter one.
     """
-    every, strict = case.constraints, replace(case, shrinks=False)
+    every, strict = case.constraints, dataclasses.replace(case, shrinks=False)
     if not lacks(case, brokers, every):
         return
     counting = (ConstraintKind.LIST, ConstraintKind.REPLICATION_FACTOR)
@@ -317,4 +320,4 @@ def _holds(
 def _conflict(
     proof: Proof, constraints: tuple[Constraint, ...], missing: tuple[Lack, ...], steps: int = 0
 ) -> Conflict:
-    return Conflict(proof, constraints, missing, (), (), 0, steps)
+    return Conflict(proof=proof, constraints=constraints, lacks=missing, steps=steps)

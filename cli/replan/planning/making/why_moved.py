@@ -1,7 +1,9 @@
 """Why a partition moves: the drain, list, rule, balance or overlay that asks for it, out of all that could."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from replan.model.configs import TopicSettings
 from replan.model.declared.placement import LeaderBlacklist

@@ -1,7 +1,8 @@
 """Why partitions cannot be placed: constraints that leave no placement together, with the place of each."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from replan.documents.forms import Form, Int32, Int64, Text
 
 
 class ConstraintKind(StrEnum):
@@ -41,18 +42,17 @@ class ConstraintKind(StrEnum):
     """A list of `number` replicas in which only drained brokers are replaced: declared, or the one that is there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(Form, frozen=True):
     """One constraint; equal ones of several partitions are one."""
 
     kind: ConstraintKind
     where: str = ""
     """FILE:LINE:COLUMN; empty where it is a fact of the cluster."""
-    brokers: tuple[int, ...] = ()
-    number: int = 0
-    available: int = 0
+    brokers: tuple[Int32, ...] = ()
+    number: Int64 = 0
+    available: Int64 = 0
     text: str = ""
-    together: int = 0
+    together: Int64 = 0
     """So many of the constraints of this kind have to go together to end the conflict; 0: this one does by itself."""
 
 
@@ -81,13 +81,12 @@ class Shortage(StrEnum):
     """`needed` bytes cannot lie where `available` can."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lack:
+class Lack(Form, frozen=True):
     """What is missing, with its measure."""
 
     shortage: Shortage
-    needed: int
-    available: int
+    needed: Int64
+    available: Int64
     rack: str = ""
 
 
@@ -103,21 +102,20 @@ class Proof(StrEnum):
 SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Form, frozen=True, kw_only=True):
     """Constraints that cannot hold together, and whom they concern.
 
     Of a proved conflict every constraint is needed: without any one of them these partitions could be placed.
     """
 
     proof: Proof
+    count: Int32 = 0
+    topics: tuple[Text, ...] = ()
+    """The first twenty."""
+    partitions: tuple[Text, ...] = ()
+    """The first twenty of `count`."""
     constraints: tuple[Constraint, ...]
     lacks: tuple[Lack, ...]
     """What is missing while all of them hold."""
-    topics: tuple[str, ...]
-    """The first twenty."""
-    partitions: tuple[str, ...]
-    """The first twenty of `count`."""
-    count: int
-    steps: int = 0
+    steps: Int64 = 0
     """Of the search, where there was one."""

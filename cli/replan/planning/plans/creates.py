@@ -1,21 +1,27 @@
 """A create: partitions that a topic gets beyond those that it has, with the replicas of each."""
 
-from dataclasses import dataclass
+from typing import Annotated
 
+import msgspec
+
+from replan.documents.forms import Form, Positive, ReplicaList, Text, once_each
 from replan.model.names import Replicas, TopicId, TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(Form, frozen=True):
     """Partitions that one topic is to get (KIP-195); they cannot be taken away again."""
 
-    topic: str
+    topic: Text
     topic_id: TopicId
-    present: int
+    present: Positive
     """How many partitions it had when planned."""
-    lists: tuple[Replicas, ...]
+    lists: Annotated[tuple[ReplicaList, ...], msgspec.Meta(min_length=1)]
     """Of the partitions `present`, `present` + 1, …; each as long as the lists that the topic had when planned, since
     Kafka takes no others (ReplicationControlManager.createPartitions)."""
+
+    def __post_init__(self) -> None:
+        for number, listed in enumerate(self.lists):
+            once_each(**{f"lists[{number}]": listed})
 
     @property
     def count(self) -> int:

@@ -1,9 +1,8 @@
 """Why a partition moves, as a value: which rule of the placement asks for it. The sentence is in `reporting`."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
-from replan.model.names import BrokerId
+from replan.documents.forms import Broker, Form, Text
 
 
 class ReasonKind(StrEnum):
@@ -37,18 +36,17 @@ class ReasonKind(StrEnum):
     """Where it was before application `note` touched it."""
 
 
-@dataclass(frozen=True, slots=True)
-class MoveReason:
+class MoveReason(Form, frozen=True):
     """One reason; fields that its kind does not name are None."""
 
     kind: ReasonKind
-    broker: BrokerId | None = None
-    leader: BrokerId | None = None
-    rule: str | None = None
-    note: str | None = None
-    owner: str | None = None
+    broker: Broker | None = None
+    leader: Broker | None = None
+    rule: Text | None = None
+    note: Text | None = None
+    owner: Text | None = None
     """Whom to ask about the entry of a blacklist."""
-    review_by: str | None = None
+    review_by: Text | None = None
     """When such an entry is to be looked at again, RFC 3339."""
     order: "MoveReason | None" = None
     """Why the list gets its order, where its replicas change and something else asks for the order."""

@@ -6,35 +6,27 @@ from replan.model.configs import SettingName
 from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import JudgedBy
-from replan.planning.plans.conflicts import Conflict, Constraint, Lack
-from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.move_reasons import MoveReason
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal
 from replan.planning.plans.plan_forms import (
-    ConflictForm,
-    ConstraintForm,
     ConvergenceForm,
-    CreateForm,
-    LackForm,
     LogMoveForm,
     LossForm,
     MoveForm,
     PlanForm,
-    ReasonForm,
     RecoveryForm,
     RefusalForm,
     SideForm,
     StandingForm,
-    TailForm,
     ThrottleForm,
     ThrottleKey,
     TopicForm,
     WarningForm,
 )
 from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.planning.recovery.candidates import Loss, Tail
+from replan.planning.recovery.candidates import Loss
 from replan.planning.recovery.log_forms import candidate_form, read_candidate
 from replan.planning.recovery.recovery import Recovery
 
@@ -59,8 +51,8 @@ def form_of(plan: Plan) -> PlanForm:
         allowed=dict(sorted(plan.allowed.items())),
         warnings=tuple(WarningForm(w.kind, dict(w.facts)) for w in plan.warnings),
         refusals=tuple(RefusalForm(*r.partition, r.rule, dict(r.facts)) for r in plan.refusals),
-        conflicts=tuple(_conflict(c) for c in plan.conflicts),
-        reasons=tuple(_reason(reason) for reason in reasons),
+        conflicts=plan.conflicts,
+        reasons=tuple(reasons),
         topics=tuple(
             TopicForm(name, of.topic_id, of.min_insync_replicas, of.unclean_election)
             for name, of in sorted(topics.items())
@@ -87,7 +79,7 @@ def form_of(plan: Plan) -> PlanForm:
             )
             for m in plan.log_moves
         ),
-        creates=tuple(CreateForm(c.topic, c.topic_id, c.present, c.lists) for c in plan.creates),
+        creates=plan.creates,
         recoveries=tuple(_recovery(r) for r in plan.recoveries),
         moves=tuple(_row(m, numbers[m.reason], plan) for m in plan.moves),
         digest="",
@@ -98,7 +90,6 @@ def plan_of(form: PlanForm) -> Plan:
     """The plan that a document holds."""
     topics = {topic.name: topic for topic in form.topics}
     throttle = form.throttle
-    reasons = [_read_reason(reason) for reason in form.reasons]
     return Plan(
         cluster_id=form.cluster_id,
         cluster_name=form.cluster_name,
@@ -120,9 +111,9 @@ def plan_of(form: PlanForm) -> Plan:
             )
             for m in form.log_moves
         ),
-        creates=tuple(Create(c.topic, c.topic_id, c.present, c.lists) for c in form.creates),
+        creates=form.creates,
         recoveries=tuple(_read_recovery(row) for row in form.recoveries),
-        moves=tuple(_move(row, topics[row.topic], reasons[row.reason]) for row in form.moves),
+        moves=tuple(_move(row, topics[row.topic], form.reasons[row.reason]) for row in form.moves),
         throttle=None
         if throttle is None
         else MoveThrottle(
@@ -143,7 +134,7 @@ def plan_of(form: PlanForm) -> Plan:
             Refusal(TopicPartition(r.topic, r.partition), r.rule, cast("Facts", r.facts))
             for r in form.refusals
         ),
-        conflicts=tuple(_read_conflict(c) for c in form.conflicts),
+        conflicts=form.conflicts,
         warnings=tuple(PlanWarning(w.kind, cast("Facts", w.facts)) for w in form.warnings),
         remember=frozenset(
             TopicPartition(row.topic, row.partition) for row in form.moves if row.remember
@@ -167,36 +158,6 @@ def _row(move: Move, reason: int, plan: Plan) -> MoveForm:
     )
 
 
-def _conflict(found: Conflict) -> ConflictForm:
-    return ConflictForm(
-        proof=found.proof,
-        count=found.count,
-        topics=found.topics,
-        partitions=found.partitions,
-        constraints=tuple(
-            ConstraintForm(c.kind, c.where, c.brokers, c.number, c.available, c.text, c.together)
-            for c in found.constraints
-        ),
-        lacks=tuple(LackForm(k.shortage, k.needed, k.available, k.rack) for k in found.lacks),
-        steps=found.steps,
-    )
-
-
-def _read_conflict(form: ConflictForm) -> Conflict:
-    return Conflict(
-        form.proof,
-        tuple(
-            Constraint(c.kind, c.where, c.brokers, c.number, c.available, c.text, c.together)
-            for c in form.constraints
-        ),
-        tuple(Lack(k.shortage, k.needed, k.available, k.rack) for k in form.lacks),
-        form.topics,
-        form.partitions,
-        form.count,
-        form.steps,
-    )
-
-
 def _recovery(found: Recovery) -> RecoveryForm:
     return RecoveryForm(
         topic=found.partition.topic,
@@ -212,7 +173,7 @@ def _recovery(found: Recovery) -> RecoveryForm:
         bytes=found.bytes,
         loss=LossForm(
             found.loss.records,
-            tuple(TailForm(t.broker, t.begin, t.end) for t in found.loss.tails),
+            found.loss.tails,
             found.loss.unknown,
         ),
         candidates=tuple(candidate_form(c) for c in found.candidates),
@@ -229,40 +190,10 @@ def _read_recovery(form: RecoveryForm) -> Recovery:
         clean=form.clean,
         reassigned=form.reassigned,
         candidates=tuple(read_candidate(c) for c in form.candidates),
-        loss=Loss(
-            tuple(Tail(t.broker, t.begin, t.end) for t in form.loss.tails), form.loss.unknown
-        ),
+        loss=Loss(form.loss.tails, form.loss.unknown),
         leader_epoch=form.leader_epoch,
         wait_seconds=form.wait_seconds,
         bytes=form.bytes,
-    )
-
-
-def _reason(reason: MoveReason) -> ReasonForm:
-    order = None if reason.order is None else _reason(reason.order)
-    return ReasonForm(
-        reason.kind,
-        reason.broker,
-        reason.leader,
-        reason.rule,
-        reason.note,
-        reason.owner,
-        reason.review_by,
-        order,
-    )
-
-
-def _read_reason(form: ReasonForm) -> MoveReason:
-    order = None if form.order is None else _read_reason(form.order)
-    return MoveReason(
-        form.kind,
-        form.broker,
-        form.leader,
-        form.rule,
-        form.note,
-        form.owner,
-        form.review_by,
-        order,
     )
 
 

@@ -25,11 +25,13 @@ from replan.documents.nodes import INT32_MAX, INT64_MAX, advice, shown
 from replan.model.configs import ConfigScope, can_hold
 from replan.model.declared.policy import Measure
 from replan.model.names import TopicId, TopicPartition, replicas
-from replan.planning.plans.conflicts import ConstraintKind, Proof, Shortage
-from replan.planning.plans.move_reasons import ReasonKind
+from replan.planning.plans.conflicts import Conflict
+from replan.planning.plans.creates import Create
+from replan.planning.plans.move_reasons import MoveReason
 from replan.planning.plans.moves import Election
 from replan.planning.plans.plan import FACTS, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import RATES
+from replan.planning.recovery.candidates import Tail
 from replan.planning.recovery.log_forms import CandidateForm
 from replan.planning.recovery.recovery import Method
 
@@ -80,19 +82,6 @@ class MoveForm(Form, frozen=True):
         once_each(original=self.original, target=self.target, unnameable=self.unnameable)
 
 
-class CreateForm(Form, frozen=True):
-    """Partitions that a topic gets."""
-
-    topic: Text
-    topic_id: TopicId
-    present: Positive
-    lists: Annotated[tuple[ReplicaList, ...], msgspec.Meta(min_length=1)]
-
-    def __post_init__(self) -> None:
-        for number, listed in enumerate(self.lists):
-            once_each(**{f"lists[{number}]": listed})
-
-
 class StandingForm(Form, frozen=True):
     """A throttle setting that is to stay; null is no value."""
 
@@ -111,19 +100,11 @@ class StandingForm(Form, frozen=True):
             raise ValueError(f".after: {self.key} cannot be {shown(self.after)}")
 
 
-class TailForm(Form, frozen=True):
-    """Records that one replica has and the leader has not."""
-
-    broker: Broker
-    begin: Int64
-    end: Int64
-
-
 class LossForm(Form, frozen=True):
     """What a recovery loses at least: `records` are those of all `tails`; no record is in two of them."""
 
     records: Int64 = 0
-    tails: tuple[TailForm, ...] = ()
+    tails: tuple[Tail, ...] = ()
     unknown: Brokers = replicas()
 
     def __post_init__(self) -> None:
@@ -172,19 +153,6 @@ class LogMoveForm(Form, frozen=True):
             raise ValueError(": it lies there already")
 
 
-class ReasonForm(Form, frozen=True):
-    """Why moves are made; fields that its kind does not have are left out."""
-
-    kind: ReasonKind
-    broker: Broker | None = None
-    leader: Broker | None = None
-    rule: Text | None = None
-    note: Text | None = None
-    owner: Text | None = None
-    review_by: Text | None = None
-    order: "ReasonForm | None" = None
-
-
 class SideForm(Form, frozen=True):
     """Rates of the two sides of one broker."""
 
@@ -222,39 +190,6 @@ class RefusalForm(Form, frozen=True):
         _check_facts(self.rule, self.facts)
 
 
-class ConstraintForm(Form, frozen=True):
-    """One constraint of a conflict; which keys it has goes by its kind."""
-
-    kind: ConstraintKind
-    where: str = ""
-    brokers: tuple[Int32, ...] = ()
-    number: Int64 = 0
-    available: Int64 = 0
-    text: str = ""
-    together: Int64 = 0
-
-
-class LackForm(Form, frozen=True):
-    """What is missing under the constraints of a conflict."""
-
-    shortage: Shortage
-    needed: Int64
-    available: Int64
-    rack: str = ""
-
-
-class ConflictForm(Form, frozen=True, kw_only=True):
-    """Constraints that leave no placement together."""
-
-    proof: Proof
-    count: Int32
-    topics: tuple[Text, ...]
-    partitions: tuple[Text, ...]
-    constraints: tuple[ConstraintForm, ...]
-    lacks: tuple[LackForm, ...]
-    steps: Int64 = 0
-
-
 class WarningForm(Form, frozen=True):
     """A warning, with exactly the facts of its kind."""
 
@@ -280,11 +215,11 @@ class PlanForm(Form, frozen=True, kw_only=True):
     allowed: dict[Measure, Int64] = msgspec.field(default_factory=dict)
     warnings: tuple[WarningForm, ...]
     refusals: tuple[RefusalForm, ...]
-    conflicts: tuple[ConflictForm, ...] = ()
-    reasons: tuple[ReasonForm, ...]
+    conflicts: tuple[Conflict, ...] = ()
+    reasons: tuple[MoveReason, ...]
     topics: tuple[TopicForm, ...]
     standing: tuple[StandingForm, ...] = ()
-    creates: tuple[CreateForm, ...] = ()
+    creates: tuple[Create, ...] = ()
     recoveries: tuple[RecoveryForm, ...] = ()
     log_moves: tuple[LogMoveForm, ...] = ()
     moves: tuple[MoveForm, ...]

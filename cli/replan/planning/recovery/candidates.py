@@ -8,8 +8,11 @@ they have beyond it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from msgspec.structs import replace
+
+from replan.documents.forms import Broker, Form, Int64
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogFound, LogsFound, ReplicaLog
@@ -41,13 +44,12 @@ class Candidate:
         return self.known or self.formerly
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(Form, frozen=True):
     """Records that a replica has and a leader's log has not: they are truncated when it follows."""
 
-    broker: BrokerId
-    begin: int
-    end: int
+    broker: Broker
+    begin: Int64
+    end: Int64
 
     @property
     def records(self) -> int:
