@@ -35,8 +35,11 @@ from replan.kafka.control_plane import KafkaControlPlane, open_cluster  # noqa: 
 from replan.model.control_plane import Wanted  # noqa: E402
 from replan.model.declared.placement import MoveThrottle  # noqa: E402
 from replan.model.names import BrokerId, TopicPartition  # noqa: E402
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind  # noqa: E402
-from replan.planning.plans.moves import Move  # noqa: E402
+from replan.planning.plans.moves import (  # noqa: E402
+    Move,
+    MoveReason,
+    ReasonKind,
+)
 from replan.planning.plans.plan import Plan  # noqa: E402
 from replan.planning.plans.plan_file import digest  # noqa: E402
 from replan.planning.plans.requests import Request, RequestKind  # noqa: E402

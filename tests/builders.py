@@ -36,8 +36,7 @@ from replan.model.snapshot import (
     partitions_table,
 )
 from replan.planning.comparison.alignment import named_partitions, rows_of
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind
-from replan.planning.plans.moves import Election, Move
+from replan.planning.plans.moves import Election, Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan
 
 TOPIC = "orders"

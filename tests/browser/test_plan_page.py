@@ -10,7 +10,7 @@ from tests.unit.reporting.test_plan_reports import everything
 
 from replan.model.names import BrokerId
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind
+from replan.planning.plans.moves import MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan
 from replan.rehearsal.report.pictures import gantt
 from replan.rehearsal.summary import quick_rehearsal

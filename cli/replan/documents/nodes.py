@@ -2,7 +2,7 @@
 
 Belongs here: what is asked of one value (a whole number, one of these words, a list of broker ids).
 Does not belong here: what the keys of a document mean; a snapshot's are in `snapshots.json_form`, a plan's in
-`planning.plans.plan_forms`.
+`planning.plans.plan_file`.
 """
 
 import json

@@ -31,8 +31,7 @@ from replan.planning.comparison.remembered import goes_on
 from replan.planning.comparison.without_effect import without_effect
 from replan.planning.growth import Growth, grown
 from replan.planning.placing.problem import Imbalance, Impossible
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind
-from replan.planning.plans.moves import move_of
+from replan.planning.plans.moves import MoveReason, ReasonKind, move_of
 from replan.planning.plans.plan import NAMED, Facts, PlanWarning, Refusal, WarningKind
 from replan.planning.safety.placing_refusals import OutOfBalance, out_of_balance
 from replan.planning.safety.refusals import Judge

@@ -24,7 +24,7 @@ from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.comparison.alignment import DeclaredList, declared_lists
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.comparison.last_leaders import last_leaders
+from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.findings.drift import drift_of
 from replan.planning.findings.drift_classes import DriftClass, OtherKind
 from replan.planning.findings.health import elr_gone

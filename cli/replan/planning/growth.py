@@ -36,7 +36,7 @@ from replan.planning.comparison.chosen import (
     separated_in,
     without,
 )
-from replan.planning.comparison.last_leaders import last_leaders
+from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.comparison.overlays import wanted
 from replan.planning.placing.problem import (
     Elsewhere,

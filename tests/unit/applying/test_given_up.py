@@ -20,7 +20,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.move_reasons import ReasonKind
+from replan.planning.plans.moves import ReasonKind
 from replan.planning.plans.plan import Plan
 from replan.snapshots.files import read_snapshot, write_snapshot
 

@@ -18,7 +18,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.explanation import explain
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.move_reasons import ReasonKind
+from replan.planning.plans.moves import ReasonKind
 from replan.planning.plans.plan import Plan, WarningKind
 from replan.reporting.sentences.plan_notes import warning_text
 from replan.snapshots.rates_file import with_digest

@@ -16,8 +16,7 @@ from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, TopicPartition
 from replan.placement_file.schema.schemas import read_schema
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind
-from replan.planning.plans.moves import Election, Move
+from replan.planning.plans.moves import Election, Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import FACTS, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.plan_file import digest, dumps, loads
 

@@ -11,8 +11,7 @@ from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind
-from replan.planning.plans.moves import Move
+from replan.planning.plans.moves import Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan, WarningKind
 from replan.reporting.sentences.move_reasons import reason_text
 from replan.reporting.sentences.plan_notes import warning_text

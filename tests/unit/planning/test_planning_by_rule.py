@@ -31,8 +31,7 @@ from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind
-from replan.planning.plans.moves import Move
+from replan.planning.plans.moves import Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
 from replan.planning.safety.placing_refusals import BalanceUnreachable
 

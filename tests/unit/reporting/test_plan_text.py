@@ -10,8 +10,7 @@ from tests.builders import move, placement, snapshot, state
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind
-from replan.planning.plans.moves import Move
+from replan.planning.plans.moves import Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.preview import estimate
 from replan.reporting.lines import Span, Tone, drawn, line, table

@@ -13,7 +13,7 @@ from replan.model.rates import Rates
 from replan.model.snapshot import topic_codes
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
-from replan.planning.comparison.last_leaders import last_leaders
+from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.placing.problem import Leading
 
 FASTEST = 1 << 40

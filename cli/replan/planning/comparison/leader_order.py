@@ -1,17 +1,24 @@
-"""Who comes first where `preferredLeaders` goes by rule: racks in order of preference, or leaders balanced.
+"""Who comes first where `preferredLeaders` goes by rule, and who last by `lastLeaders`.
 
-Racks sort a list, and leave equal ones in their order. Balanced leaders are chosen for all partitions of one entry
-together (`placing.leaders`); the chosen one comes first, and the rest keeps its order. A broker on the leader blacklist
-is not chosen. Who is fenced plays no part: the order is static, so a rolling restart changes nothing.
+By rule it goes by racks in order of preference, or leaders are balanced. Racks sort a list, and leave equal ones in
+their order. Balanced leaders are chosen for all partitions of one entry together (`placing.leaders`); the chosen one
+comes first, and the rest keeps its order. A broker on the leader blacklist is not chosen. Who is fenced plays no part:
+the order is static, so a rolling restart changes nothing.
+
+`lastLeaders` is an order that is declared for every partition, managed or not, so nothing is remembered of it. While
+the rack of a broker that is down is not known, and a rack is named, its lists stay in their order
+(`blacklist.keep_in_doubt`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from replan.model.columns import PAD, Ints, Matrix, row, to_matrix
+from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LeaderRule
+from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.placing.problem import Flags
 
@@ -79,3 +86,29 @@ def _by_rack(lists: Matrix, rule: LeaderRule, found: Ints, snapshot: Snapshot) -
         if sorted(seen.replicas) == sorted(row(lists, int(at))):
             rank[at, : len(seen.replicas)] = [seen.replicas.index(b) for b in row(lists, int(at))]
     return rank
+
+
+def last_leaders(placement: Placement, snapshot: Snapshot) -> Mapping[BrokerId, int]:
+    """The registered brokers that stand last, with their place among them, from 1."""
+    if placement.last_leaders is None:
+        return {}
+    ranks = {b.id: placement.last_leaders.rank(b.id, b.rack) for b in snapshot.brokers}
+    return {broker: rank for broker, rank in sorted(ranks.items()) if rank}
+
+
+def in_doubt(placement: Placement, snapshot: Snapshot) -> frozenset[BrokerId]:
+    """Brokers that may stand last, in a rack that is not known."""
+    if placement.last_leaders is None or not placement.last_leaders.names_racks:
+        return frozenset()
+    unknown = snapshot.brokers_of_unknown_rack()
+    return frozenset(b for b in unknown if b not in placement.last_leaders.entries)
+
+
+def last_leaders_last(lists: Matrix, last: Mapping[BrokerId, int]) -> Matrix:
+    """The lists with these brokers last, by their place; those of one place, and the others, keep their order."""
+    if not last:
+        return lists
+    rank = np.where(lists == PAD, len(last) + max(last.values()) + 1, 0)
+    for broker, place in last.items():
+        rank[lists == broker] = place
+    return np.take_along_axis(lists, np.argsort(rank, axis=1, kind="stable"), axis=1)

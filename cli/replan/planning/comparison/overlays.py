@@ -26,8 +26,7 @@ from replan.planning.comparison.alignment import Alignment, named_partitions, ro
 from replan.planning.comparison.blacklist import in_force, keep_in_doubt, listed, within
 from replan.planning.comparison.chosen import Chosen, chosen
 from replan.planning.comparison.diff import LED, targets_of
-from replan.planning.comparison.last_leaders import last_leaders, last_leaders_last
-from replan.planning.comparison.leader_order import ordered_by_rule
+from replan.planning.comparison.leader_order import last_leaders, last_leaders_last, ordered_by_rule
 from replan.planning.comparison.remembered import recalled
 
 Flags = npt.NDArray[np.bool_]

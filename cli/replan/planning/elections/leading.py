@@ -9,8 +9,7 @@ from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.elections.available import unavailable
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind
-from replan.planning.plans.moves import Election, Move
+from replan.planning.plans.moves import Election, Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 
 UNAVAILABLE = {

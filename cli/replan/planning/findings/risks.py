@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from replan.model.names import is_internal
-from replan.planning.plans.move_reasons import ReasonKind
-from replan.planning.plans.moves import Move
+from replan.planning.plans.moves import Move, ReasonKind
 from replan.planning.plans.plan import Plan, PlanWarning, WarningKind
 from replan.wording import count
 

@@ -19,14 +19,13 @@ from replan.planning.comparison.acknowledged import Unacknowledged, passed
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
 from replan.planning.comparison.diff import DifferenceKind, Differences
-from replan.planning.comparison.last_leaders import last_leaders
+from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.findings.health import brokers_down, unclean_topics
 from replan.planning.findings.returning import Awaited, awaited
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.plans.log_dirs import LogDrains
-from replan.planning.plans.move_reasons import ReasonKind
-from replan.planning.plans.moves import Move
+from replan.planning.plans.moves import Move, ReasonKind
 from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import unread_brokers, without_replicas
 

@@ -26,7 +26,7 @@ from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.balanced import without_rates
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
-from replan.planning.comparison.last_leaders import last_leaders
+from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.comparison.overlays import Wanted
 from replan.planning.comparison.part import Part, Scope, chosen_part, part_of
 from replan.planning.feasibility.conflicts import conflicts

@@ -25,8 +25,7 @@ from replan.planning.making.limits import Change, Used, partitions_of, topic_of
 from replan.planning.making.room import Disks, in_room_order
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
-from replan.planning.plans.move_reasons import ReasonKind
-from replan.planning.plans.moves import Move
+from replan.planning.plans.moves import Move, ReasonKind
 from replan.planning.plans.plan import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.planning.recovery.recovery import Recovery

@@ -22,8 +22,7 @@ from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.making.admission_order import admission_order
 from replan.planning.making.limits import check_limits
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind
-from replan.planning.plans.moves import Move, move_of
+from replan.planning.plans.moves import Move, MoveReason, ReasonKind, move_of
 from replan.planning.plans.origins import Grown, Origin
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, value_of

@@ -13,7 +13,7 @@ from replan.model.partition import PartitionState
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.remembered import behind, demoted
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind
+from replan.planning.plans.moves import MoveReason, ReasonKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,292 @@
 """The written form of a plan: canonical JSON, one move a line, with a digest over all of it.
 
+First the forms: the keys in the order in which they are written, and what can be seen of their values in the document
+alone; what a plan has as it is written is the plan's own value. Then a plan into its forms and back, and into text.
+
 The same plan gives the same bytes. Its digest is the sha256 of the document without the digest itself. Reading
 writes it again and compares every byte, so a plan that was edited after the review, be it by a space, is refused.
 """
 
 import hashlib
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
+from replan.documents.forms import (
+    Broker,
+    Brokers,
+    Form,
+    Int32,
+    Int64,
+    Positive,
+    ReplicaList,
+    Text,
+    once_each,
+    twice,
+)
 from replan.documents.json_text import NotJson, parse_json
+from replan.documents.nodes import INT32_MAX, INT64_MAX, advice, shown
 from replan.documents.typed import typed
 from replan.errors import BadFile
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_conversion import form_of, plan_of
-from replan.planning.plans.plan_forms import FORMAT_VERSION, KIND, PlanForm
+from replan.model.configs import ConfigScope, SettingName, can_hold
+from replan.model.declared.placement import MoveThrottle, SideRates
+from replan.model.declared.policy import Measure
+from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
+from replan.model.rates import JudgedBy
+from replan.planning.plans.conflicts import Conflict
+from replan.planning.plans.creates import Create
+from replan.planning.plans.log_dirs import LogMove
+from replan.planning.plans.moves import Election, Move, MoveReason
+from replan.planning.plans.plan import (
+    FACTS,
+    Facts,
+    Plan,
+    PlanWarning,
+    Refusal,
+    RefusalRule,
+    WarningKind,
+)
+from replan.planning.plans.standing_throttles import RATES, ThrottleSetting
+from replan.planning.recovery.candidates import Loss, Tail
+from replan.planning.recovery.log_forms import CandidateForm, candidate_form, read_candidate
+from replan.planning.recovery.recovery import Method, Recovery
+
+FORMAT_VERSION = 1
+"""2: refusals and warnings have facts instead of sentences; 3: so have the reasons of moves."""
+KIND = "replan.plan"
+
+Rate = Annotated[int, msgspec.Meta(ge=1000, le=INT64_MAX)]
+"""Bytes per second; a copy that gets less than 1 kB/s never ends."""
+FactsForm = dict[str, Int64 | str | tuple[Int32 | str, ...]]
+"""A list in it is of brokers or of texts."""
+
+
+ThrottleKey = Literal[
+    "leader.replication.throttled.rate",
+    "follower.replication.throttled.rate",
+    "leader.replication.throttled.replicas",
+    "follower.replication.throttled.replicas",
+]
+
+
+class TopicForm(Form, frozen=True):
+    """What the moves of a topic have in common."""
+
+    name: Text
+    id: TopicId
+    min_insync_replicas: Positive
+    unclean_leader_election: bool
+
+
+class MoveForm(Form, frozen=True):
+    """One move."""
+
+    topic: Text
+    partition: Int32
+    original: ReplicaList
+    target: ReplicaList
+    leader: Broker | None
+    bytes: Int64
+    reason: Int32
+    elect: bool = True
+    unnameable: Brokers = replicas()
+    below_min_isr: bool = False
+    remember: bool = False
+    election: Election | None = None
+
+    def __post_init__(self) -> None:
+        once_each(original=self.original, target=self.target, unnameable=self.unnameable)
+
+
+class StandingForm(Form, frozen=True):
+    """A throttle setting that is to stay; null is no value."""
+
+    scope: ConfigScope
+    name: Text
+    key: ThrottleKey
+    before: str | None
+    after: str | None
+
+    def __post_init__(self) -> None:
+        if self.before == self.after:
+            raise ValueError(f": {self.key} of {self.name} is where it belongs")
+        if (self.key in RATES) is not (self.scope is ConfigScope.BROKER):
+            raise ValueError(f".key: a {self.scope} has no {self.key}")
+        if self.after is not None and not can_hold(self.key, self.after):
+            raise ValueError(f".after: {self.key} cannot be {shown(self.after)}")
+
+
+class LossForm(Form, frozen=True):
+    """What a recovery loses at least: `records` are those of all `tails`; no record is in two of them."""
+
+    records: Int64 = 0
+    tails: tuple[Tail, ...] = ()
+    unknown: Brokers = replicas()
+
+    def __post_init__(self) -> None:
+        if self.records != sum(tail.end - tail.begin for tail in self.tails):
+            raise ValueError(".records: expected the records of all `tails`")
+
+
+class RecoveryForm(Form, frozen=True, kw_only=True):
+    """One partition that is to be led again, with what its replicas said."""
+
+    topic: Text
+    partition: Int32
+    topic_id: TopicId
+    original: ReplicaList
+    order: ReplicaList
+    method: Method
+    clean: bool
+    reassigned: bool = False
+    leader_epoch: Int32
+    wait_seconds: int = 0
+    bytes: Int64 = 0
+    loss: LossForm = LossForm()
+    candidates: tuple[CandidateForm, ...]
+
+    def __post_init__(self) -> None:
+        once_each(original=self.original, order=self.order)
+        if not set(self.order) <= set(self.original):
+            raise ValueError(".order: it names a broker that is not in `original`")
+        if tuple(c.broker for c in self.candidates) != self.original:
+            raise ValueError(".candidates: expected the brokers of `original`, in that order")
+
+
+class LogMoveForm(Form, frozen=True):
+    """A replica that is to lie in another log directory of its broker."""
+
+    topic: Text
+    topic_id: TopicId
+    partition: Int32
+    broker: Broker
+    source: Text
+    target: Text
+    bytes: Int64
+
+    def __post_init__(self) -> None:
+        if self.source == self.target:
+            raise ValueError(": it lies there already")
+
+
+class SideForm(Form, frozen=True):
+    """Rates of the two sides of one broker."""
+
+    leader: Rate | None
+    follower: Rate | None
+
+
+class ThrottleForm(Form, frozen=True):
+    """Rates; null is unlimited."""
+
+    bytes_per_second: Rate | None
+    brokers: dict[str, Rate | SideForm | None]
+    keep: bool = False
+
+    def __post_init__(self) -> None:
+        _check_brokers(self.brokers)
+
+
+class ConvergenceForm(Form, frozen=True):
+    """By which rates it was judged that the copies end."""
+
+    rates: Text
+    unknown: Int32
+
+
+class RefusalForm(Form, frozen=True):
+    """A partition that is not moved, with exactly the facts of its rule."""
+
+    topic: Text
+    partition: Int32
+    rule: RefusalRule
+    facts: FactsForm
+
+    def __post_init__(self) -> None:
+        _check_facts(self.rule, self.facts)
+
+
+class WarningForm(Form, frozen=True):
+    """A warning, with exactly the facts of its kind."""
+
+    kind: WarningKind
+    facts: FactsForm
+
+    def __post_init__(self) -> None:
+        _check_facts(self.kind, self.facts)
+
+
+class PlanForm(Form, frozen=True, kw_only=True):
+    """The document; its keys are written in this order."""
+
+    format_version: Literal[1]
+    kind: Literal["replan.plan"]
+    cluster_id: Text
+    cluster_name: Text | None = None
+    placement_digest: str
+    placement_commit: str = ""
+    brokers: dict[str, str | None]
+    throttle: ThrottleForm | None
+    convergence: ConvergenceForm | None = None
+    allowed: dict[Measure, Int64] = msgspec.field(default_factory=dict)
+    warnings: tuple[WarningForm, ...]
+    refusals: tuple[RefusalForm, ...]
+    conflicts: tuple[Conflict, ...] = ()
+    reasons: tuple[MoveReason, ...]
+    topics: tuple[TopicForm, ...]
+    standing: tuple[StandingForm, ...] = ()
+    creates: tuple[Create, ...] = ()
+    recoveries: tuple[RecoveryForm, ...] = ()
+    log_moves: tuple[LogMoveForm, ...] = ()
+    moves: tuple[MoveForm, ...]
+    digest: str
+
+    def __post_init__(self) -> None:
+        _check_brokers(self.brokers, ".brokers")
+        grown = twice(row.topic for row in self.creates)
+        if grown is not None:
+            raise ValueError(f".creates: {grown} gets partitions twice")
+        copied = twice((row.topic, row.partition, row.broker) for row in self.log_moves)
+        if copied is not None:
+            raise ValueError(f".logMoves: {copied[0]}-{copied[1]} moves twice on {copied[2]}")
+        configured = twice((row.scope, row.name, row.key) for row in self.standing)
+        if configured is not None:
+            raise ValueError(f".standing: {configured[2]} of {configured[1]} is set twice")
+        moved = twice((row.topic, row.partition) for row in self.moves)
+        if moved is not None:
+            raise ValueError(f".moves: {TopicPartition(*moved)} is moved twice")
+        names = {topic.name for topic in self.topics}
+        for number, row in enumerate(self.moves):
+            if row.topic not in names:
+                raise ValueError(
+                    f".moves[{number}].topic: no such topic under $.topics: {shown(row.topic)}"
+                )
+            if row.reason >= len(self.reasons):
+                raise ValueError(
+                    f".moves[{number}].reason: there are {len(self.reasons)} reasons, counted from 0; "
+                    f"found {row.reason}"
+                )
+
+
+def _check_brokers(brokers: Mapping[str, Any], at: str = ".brokers") -> None:
+    for key in brokers:
+        if not (key.isascii() and key.isdecimal() and len(key) < 11 and str(int(key)) == key):
+            raise ValueError(f"{at}.{key}: the key is no broker id")
+        if int(key) > INT32_MAX:
+            raise ValueError(f"{at}.{key}: expected at most {INT32_MAX:,}")
+
+
+def _check_facts(of: RefusalRule | WarningKind, facts: Mapping[str, Any]) -> None:
+    for name in FACTS[of]:
+        if name not in facts:
+            raise ValueError(f'.facts: "{name}" is missing')
+    for name, fact in facts.items():
+        if name not in FACTS[of]:
+            raise ValueError(f".facts: unknown key {shown(name)}; {advice(name, FACTS[of])}")
+        if isinstance(fact, tuple) and len(set(map(type, fact))) > 1:
+            raise ValueError(f".facts.{name}: expected brokers or texts, not both")
 
 
 def dumps(plan: Plan) -> str:
@@ -45,7 +316,7 @@ def loads(text: str, source: str) -> Plan:
             f"{source}: plan format {version}, this replan reads {FORMAT_VERSION}; plan again with this version"
         )
     try:
-        plan = plan_of(typed(document, PlanForm, source))
+        plan = _plan_of(typed(document, PlanForm, source))
     except BadFile as error:
         raise BadFile(f"{error}; make a new plan with `replan plan -o`") from error
     if dumps(plan) != text:
@@ -58,7 +329,7 @@ def loads(text: str, source: str) -> Plan:
 
 def _body(plan: Plan) -> str:
     """The document without its digest, and without the comma before it."""
-    found = msgspec.to_builtins(form_of(plan))
+    found = msgspec.to_builtins(_form_of(plan))
     del found["digest"]
     return "{\n" + ",\n".join(_part(key, value) for key, value in found.items()) + "\n}\n"
 
@@ -76,3 +347,197 @@ def _json(value: object) -> str:
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _form_of(plan: Plan) -> PlanForm:
+    """The document of a plan, without its digest."""
+    reasons = sorted({m.reason for m in plan.moves}, key=repr)
+    numbers = {reason: i for i, reason in enumerate(reasons)}
+    topics = {m.partition.topic: m for m in plan.moves}
+    return PlanForm(
+        format_version=1,
+        kind="replan.plan",
+        cluster_id=plan.cluster_id,
+        cluster_name=plan.cluster_name,
+        placement_digest=plan.placement_digest,
+        placement_commit=plan.placement_commit,
+        brokers={str(b): rack for b, rack in sorted(plan.racks.items())},
+        throttle=_throttle(plan.throttle),
+        convergence=None
+        if plan.judged_by is None
+        else ConvergenceForm(plan.judged_by.digest, plan.judged_by.unknown),
+        allowed=dict(sorted(plan.allowed.items())),
+        warnings=tuple(WarningForm(w.kind, dict(w.facts)) for w in plan.warnings),
+        refusals=tuple(RefusalForm(*r.partition, r.rule, dict(r.facts)) for r in plan.refusals),
+        conflicts=plan.conflicts,
+        reasons=tuple(reasons),
+        topics=tuple(
+            TopicForm(name, of.topic_id, of.min_insync_replicas, of.unclean_election)
+            for name, of in sorted(topics.items())
+        ),
+        standing=tuple(
+            StandingForm(
+                s.setting.scope,
+                s.setting.name,
+                cast("ThrottleKey", s.setting.key),
+                s.before,
+                s.after,
+            )
+            for s in plan.standing
+        ),
+        log_moves=tuple(
+            LogMoveForm(
+                m.partition.topic,
+                m.topic_id,
+                m.partition.partition,
+                m.broker,
+                m.source,
+                m.target,
+                m.bytes,
+            )
+            for m in plan.log_moves
+        ),
+        creates=plan.creates,
+        recoveries=tuple(_recovery(r) for r in plan.recoveries),
+        moves=tuple(_row(m, numbers[m.reason], plan) for m in plan.moves),
+        digest="",
+    )
+
+
+def _plan_of(form: PlanForm) -> Plan:
+    """The plan that a document holds."""
+    topics = {topic.name: topic for topic in form.topics}
+    throttle = form.throttle
+    return Plan(
+        cluster_id=form.cluster_id,
+        cluster_name=form.cluster_name,
+        placement_digest=form.placement_digest,
+        placement_commit=form.placement_commit,
+        racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
+        standing=tuple(
+            ThrottleSetting(SettingName(s.scope, s.name, s.key), s.before, s.after)
+            for s in form.standing
+        ),
+        log_moves=tuple(
+            LogMove(
+                TopicPartition(m.topic, m.partition),
+                m.topic_id,
+                BrokerId(m.broker),
+                m.source,
+                m.target,
+                m.bytes,
+            )
+            for m in form.log_moves
+        ),
+        creates=form.creates,
+        recoveries=tuple(_read_recovery(row) for row in form.recoveries),
+        moves=tuple(_move(row, topics[row.topic], form.reasons[row.reason]) for row in form.moves),
+        throttle=None
+        if throttle is None
+        else MoveThrottle(
+            throttle.bytes_per_second,
+            {
+                BrokerId(int(b)): SideRates(rate.leader, rate.follower)
+                if isinstance(rate, SideForm)
+                else rate
+                for b, rate in throttle.brokers.items()
+            },
+            throttle.keep,
+        ),
+        judged_by=None
+        if form.convergence is None
+        else JudgedBy(form.convergence.rates, form.convergence.unknown),
+        allowed=form.allowed,
+        refusals=tuple(
+            Refusal(TopicPartition(r.topic, r.partition), r.rule, cast("Facts", r.facts))
+            for r in form.refusals
+        ),
+        conflicts=form.conflicts,
+        warnings=tuple(PlanWarning(w.kind, cast("Facts", w.facts)) for w in form.warnings),
+        remember=frozenset(
+            TopicPartition(row.topic, row.partition) for row in form.moves if row.remember
+        ),
+    )
+
+
+def _row(move: Move, reason: int, plan: Plan) -> MoveForm:
+    return MoveForm(
+        *move.partition,
+        original=move.original,
+        target=move.target,
+        leader=move.leader,
+        bytes=move.bytes,
+        reason=reason,
+        elect=move.elect,
+        unnameable=tuple(sorted(move.unnameable)),
+        below_min_isr=move.below_min_isr,
+        remember=move.partition in plan.remember,
+        election=move.election,
+    )
+
+
+def _recovery(found: Recovery) -> RecoveryForm:
+    return RecoveryForm(
+        topic=found.partition.topic,
+        partition=found.partition.partition,
+        topic_id=found.topic_id,
+        original=found.original,
+        order=found.order,
+        method=found.method,
+        clean=found.clean,
+        reassigned=found.reassigned,
+        leader_epoch=found.leader_epoch,
+        wait_seconds=found.wait_seconds,
+        bytes=found.bytes,
+        loss=LossForm(
+            found.loss.records,
+            found.loss.tails,
+            found.loss.unknown,
+        ),
+        candidates=tuple(candidate_form(c) for c in found.candidates),
+    )
+
+
+def _read_recovery(form: RecoveryForm) -> Recovery:
+    return Recovery(
+        partition=TopicPartition(form.topic, form.partition),
+        topic_id=form.topic_id,
+        original=form.original,
+        order=form.order,
+        method=form.method,
+        clean=form.clean,
+        reassigned=form.reassigned,
+        candidates=tuple(read_candidate(c) for c in form.candidates),
+        loss=Loss(form.loss.tails, form.loss.unknown),
+        leader_epoch=form.leader_epoch,
+        wait_seconds=form.wait_seconds,
+        bytes=form.bytes,
+    )
+
+
+def _throttle(throttle: MoveThrottle | None) -> ThrottleForm | None:
+    if throttle is None:
+        return None
+    brokers = {
+        str(b): SideForm(rate.leader, rate.follower) if isinstance(rate, SideRates) else rate
+        for b, rate in sorted(throttle.brokers.items())
+    }
+    return ThrottleForm(throttle.rate, brokers, throttle.keep)
+
+
+def _move(row: MoveForm, topic: TopicForm, reason: MoveReason) -> Move:
+    return Move(
+        partition=TopicPartition(row.topic, row.partition),
+        topic_id=topic.id,
+        original=row.original,
+        target=row.target,
+        min_insync_replicas=topic.min_insync_replicas,
+        unclean_election=topic.unclean_leader_election,
+        reason=reason,
+        bytes=row.bytes,
+        elect=row.elect,
+        unnameable=frozenset(row.unnameable),
+        below_min_isr=row.below_min_isr,
+        leader=row.leader,
+        election=row.election,
+    )

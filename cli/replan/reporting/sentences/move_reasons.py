@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from replan.planning.plans.move_reasons import MoveReason, ReasonKind
+from replan.planning.plans.moves import MoveReason, ReasonKind
 
 REASONS: Mapping[ReasonKind, str] = {
     ReasonKind.DECLARED: "declared replicas",

@@ -13,7 +13,7 @@ from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.move_reasons import ReasonKind
+from replan.planning.plans.moves import ReasonKind
 from replan.planning.plans.plan import WarningKind
 
 THERE = Where(FILE, 4, 14)

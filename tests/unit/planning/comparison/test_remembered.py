@@ -11,7 +11,7 @@ from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.remembered import demoted
 from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.move_reasons import ReasonKind
+from replan.planning.plans.moves import ReasonKind
 from replan.planning.plans.plan import WarningKind
 
 NAME = TopicPartition("orders", 0)
