@@ -39,12 +39,11 @@ from replan.planning.making.recoveries import Recoveries, declared_wishes, recov
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.making.room import NoRoomFor, in_room_order
 from replan.planning.making.stages import Changes, Stage, require_limits, staged
-from replan.planning.making.why_moved import Difference, Facts, reason_of
+from replan.planning.making.why_moved import Lookups, MoveWanted, reason_of
 from replan.planning.plans.log_dir_balance import log_dir_balance
 from replan.planning.plans.log_dirs import NoRoomLeft, log_drains
 from replan.planning.plans.moves import Move, move_of
-from replan.planning.plans.plan import Facts as PlanFacts
-from replan.planning.plans.plan import Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import standing_differences
 from replan.planning.safety.placing_refusals import BalanceUnreachable, placing_refusals
 from replan.planning.safety.plan_invariants import require_invariants
@@ -103,7 +102,7 @@ def plan_of(
     partial = bool(only) or scope is not None
     differs = part_of(left.differences, within) if partial else left.differences
     judge = Judge.of(snapshot)
-    facts = _facts(aligned, differs.table, judge.nameable)
+    known = _lookups(aligned, differs.table, judge.nameable)
     creates = tuple(c for c in growth.creates if within(c.first))
     reasons = [
         *growth.refusals,
@@ -117,7 +116,7 @@ def plan_of(
     if off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(off_balance)
     _check_rates(placement, aligned.rates)
-    judged, unsafe, remember = _moves(_differences(differs, asked, snapshot), judge, facts)
+    judged, unsafe, remember = _moves(_differences(differs, asked, snapshot), judge, known)
     refused += unsafe
     ordered, lacking = in_room_order(admission_order(judged), snapshot.log_dirs)
     refused += map(_lacks_room, lacking)
@@ -199,17 +198,17 @@ def plan_of(
 
 
 def _moves(
-    differences: Iterable[tuple[Difference, PartitionState]],
+    differences: Iterable[tuple[MoveWanted, PartitionState]],
     judge: Judge,
-    facts: Facts,
+    known: Lookups,
 ) -> tuple[list[tuple[Move, PartitionState]], list[Refusal], set[TopicPartition]]:
     """A move of each difference that safety lets be removed, why not of the others, and whose order is remembered."""
     judged: list[tuple[Move, PartitionState]] = []
     refused: list[Refusal] = []
     remember: set[TopicPartition] = set()
-    racks = RequiredRacks.of(facts.aligned)
+    racks = RequiredRacks.of(known.aligned)
     for difference, seen in differences:
-        move = _move(difference, seen, facts)
+        move = _move(difference, seen, known)
         unsafe = [*judge.refusals(move, seen), *racks.refusals(move)]
         refused.extend(unsafe)
         if not unsafe:
@@ -250,7 +249,7 @@ def _lacks_room(found: NoRoomFor) -> Refusal:
 
 
 def _no_room(found: NoRoomLeft) -> Refusal:
-    facts: PlanFacts = {
+    facts: Facts = {
         "broker": found.broker,
         "path": found.source,
         "bytes": found.bytes,
@@ -264,11 +263,11 @@ def _within(name: SettingName, within: Part) -> bool:
     return name.scope is ConfigScope.TOPIC and within(TopicPartition(name.name, -1))
 
 
-def _facts(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId]) -> Facts:
+def _lookups(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId]) -> Lookups:
     placement, snapshot = aligned.placement, aligned.snapshot
     topics = pc.unique(differs.column("topic")).to_pylist()
     entries = sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where)), reverse=True)
-    return Facts(
+    return Lookups(
         aligned,
         snapshot.all_settings(),
         nameable,
@@ -280,7 +279,7 @@ def _facts(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId])
 
 def _differences(
     differs: Differences, asked: Wanted, snapshot: Snapshot
-) -> Iterator[tuple[Difference, PartitionState]]:
+) -> Iterator[tuple[MoveWanted, PartitionState]]:
     """What a move can remove, with what is observed, by topic and partition."""
     planned = pc.is_in(differs.table.column("kind"), pa.array(MOVABLE))
     table = differs.table.filter(planned)
@@ -297,19 +296,19 @@ def _differences(
     states = snapshot.states(rows.tolist())
     for found, seen, *of in zip(table.to_pylist(), states, *marks, strict=True):
         kind, declared = DifferenceKind(found["kind"]), tuple(found["declared"])
-        yield Difference(kind, declared, *map(bool, of)), seen
+        yield MoveWanted(kind, declared, *map(bool, of)), seen
 
 
-def _move(difference: Difference, seen: PartitionState, facts: Facts) -> Move:
+def _move(difference: MoveWanted, seen: PartitionState, known: Lookups) -> Move:
     topic = seen.partition.topic
-    settings = facts.settings[topic]
-    entry = facts.aligned.placement.topics.get(topic) or facts.aligned.intents.rules.get(topic)
+    settings = known.settings[topic]
+    entry = known.aligned.placement.topics.get(topic) or known.aligned.intents.rules.get(topic)
     return move_of(
         seen,
         difference.declared,
         settings,
-        reason_of(difference, seen, facts),
-        facts.nameable,
+        reason_of(difference, seen, known),
+        known.nameable,
         elect=difference.led
         and (difference.ordered or difference.kind is not DifferenceKind.REPLICAS),
         below_min_isr=entry is not None and entry.below_min_isr,

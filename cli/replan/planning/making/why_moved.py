@@ -17,7 +17,7 @@ from replan.planning.plans.moves import MoveReason, ReasonKind
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MoveWanted:
     """What a move is to remove, with all that its reason and its requests need to know."""
 
     kind: DifferenceKind
@@ -35,7 +35,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class Lookups:
     """What a plan looks up of each topic and broker."""
 
     aligned: Alignment
@@ -48,35 +48,35 @@ class Facts:
     """The brokers that `lastLeaders` names."""
 
 
-def reason_of(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:
+def reason_of(difference: MoveWanted, seen: PartitionState, known: Lookups) -> MoveReason:
     """Why it moves; both reasons where a list has other members and something else asks for its order."""
-    order = _order(difference, seen, facts)
+    order = _order(difference, seen, known)
     if difference.kind is DifferenceKind.REPLICAS:
-        return replace(_replicas(difference, seen, facts), order=order)
-    return order or _plain(difference, seen, facts)
+        return replace(_replicas(difference, seen, known), order=order)
+    return order or _plain(difference, seen, known)
 
 
-def _replicas(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:
+def _replicas(difference: MoveWanted, seen: PartitionState, known: Lookups) -> MoveReason:
     """What asks for other members: a drain, an explicit list, the balance, a rule; the strongest that is meant."""
     leaving = sorted(set(seen.replicas) - set(difference.declared))
-    drained = [facts.drained[b] for b in leaving if b in facts.drained]
+    drained = [known.drained[b] for b in leaving if b in known.drained]
     if drained:
         return _entry(ReasonKind.DRAIN, drained[0])
     if difference.explicit:
         return MoveReason(ReasonKind.DECLARED)
     if difference.balanced:
         return MoveReason(ReasonKind.BALANCE)
-    rule = facts.aligned.intents.rules.get(seen.partition.topic)
+    rule = known.aligned.intents.rules.get(seen.partition.topic)
     if rule is None:
         return MoveReason(ReasonKind.GIVEN_UP)
     return MoveReason(ReasonKind.RULE, rule=rule.pattern)
 
 
-def _order(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason | None:
+def _order(difference: MoveWanted, seen: PartitionState, known: Lookups) -> MoveReason | None:
     """What an overlay asks for, if one is meant: the leader blacklist, a preferred leader."""
     topic = seen.partition.topic
-    entries = facts.listed[topic]
-    lifted = _lifted(difference, seen, facts)
+    entries = known.listed[topic]
+    lifted = _lifted(difference, seen, known)
     if lifted:
         return MoveReason(ReasonKind.BLACKLIST_LIFTED, lifted[0])
     replaced = difference.kind is DifferenceKind.REPLICAS
@@ -86,21 +86,21 @@ def _order(difference: Difference, seen: PartitionState, facts: Facts) -> MoveRe
     if listed and (difference.demoted or led):
         return _entry(ReasonKind.LEADER_BLACKLIST, listed[0])
     first = difference.declared[0]
-    last = _led_last(difference, seen, facts)
+    last = _led_last(difference, seen, known)
     if last is not None:
         return MoveReason(ReasonKind.LAST_LEADER, broker=last)
-    preferred = facts.aligned.placement.preferred_leaders.get(seen.partition)
+    preferred = known.aligned.placement.preferred_leaders.get(seen.partition)
     if preferred is not None and preferred.broker == first:
         return MoveReason(ReasonKind.PREFERRED_LEADER, broker=first)
-    rule = facts.aligned.intents.leaders.get(topic)
+    rule = known.aligned.intents.leaders.get(topic)
     if rule is not None and first != seen.replicas[0]:
         return MoveReason(ReasonKind.PREFERRED_LEADER, broker=first, rule=rule.pattern)
     return None
 
 
-def _led_last(difference: Difference, seen: PartitionState, facts: Facts) -> BrokerId | None:
+def _led_last(difference: MoveWanted, seen: PartitionState, known: Lookups) -> BrokerId | None:
     """A broker of `lastLeaders` that leads, or stands before another that is not to stand behind it."""
-    last = facts.last
+    last = known.last
     if difference.kind is DifferenceKind.LEADER:
         return seen.leader if seen.leader in last else None
     kept = [b for b in seen.replicas if b in difference.declared]
@@ -111,25 +111,25 @@ def _led_last(difference: Difference, seen: PartitionState, facts: Facts) -> Bro
     return None
 
 
-def _lifted(difference: Difference, seen: PartitionState, facts: Facts) -> Replicas:
+def _lifted(difference: MoveWanted, seen: PartitionState, known: Lookups) -> Replicas:
     """Brokers that an earlier blacklist kept from leading, and that come back to their place."""
-    kept = facts.aligned.snapshot.remembered.get(seen.partition)
-    speaks = facts.aligned.placement.leader_blacklist is not None
+    kept = known.aligned.snapshot.remembered.get(seen.partition)
+    speaks = known.aligned.placement.leader_blacklist is not None
     if difference.explicit or kept is None or kept.left or kept.recovered or not speaks:
         return ()
     if not set(kept.order) == set(difference.declared) == set(seen.replicas):
         return ()
     forward = demoted(kept.order, seen.replicas) & behind(difference.declared, seen.replicas)
-    entries = facts.listed[seen.partition.topic]
+    entries = known.listed[seen.partition.topic]
     return tuple(b for b in difference.declared if b in forward and b not in entries)
 
 
-def _plain(difference: Difference, seen: PartitionState, facts: Facts) -> MoveReason:
+def _plain(difference: MoveWanted, seen: PartitionState, known: Lookups) -> MoveReason:
     if difference.kind is DifferenceKind.LEADER:
         return MoveReason(ReasonKind.LEADER, leader=seen.leader, broker=difference.declared[0])
     if difference.balanced and difference.declared[0] != seen.replicas[0]:
         return MoveReason(ReasonKind.BALANCE)
-    rule = facts.aligned.intents.leaders.get(seen.partition.topic)
+    rule = known.aligned.intents.leaders.get(seen.partition.topic)
     if rule is not None and rule.racks:
         return MoveReason(ReasonKind.ORDER, rule=rule.pattern)
     return MoveReason(ReasonKind.ORDER if difference.explicit else ReasonKind.REMEMBERED_ORDER)

@@ -54,7 +54,6 @@ from replan.planning.recovery.log_forms import CandidateForm, candidate_form, re
 from replan.planning.recovery.recovery import Method, Recovery
 
 FORMAT_VERSION = 1
-"""2: refusals and warnings have facts instead of sentences; 3: so have the reasons of moves."""
 KIND = "replan.plan"
 
 Rate = Annotated[int, msgspec.Meta(ge=1000, le=INT64_MAX)]
