@@ -18,6 +18,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from replan.errors import BadFile, BadUsage, ReplanError
@@ -146,7 +147,7 @@ class Lake:
 
     def place(self, table: LakeTable) -> str:
         """The address of a table."""
-        if in_store(self.address):
+        if in_store(self.address) or self.address.startswith("/"):
             return f"{self.address.rstrip('/')}/{table.name}"
         return str(Path(self.address).absolute() / table.name)
 
@@ -192,9 +193,11 @@ class Lake:
         for file in reversed(self.files(table).get(first.cluster, ())):
             if file.has(first, last):
                 rows = self.read_file(table, file, columns)
-                hours = rows["hour"].to_pylist()
-                keep = [first <= Hour(first.cluster, file.day, hour) <= last for hour in hours]
-                yield rows if all(keep) else rows.filter(pa.array(keep, pa.bool_()))
+                hours = pc.unique(rows["hour"]).to_pylist()
+                keep = [h for h in hours if first <= Hour(first.cluster, file.day, h) <= last]
+                if len(keep) < len(hours):
+                    rows = rows.filter(pc.is_in(rows["hour"], pa.array(keep, pa.int32())))
+                yield rows
 
     def rows(self, table: LakeTable, first: Hour, last: Hour, columns: Sequence[str]) -> pa.Table:
         """The same as one table."""

@@ -185,10 +185,8 @@ class Sizes:
 def sizes_between(lake: Lake, first: Hour, last: Hour) -> Iterator[Sizes]:
     """The sizes in the snapshots of a cluster from one hour to another, both included, newest first; raises BadFile."""
     for rows in lake.between(SNAPSHOTS, first, last, SIZES):
-        for day, hour in sorted(
-            {*zip(rows["day"].to_pylist(), rows["hour"].to_pylist(), strict=True)}
-        )[::-1]:
-            at = Hour(first.cluster, day, hour)
+        for hour in sorted(pc.unique(rows["hour"]).to_pylist(), reverse=True):
+            at = Hour(first.cluster, rows["day"][0].as_py(), hour)
             parts = _parts(rows.filter(pc.equal(rows["hour"], hour)))
             header = _header(lake, at, parts)
             identity, silent = identity_of(header), header.get("silent")
