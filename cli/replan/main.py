@@ -17,9 +17,7 @@ from replan.commands.frame.output import note, prepare_streams, result, silence
 from replan.commands.frame.pandas_hidden import hide_pandas
 from replan.commands.frame.signals import interrupt, keep_result, on_signal
 from replan.errors import Exit, ReplanError
-
-GARBAGE_THRESHOLD = 100_000
-"""Objects made before the collector looks for cycles. Imports make many objects and no garbage."""
+from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
 
 class Replan(CommandGroup):

@@ -87,6 +87,23 @@ def test_the_archive_is_made_by_the_second_run_and_used_from_the_third_on(tmp_pa
     assert sorted(p.suffix for p in (tmp_path / "replan").iterdir()) == [".jsa", ".seen"]
 
 
+def test_an_archive_that_took_too_long_is_not_tried_by_the_next_run(tmp_path: Path) -> None:
+    java, environment = Java(Path("/jdk"), 'JAVA_VERSION="17"'), {"XDG_CACHE_HOME": str(tmp_path)}
+    tried = []
+    for number in range(4):
+        archive = class_archive(java, "4.1.4", JARS, environment)
+        assert archive is not None
+        tried.append(archive.is_being_made)
+        assert bool(archive.options()) is archive.is_being_made
+        if number == 1:
+            archive.being_made.touch()
+            archive.give_up()
+            assert list((tmp_path / "replan").iterdir()) == []
+        else:
+            archive.keep()
+    assert tried == [False, True, False, True]
+
+
 def test_what_a_killed_run_left_is_removed_after_an_hour(tmp_path: Path) -> None:
     archive = class_archive(
         Java(Path("/jdk"), "17"), "4.1.4", JARS, {"XDG_CACHE_HOME": str(tmp_path)}

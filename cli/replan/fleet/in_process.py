@@ -8,6 +8,7 @@ and the second time an error. A worker ends with the process that started it, ho
 processes of a terminal, and is for that one alone, which ends its workers; where it is killed they notice.
 """
 
+import gc
 import os
 import signal
 from collections import deque
@@ -23,6 +24,7 @@ from replan.fleet.lake.delta import Lake, lake_at
 from replan.fleet.lake.files import RowFile
 from replan.fleet.perform import Done, Stage, not_done, performed
 from replan.fleet.tasks.work import Task
+from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
 MUCH = 200_000
 """Beyond so many partitions it pays to start processes (half a second each)."""
@@ -136,6 +138,7 @@ class _Worker:
 
 def _work(pipe: Connection, stages: Sequence[Stage], address: str, run: str) -> None:
     """In a worker: one task after the other."""
+    gc.set_threshold(GARBAGE_THRESHOLD)
     Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:

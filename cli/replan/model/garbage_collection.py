@@ -4,6 +4,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+GARBAGE_THRESHOLD = 100_000
+"""Objects made before the collector looks for cycles. Imports make many objects and no garbage."""
+
 
 @contextmanager
 def garbage_collection_paused() -> Iterator[None]:

@@ -19,12 +19,10 @@ def main() -> None:
 
     from pyspark.daemon import manager
 
-    from replan.fleet.perform import Stage, stage_function
+    from replan.fleet.spark.frames import ready
 
     import_module("pandas")  # pyarrow and pyspark import it in each worker otherwise
-    import_module("replan.fleet.spark.frames")
-    for stage in Stage:
-        stage_function(stage)
+    ready()
     manager()
 
 

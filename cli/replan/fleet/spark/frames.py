@@ -7,9 +7,10 @@ files and its errors; who has started the run commits them. What is small and ha
 days by cluster, is read by `LakeSource` and shuffled by Spark.
 """
 
+import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 
 import pyarrow as pa
@@ -26,6 +27,7 @@ from replan.fleet.perform import Done, Rows, Stage, not_done, performed, stage_f
 from replan.fleet.spark.source import ROWS_PER_BATCH, lake_frame, spark_schema
 from replan.fleet.stages.history import READ, Known, history_of, put_history
 from replan.fleet.tasks.work import TASKS, Task, Work
+from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
 TRIES = 2
 """So often a cluster is begun whose Python worker or executor is lost."""
@@ -84,10 +86,20 @@ def done_in(frame: DataFrame, tasks: Sequence[Task]) -> list[Done]:
     return done
 
 
+@cache
+def ready() -> None:
+    """Import what tasks need, and let the collector leave it alone: Spark's Python workers collect after each task."""
+    for stage in Stage:
+        stage_function(stage)
+    gc.set_threshold(GARBAGE_THRESHOLD)
+    gc.freeze()
+
+
 def _done(
     batches: Iterable[pa.RecordBatch], stages: Sequence[Stage], lake: Lake, run: str
 ) -> Iterator[pa.RecordBatch]:
     """What an executor does: each task, and what it finds into files."""
+    ready()
     if not is_seen(lake, run):
         raise ReplanError(f"{lake.address}: executors do not see this folder; it must be shared")
     context = TaskContext.get()

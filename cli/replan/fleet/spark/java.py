@@ -97,9 +97,19 @@ class ClassArchive:
         """What to tell Java: use it, make it when it exits, or nothing yet."""
         if self.file.exists():
             return (f"-XX:SharedArchiveFile={self.file}", "-Xshare:auto")
-        if self.run_before.exists():
+        if self.is_being_made:
             return (f"-XX:ArchiveClassesAtExit={self.being_made}",)
         return ()
+
+    @property
+    def is_being_made(self) -> bool:
+        """Whether this run makes it."""
+        return self.run_before.exists() and not self.file.exists()
+
+    def give_up(self) -> None:
+        """Java was ended before it had written it: the next run does not try that, the one after it does."""
+        self.being_made.unlink(missing_ok=True)
+        self.run_before.unlink(missing_ok=True)
 
     def keep(self) -> None:
         """Put what this run has made in its place, once Java has ended; what killed runs left is removed."""
