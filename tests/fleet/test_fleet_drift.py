@@ -1,9 +1,12 @@
 """The stages over two folders, by both engines: on this machine, and in a real Spark session."""
 
 import json
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -204,6 +207,40 @@ def test_spark_gives_the_same_history_whole_and_by_topic(
     assert sorted(by_topic.to_pylist(), key=str) == rows[0]
 
 
+@contextmanager
+def noted(spark: Any, event_log: Path) -> Iterator[dict[int, list[dict[str, Any]]]]:
+    """What Spark notes of the tasks of the jobs in the `with`, by stage; it is there after it."""
+    group, found = f"jobs {time.monotonic_ns()}", dict[int, list[dict[str, Any]]]()
+    spark.sparkContext.setJobGroup(group, "")
+    yield found
+    spark.sparkContext.setJobGroup("elsewhere", "")
+    (log,) = event_log.glob(f"*{spark.sparkContext.applicationId}/events_*")
+    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    begun = [
+        event["Stage IDs"]
+        for event in events
+        if event["Event"] == "SparkListenerJobStart"
+        and event["Properties"].get("spark.jobGroup.id") == group
+    ]
+    found |= {stage: [] for stages in begun for stage in stages}
+    for event in events:
+        if event["Event"] == "SparkListenerTaskEnd" and event["Stage ID"] in found:
+            found[event["Stage ID"]].append(event)
+
+
+def test_more_errors_cost_no_look_at_the_tables(
+    in_a_lake: Callable[[str], tuple[Lake, Todo]],
+) -> None:
+    """A run of many partitions would read a row of each otherwise."""
+    lake, todo = in_a_lake("here")
+    found = judge(lake, todo, [Stage.DIFF], Here(), NOW)
+    for name in ("declared", "differences"):
+        shutil.rmtree(lake.place(TABLES[name]))
+    more = found.with_errors(found.errors)
+    assert more.errors.num_rows == 2 * found.errors.num_rows == 2
+    assert list(more.rows) == list(found.rows)
+
+
 @pytest.mark.spark
 def test_spark_has_a_task_for_each_cluster_and_none_of_its_rows(
     event_log: Path,
@@ -213,20 +250,9 @@ def test_spark_has_a_task_for_each_cluster_and_none_of_its_rows(
     """By its own event log: what comes back from a task are the names of its files."""
     spark = request.getfixturevalue("spark")
     lake, todo = in_a_lake("there")
-    spark.sparkContext.setJobGroup("here", "")
-    found = judged_in(spark, lake, todo)
-    spark.sparkContext.setJobGroup("elsewhere", "")
-    (log,) = event_log.glob(f"*{spark.sparkContext.applicationId}/events_*")
-    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    stages = {
-        stage
-        for event in events
-        if event["Event"] == "SparkListenerJobStart"
-        and event["Properties"].get("spark.jobGroup.id") == "here"
-        for stage in event["Stage IDs"]
-    }
-    judging = max(stages)  # the one before hands out the tasks
-    tasks = [e for e in events if e["Event"] == "SparkListenerTaskEnd" and e["Stage ID"] == judging]
+    with noted(spark, event_log) as stages:
+        found = judged_in(spark, lake, todo)
+    tasks = stages[max(stages)]  # the stage before hands out the tasks
     assert len(tasks) == len(todo.tasks)
     measured = [task["Task Metrics"] for task in tasks]
     assert sum(one["Shuffle Write Metrics"]["Shuffle Bytes Written"] for one in measured) == 0
@@ -238,6 +264,31 @@ def test_spark_has_a_task_for_each_cluster_and_none_of_its_rows(
     assert max(counted["data returned from Python workers"]) < KILOBYTES_OF_NAMES
     assert max(one["Result Size"] for one in measured) < 2 * KILOBYTES_OF_NAMES
     assert found.counts == {name: rows.num_rows for name, rows in found.rows.items()}
+
+
+@pytest.mark.spark
+def test_spark_reads_and_shuffles_what_a_history_is_made_of_and_the_driver_gets_names(
+    event_log: Path,
+    in_a_lake: Callable[[str], tuple[Lake, Todo]],
+    request: pytest.FixtureRequest,
+) -> None:
+    """By its own event log: executors read each row of the tables once, and shuffle it once."""
+    from replan.fleet.spark.on_spark import InSpark
+
+    spark = request.getfixturevalue("spark")
+    lake, todo = in_a_lake("there")
+    judge(lake, todo, DRIFT_STAGES, Here(), NOW)
+    with noted(spark, event_log) as stages:
+        run_history(lake, [task.cluster for task in todo.tasks], InSpark(session=spark))
+    measured = [task["Task Metrics"] for tasks in stages.values() for task in tasks]
+    rows = sum(lake.read(TABLES[name]).num_rows for name in ("judged", "drift"))
+    shuffled = [one["Shuffle Write Metrics"]["Shuffle Records Written"] for one in measured]
+    fetched = [one["Shuffle Read Metrics"]["Total Records Read"] for one in measured]
+    read = [one["Input Metrics"]["Records Read"] for one in measured]
+    assert rows == sum(read) == sum(shuffled) == sum(fetched) > len(todo.tasks)
+    assert sum(one["Shuffle Write Metrics"]["Shuffle Bytes Written"] for one in measured) > 0
+    assert max(one["Result Size"] for one in measured) < 2 * KILOBYTES_OF_NAMES
+    assert lake.read(HISTORY).num_rows
 
 
 @pytest.mark.spark
