@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.commandline import CLI
 
 TOKEN = "a-token"  # noqa: S105 - of the forge of the tests
-_ONE = re.compile(r"(?:comments|notes|issues|pulls)/(\d+)$")
+_ONE = re.compile(r"(?:comments|notes|issues|pulls|merge_requests)/(\d+)$")
 
 
 class Forge:
@@ -55,21 +55,25 @@ class _Handler(BaseHTTPRequestHandler):
         posts = [post for post in self.forge.posts.values() if post.get("state") != "closed"]
         found = [post for post in posts if labels <= set(post.get("labels", []))]
         head = parse_qs(address.query).get("head", [""])[0].partition(":")[2]
-        found = [post for post in found if post.get("head", "") == head]
+        head = head or parse_qs(address.query).get("source_branch", [""])[0]
+        found = [p for p in found if p.get("head", p.get("source_branch", "")) == head]
         issues = address.path.endswith("/issues")
         self._answer(200, (found[::-1] if issues else found)[:100])
 
     def do_POST(self) -> None:
         """Add one."""
         number = len(self.forge.posts) + 1
-        self.forge.posts[number] = {"id": number, "number": number, **self._body()}
+        self.forge.posts[number] = {"id": number, "number": number, "iid": number} | self._body()
         self._answer(201, self.forge.posts[number])
 
     def do_PATCH(self) -> None:
         """Change one."""
         found = _ONE.search(self.path)
         assert found is not None
-        self.forge.posts[int(found[1])] |= self._body()
+        post = self.forge.posts[int(found[1])]
+        post |= self._body()
+        if post.pop("state_event", "") == "close":  # as GitLab asks for it
+            post["state"] = "closed"
         self._answer(200, {})
 
     do_PUT = do_PATCH  # noqa: N815 - as http.server calls it

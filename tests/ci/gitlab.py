@@ -99,4 +99,5 @@ class Pipeline:
 
 def _allowed(job: Mapping[str, Any]) -> set[int]:
     allowed = job.get("allow_failure", {})
-    return {allowed["exit_codes"]} if isinstance(allowed, Mapping) and allowed else set()
+    codes = allowed["exit_codes"] if isinstance(allowed, Mapping) and allowed else []
+    return {codes} if isinstance(codes, int) else set(codes)

@@ -7,12 +7,23 @@ import sys
 import time
 from pathlib import Path
 
+from tests.builders import brokers, snapshot, state
 from tests.ci.forge import Forge, commit, git, repository, with_replan
 from tests.ci.github import ROOT
 from tests.commandline import environment
 
+from replan.snapshots.files import write_snapshot
+
 DEMO = ROOT / "examples" / "demo"
 PLACEMENT = (DEMO / "placement.yaml").read_text()
+
+
+LISTS = [[1, 2, 3], [2, 3, 4], [4, 5, 6]]
+BY_LIST = (
+    "version: 1\nassignments:\n  orders:\n    partitions:\n"
+    + "".join(f"      {n}: {of}   # kept\n" for n, of in enumerate(LISTS))
+    + "reconcile: {putRight: {brokerDown: 0s}}\n"
+)
 
 
 class Project:
@@ -30,6 +41,15 @@ class Project:
         self.environment = environment(PATH=f"{path}{os.pathsep}{os.environ['PATH']}")
         self.reach = {"REPLAN_SIMULATED": str(self.cluster)}
         """What lets a runner reach the cluster."""
+
+    def down(self, *brokers_: int) -> None:
+        """The lists of BY_LIST on six brokers, of which these are down."""
+        states = [
+            state(of, [b for b in of if b not in brokers_], partition=n)
+            for n, of in enumerate(LISTS)
+        ]
+        seen = snapshot(states, registered=brokers(6, "abc", fenced=brokers_))
+        write_snapshot(seen, self.cluster)
 
     def branch(self, name: str, placement: str) -> None:
         """A branch with another placement."""

@@ -6,12 +6,9 @@ import subprocess
 
 import pytest
 import yaml
-from tests.builders import brokers, snapshot, state
 from tests.ci.forge import TOKEN, commit, git
 from tests.ci.github import ROOT, Runner
-from tests.ci.project import PLACEMENT, Project
-
-from replan.snapshots.files import write_snapshot
+from tests.ci.project import BY_LIST, PLACEMENT, Project
 
 pytestmark = pytest.mark.command
 FLOWS = ROOT / "examples" / "ci" / "github"
@@ -155,16 +152,8 @@ def reconcile(project: Project) -> None:
 def test_one_pull_request_replaces_a_broker_in_lists_and_is_closed_once_it_is_back(
     project: Project,
 ) -> None:
-    lists = [[1, 2, 3], [2, 3, 4], [4, 5, 6]]
-    down = [state(of, [b for b in of if b != 3], partition=n) for n, of in enumerate(lists)]
-    well = [state(of, partition=n) for n, of in enumerate(lists)]
-    declared = (
-        "version: 1\nassignments:\n  orders:\n    partitions:\n"
-        + "".join(f"      {n}: {of}   # kept\n" for n, of in enumerate(lists))
-        + "reconcile: {putRight: {brokerDown: 0s}}\n"
-    )
-    commit(project.work, {"placement.yaml": declared})
-    write_snapshot(snapshot(down, registered=brokers(6, "abc", fenced=(3,))), project.cluster)
+    commit(project.work, {"placement.yaml": BY_LIST})
+    project.down(3)
     reconcile(project)
     (pull,) = project.forge.posts.values()
     assert (pull["head"], pull["base"]) == ("replan-proposal", "main")
@@ -178,7 +167,7 @@ def test_one_pull_request_replaces_a_broker_in_lists_and_is_closed_once_it_is_ba
     reconcile(project)
     assert len(project.forge.posts) == 1
     assert git("rev-parse", "replan-proposal", folder=project.bare) == first
-    write_snapshot(snapshot(well, registered=brokers(6, "abc")), project.cluster)
+    project.down()
     reconcile(project)
     assert pull["state"] == "closed"
 

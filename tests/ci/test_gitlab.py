@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from tests.ci.forge import TOKEN, commit
+from tests.ci.forge import TOKEN, commit, git
 from tests.ci.github import ROOT
 from tests.ci.gitlab import Ended, Pipeline
-from tests.ci.project import PLACEMENT, Project
+from tests.ci.project import BY_LIST, PLACEMENT, Project
 
 pytestmark = pytest.mark.command
 FILE = ROOT / "examples" / "ci" / "gitlab" / ".gitlab-ci.yml"
@@ -70,6 +70,33 @@ def test_from_a_merge_request_to_an_applied_plan(project: Project) -> None:
     assert merged.run(FILE, "apply")["apply"].code == 0, "a retry finds it done"
     assert project.replan("plan") == 0
     assert publish(project).code == 0
+
+
+def test_one_merge_request_replaces_a_broker_in_lists_and_is_closed_once_it_is_back(
+    project: Project,
+) -> None:
+    commit(project.work, {"placement.yaml": BY_LIST})
+    tokens = {"RECONCILE": "true", "PUSH_TOKEN": TOKEN, "COMMENT_TOKEN": TOKEN}
+
+    def reconcile(wanted: int) -> str:
+        scheduled = pipeline(project, "schedule", **tokens)
+        assert scheduled.chosen(FILE) == ["reconcile"]
+        ended = scheduled.run(FILE)["reconcile"]
+        assert ended.code == wanted, ended.log
+        return git("rev-parse", "replan-proposal", folder=project.bare)
+
+    project.down(3)
+    first = reconcile(2)
+    (request,) = project.forge.posts.values()
+    assert (request["source_branch"], request["target_branch"]) == ("replan-proposal", "main")
+    assert "`orders-1` | \\[2,3,4\\] | \\[2,6,4\\]" in request["description"]
+    proposed = git("show", "replan-proposal:placement.yaml", folder=project.bare)
+    assert "0: [1, 2, 6]   # kept" in proposed
+    assert reconcile(2) == first
+    assert len(project.forge.posts) == 1
+    project.down()
+    reconcile(0)
+    assert request["state"] == "closed"
 
 
 def test_a_placement_that_changed_since_the_plan_is_not_applied(project: Project) -> None:
