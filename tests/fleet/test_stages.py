@@ -32,8 +32,8 @@ def found(home: Path, placement: str, states: Sequence[PartitionState], *stages:
 def performed(home: Path, placement: str, *stages: Stage, seen: Snapshot) -> Rows:
     keep_snapshot(Lake(str(home / "lake")), seen, "eu")
     (home / "eu.yaml").write_text(f"version: 1\n{placement}", encoding="utf-8")
-    files = {"placement": str(home / "eu.yaml"), "lake": str(home / "lake")}
-    rows = perform(Task("eu", CLUSTER_ID, OBSERVED_AT, **files, prices=PRICES), stages)
+    placement, lake = str(home / "eu.yaml"), str(home / "lake")
+    rows = perform(Task("eu", CLUSTER_ID, OBSERVED_AT, placement, lake, prices=PRICES), stages)
     assert rows["errors"].to_pylist() == []
     return rows
 

@@ -5,7 +5,7 @@ This is what runs in each engine: called in a loop, in a process of its own, or 
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 
@@ -48,6 +48,8 @@ WRITES: Mapping[Stage, Sequence[str]] = {
     Stage.PLAN: (PLANS.name,),
 }
 """The tables of each stage."""
+RATES_AT_ONCE = 250_000
+"""Partitions of which one task finds the rates at most, about; each reads the sizes of a whole day once more."""
 DOCS = '`replan docs fleet`, "Where Spark runs"'
 Rows = Mapping[str, pa.Table]
 """Rows by the table's name."""
@@ -74,12 +76,28 @@ def stage_of(table: str) -> Stage:
     return next(stage for stage, names in WRITES.items() if table in names)
 
 
+def in_parts(task: Task, stages: Sequence[Stage]) -> list[Task]:
+    """A task as those that are done apart: of a large cluster the rates, some topics each; all else needs it whole."""
+    count = task.partitions // RATES_AT_ONCE
+    if count < 2 or Stage.RATES not in stages:
+        return [task]
+    whole = [replace(task, part=f"0/{count}")] if len(stages) > 1 else []
+    return [*whole, *(replace(task, part=f"{n}/{count}") for n in range(1, count + 1))]
+
+
+def stages_of(task: Task, stages: Sequence[Stage]) -> list[Stage]:
+    """Those of these stages that are part of a task."""
+    if task.part is None:
+        return list(stages)
+    return [stage for stage in stages if (stage is Stage.RATES) != task.part.startswith("0/")]
+
+
 def perform(task: Task, stages: Sequence[Stage]) -> Rows:
     """The rows of all stages; one that fails leaves its own rows out, and says why in `errors`."""
     work = Work(task)
     found: dict[str, pa.Table] = {}
     errors: list[tuple[str, str]] = []
-    for stage in stages:
+    for stage in stages_of(task, stages):
         rows = or_message(stage, work)
         if not isinstance(rows, str):
             found |= {name: rows[name] for name in WRITES[stage]}
@@ -106,7 +124,8 @@ def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Done
 
 def not_done(task: Task, stages: Sequence[Stage], why: str) -> Done:
     """A task that nobody could do: each stage says so."""
-    return Done(task, (), _error_rows(Work(task), [(stage.value, why) for stage in stages]))
+    said = [(stage.value, why) for stage in stages_of(task, stages)]
+    return Done(task, (), _error_rows(Work(task), said))
 
 
 def _error_rows(work: Work, errors: Sequence[tuple[str, str]]) -> pa.Table:

@@ -36,6 +36,8 @@ from replan.fleet.perform import (
     Rows,
     Stage,
     in_order,
+    in_parts,
+    stage_of,
     written_by,
 )
 from replan.fleet.seen import Seen, keep_seen
@@ -132,7 +134,8 @@ def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], workers: Workers, now
     with run_in(lake) as name:
         for table in written_by(stages):
             lake.begun(TABLES[table])
-        done = list(workers.perform(todo.tasks, stages, todo.partitions, lake, name))
+        parts = [part for task in todo.tasks for part in in_parts(task, stages)]
+        done = list(workers.perform(parts, stages, todo.partitions, lake, name))
         return commit(lake, todo, stages, done, name, now)
 
 
@@ -155,9 +158,13 @@ def commit(
     unpaired = error_rows(todo.errors, stages[0].value, now)
     errors = in_order(ERRORS.name, [_once(said, stages), unpaired])
     files: dict[tuple[str, Hour], list[RowFile]] = {}
+    found_in_part = False
     for one in done:
         for file in one.files:
-            files.setdefault((file.table, one.task.hour), []).append(file)
+            if (one.task.hour, stage_of(file.table).value) in failed:
+                found_in_part = True  # another part of it could not be found
+            else:
+                files.setdefault((file.table, one.task.hour), []).append(file)
     seen = {t.hour: {"cluster_id": t.cluster_id, "observed_at": t.observed_at} for t in todo.tasks}
     same = [task.hour for task in todo.done]
     found: dict[str, Sequence[Hour]] = {}
@@ -170,7 +177,7 @@ def commit(
         given = {hour: files.get((table, hour), ()) for hour in hours}
         commit_files(lake, TABLES[table], given, name, seen)
         found[table] = [*same, *(hour for hour in hours if (hour, stage.value) not in failed)]
-    if any(one.attempt for one in done):
+    if found_in_part or any(one.attempt for one in done):
         sweep(lake, name)
     asked = [task.hour for task in todo.tasks]
     nowhere = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]

@@ -6,7 +6,7 @@ name has the row as one value. The document in `header` carries the version of t
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -180,6 +180,11 @@ class Sizes:
     """Name and id."""
     partitions: pa.Table
     """Topic, partition, bytes, replicas."""
+
+    def of(self, topics: pa.Array) -> "Sizes":
+        """Those of some topics alone."""
+        mine = pc.is_in(self.partitions["topic"], value_set=topics)
+        return replace(self, partitions=self.partitions.filter(mine))
 
 
 def sizes_between(lake: Lake, first: Hour, last: Hour) -> Iterator[Sizes]:

@@ -70,16 +70,31 @@ class _Growth:
 
 
 def rates(work: Work) -> Mapping[str, pa.Table]:
-    """The rate of every partition of the cluster; raises BadFile."""
-    newest, hour = work.snapshot, work.task.hour
+    """The rate of every partition of the cluster, or of a part of its topics; raises BadFile."""
+    hour, topics = work.task.hour, None
+    newest: Snapshot | Sizes
+    if work.task.part is None:
+        newest = work.snapshot
+    else:
+        (whole,) = sizes_between(work.lake, hour, hour)
+        topics = _topics_of(work.task.part, whole.topics)
+        newest = whole.of(topics)
     index = PartitionIndex.of(newest.partitions)
     sizes = [_sizes(newest, newest, index, _log_ends(work.lake, hour))]
     first = Hour(hour.cluster, hour.day - timedelta(days=WINDOW_DAYS), 0)
-    for seen in sizes_between(work.lake, first, replace(hour, hour=hour.hour - 1)):
-        if seen.cluster_id == work.task.cluster_id:
-            sizes.insert(0, _sizes(seen, newest, index, _log_ends(work.lake, seen.at)))
+    for found in sizes_between(work.lake, first, replace(hour, hour=hour.hour - 1)):
+        if found.cluster_id == work.task.cluster_id:
+            seen = found if topics is None else found.of(topics)
+            sizes.insert(0, _sizes(seen, newest, index, _log_ends(work.lake, found.at)))
     columns = measured(sizes, newest)
     return {RATES.name: work.rows(RATES, columns, newest.partitions.num_rows)}
+
+
+def _topics_of(part: str, topics: pa.Table) -> pa.Array:
+    """The names of the topics of part `number/count`."""
+    number, count = map(int, part.split("/"))
+    begin, end = (topics.num_rows * n // count for n in (number - 1, number))
+    return topics["name"].combine_chunks().slice(begin, end - begin)
 
 
 def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
@@ -87,7 +102,7 @@ def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
 
 
 def _sizes(
-    seen: Snapshot | Sizes, newest: Snapshot, index: PartitionIndex, log_ends: pa.Table
+    seen: Snapshot | Sizes, newest: Snapshot | Sizes, index: PartitionIndex, log_ends: pa.Table
 ) -> _Sizes:
     table = seen.partitions
     known = table.column("bytes").to_numpy().astype(np.float64)
@@ -111,16 +126,21 @@ def _aligned(values: Any, names: pa.Table, index: PartitionIndex) -> Floats:
     return found
 
 
-def _same_topic(before: pa.Table, newest: Snapshot) -> npt.NDArray[np.bool_]:
+def _same_topic(before: pa.Table, newest: Snapshot | Sizes) -> npt.NDArray[np.bool_]:
     """Whether each partition's topic had the same id."""
-    at = pc.index_in(newest.topics.column("name"), value_set=before.column("name"))
-    ids = before.column("id").combine_chunks().take(at.combine_chunks())
-    same = pc.equal(ids, newest.topics.column("id").combine_chunks()).fill_null(fill_value=False)
-    found: npt.NDArray[np.bool_] = np.asarray(same)[topic_codes(newest.partitions)]
+    names = newest.topics["name"]
+    at = pc.index_in(names, value_set=before["name"])
+    ids = before["id"].combine_chunks().take(at.combine_chunks())
+    same = pc.equal(ids, newest.topics["id"].combine_chunks()).fill_null(fill_value=False)
+    if isinstance(newest, Snapshot):
+        codes = topic_codes(newest.partitions)
+    else:
+        codes = np.asarray(pc.index_in(newest.partitions["topic"], value_set=names))
+    found: npt.NDArray[np.bool_] = np.asarray(same)[codes]
     return found
 
 
-def measured(sizes: Sequence[_Sizes], newest: Snapshot) -> Mapping[str, Any]:
+def measured(sizes: Sequence[_Sizes], newest: Snapshot | Sizes) -> Mapping[str, Any]:
     """The columns of RATES, from the sizes of the same partitions at successive moments, oldest first."""
     moments = [one.seconds for one in sizes]
     written = _growth(moments, [one.bytes for one in sizes])

@@ -180,7 +180,7 @@ def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:
 
     Late snapshots change the rates of their cluster.
     """
-    judged = lake.files(JUDGED)
+    judged, errors = lake.files(JUDGED), lake.files(ERRORS)
     late = {kept.at.cluster for kept in todo.late}
 
     def is_done(task: Task) -> bool:
@@ -189,6 +189,10 @@ def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:
             file.has(hour, hour) for file in judged.get(task.cluster, ())
         ):
             return False
+        if any(file.has(hour, hour) for file in errors.get(task.cluster, ())):
+            said = lake.rows(ERRORS, hour, hour, ["hour", "stage"])["stage"].to_pylist()
+            if not set(stages).isdisjoint(said):
+                return False
         rows = lake.rows(
             JUDGED, hour, hour, ["hour", "observed_at", "inputs", "stages"]
         ).to_pylist()
@@ -218,6 +222,7 @@ def task_of(fleet: Fleet, lake: Lake, kept: Kept) -> Task:
         owners=owners,
         prices=prices,
         inputs=inputs_of(placement, owners, prices),
+        partitions=kept.partitions,
     )
 
 

@@ -50,6 +50,10 @@ class Task:
     """The digest of what it is judged by; None where nobody asks whether that has changed."""
     stages: str | None = None
     """The stages that are asked for."""
+    partitions: int = 0
+    """About how many there are."""
+    part: str | None = None
+    """Of a cluster whose rates are found apart: `0/n` is all else, `1/n` to `n/n` are rates of some topics each."""
 
     @property
     def hour(self) -> Hour:
@@ -59,7 +63,11 @@ class Task:
 
 TASKS = pa.schema(
     [
-        pa.field(name, pa.string(), nullable=name in {"prices", "inputs", "stages"})
+        pa.field(
+            name,
+            pa.int64() if name == "partitions" else pa.string(),
+            nullable=name in {"prices", "inputs", "stages", "part"},
+        )
         for name in Task.__dataclass_fields__
     ]
 )
