@@ -356,12 +356,12 @@ def test_a_review_sees_refusals_and_mistakes_at_their_lines(shell: Shell) -> Non
     forms = [word for form in ("github", *reports) for word in ("--annotations", form)]
     shell.placement.write_text("version: 1\nassignments:\n  orders:\n    partitions: {0: [1, 9]}\n")
     _, said = shell.run("plan", "-f", shell.placement, *forms, wanted=1)
-    assert f"::error file={shell.placement},line=4,col=21,title=replan plan%3A placement::" in said
+    assert f"::error file={shell.placement},line=4,col=21,title=replan%3A placement::" in said
     (row,) = json.loads((shell.folder / "gitlab").read_text())
     assert row["location"] == {"path": str(shell.placement), "lines": {"begin": 4}}
     shell.placement.write_text("version: 1\nassignments:\n  orders:\n    partitions: {0: [1]}\n")
     _, said = shell.run("plan", "-f", shell.placement, *forms, wanted=3)
-    assert ",line=4,col=21,title=replan plan%3A target-below-min-isr::orders-0: target " in said
+    assert ",line=4,col=21,title=replan%3A target-below-min-isr::orders-0: target " in said
     assert "target-below-min-isr" in (shell.folder / "sarif").read_text()
     assert "<failure" in (shell.folder / "junit").read_text()
 

@@ -74,6 +74,21 @@ def test_a_placement_that_cannot_be_read_is_said_and_no_error(
     assert "Caused by this change" not in text
 
 
+def test_limits_of_the_placement_before_hide_nothing(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work / "before.yaml").write_text(f"{PLACEMENT}limits: {{partitions: 1}}\n")
+    assert "this change causes 2 moves" in said(capsys, "--since", "before.yaml")
+
+
+def test_a_placement_of_another_cluster_is_said_and_no_error(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work / "before.yaml").write_text(PLACEMENT.replace("MkU3", "AkU3"))
+    text = said(capsys, "--since", "before.yaml")
+    assert "What was pending at before.yaml is not known: the placement is for cluster AkU3" in text
+
+
 def test_what_is_neither_a_file_nor_a_revision_is_refused(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,6 +29,7 @@ from replan.reporting.blocks import (
     Table,
     Title,
     shown_cells,
+    text_of,
 )
 from replan.reporting.lines import Cell, Line, Span, Tone
 from replan.wording import left_out, one_line
@@ -217,5 +218,6 @@ def _cell(cell: Cell | Bar, column: Column) -> str:
         return f'<td class="bars">{parts}</td>'
     text = _spans(cell)
     if column.pick and text:
-        text = f'<button type="button" class="pick" data-{column.pick}="{text}">{text}</button>'
+        named = _text(text_of(cell))
+        text = f'<button type="button" class="pick" data-{column.pick}="{named}">{named}</button>'
     return f'<td data-head="{escape(column.head)}"{_kind(column)}>{text}</td>'

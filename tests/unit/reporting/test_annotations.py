@@ -131,9 +131,9 @@ def test_every_mistake_of_the_file_and_every_exceeded_limit_has_its_line() -> No
 
 def test_workflow_commands_are_one_line_each() -> None:
     assert render_github(FINDINGS) == (
-        "::error file=a%2Cb%3Ac.yaml,line=7,col=5,title=replan plan%3A no-leader::"
+        "::error file=a%2Cb%3Ac.yaml,line=7,col=5,title=replan%3A no-leader::"
         "\x1b50 %25: a, b%0D%0Anext <line> & \u2028\n"
-        "::warning title=replan plan%3A leaderless::no place\n"
+        "::warning title=replan%3A leaderless::no place\n"
     )
 
 

@@ -13,7 +13,7 @@ from replan.commands.inputs.observed import Observed
 from replan.commands.inputs.options import Form, PageForm
 from replan.commands.inputs.target import Target
 from replan.documents.files import read_text
-from replan.errors import BadPlacement, BadUsage, Exit, UnsafePlan
+from replan.errors import BadPlacement, BadUsage, Exit, UnsafePlan, WrongCluster
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
@@ -126,12 +126,12 @@ def context_of(
 
 
 def pending_since(named: str, files: Sequence[Path], make: Callable[[Placement], Plan]) -> Pending:
-    """What the placement of a file, a folder or a git revision plans; `make` plans for the same cluster."""
+    """What the placement of a file, a folder or a git revision plans, without its limits; `make` is the planner."""
     from replan.commands.inputs.revisions import placement_at
 
     try:
-        made = make(placement_at(named, files))
-    except BadPlacement as problem:
+        made = make(replace(placement_at(named, files), limits={}))
+    except (BadPlacement, WrongCluster, UnsafePlan) as problem:
         return Pending(named, problem=str(problem).partition("\n")[0])
     return Pending(named, {move.partition: move.target for move in made.moves})
 

@@ -146,7 +146,7 @@ def plan(
 
         with planning(placement, seen.snapshot):
             made = planned(placement)
-            pending = None if since is None else pending_since(since, files, planned)
+            pending = pending_since(since, files, planned) if since else None
         if annotations:
             from replan.reporting.plans.findings import plan_findings
 

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 from replan.reporting.plans.findings import Finding, Level
 from replan.reporting.xml_text import document
 
-TITLE = "replan plan"
+TITLE = "replan"
 
 
 def render_github(findings: Sequence[Finding]) -> str:
