@@ -820,7 +820,8 @@ class _Guard:
             self._measured_at = at
             copied = progress.volume().copied_bytes
             seen = (progress.done, progress.stopped, progress.running, copied)
-        if self._paused_by_another or seen != self._moved[1]:
+        unknown = any(r.copied_bytes is None for copy in progress.copies for r in copy.replicas)
+        if self._paused_by_another or unknown or seen != self._moved[1]:
             self._moved = at, seen
         return at - self._moved[0]
 

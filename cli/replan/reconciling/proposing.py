@@ -1,7 +1,7 @@
 """What a loop proposes to people: a plan of what policy does not allow, and the lists of brokers that are down. Pure.
 
 A broker that is down is proposed to be replaced once it has been down for as long as policy says, or for half an hour:
-before that it may be a restart.
+before that it may be a restart. The same of a log directory that is full.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,18 +16,21 @@ from replan.reconciling.rounds import plan_due
 from replan.reconciling.status import DeclaredByList, NoHistory, NotAllowed, Proposal
 
 DOWN_SECONDS = 1_800.0
-"""How long a broker is down before its replacement is proposed, where policy has no time for it."""
+"""How long a broker is down, or a directory full, before a way out is proposed, where policy has no time for it."""
 
 
 def proposable(placement: Placement, found: Sequence[Judged], now: float) -> tuple[Found, ...]:
     """What of the deviations only a person may have put right, by a plan or by other lists."""
-    time = placement.reconcile.put_right.get(DeviationKind.BROKER_DOWN, DOWN_SECONDS)
+    times = {
+        kind: placement.reconcile.put_right.get(kind, DOWN_SECONDS)
+        for kind in (DeviationKind.BROKER_DOWN, DeviationKind.LOG_DIR_FULL)
+    }
     return tuple(
         one.found
         for one in found
         if one.found.kind is not None
         and isinstance(one.why_not, NotAllowed | NoHistory | DeclaredByList)
-        and (one.found.kind is not DeviationKind.BROKER_DOWN or now - one.since >= time)
+        and now - one.since >= times.get(one.found.kind, 0.0)
     )
 
 

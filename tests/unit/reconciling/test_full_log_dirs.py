@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.reconciling.test_loop import HOUR, MB, Reader, lists_of, reader, rounds_of
+from tests.unit.reconciling.test_proposing import Heard
 
 from replan.model.broker import LogDir
 from replan.model.declared.reconcile import DeviationKind
@@ -98,6 +99,19 @@ def test_declared_lists_are_only_reported(read: Reader) -> None:
     assert [(d.kind, d.why_not) for d in last.deviations] == [
         (DeviationKind.LOG_DIR_FULL, DeclaredByList())
     ]
+
+
+def test_other_brokers_are_proposed_for_declared_lists(read: Reader) -> None:
+    found, placement = Heard(), read(BY_LIST, POLICY)
+    releases = [Release(hour * HOUR, placement) for hour in range(3)]
+    run_loop(filled(log_dir(1, "/a", 900)), releases, 3 * HOUR, also=found)
+    empty, proposal = found.proposals  # it is not full for long enough at first
+    assert empty.lists == {}
+    assert {topic: [*of] for topic, of in proposal.lists.items()} == {"orders": [3]}
+    [wanted] = proposal.lists["orders"].values()
+    assert len(wanted) == 2
+    assert 3 in wanted
+    assert 1 not in wanted
 
 
 def test_where_nothing_has_room_nothing_is_done_and_it_says_so(read: Reader) -> None:

@@ -53,7 +53,7 @@ def _lists(proposal: Proposal, by_hand: str, *, patched: bool) -> str:
         for name, wanted in changes
     )
     return (
-        f"Brokers are down that the placement names in {count(len(changes), 'list')}. "
+        f"{count(len(changes), 'declared list')} with a broker that is down, or whose log directory is full. "
         + (
             "This change names others.\n\n"
             if patched

@@ -1,0 +1,340 @@
+"""A loop on real brokers while they die, a rack dies, people pause it, a window ends, leaders move, and a disk is full.
+
+Six brokers in three racks; those of rack c are processes of their own, which can be killed. Thresholds are seconds.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException
+from tests.commandline import environment, replan
+from tests.kafka.harness.clients import (
+    admin,
+    await_brokers,
+    create_topic,
+    fill,
+    partition_metadata,
+    until,
+)
+from tests.kafka.harness.cluster import Cluster
+from tests.kafka.harness.layout import Layout
+from tests.kafka.harness.tools import run_tool_warm
+
+MEGABYTE = 1_000_000
+RACKS = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
+LISTS = [[1, 2, 3], [2, 6, 4], [6, 4, 5]]
+
+
+def layout(version: str) -> Layout:
+    """Short sessions; the files of a replica that has left go at once."""
+    return Layout(
+        version=version,
+        racks=RACKS,
+        broker_session_timeout_ms=3000,
+        broker_properties={
+            "log.segment.delete.delay.ms": "500",
+            "log.initial.task.delay.ms": "500",
+        },
+        controller_properties={"auto.leader.rebalance.enable": "false"},
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster(shared_kafka_cluster: Callable[..., Cluster], kafka_version: str) -> Cluster:
+    return shared_kafka_cluster(layout(kafka_version), in_one_jvm=(1, 2, 4, 5, 101))
+
+
+class Loop:
+    """A loop at work on a topic of its own, and what it has said."""
+
+    def __init__(self, cluster: Cluster, folder: Path, topic: str) -> None:
+        self.cluster, self.folder, self.topic = cluster, folder, topic
+        self.flags = ("--bootstrap-server", cluster.bootstrap)
+        self._log, self._read = folder / "loop.log", 0
+
+    def declare(self, policy: str, lists: object = None, rate: str = "50MB/s") -> None:
+        """By rule, three replicas in three racks; or these lists."""
+        rule = (
+            "{replicationFactor: 3, spread: rack}" if lists is None else f"{{partitions: {lists}}}"
+        )
+        (self.folder / "placement.yaml").write_text(
+            f"version: 1\nassignments: {{{self.topic}: {rule}}}\n"
+            f"throttles: {{moves: {{rate: {rate}}}}}\nreconcile: {policy}\n"
+        )
+
+    @contextmanager
+    def running(self, *more: str) -> Iterator[subprocess.Popen[bytes]]:
+        """While it runs."""
+        words = ["reconcile", "--every", "1s", "--settle", "4", "--log-format", "json"]
+        with self._log.open("wb") as said:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "replan", *words, *more, *self.flags],
+                cwd=self.folder,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+            )
+        try:
+            yield process
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 130
+        finally:
+            process.kill()
+            process.wait()
+        assert "Traceback" not in self._log.read_text()
+
+    def events(self) -> list[Mapping[str, Any]]:
+        """All that it has said."""
+        lines = self._log.read_text().splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+
+    def says(self, event: str, limit_seconds: float = 60, **fields: object) -> Mapping[str, Any]:
+        """The next event that has these fields."""
+        found: list[Mapping[str, Any]] = []
+
+        def said() -> bool:
+            for number, one in list(enumerate(self.events()))[self._read :]:
+                if one["event"] == event and fields.items() <= one.items():
+                    self._read = number + 1
+                    found.append(one)
+                    return True
+            return False
+
+        try:
+            until(said, f"{event} {fields}", limit_seconds=limit_seconds)
+        except TimeoutError as problem:
+            raise AssertionError(f"{problem}\n{self._log.read_text()}") from problem
+        return found[0]
+
+    def rounds(self) -> list[Mapping[str, Any]]:
+        """The rounds that it has done."""
+        return [one["round"] for one in self.events() if one["event"] == "round"]
+
+    def lists(self) -> list[list[int]]:
+        return [list(p.replicas) for _, p in sorted(self._partitions())]
+
+    def leaders(self) -> list[int]:
+        return [p.leader for _, p in sorted(self._partitions())]
+
+    def _partitions(self) -> Any:
+        return partition_metadata(admin(self.cluster.bootstrap), self.topic).items()
+
+    def person(self, *words: str) -> None:
+        done = replan(*words, *self.flags, folder=self.folder)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def loop(cluster: Cluster, tmp_path: Path) -> Iterator[Loop]:
+    """On a topic of its own; every broker runs again afterwards, and the journal is another test's no more."""
+    topic = f"orders-{tmp_path.name[-30:].strip('_')}"
+    create_topic(cluster.bootstrap, topic, LISTS)
+    yield Loop(cluster, tmp_path, topic)
+    back(cluster)
+    client = admin(cluster.bootstrap)
+    for gone in client.delete_topics([topic, "__replan_journal"]).values():
+        with suppress(KafkaException):  # a test that failed early has no journal
+            gone.result(30)
+    until(
+        lambda: not partition_metadata(client, "__replan_journal"),
+        "the end of the journal",
+        limit_seconds=60,
+    )
+
+
+def back(cluster: Cluster) -> None:
+    """Start what is down."""
+    live = admin(cluster.bootstrap).list_topics(timeout=10).brokers
+    for broker in {3, 6} - set(live):
+        cluster.start(broker)
+    await_brokers(cluster.bootstrap, tuple(RACKS))
+
+
+@pytest.mark.waits
+def test_a_broker_that_is_killed_for_shorter_and_for_longer_than_its_threshold(loop: Loop) -> None:
+    fill(loop.cluster.bootstrap, loop.topic, 5 * MEGABYTE)
+    loop.declare("{putRight: {brokerDown: 15s}}")
+    with loop.running():
+        loop.says("state", state="at-rest")
+        loop.cluster.kill(6)
+        loop.says("state", state="waiting")
+        loop.cluster.start(6)
+        loop.says("state", state="at-rest")
+        assert loop.lists() == LISTS
+        assert loop.rounds() == []
+        loop.cluster.kill(6)
+        killed = datetime.now(UTC)
+        done = loop.says("round", limit_seconds=90)["round"]
+        assert (done["kinds"], done["result"]) == (["brokerDown"], "done")
+        assert done["beganAt"] - killed.timestamp() >= 15
+        assert [3 in of and 6 not in of for of in loop.lists()] == [True] * 3
+        replaced = loop.lists()
+        loop.cluster.start(6)
+        loop.says("state", state="at-rest")
+        assert loop.lists() == replaced
+
+
+def test_a_leader_that_moved_is_elected_again(loop: Loop) -> None:
+    loop.declare("{putRight: {leadershipMoved: 1s}}", LISTS)
+    with loop.running():
+        loop.says("state", state="at-rest")
+        loop.cluster.kill(6)
+        until(lambda: loop.leaders() == [1, 2, 4], "another leader", limit_seconds=30)
+        loop.cluster.start(6)
+        until(lambda: loop.leaders() == [1, 2, 6], "the leader that moved", limit_seconds=60)
+        assert loop.says("round")["round"]["kinds"] == ["leadershipMoved"]
+        assert loop.lists() == LISTS
+
+
+def test_a_rack_that_is_down_holds(loop: Loop) -> None:
+    loop.declare("{putRight: {brokerDown: 5s}}")
+    with loop.running():
+        loop.says("state", state="at-rest")
+        loop.cluster.kill(3, 6)
+        held = loop.says("state", state="holding")
+        assert {r["is"] for r in held["reasons"]} <= {"brokers-down", "racks-down"}
+        until(
+            lambda: held["at"] + 12 < datetime.now(UTC).timestamp(),
+            "twice its time",
+            limit_seconds=20,
+        )
+        assert loop.rounds() == []
+        assert loop.lists() == LISTS
+        back(loop.cluster)
+        loop.says("state", state="at-rest")
+        assert loop.rounds() == []
+
+
+def test_what_a_person_pauses_waits_for_that_person(loop: Loop) -> None:
+    loop.declare("{putRight: {placementChanged: 0s, changedElsewhere: never}}", LISTS)
+    after = [[4, 2, 3], *LISTS[1:]]
+    with loop.running():
+        loop.says("state", state="at-rest")
+        loop.person("pause")
+        loop.says("state", state="paused")
+        loop.declare("{putRight: {placementChanged: 0s, changedElsewhere: never}}", after)
+        loop.says("differs")
+        assert loop.lists() == LISTS
+        loop.person("resume")
+        assert loop.says("round")["round"]["result"] == "done"
+        assert loop.lists() == after
+
+
+@pytest.mark.nightly
+@pytest.mark.waits
+def test_a_window_that_ends_in_the_middle_ends_what_runs_and_begins_nothing(loop: Loop) -> None:
+    """Windows end with a minute; a copy of 60 MB at 1 MB/s runs for one, and two of them go to one broker."""
+    fill(loop.cluster.bootstrap, loop.topic, 60 * MEGABYTE)
+    always = "{putRight: {placementChanged: 0s}}"
+    loop.declare(always, LISTS, "1MB/s")
+    after = [[1, 2, 5], [2, 5, 4], [6, 4, 5]]
+    with loop.running("--slots", "1"):
+        loop.says("state", state="at-rest")
+        until(lambda: 15 <= datetime.now(UTC).second <= 35, "enough of a minute", limit_seconds=60)
+        ends = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
+        window = f'{{from: "{ends - timedelta(minutes=3):%H:%M}", to: "{ends:%H:%M}", zone: UTC}}'
+        loop.declare(f"{{putRight: {{placementChanged: 0s}}, windows: [{window}]}}", after, "1MB/s")
+        loop.says("state", state="acting")
+        done = loop.says("round", limit_seconds=240)["round"]
+        assert done["result"] == "cancelled"
+        assert done["endedAt"] >= ends.timestamp()
+        loop.says("state", state="outside-window")
+        moved = [of == wanted for of, wanted in zip(loop.lists()[:2], after[:2], strict=True)]
+        assert sorted(moved) == [False, True]  # what ran has ended, and what had not begun is left
+
+
+@contextmanager
+def small_disk(cluster: Cluster, broker: int, megabytes: int) -> Iterator[Path]:
+    """Put the second log directory of a broker, which is empty, on a small file system of its own."""
+    place = cluster.ground.log_directories(broker)[1]
+    cluster.stop(broker)
+    kept = {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "none", str(place)],
+        capture_output=True,
+        check=False,
+    )
+    try:
+        if mounted.returncode:
+            pytest.skip(f"nothing may be mounted here: {mounted.stderr.decode()}")
+        (place / "meta.properties").write_bytes(kept["meta.properties"])
+        cluster.start(broker)
+        try:
+            yield place
+        finally:
+            cluster.stop(broker)
+    finally:
+        if not mounted.returncode:
+            subprocess.run(["umount", "--lazy", str(place)], check=True)
+        cluster.start(broker)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="a file system is mounted")
+def test_a_full_log_directory_gives_the_least_that_does_to_the_other_one(loop: Loop) -> None:
+    cluster, topic = loop.cluster, f"{loop.topic}-full"
+    disk = shutil.disk_usage(cluster.ground.home.path)
+    if (disk.total - disk.free) / disk.total > 0.78:
+        pytest.skip("the disk of this machine is too full to take anything from another one")
+    with small_disk(cluster, 6, 128) as small:
+
+        def lying() -> list[str]:
+            return sorted(p.name for p in small.glob(f"{topic}-*") if "." not in p.name)
+
+        create_topic(cluster.bootstrap, topic, [[6, 1, 2]] * 3)
+        place = {"topic": topic, "replicas": [6, 1, 2], "log_dirs": [str(small), "any", "any"]}
+        there = loop.folder / "there.json"
+        partitions = [{**place, "partition": number} for number in range(3)]
+        there.write_text(json.dumps({"version": 1, "partitions": partitions}))
+        words = ("--reassignment-json-file", str(there), "--execute")
+        run_tool_warm(cluster.ground.kafka, "kafka-reassign-partitions", *loop.flags, *words)
+        until(lambda: len(lying()) == 3, "three logs on the small disk", limit_seconds=60)
+        fill(cluster.bootstrap, topic, 38 * MEGABYTE)
+        loop.declare("{putRight: {logDirFull: {above: 80%, for: 3s}}}")
+        with loop.running():
+            done = loop.says("round", limit_seconds=90)["round"]
+            assert (done["kinds"], done["result"]) == (["logDirFull"], "done")
+            assert done["moves"] == 1
+            loop.says("state", state="at-rest")
+            assert len(loop.rounds()) == 1
+        assert len(lying()) == 2
+        client = admin(cluster.bootstrap)
+        client.delete_topics([topic])[topic].result(30)
+
+
+@pytest.mark.nightly
+def test_the_main_path_on_the_oldest_version(
+    kafka_cluster: Callable[..., Cluster], tmp_path: Path
+) -> None:
+    """A merged change, a broker that dies for longer than its threshold, a leader that moved: on 3.9.2."""
+    cluster = kafka_cluster(layout("3.9.2"), in_one_jvm=(1, 2, 3, 4, 5, 101))
+    create_topic(cluster.bootstrap, "orders", LISTS)
+    loop = Loop(cluster, tmp_path, "orders")
+    loop.declare(
+        "{putRight: {brokerDown: 8s, placementChanged: 0s, leadershipMoved: 1s}}", rate="20MB/s"
+    )
+    with loop.running():
+        loop.says("state", state="at-rest")
+        cluster.kill(6)
+        done = loop.says("round", limit_seconds=90)["round"]
+        assert (done["kinds"], done["result"]) == (["brokerDown"], "done")
+        assert all(6 not in of for of in loop.lists())
+        loop.says("state", state="at-rest")
+        lists = loop.lists()
+        wanted = [[*lists[0][1:], lists[0][0]], *lists[1:]]
+        loop.declare(
+            "{putRight: {brokerDown: 8s, placementChanged: 0s, leadershipMoved: 1s}}", wanted
+        )
+        loop.says("round")
+        until(lambda: loop.lists() == wanted, "the merged change", limit_seconds=60)
+        until(lambda: loop.leaders()[0] == wanted[0][0], "its first leads", limit_seconds=60)
