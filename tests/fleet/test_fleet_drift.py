@@ -18,6 +18,7 @@ import pytest
 from tests.builders import CLUSTER_ID, snapshot, state
 from tests.commandline import environment
 from tests.fleet.fleets import CLOCK, drawn_placement, drawn_snapshot, found_in, write_fleet
+from tests.readings import find_drift
 
 import replan
 from replan.errors import BadUsage
@@ -32,7 +33,6 @@ from replan.fleet.perform import DRIFT_STAGES, Stage, written_by
 from replan.fleet.run import FleetRun, judge, run_history
 from replan.fleet.tasks.todo import Todo, from_lake
 from replan.placement_file.load import load_placement
-from replan.planning.findings.drift import find_drift
 from replan.planning.findings.drift_classes import Difference, DriftClass
 from replan.planning.making.planner import make_plan
 from replan.planning.plans import plan_file

@@ -7,6 +7,7 @@ import pyarrow as pa
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.builders import CLUSTER_ID, listed_leader, placement, snapshot, state
+from tests.readings import find_drift
 from tests.strategies import BROKERS, Fleetlet, fleetlets, replica_lists
 
 from replan.model.broker import Broker
@@ -14,7 +15,6 @@ from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans import plan_file
 from replan.planning.plans.moves import Move

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.builders import FILE, brokers, placement, state
+from tests.readings import find_drift
 from tests.unit.applying.lab import MB, Lab, lab
 
 from replan.applying.journal.ledger import fold
@@ -18,7 +19,6 @@ from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import ReasonKind
 from replan.planning.plans.plan import Plan

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 from tests.builders import FILE, brokers, placement, snapshot, state, within
+from tests.readings import find_drift
 from tests.unit.planning.test_planning_by_rule import after
 
 from replan.errors import UnsafePlan, WrongCluster
@@ -16,7 +17,6 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.explanation import explain
-from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import ReasonKind
 from replan.planning.plans.plan import Plan, WarningKind

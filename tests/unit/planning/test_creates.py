@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 from tests.builders import FILE, brokers, placement, snapshot, state, within
+from tests.readings import find_drift
 
 from replan.errors import BadPlacement, Exit, UnsafePlan
 from replan.model.declared.placement import LeaderBlacklist, Placement
@@ -19,7 +20,6 @@ from replan.model.declared.where import Where
 from replan.model.names import FIXED_COUNT, BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift import find_drift
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, RefusalRule

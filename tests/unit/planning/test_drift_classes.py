@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests.builders import brokers, listed_leader, placement, snapshot, state
+from tests.readings import find_drift
 
 from replan.model.configs import LEADER_RATE, ConfigSource, ConfigValue
 from replan.model.declared.placement import Placement, StandingThrottles, ThrottledReplicas
 from replan.model.declared.where import Where
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import TOPICS_SCHEMA, OwnApplication, Snapshot
-from replan.planning.findings.drift import find_drift
 from replan.planning.findings.drift_classes import CLASS_OF, Difference, DriftClass, Rule
 from replan.planning.findings.drift_report import drift_report
 
@@ -109,6 +109,15 @@ def test_each_partition_beyond_the_count_is_named() -> None:
 def test_what_another_tool_reassigns_is_that_tools_drift(seen: PartitionState) -> None:
     (found,) = classes(ORDERS, snapshot([seen]))
     assert (found.rule, found.drift_class) == (Rule.RUNS_ELSEWHERE, DriftClass.OTHER_TOOL)
+
+
+def test_what_replans_own_application_has_left_running_is_interrupted_for_everybody() -> None:
+    """`drift`, fleets and the loop read the same value."""
+    seen = snapshot([state([2, 3, 4], [2, 3], adding=[4])])
+    to = {TopicPartition("orders", 0): replicas(2, 3, 4)}
+    own = OwnApplication("plan-1", "ann@ops-1", at_work=False, targets=to)
+    (found,) = classes(ORDERS, replace(seen, application=own))
+    assert (found.rule, found.drift_class) == (Rule.INTERRUPTED, DriftClass.OPERATOR)
 
 
 def throttled(seen: Snapshot, rate: ConfigSource = ConfigSource.BROKER) -> Snapshot:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from tests.builders import brokers, snapshot, state
+from tests.readings import find_drift
 
 from replan.model.declared.placement import Placement
 from replan.model.names import JOURNAL_TOPIC, TopicId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_placement
-from replan.planning.findings.drift import find_drift
 from replan.planning.making.journal_topic import plan_with_journal, with_journal
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan_file import dumps, loads

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import FILE, brokers, placement, snapshot, state, within
+from tests.readings import find_drift
 
 from replan.errors import BadPlacement
 from replan.model.broker import LogDir
@@ -16,7 +17,6 @@ from replan.model.declared.rules import Balance, LogDirBlacklist, ReplicaBlackli
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
-from replan.planning.findings.drift import find_drift
 from replan.planning.findings.drift_classes import OtherKind
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan

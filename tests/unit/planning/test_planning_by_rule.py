@@ -10,6 +10,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from tests.builders import FILE, brokers, placement, snapshot, state, within
 from tests.profiles import examples
+from tests.readings import find_drift
 
 from replan.errors import BadPlacement
 from replan.model.broker import Broker
@@ -29,7 +30,6 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import OwnApplication, RememberedOrder, Snapshot
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan, RefusalRule, WarningKind

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.builders import FILE, brokers, placement, snapshot, state
+from tests.readings import find_drift
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import SavedRate, SavedReplicaList
@@ -29,7 +30,6 @@ from replan.model.declared.policy import Limit, Measure
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
-from replan.planning.findings.drift import find_drift
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import WarningKind

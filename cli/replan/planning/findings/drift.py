@@ -17,9 +17,8 @@ from replan.model.declared.topic_patterns import matches
 from replan.model.declared.where import Mistake
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot, topic_codes
-from replan.planning.compared import Comparison, compared
+from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import passed
 from replan.planning.comparison.alignment import (
     PartitionCount,
@@ -105,16 +104,8 @@ class _List(NamedTuple):
     leader: BrokerId | None
 
 
-def find_drift(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Drift:
-    """Compare; raises WrongCluster where the placement names another cluster, or the rates are of another one.
-
-    While the open application is at work, what goes to the declared list converges.
-    """
-    return drift_of(compared(placement, snapshot, rates))
-
-
 def drift_of(found: Comparison, *, journal_unread: bool = False) -> Drift:
-    """The same of a comparison.
+    """What differs by a comparison; while the open application is at work, what goes to the declared list converges.
 
     `journal_unread`: nobody knows whether an application of replan's is open, nor what it moves.
     """

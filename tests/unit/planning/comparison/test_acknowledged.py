@@ -2,13 +2,13 @@
 
 import pytest
 from tests.builders import FILE, placement, snapshot, state
+from tests.readings import find_drift
 
 from replan.model.declared.policy import Acknowledgement
 from replan.model.declared.rules import ReplicaBlacklist
 from replan.model.declared.where import MistakenPlacement, Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.comparison.acknowledged import acknowledgements_of
-from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import WarningKind
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.builders import CLUSTER_ID, FILE, brokers, placement, snapshot, state
+from tests.readings import find_drift
 
 from replan.errors import BadPlacement, WrongCluster
 from replan.model.broker import Broker
@@ -14,7 +15,6 @@ from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_placement
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import PlanWarning, WarningKind
 from replan.wording import ranges

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from tests.builders import FILE, brokers, listed_leader, placement, snapshot, state
+from tests.readings import find_drift
 from tests.unit.planning.test_planning_by_rule import after, ruled
 
 from replan.model.declared.placement import LastLeaders, Placement
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
-from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import ReasonKind
 from replan.planning.plans.plan import WarningKind

@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import pytest
 from tests.builders import FILE, placement, snapshot, state, within
+from tests.readings import find_drift
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement, Requirement
 from replan.model.declared.rules import Apart, Balance, LeaderRule, ReplicaBlacklist, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
-from replan.planning.findings.drift import find_drift
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import WarningKind
 
