@@ -16,6 +16,7 @@ from replan.reporting.loop.loop_page import policy, render_loop_page
 from replan.reporting.loop.loop_text import loop_lines, message
 from replan.reporting.loop.loop_view import Link, plan_path, view_of
 from replan.reporting.loop.loop_words import (
+    HELD,
     KINDS,
     RESULTS,
     STATES,
@@ -159,3 +160,8 @@ def test_every_kind_and_state_has_a_sample_always() -> None:
         assert [s for s, value in states.items() if value] == [of.state.value]
         kinds = [labels["kind"] for labels, _ in found["replan_reconcile_deviations"]]
         assert kinds == [*(kind.value for kind in DeviationKind), "person"]
+
+
+def test_every_reason_has_a_name_where_many_are_summed_up() -> None:
+    assert set(HELD) == set(get_args(Reason))
+    assert len(set(HELD.values())) == len(HELD)

@@ -8,6 +8,8 @@ from replan.reconciling.status import Status
 
 if TYPE_CHECKING:
     from replan.kafka.journal.topic import JournalTopic
+    from replan.reconciling.history import History
+    from replan.reconciling.memory import Memory
     from replan.reconciling.store import LoopStore
 
 
@@ -31,3 +33,11 @@ def loop_of(cluster: Target, connection: Connection, now: float) -> Status | Non
     from replan.reconciling.standing import standing_loop
 
     return standing_loop(loop_store(cluster, connection).read(), now)
+
+
+def kept_by_loop(cluster: Target) -> "tuple[Memory, History]":
+    """What the loops of a cluster remember. Raises ClusterUnreachable, ClusterRefused, BadFile."""
+    from replan.reconciling.store import load
+
+    with cluster.connect() as connection:
+        return load(loop_store(cluster, connection).read())

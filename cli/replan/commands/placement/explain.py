@@ -1,6 +1,6 @@
 """The command `explain`: why one partition is (not) where it was declared."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -8,6 +8,13 @@ from replan.commands.frame.output import result
 from replan.commands.inputs.options import AS, BalanceRates, ExitZero, Files, placement_files
 from replan.commands.inputs.target import JournaledTarget
 from replan.errors import BadUsage, Exit
+
+if TYPE_CHECKING:
+    from replan.model.declared.placement import Placement
+    from replan.model.names import TopicPartition
+    from replan.model.rates import Rates
+    from replan.model.snapshot import Snapshot
+    from replan.reconciling.explaining import ByPolicy
 
 
 def explain(
@@ -24,7 +31,8 @@ def explain(
     """Explain why a partition is, or is not, where the placement wants it.
 
     Nothing is changed. It shows which entry of the placement counts and where it is written, what is observed, what
-    differs, what a plan would do, and what holds it.
+    differs, what a plan would do, and what holds it; where the placement has a policy, what `replan reconcile` does
+    with it, too, and when.
 
     Exit codes:
       0  the partition is as declared, or not declared
@@ -51,5 +59,33 @@ def explain(
     written = rates_of(rates, None, None, cluster)
     with planning(placement, seen.snapshot):
         found = explain_partition(placement, seen.snapshot, name, written)
-    result(render_explanation(found) if form == "text" else render_explanation_json(found))
+        policy = _by_policy(placement, seen.snapshot, name, written, cluster)
+    render = render_explanation if form == "text" else render_explanation_json
+    result(render(found, policy))
     return Exit.CHANGES if found.kinds and not exit_zero else Exit.OK
+
+
+def _by_policy(
+    placement: "Placement",
+    snapshot: "Snapshot",
+    name: "TopicPartition",
+    rates: "Rates | None",
+    cluster: JournaledTarget,
+) -> "tuple[ByPolicy, ...]":
+    """What the loop does, by what it has kept in the journal; nothing without a policy."""
+    from replan.commands.frame.output import note
+    from replan.commands.inputs.loop_store import kept_by_loop
+    from replan.errors import BadFile, ClusterRefused, ClusterUnreachable
+    from replan.reconciling.explaining import by_policy
+    from replan.reconciling.history import History
+    from replan.reconciling.memory import Memory
+
+    if not placement.reconcile.put_right:
+        return ()
+    kept = Memory(), History()
+    if cluster.snapshot is None:
+        try:
+            kept = kept_by_loop(cluster)
+        except (ClusterRefused, ClusterUnreachable, BadFile) as error:
+            note(f"note: what a loop remembers could not be read: {error}")
+    return by_policy(placement, snapshot, name, kept, rates)

@@ -1,7 +1,9 @@
 """An explanation of one partition as text and json."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from replan.model.declared.placement import PreferredLeader
 from replan.model.declared.rules import BrokerRange, BrokerSelector, LeaderRule, Spread, TopicRule
@@ -11,7 +13,9 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import Explanation
 from replan.planning.plans.preview import planned_requests
 from replan.planning.safety.placing_refusals import balance_text
+from replan.reconciling.explaining import ByPolicy
 from replan.reporting.drift.drift_words import MEANINGS
+from replan.reporting.loop.loop_words import by_policy_text
 from replan.reporting.plans.plan_words import change, describe, log_move_text
 from replan.reporting.sentences.conflict_text import conflict_lines
 from replan.reporting.sentences.health_text import elr_gone_text
@@ -23,9 +27,10 @@ Line = tuple[str, str]
 """What a line is about, and what it says."""
 
 
-def render_explanation(found: Explanation) -> str:
-    """Plain text; ends with a newline."""
+def render_explanation(found: Explanation, policy: Sequence[ByPolicy] = ()) -> str:
+    """Plain text, with what policy does with it; ends with a newline."""
     lines = [*_declared(found), *_order(found), *_observed(found), *_planned(found), *_held(found)]
+    lines += [("by policy", by_policy_text(one)) for one in policy]
     shown = [
         (about if i == 0 or lines[i - 1][0] != about else "", text)
         for i, (about, text) in enumerate(lines)
@@ -174,7 +179,7 @@ def _held(found: Explanation) -> Iterator[Line]:
         yield word, f"acknowledged until {entry.expires} at {entry.where}: {entry.reason}"
 
 
-def render_explanation_json(found: Explanation) -> str:
+def render_explanation_json(found: Explanation, policy: Sequence[ByPolicy] = ()) -> str:
     """One JSON document, format version 1."""
     seen, move = found.observed, found.move
     entry = found.acknowledged
@@ -237,8 +242,22 @@ def render_explanation_json(found: Explanation) -> str:
         "acknowledged": None
         if entry is None
         else {"where": str(entry.where), "expires": entry.expires, "covers": found.covered},
+        "byPolicy": [_by_policy_json(one) for one in policy],
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def _by_policy_json(one: ByPolicy) -> dict[str, object]:
+    """Times are seconds since 1970."""
+    judged = one.judged
+    return {
+        "kind": judged.found.kind,
+        "since": judged.since if one.seen else None,
+        "afterSeconds": one.after_seconds,
+        "dueAt": judged.due_at,
+        "actsAt": judged.acts_at,
+        "whyNot": msgspec.to_builtins(judged.why_not),
+    }
 
 
 def _declared_json(declared: DeclaredList | TopicRule | None) -> dict[str, object] | None:

@@ -5,6 +5,7 @@ Times within a sentence are written in UTC; whoever shows a moment of its own sh
 
 from replan.applying.journal.moment import moment_of
 from replan.model.declared.reconcile import DeviationKind
+from replan.reconciling.explaining import ByPolicy
 from replan.reconciling.status import (
     BrokersDown,
     BrokersFirst,
@@ -86,6 +87,7 @@ HELD: dict[type[Reason], str] = {
     OtherApplication: "another application is open",
     LockHeld: "another process has the lock",
     BrokersDown: "brokers are down",
+    BrokersFirst: "brokers that are down come first",
     RacksDown: "racks are down",
     UnderMinIsr: "partitions came under min ISR",
     EndedWorse: "a round ended worse than it began",
@@ -214,6 +216,30 @@ def why_not_text(why: WhyNot | None) -> str:  # noqa: C901, PLR0911, PLR0912 - a
             return "needs a person"
         case DryRun():
             return "would be put right now (dry run)"
+
+
+def by_policy_text(one: ByPolicy) -> str:
+    """What policy does with a deviation, and when."""
+    judged, kind = one.judged, one.judged.found.kind
+    named = KINDS[kind] if kind is None else f"{KINDS[kind]} (reconcile.putRight.{kind})"
+    since = f"since {utc(judged.since)}" if one.seen else "not seen by a loop yet"
+    return f"{named}, {since}: {_when(one)}"
+
+
+def _when(one: ByPolicy) -> str:
+    judged = one.judged
+    if one.after_seconds is None or judged.due_at is None:
+        return why_not_text(judged.why_not)
+    lasted = (
+        f"once it has lasted for {duration(one.after_seconds)}" if one.after_seconds else "at once"
+    )
+    if judged.why_not is None:
+        return f"is put right {lasted}, which is now"
+    due = f"is put right {lasted}, at {utc(judged.due_at)}"
+    if judged.acts_at is None:
+        return f"{due}, and no window opens"
+    later = judged.acts_at > judged.due_at
+    return f"{due}; the next window opens at {utc(judged.acts_at)}" if later else due
 
 
 def subject_text(subject: Subject) -> str:

@@ -1,0 +1,58 @@
+"""What policy does with the deviations of one partition, and when: for those who only ask. Pure; nothing is planned."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from replan.model.declared.placement import Placement
+from replan.model.names import TopicPartition
+from replan.model.rates import Rates
+from replan.model.snapshot import Snapshot
+from replan.reconciling.decision import Found, Judged, judged
+from replan.reconciling.deviations import deviations
+from replan.reconciling.history import History
+from replan.reconciling.memory import Memory
+from replan.reconciling.rounds import look
+
+
+@dataclass(frozen=True, slots=True)
+class ByPolicy:
+    """One deviation, as policy sees it; times are seconds since 1970."""
+
+    judged: Judged
+    after_seconds: int | None
+    """For how long it must have lasted; None: it is never put right."""
+    seen: bool
+    """Whether a loop has seen it: else it counts from now."""
+
+
+def by_policy(
+    placement: Placement,
+    snapshot: Snapshot,
+    name: TopicPartition,
+    kept: tuple[Memory, History],
+    rates: Rates | None = None,
+) -> tuple[ByPolicy, ...]:
+    """What differs of a partition and of its topic, at the time of the snapshot; `kept`: what a loop remembers.
+
+    Raises as `look`.
+    """
+    memory, history = kept
+    policy, now = placement.reconcile, datetime.fromisoformat(snapshot.observed_at).timestamp()
+    looked = look(placement, snapshot, rates)
+    found = tuple(_of(deviations(looked, history, policy), name))
+    return tuple(
+        ByPolicy(
+            one,
+            None if one.found.kind is None else policy.put_right.get(one.found.kind),
+            one.found.key in memory.since,
+        )
+        for one in judged(policy, found, memory, now)
+    )
+
+
+def _of(found: tuple[Found, ...], name: TopicPartition) -> Iterator[Found]:
+    for one in found:
+        of_topic = one.subject.topic == name.topic and one.subject.partition is None
+        if name in one.partitions or of_topic:
+            yield one
