@@ -6,10 +6,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
 
 import pytest
-from tests.commandline import environment, replan, start
+from tests.commandline import environment, replan
 from tests.kafka.harness.clients import until
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.test_main_job import LISTS, SETTLE, Site, filled
@@ -56,16 +55,6 @@ def once(site: Site, repository: Path, wanted: int, *words: str) -> str:
     return done.stderr
 
 
-@contextmanager
-def started(command: tuple[str, ...], folder: Path) -> Iterator[subprocess.Popen[str]]:
-    process = start(command, folder=folder)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
 def lists(site: Site) -> list[list[int]]:
     return [of for _, (of, _) in sorted(site.described().items())]
 
@@ -95,40 +84,33 @@ def test_killed_in_the_middle_the_other_one_goes_on_within_a_minute(
 ) -> None:
     before = [list(of) for of in LISTS]
     commit(repository, placement(site.topic, before, "2MB/s"))
-    every = ("--every", "3s")
-    log = tmp_path / "second.log"
-    with started(loop(site, repository, *every), site.folder) as first:
-        until(lambda: _leases(site), "the lease of the first one", limit_seconds=60)
-        with (
-            log.open("w", encoding="utf-8") as said,
-            _second(loop(site, repository, *every), site.folder, said),
-        ):
-            until(lambda: "another loop" in log.read_text(), "that it waits", limit_seconds=60)
+    every, logs = ("--every", "3s"), (tmp_path / "first.log", tmp_path / "second.log")
+    with running(loop(site, repository, *every), site.folder, logs[0]) as first:
+        until(lambda: "at rest" in logs[0].read_text(), "the lease of the first", limit_seconds=60)
+        with running(loop(site, repository, *every), site.folder, logs[1]):
+            until(lambda: "another loop" in logs[1].read_text(), "that it waits", limit_seconds=60)
             commit(repository, placement(site.topic, [[4, 2, 5], *before[1:]], "2MB/s"))
             until(lambda: len(lists(site)[0]) > 3, "a copy that runs", limit_seconds=90)
             first.send_signal(signal.SIGKILL)
-            first.communicate()
+            first.wait()
             until(lambda: lists(site)[0] == [4, 2, 5], "the end of the round", limit_seconds=240)
             until(lambda: site.leftovers() == [], "its throttles restored", limit_seconds=120)
 
 
-def _leases(site: Site) -> bool:
-    shown = replan("journal", "show", *site.flags, folder=site.folder)
-    return shown.returncode == 0 and "__replan_journal" in shown.stdout
-
-
 @contextmanager
-def _second(command: tuple[str, ...], folder: Path, said: TextIO) -> Iterator[None]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "replan", *command],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=said,
-        stderr=said,
-    )
+def running(command: tuple[str, ...], folder: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that writes what it says into a file."""
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "replan", *command],
+            cwd=folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+        )
     try:
-        yield
+        yield process
     finally:
         process.kill()
-        process.communicate()
+        process.wait()

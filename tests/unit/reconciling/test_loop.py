@@ -36,7 +36,7 @@ from replan.reconciling.status import (
 )
 from replan.reconciling.store import MemoryStore, load, memory_records
 from replan.rehearsal.reconcile import Asked, Month, Release, run_loop
-from replan.simulator.cluster.faults import Ask, At, Fault, KillBroker, StartBroker
+from replan.simulator.cluster.faults import Ask, At, DropFromIsr, Fault, KillBroker, StartBroker
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.commands import AlterReassignments
 from replan.simulator.persistence.from_snapshot import from_snapshot
@@ -320,11 +320,27 @@ def test_a_partition_that_comes_under_min_isr_stops_the_round_until_it_is_over(
     assert (first.result, last.result) == (RoundResult.CANCELLED, RoundResult.DONE)
     assert first.ended_at - began < 2 * HOUR  # what ran has ended, and one of four was begun
     assert last.began_at - began == pytest.approx(6 * HOUR, abs=700)
-    [held] = month.watched.holds
-    assert held.reasons == (UnderMinIsr(("orders-4",), 1),)
+    within, held = month.watched.holds
+    assert within.reasons == held.reasons == (UnderMinIsr(("orders-4",), 1),)
+    assert within.since == pytest.approx(HOUR, abs=120)
     assert held.until == pytest.approx(6 * HOUR, abs=700)
     assert lists_of(month) == [replicas(*of) for of in after]
     assert end_of(month) is LoopState.AT_REST
+
+
+def test_a_round_that_really_ends_worse_holds_until_a_person_has_looked(read: Reader) -> None:
+    """A follower beside the round falls far behind in its last seconds."""
+    after = [[1, 3], *BESIDE[1:]]
+    quiet = slowly(read, after, hours=4)
+    [done] = rounds_of(quiet)
+    late = done.ended_at - quiet.watched.began - 5
+    drops = At(late, DropFromIsr(TopicPartition("orders", 4), BrokerId(6), 10**14))
+    month = slowly(read, after, drops, hours=8)
+    assert [r.result for r in rounds_of(month)] == [RoundResult.DONE]
+    meanwhile, held = month.watched.holds
+    assert meanwhile.reasons == (UnderMinIsr(("orders-4",), 1),)
+    assert held.reasons == (EndedWorse(1, 0, 1),)
+    assert held.until == pytest.approx(8 * HOUR, abs=600)
 
 
 def test_a_round_goes_on_whose_move_heals_what_came_under_min_isr(read: Reader) -> None:
