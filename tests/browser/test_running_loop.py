@@ -1,10 +1,11 @@
 """The page of a loop that runs on the simulator while a broker dies: it differs, acts, and is at rest again."""
 
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.browser.tools import opened
+from tests.browser.tools import DESKTOP, opened
 from tests.unit.reconciling.test_loop import HOUR, RULE, at, cluster, reader
 
 from replan.commands.observing.http_server import ListenAddress
@@ -53,7 +54,16 @@ class Paced:
         self.reached.clear()
 
 
-def test_a_broker_that_dies_is_seen_waited_for_and_replaced(tmp_path: Path) -> None:
+NARROW = {"width": 400, "height": 800}
+
+
+@pytest.mark.parametrize(
+    ("viewport", "scheme"), [(DESKTOP, "light"), (NARROW, "dark")], ids=["wide", "narrow"]
+)
+def test_a_broker_that_dies_is_seen_waited_for_and_replaced(
+    tmp_path: Path, viewport: dict[str, int], scheme: str
+) -> None:
+    opened_as = partial(opened, viewport=viewport, scheme=scheme)
     placement = reader(tmp_path)(
         RULE, "throttles: {moves: {rate: 1MB/s}}", "reconcile: {putRight: {brokerDown: 30m}}"
     )
@@ -67,7 +77,7 @@ def test_a_broker_that_dies_is_seen_waited_for_and_replaced(tmp_path: Path) -> N
     with server.listening(ListenAddress("127.0.0.1", 0)) as url:
         loop.start()
         paced.until_reached()
-        waits = opened(
+        waits = opened_as(
             url,
             ["await", ".badge.changes"],
             ["texts", ".badge, section:nth-of-type(2) .wide:first-of-type tbody td:first-child"],
@@ -75,9 +85,10 @@ def test_a_broker_that_dies_is_seen_waited_for_and_replaced(tmp_path: Path) -> N
         )
         paced.shown.set()
         paced.until_reached()
-        acts = opened(
+        acts = opened_as(
             url,
             ["await", "dd meter"],
+            ["width"],
             ["texts", "#state, h2"],
             ["count", "section:nth-of-type(2) tbody tr"],
             ["click", "section:nth-of-type(2) a"],
@@ -88,20 +99,21 @@ def test_a_broker_that_dies_is_seen_waited_for_and_replaced(tmp_path: Path) -> N
         paced.shown.set()
         loop.join(120)
         assert not loop.is_alive()
-        ended = opened(
+        ended = opened_as(
             url,
             ["await", "section:nth-of-type(3) a"],
             ["texts", "section:nth-of-type(3) tbody td:nth-child(4)"],
             ["texts", "section:nth-of-type(2) p"],
         )
     assert waits.found == [["waits", "a broker is down"], "has not lasted long enough"]
-    headings, copies, title, names, moves = acts.found
+    width, headings, copies, title, names, moves = acts.found
     assert headings == [
         "acts",
         "It applies",
         "What differs",
         "The last rounds that did something",
     ]
+    assert width <= viewport["width"]
     assert copies > 0
     assert title.startswith("replan plan")
     assert names == ["MkU3OEVBNTcwNTJENDM2Qg"]  # the cluster has no other name
