@@ -176,6 +176,8 @@ class Lake:
 
     def files(self, table: LakeTable) -> Mapping[str, Sequence[TableFile]]:
         """The files of a table by cluster, oldest first; raises BadFile."""
+        if self.still and table.name in self._listed:
+            return self._listed[table.name][1]
         with explained(self.place(table)):
             known = self.opened(table)
             if known is None:

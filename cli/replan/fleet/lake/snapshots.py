@@ -190,9 +190,11 @@ class Sizes:
 def sizes_between(lake: Lake, first: Hour, last: Hour) -> Iterator[Sizes]:
     """The sizes in the snapshots of a cluster from one hour to another, both included, newest first; raises BadFile."""
     for rows in lake.between(SNAPSHOTS, first, last, SIZES):
-        for hour in sorted(pc.unique(rows["hour"]).to_pylist(), reverse=True):
+        hours = sorted(pc.unique(rows["hour"]).to_pylist(), reverse=True)
+        for hour in hours:
             at = Hour(first.cluster, rows["day"][0].as_py(), hour)
-            parts = _parts(rows.filter(pc.equal(rows["hour"], hour)))
+            whole = rows if len(hours) == 1 else rows.filter(pc.equal(rows["hour"], hour))
+            parts = _parts(whole)
             header = _header(lake, at, parts)
             identity, silent = identity_of(header), header.get("silent")
             topics, partitions = (_whole(parts, name, rows) for name in ("topics", "partitions"))

@@ -31,9 +31,7 @@ from replan.fleet.spark.shipping import package_folder, zip_package
 from replan.wording import first_line
 
 EXIT_SECONDS = 60
-"""How long Java may take to end."""
-ARCHIVE_SECONDS = 240
-"""The same where it writes the archive of classes then, which takes some ten seconds of a core that it may not have."""
+"""How long Java may take to end; a run may write the class archive then, some 10 s."""
 NOTICED_SECONDS = 5
 """So long after its connections a process may end."""
 LINES_SHOWN = 10
@@ -241,8 +239,7 @@ def _started(
                 ) from problem
             raise _failed("failed", problem, settings, log) from problem
         finally:
-            making = archive is not None and archive.is_being_made
-            ended = _end_java(gateway, ARCHIVE_SECONDS if making else EXIT_SECONDS)
+            ended = _end_java(gateway)
             if archive is not None:
                 (archive.keep if ended else archive.give_up)()
 
@@ -257,7 +254,7 @@ def _ended_by_itself(gateway: Any, problem: Exception) -> str | None:
     return f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
 
 
-def _end_java(gateway: Any, patience: float) -> bool:
+def _end_java(gateway: Any) -> bool:
     """Whether Java ended by itself, as it does when its standard input ends, and wrote what it had to."""
     gateway.shutdown()
     # PySpark would go on using them, although they lead nowhere now.
@@ -266,7 +263,7 @@ def _end_java(gateway: Any, patience: float) -> bool:
     with suppress(BrokenPipeError):
         gateway.proc.stdin.close()
     try:
-        gateway.proc.wait(patience)
+        gateway.proc.wait(EXIT_SECONDS)
     except subprocess.TimeoutExpired:
         gateway.proc.kill()
         gateway.proc.wait()

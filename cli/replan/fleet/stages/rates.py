@@ -31,6 +31,7 @@ from replan.planning.comparison.alignment import PartitionIndex
 
 WINDOW_DAYS = 1
 """Snapshots of this day and so many before it are looked at."""
+NO_ENDS = OFFSETS.schema.empty_table()
 Floats = npt.NDArray[np.float64]
 
 
@@ -98,6 +99,8 @@ def _topics_of(part: str, topics: pa.Table) -> pa.Array:
 
 
 def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
+    if hour.cluster not in lake.files(OFFSETS):
+        return NO_ENDS
     return lake.rows(OFFSETS, hour, hour, ["hour", "topic", "partition", "log_end"])
 
 
