@@ -11,6 +11,7 @@ from replan.documents.atomic import write_file
 from replan.documents.files import read_text
 from replan.documents.json_text import parse_document, render_document
 from replan.documents.nodes import Node
+from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.snapshot import Snapshot
 from replan.snapshots.head import Identity, identity_of
 from replan.snapshots.json_form import from_document, to_document
@@ -22,7 +23,8 @@ def read_snapshot(path: Path) -> Snapshot:
         from replan.snapshots.parquet_form import read_folder  # noqa: PLC0415
 
         return read_folder(path)
-    return from_document(read_document(path), str(path))
+    with garbage_collection_paused():  # it makes values by the hundred thousand, and no cycles
+        return from_document(read_document(path), str(path))
 
 
 def read_identity(path: Path) -> Identity:

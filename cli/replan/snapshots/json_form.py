@@ -9,15 +9,23 @@ first member of its ISR, a topic's id is made from its name. Writing leaves the 
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from replan.documents.nodes import Node, optional, shown
+from replan.documents.nodes import (
+    INT32_MAX,
+    INT64_MAX,
+    MOST_REPLICAS,
+    Node,
+    optional,
+    shown,
+)
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import BROKERS
 from replan.model.configs import Configs, ConfigSource, ConfigValue, can_hold
@@ -109,11 +117,12 @@ def read_topics(root: Node, registered: Collection[int]) -> tuple[pa.Table, pa.T
     rows = [_read_topic(nodes[n], n) for n in names]
     _check_ids(rows, nodes)
     topics = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
-    columns = _Columns(registered)
-    for code, name in enumerate(names):
-        for number, node in _numbered(nodes[name]):
-            columns.add(code, number, node)
-    return topics, columns.table(names)
+    try:
+        partitions = _partitions([nodes[n] for n in names], names, frozenset(registered))
+    except (_Unreadable, OverflowError):
+        _complain([nodes[n] for n in names])
+        raise
+    return topics, partitions
 
 
 def _check_ids(rows: Sequence[Mapping[str, object]], nodes: Mapping[str, Node]) -> None:
@@ -160,78 +169,150 @@ def _numbered(topic: Node) -> list[tuple[int, Node]]:
     return sorted(found.items(), key=lambda entry: entry[0])
 
 
-class _Columns:
-    """The partitions read so far, a Python list a column."""
+class _Unreadable(ValueError):
+    """A partition is not as it has to be; which one, and why, `_complain` says."""
 
-    def __init__(self, registered: Collection[int]) -> None:
-        self._registered = registered
-        self.codes: list[int] = []
-        self.numbers: dict[str, list[int]] = {
-            name: [] for name in ("partition", "leader", "leader_epoch", "bytes")
-        }
-        self.lists: dict[str, list[Sequence[int]]] = {
-            name: [] for name in ("replicas", "isr", *(column for column, _ in _LISTS))
-        }
 
-    def add(self, code: int, number: int, node: Node) -> None:
-        """Append one partition, checked."""
-        replicas = node.child("replicas").broker_list()
-        if not replicas:
-            raise node.child("replicas").wrong("a partition has at least one replica")
-        isr = _isr(node, replicas, self._registered)
-        epoch, size = node.get("leaderEpoch"), node.get("bytes")
-        self.codes.append(code)
-        self.numbers["partition"].append(number)
-        self.numbers["leader"].append(_leader(node, replicas, isr))
-        self.numbers["leader_epoch"].append(0 if epoch is None else epoch.int32())
-        self.numbers["bytes"].append(0 if size is None else size.int64())
-        self.lists["replicas"].append(replicas)
-        self.lists["isr"].append(isr)
-        for column, key in _LISTS:
-            found = node.get(key)
-            self.lists[column].append(() if found is None else found.broker_list())
+def _partitions(
+    topics: Sequence[Node], names: Sequence[str], registered: frozenset[int]
+) -> pa.Table:
+    """The partitions of all topics, column by column: there are hundreds of thousands, and hardly one is wrong.
 
-    def table(self, names: Sequence[str]) -> pa.Table:
-        """What was added as the partitions table of these topics."""
-        return partitions_table(
-            pa.array(names, pa.string()),
-            pa.array(self.codes, pa.int32()),
-            {
-                **{
-                    name: pa.array(values, pa.int64() if name == "bytes" else pa.int32())
-                    for name, values in self.numbers.items()
-                },
-                **{name: _list_column(values) for name, values in self.lists.items()},
-            },
+    Raises _Unreadable where one is, or OverflowError.
+    """
+    sizes: list[int] = []
+    numbers: list[int] = []
+    found: list[dict[str, Any]] = []
+    for topic in topics:
+        of_topic = _in_order(topic)
+        sizes.append(len(of_topic))
+        numbers += [number for number, _ in of_topic]
+        found += [partition for _, partition in of_topic]
+    keys = set(chain.from_iterable(found))
+    _require(keys <= PARTITION_KEYS)
+    replicas = _broker_lists([p.get("replicas") for p in found])
+    _require(all(replicas))
+    if "isr" in keys or not registered.issuperset(chain.from_iterable(replicas)):
+        isr = _isr_lists(found, replicas, registered)
+    else:
+        isr = replicas
+    numbered = {
+        "leader": _leaders(found, replicas, isr) if "leader" in keys else list(map(_first, isr)),
+        "leader_epoch": _numbers_of([p.get("leaderEpoch", 0) for p in found], INT32_MAX),
+        "bytes": _numbers_of([p.get("bytes", 0) for p in found], INT64_MAX),
+    }
+    none = _list_column([()] * len(found))
+    lists = {"replicas": _list_column(replicas), "isr": _list_column(isr)}
+    for column, key in _LISTS:
+        stated = key in keys
+        lists[column] = (
+            _list_column(_broker_lists([p.get(key, []) for p in found])) if stated else none
         )
+    codes = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
+    return partitions_table(
+        pa.array(names, pa.string()),
+        pa.array(codes),
+        {
+            "partition": pa.array(numbers, pa.int32()),
+            **{
+                name: pa.array(values, pa.int64() if name == "bytes" else pa.int32())
+                for name, values in numbered.items()
+            },
+            **lists,
+        },
+    )
 
 
-def _isr(node: Node, replicas: Sequence[int], registered: Collection[int]) -> Sequence[int]:
-    found = node.get("isr")
-    if found is None:
-        return _assumed_isr(replicas, registered)
-    isr = found.broker_list()
-    for broker in isr:
-        if broker not in replicas:
-            raise found.wrong(f"broker {broker} is in sync but no replica of {list(replicas)}")
-    return isr
+def _require(holds: bool) -> None:
+    if not holds:
+        raise _Unreadable
 
 
-def _assumed_isr(replicas: Sequence[int], registered: Collection[int]) -> Sequence[int]:
+def _in_order(topic: Node) -> Sequence[tuple[int, dict[str, Any]]]:
+    """The partitions of a topic by their numbers; where none is said, that is the position."""
+    node = topic.get("partitions")
+    listed = [] if node is None else node.value
+    if not isinstance(listed, list) or not set(map(type, listed)) <= {dict}:
+        raise _Unreadable
+    numbered = [(p.get("partition", at), p) for at, p in enumerate(listed)]
+    numbers = _numbers_of([number for number, _ in numbered], INT32_MAX)
+    _require(len(set(numbers)) == len(numbers))
+    return sorted(numbered, key=itemgetter(0))
+
+
+def _numbers_of(values: list[Any], most: int) -> list[int]:
+    """These, which are whole numbers from 0."""
+    _require(set(map(type, values)) <= {int})
+    _require(not values or (min(values) >= 0 and max(values) <= most))
+    return values
+
+
+def _broker_lists(lists: list[Any]) -> list[list[int]]:
+    """These, which are lists of broker ids that name each once."""
+    _require(set(map(type, lists)) <= {list})
+    brokers = _numbers_of(list(chain.from_iterable(lists)), INT32_MAX)
+    _require(sum(map(len, map(set, lists))) == len(brokers))
+    _require(max(map(len, lists), default=0) <= MOST_REPLICAS)
+    return lists
+
+
+def _isr_lists(
+    found: Sequence[dict[str, Any]], replicas: Sequence[list[int]], registered: frozenset[int]
+) -> list[list[int]]:
+    """Who is in sync; where none is written, the replicas on registered brokers."""
+    stated = [(p["isr"], of) for p, of in zip(found, replicas, strict=True) if "isr" in p]
+    isr = iter(_broker_lists([listed for listed, _ in stated]))
+    _require(all(set(of).issuperset(listed) for listed, of in stated))
+    return [
+        next(isr) if "isr" in p else of if registered.issuperset(of) else _assumed(of, registered)
+        for p, of in zip(found, replicas, strict=True)
+    ]
+
+
+def _leaders(
+    found: Sequence[dict[str, Any]], replicas: Sequence[list[int]], isr: Sequence[list[int]]
+) -> list[int]:
+    """Who leads, -1 for nobody; where nothing is written, the first that is in sync."""
+    leaders = [
+        p["leader"] if "leader" in p else of[0] if of else None
+        for p, of in zip(found, isr, strict=True)
+    ]
+    _require(set(map(type, leaders)) <= {int, type(None)})
+    _require(all(b is None or b in of for b, of in zip(leaders, replicas, strict=True)))
+    return [-1 if leader is None else leader for leader in leaders]
+
+
+def _first(isr: Sequence[int]) -> int:
+    return isr[0] if isr else -1
+
+
+def _assumed(replicas: Sequence[int], registered: Collection[int]) -> list[int]:
     """The ISR where none is written."""
     return [broker for broker in replicas if broker in registered]
 
 
-def _leader(node: Node, replicas: Sequence[int], isr: Sequence[int]) -> int:
-    found = node.get("leader")
-    if found is None:
-        return isr[0] if isr else -1
-    if found.value is None:
-        return -1
-    leader = found.int32()
-    if leader not in replicas:
-        raise found.wrong(f"leader {leader} is no replica of {list(replicas)}")
-    return leader
+def _complain(topics: Iterable[Node]) -> None:
+    """Raise BadFile with the place of the first partition that is not as it has to be."""
+    for topic in topics:
+        for _, node in _numbered(topic):
+            _check(node)
+
+
+def _check(node: Node) -> None:
+    replicas = node.child("replicas").broker_list()
+    if not replicas:
+        raise node.child("replicas").wrong("a partition has at least one replica")
+    isr, leader = node.get("isr"), node.get("leader")
+    for broker in () if isr is None else isr.broker_list():
+        if isr is not None and broker not in replicas:
+            raise isr.wrong(f"broker {broker} is in sync but no replica of {list(replicas)}")
+    if leader is not None and leader.value is not None and leader.int32() not in replicas:
+        raise leader.wrong(f"leader {leader.value} is no replica of {list(replicas)}")
+    optional(node.get("leaderEpoch"), Node.int32, 0)
+    optional(node.get("bytes"), Node.int64, 0)
+    for _, key in _LISTS:
+        if (listed := node.get(key)) is not None:
+            listed.broker_list()
 
 
 def _list_column(lists: Sequence[Sequence[int]]) -> pa.Array:
@@ -286,9 +367,9 @@ def _write_partition(
         written["partition"] = found["partition"]
     written["replicas"] = found["replicas"]
     isr, leader = found["isr"], found["leader"]
-    if isr != _assumed_isr(found["replicas"], registered):
+    if isr != _assumed(found["replicas"], registered):
         written["isr"] = isr
-    if leader != (isr[0] if isr else -1):
+    if leader != _first(isr):
         written["leader"] = None if leader == -1 else leader
     if found["leader_epoch"]:
         written["leaderEpoch"] = found["leader_epoch"]
