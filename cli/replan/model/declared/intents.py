@@ -72,32 +72,22 @@ class Intents:
             return found
 
         assignments: dict[str, TopicEntry | TopicRule] = {**placement.rules, **placement.topics}
-        assigned = won(
-            "assignments",
-            assignments,
-            patterns_of(placement.rules, placement.topics),
-        )
+        meant = patterns_of(placement.rules, placement.topics)
+        assigned = won("assignments", assignments, meant)
         led: dict[str, PreferredLeader | LeaderRule] = {**led_by_id, **placement.leader_rules}
-        leaders = won(
-            "preferredLeaders",
-            led,
-            patterns_of(placement.leader_rules, led_by_id),
-        )
+        leaders = won("preferredLeaders", led, patterns_of(placement.leader_rules, led_by_id))
         required = won("require", placement.requirements, patterns_of(placement.requirements))
         kept = won("throttles.standing.topics", standing, patterns_of({}, standing))
         recovery = won("recovery", placement.recovery, patterns_of(placement.recovery))
         won("acknowledged", known, patterns_of({}, known))
+        by_rule = ((t, of) for t, of in assigned.items() if isinstance(of, TopicRule))
         return cls(
             assigned,
             {topic: of for topic, of in leaders.items() if isinstance(of, LeaderRule)},
             required,
             kept,
             recovery,
-            {
-                t: of
-                for t, of in assigned.items()
-                if isinstance(of, TopicRule) and of.places_replicas
-            },
+            {topic: of for topic, of in by_rule if of.places_replicas},
             tuple(ties),
         )
 

@@ -4,7 +4,7 @@ A reassignment that already converges to the declared list is no drift; it is co
 has no leader is drift, whatever its list: nobody can read or write it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -118,28 +118,7 @@ def drift_of(found: Comparison, *, journal_unread: bool = False) -> Drift:
     dirs = log_dir_balance(placement, snapshot, {}, log_drains(placement, snapshot, {}))
     dirs_unbalanced = found.log_dirs_off_balance(dirs.now)
     unbalanced = (*_unbalanced(found), *(dirs_unbalanced if dirs.moves else ()))
-    differences = [
-        *sorted(
-            [
-                *(Difference(Rule.CONVERGES, DifferenceKind.RUNNING, *name) for name in converging),
-                *_of_lists([*lists, *lost], snapshot),
-                *_counts(counts, snapshot),
-                *_in_drained_dirs(placement, snapshot),
-            ],
-            key=_by_name,
-        ),
-        *map(_standing, standing),
-        *(_throttles(placement, snapshot) if snapshot.application is None else ()),
-        *_review_due(found.declared, snapshot),
-        *(
-            Difference(Rule.OUT_OF_BALANCE, OtherKind.BALANCE, detail=of.imbalance.measure.value)
-            for of in unbalanced
-        ),
-        *(
-            Difference(Rule.CONTRADICTS, OtherKind.PLACEMENT, detail=str(mistake))
-            for mistake in found.mistakes
-        ),
-    ]
+    differences = _differences(found, converging, [*lists, *lost], counts, standing, unbalanced)
     if journal_unread:
         differences = [
             replace(d, rule=Rule.JOURNAL_UNREAD) if d.rule in PERHAPS_OWN else d
@@ -165,6 +144,38 @@ def drift_of(found: Comparison, *, journal_unread: bool = False) -> Drift:
         (*undeclared, *found.warnings, *missed),
         found.mistakes,
     )
+
+
+def _differences(
+    found: Comparison,
+    converging: Iterable[TopicPartition],
+    lists: Sequence[_List],
+    counts: Iterable[PartitionCount],
+    standing: Iterable[ThrottleSetting],
+    unbalanced: Iterable[OutOfBalance],
+) -> list[Difference]:
+    """All of them, in the order of a report."""
+    placement, snapshot = found.aligned.placement, found.observed
+    of_partitions = [
+        *(Difference(Rule.CONVERGES, DifferenceKind.RUNNING, *name) for name in converging),
+        *_of_lists(lists, snapshot),
+        *_counts(counts, snapshot),
+        *_in_drained_dirs(placement, snapshot),
+    ]
+    return [
+        *sorted(of_partitions, key=_by_name),
+        *map(_standing, standing),
+        *(_throttles(placement, snapshot) if snapshot.application is None else ()),
+        *_review_due(found.declared, snapshot),
+        *(
+            Difference(Rule.OUT_OF_BALANCE, OtherKind.BALANCE, detail=of.imbalance.measure.value)
+            for of in unbalanced
+        ),
+        *(
+            Difference(Rule.CONTRADICTS, OtherKind.PLACEMENT, detail=str(mistake))
+            for mistake in found.mistakes
+        ),
+    ]
 
 
 def _unbalanced(found: Comparison) -> tuple[OutOfBalance, ...]:
@@ -244,9 +255,9 @@ def _absent_leaders(found: Comparison) -> Iterator[_List]:
 
 
 def _of_lists(lists: Sequence[_List], snapshot: Snapshot) -> Iterator[Difference]:
-    states = _states(snapshot, [of.name for of in lists])
+    states, live = _states(snapshot, [of.name for of in lists]), snapshot.live_brokers()
     for of in lists:
-        rule = _rule(of, states.get(of.name), snapshot)
+        rule = _rule(of, states.get(of.name), live, snapshot)
         declared, observed = of.declared, of.observed
         yield Difference(
             rule, of.kind, *of.name, declared=declared, observed=observed, leader=of.leader
@@ -272,7 +283,7 @@ def _states(
     return {state.partition: state for state in snapshot.states(rows)}
 
 
-def _rule(of: _List, seen: PartitionState | None, snapshot: Snapshot) -> Rule:
+def _rule(of: _List, seen: PartitionState | None, live: Set[BrokerId], snapshot: Snapshot) -> Rule:
     if seen is None:
         there = snapshot.topic_row(of.name.topic) is not None
         return Rule.TOO_FEW_PARTITIONS if there else Rule.TOPIC_ABSENT
@@ -284,7 +295,7 @@ def _rule(of: _List, seen: PartitionState | None, snapshot: Snapshot) -> Rule:
         return Rule.LEADERSHIP_MOVED
     declared, observed = frozenset(of.declared), frozenset(of.observed)
     concerned = declared ^ observed if declared else observed
-    usable = snapshot.live_brokers() - (observed - frozenset(seen.isr))
+    usable = live - (observed - frozenset(seen.isr))
     if not (concerned or observed) <= usable:
         return Rule.BROKER_DOWN
     return Rule.LISTS_DIFFER
