@@ -20,6 +20,8 @@ from tests.properties.test_all_keys import World, worlds
 from tests.unit.reporting.rendered import drift_markdown
 
 from replan.errors import BadPlacement, UnsafePlan
+from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.perform import DRIFT_STAGES, Stage, perform
 from replan.fleet.tasks.work import Task
 from replan.model.declared.placement import Placement
@@ -190,11 +192,11 @@ def forms_agree(report: DriftReport) -> None:
 def fleet_agrees(world: World, report: DriftReport) -> None:
     """A fleet writes the same differences as rows."""
     with TemporaryDirectory() as folder:
-        snapshot, placement = Path(folder, "cluster.json"), Path(folder, "placement.yaml")
-        snapshot.write_text(json.dumps(world.cluster), encoding="utf-8")
+        placement, lake = Path(folder, "placement.yaml"), Lake(str(Path(folder, "lake")))
         placement.write_text(json.dumps(world.file), encoding="utf-8")
+        keep_snapshot(lake, world.snapshot(), "c")
         seen = world.cluster
-        task = Task("c", seen["clusterId"], seen["observedAt"], str(placement), str(snapshot))
+        task = Task("c", seen["clusterId"], seen["observedAt"], str(placement), lake.address)
         found = perform(task, [*DRIFT_STAGES, Stage.PLAN])
     rows = [r for r in found["drift"].to_pylist() if r["class"] != "acknowledged"]
     differ = [c for c in report.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
