@@ -101,6 +101,54 @@ def test_it_is_said_in_the_words_of_the_file_and_nothing_that_nobody_wrote() -> 
     }
 
 
+def test_where_replicas_may_lie_is_said_as_it_is_written() -> None:
+    """What follows from a key is no key of its own, and brokers are ids and ranges."""
+    before = placed(
+        "assignments:\n"
+        "  clicks: {replicasPerRack: {a: 2, b: 1}, maxReplicasPerBroker: 3}\n"
+        "  orders: {inRack: a}\n"
+        "  pay-*: {spread: rack, brokers: [1, '4-9'], except: [pay-x]}\n"
+    )
+    after = placed(
+        "assignments:\n"
+        "  clicks: {replicasPerRack: {a: 1, b: 2}, maxReplicasPerBroker: 4}\n"
+        "  orders: {spread: rack}\n"
+        "  pay-*: {spread: rack, brokers: {racks: [b, a], ids: [1, '4-8']}}\n"
+        "balance: {maxReplicasPerBroker: 4000}\n"
+    )
+    assert between(before, after).settings == {
+        "assignments.clicks.maxReplicasPerBroker": ("3", "4"),
+        "assignments.clicks.replicasPerRack.a": ("2", "1"),
+        "assignments.clicks.replicasPerRack.b": ("1", "2"),
+        "assignments.orders.inRack": ("a", None),
+        "assignments.orders.spread": (None, "rack"),
+        "assignments.pay-*.brokers": ("1, 4-9", None),
+        "assignments.pay-*.brokers.ids": (None, "1, 4-8"),
+        "assignments.pay-*.brokers.racks": (None, "a, b"),
+        "assignments.pay-*.except": ("pay-x", None),
+        "balance.maxReplicasPerBroker": (None, "4000"),
+    }
+
+
+def test_each_group_that_is_apart_is_named_and_their_order_is_nothing() -> None:
+    one = placed("apart: [[orders, 'pay-*'], [clicks, orders]]\n")
+    same = placed("apart: [[orders, clicks], ['pay-*', orders]]\n")
+    assert between(one, same).none
+    fewer = placed("apart: [[orders, clicks]]\n")
+    assert between(one, fewer).settings == {
+        "apart": ("clicks, orders; orders, pay-*", "clicks, orders")
+    }
+
+
+def test_an_order_of_preference_is_an_order() -> None:
+    one = placed("lastLeaders: [3, {rack: dr}]\npreferredLeaders: {orders: {racks: [a, b]}}\n")
+    other = placed("lastLeaders: [{rack: dr}, 3]\npreferredLeaders: {orders: {racks: [b, a]}}\n")
+    assert between(one, other).settings == {
+        "lastLeaders": ("3, {rack: dr}", "{rack: dr}, 3"),
+        "preferredLeaders.orders.racks": ("a, b", "b, a"),
+    }
+
+
 ROWS = st.lists(st.permutations([1, 2, 3, 4]).map(lambda p: p[:3]), min_size=1, max_size=4)
 
 

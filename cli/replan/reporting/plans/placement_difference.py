@@ -7,14 +7,14 @@ the place of 3. DeepDiff compares everything else; entries of blacklists are kno
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from replan.model.declared.placement import Placement
+from replan.model.declared.placement import LastLeaders, Placement
 from replan.model.declared.reconcile import Window
-from replan.model.declared.rules import BalanceMeasure, Tolerance
+from replan.model.declared.rules import Apart, BalanceMeasure, BrokerSelector, Tolerance, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
@@ -131,17 +131,56 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
         case Mapping():
             for key, inner in value.items():
                 yield from _flat(f"{path}.{key}", inner)
+        case tuple() if any(map(is_dataclass, value)):
+            yield from _flat_entries(path, value)
+        case _ if is_dataclass(value):
+            yield from _flat_one(path, value)
+        case _:
+            yield path, _shown(path, value)
+
+
+def _flat_entries(path: str, value: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
+    """The values of a list of records."""
+    match value:
         case (Tolerance(), *_):
             yield from _tolerances(value)
         case (Window(), *_):
             yield path, "; ".join(map(str, value))
-        case tuple() if any(map(is_dataclass, value)):
+        case (Apart(), *_):
+            yield path, "; ".join(sorted(", ".join(sorted(group.topics)) for group in value))
+        case _:
             for inner in value:
                 yield from _flat(f"{path}.{_identity(inner)}", inner)
-        case _ if is_dataclass(value):
-            yield from _flat_record(path, value)
+
+
+def _flat_one(path: str, record: Any) -> Iterator[tuple[str, str]]:
+    """The values of a record."""
+    match record:
+        case LastLeaders():
+            written = (e if isinstance(e, int) else f"{{rack: {e}}}" for e in record.entries)
+            yield path, ", ".join(map(str, written))
+        case BrokerSelector():
+            yield from _selected(path, record)
+        case TopicRule():
+            yield from _flat_record(path, _as_written(record))
         case _:
-            yield path, _shown(path, value)
+            yield from _flat_record(path, record)
+
+
+def _selected(path: str, found: BrokerSelector) -> Iterator[tuple[str, str]]:
+    """Which brokers an entry means, as the file writes them."""
+    ranges = [f"{r.first}" if r.first == r.last else f"{r.first}-{r.last}" for r in found.ids]
+    if ranges:
+        yield f"{path}.ids" if found.racks else path, ", ".join(ranges)
+    if found.racks:
+        yield f"{path}.racks", ", ".join(sorted(found.racks))
+
+
+def _as_written(rule: TopicRule) -> TopicRule:
+    """Without what follows from `inRack` and `replicasPerRack`."""
+    spread = None if rule.in_rack is not None else rule.spread
+    factor = None if rule.replicas_per_rack else rule.replication_factor
+    return replace(rule, spread=spread, replication_factor=factor)
 
 
 def _tolerances(found: Sequence[Tolerance]) -> Iterator[tuple[str, str]]:
@@ -173,7 +212,8 @@ def _usual(record: Any, name: str) -> Any:
 def _shown(path: str, value: Any) -> str:
     match value:
         case tuple() | frozenset():
-            return ", ".join(map(str, sorted(value, key=str)))
+            in_order = path.startswith("preferredLeaders.")
+            return ", ".join(map(str, value if in_order else sorted(value, key=str)))
         case bool():
             return str(value).lower()
         case Fraction():
