@@ -32,6 +32,8 @@ from replan.planning.placing.steps import Way
 
 AGAIN = 8
 """How often a search begins again from what it found, at most."""
+LOOKS = 1_000_000
+"""Partitions that all of these look at together, at most: what is chosen for a million is not searched for again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def until_nothing_moves(
     """Ask again where partitions have the lists that were found, as long as that changes them and steps are left."""
     before, spent = lists.copy(), 0
     found = once(problem)
-    for _ in range(AGAIN):
+    for _ in range(min(AGAIN, LOOKS // max(len(problem.partitions), 1))):
         steps = max((i.steps or 0 for i in found.imbalances), default=0)
         if not found.imbalances or (lists == before).all() or steps >= problem.budget:
             break

@@ -1,7 +1,7 @@
 """The chooser against its judge and an exact solver, and its rules one by one."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -14,10 +14,18 @@ from tests.profiles import examples
 from tests.unit.planning.placing.exact import balance_bounds, cost_of, optimum, racks, racks_kept
 from tests.unit.planning.placing.problems import brokers, only, problem, problems
 
-from replan.model.declared.rules import Tolerance
+from replan.model.declared.rules import BalanceMeasure, Tolerance
+from replan.planning.placing.balance import Balanced, until_nothing_moves
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import Breach, judge
-from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem, Rule
+from replan.planning.placing.problem import (
+    Imbalance,
+    Lie,
+    Obstacle,
+    PartitionTable,
+    PlacementProblem,
+    Rule,
+)
 
 INSTANCES = examples(fast=60, ci=200, nightly=5_000)
 
@@ -323,6 +331,23 @@ def test_the_widest_bounds_of_the_largest_sizes_are_bounds() -> None:
         table, [[1]] * 4, sizes=[1 << 58] * 4, balance=within(replicas=tolerance, bytes=tolerance)
     )
     assert lists(asked) == [[1]] * 4
+
+
+@pytest.mark.parametrize(("partitions", "times"), [(9, 9), (600_000, 2), (1_100_000, 1)])
+def test_of_many_partitions_a_search_seldom_begins_again(partitions: int, times: int) -> None:
+    one = problem(brokers("ab"), [[1]])
+    columns = {of.name: getattr(one.partitions, of.name) for of in fields(one.partitions)}
+    many = PartitionTable(**{name: np.repeat(of, partitions, 0) for name, of in columns.items()})
+    found, asked = many.current.copy(), list[int]()
+
+    def moved(problem: PlacementProblem) -> Balanced:
+        asked.append(len(problem.partitions))
+        found[0] = 1 + len(asked) % 2
+        far = Imbalance(BalanceMeasure.REPLICAS, Fraction(0), Fraction(1), (1,), 1)
+        return Balanced(imbalances=(far,))
+
+    until_nothing_moves(replace(one, partitions=many), found, moved)
+    assert asked == [partitions] * times
 
 
 def test_in_one_rack_it_is_the_rack_that_has_most_of_it() -> None:
