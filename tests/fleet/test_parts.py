@@ -1,12 +1,15 @@
 """The rates of a large cluster are found in parts, by topic; together they are those of the whole."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from tests.builders import snapshot, state
 
@@ -52,6 +55,12 @@ class Clusters:
             silent = (BrokerId(4),) if hour == 4 else ()
             keep_snapshot(self.lake, replace(seen, silent=silent), "eu")
 
+    def regroup(self, rows: int) -> None:
+        """Write the files of the snapshots in groups of so many rows, as those of large ones are."""
+        for file in self.lake.files(SNAPSHOTS)["eu"]:
+            path = Path(self.lake.place(SNAPSHOTS), file.path)
+            pq.write_table(pq.ParquetFile(path).read(), path, row_group_size=rows)
+
     def todo(self, partitions: int) -> Todo:
         """With one task, of a cluster of so many partitions by what the lake says."""
         todo = from_lake(self.fleet, self.lake, NOW)
@@ -62,8 +71,12 @@ class Clusters:
         return judge(self.lake, self.todo(partitions), list(Stage), Here(), hour)
 
 
-def test_rates_that_are_found_in_parts_are_those_of_the_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rows_together", [1000, 7, 1])
+def test_rates_that_are_found_in_parts_are_those_of_the_whole(
+    tmp_path: Path, rows_together: int
+) -> None:
     whole, divided = Clusters(tmp_path, "whole"), Clusters(tmp_path, "divided")
+    divided.regroup(rows_together)
     found = [whole.judged(0), divided.judged(MANY)]
     assert dict(found[0].rows) == dict(found[1].rows)
     assert found[0].counts == found[1].counts
@@ -83,6 +96,18 @@ def test_each_stage_of_each_partition_is_done_once(tmp_path: Path, stages: Seque
     assert others == [stage for stage in stages if stage is not Stage.RATES]
     assert sum(Stage.RATES in some for some in done) == (4 if Stage.RATES in stages else 0)
     assert all(done)
+
+
+def test_groups_of_rows_without_the_topics_that_are_asked_for_are_not_read(tmp_path: Path) -> None:
+    clusters = Clusters(tmp_path, "lake")
+    clusters.regroup(1)
+    file = clusters.lake.files(SNAPSHOTS)["eu"][0]
+    columns, orders = ("part", "partitions.topic"), pa.array(["orders"])
+    every = clusters.lake.read_file(SNAPSHOTS, file, columns)
+    some = clusters.lake.read_file(SNAPSHOTS, file, columns, ("partitions.topic", orders))
+    parts = [Counter(rows["part"].to_pylist()) for rows in (every, some)]
+    assert (parts[0]["partitions"], parts[1]["partitions"]) == (16, 4)
+    assert all(parts[0][name] == parts[1][name] for name in parts[0].keys() - {"partitions"})
 
 
 def test_rates_that_cannot_be_found_are_one_error_and_are_tried_again(tmp_path: Path) -> None:

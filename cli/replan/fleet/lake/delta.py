@@ -43,6 +43,10 @@ RETAINED_HOURS = 7 * 24
 """How long files that a commit removed are kept for readers that have begun (Delta's own default)."""
 
 
+Among = tuple[str, pa.Array]
+"""A field, as `column.field`, and values of it."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Hour:
     """The hour of a cluster: what one run writes, and another run of the same hour replaces."""
@@ -189,12 +193,17 @@ class Lake:
         return found
 
     def between(
-        self, table: LakeTable, first: Hour, last: Hour, columns: Sequence[str] = ()
+        self,
+        table: LakeTable,
+        first: Hour,
+        last: Hour,
+        columns: Sequence[str] = (),
+        among: "Among | None" = None,
     ) -> Iterator[pa.Table]:
         """The rows of a cluster from one hour to another, both included, file by file, newest first; raises BadFile."""
         for file in reversed(self.files(table).get(first.cluster, ())):
             if file.has(first, last):
-                rows = self.read_file(table, file, columns)
+                rows = self.read_file(table, file, columns, among)
                 hours = pc.unique(rows["hour"]).to_pylist()
                 keep = [h for h in hours if first <= Hour(first.cluster, file.day, h) <= last]
                 if len(keep) < len(hours):
@@ -206,10 +215,17 @@ class Lake:
         nothing = loose(table.schema.empty_table().select(columns))
         return pa.concat_tables([nothing, *self.between(table, first, last, columns)])
 
-    def read_file(self, table: LakeTable, file: TableFile, columns: Sequence[str] = ()) -> pa.Table:
+    def read_file(
+        self,
+        table: LakeTable,
+        file: TableFile,
+        columns: Sequence[str] = (),
+        among: "Among | None" = None,
+    ) -> pa.Table:
         """The rows of a file, with columns that it was written without as null; raises BadFile.
 
-        Of a column that is a row of its own, `column.field` asks for a field alone.
+        Of a column that is a row of its own, `column.field` asks for a field alone. `among`: groups of rows that have
+        none of these values, and only others, may be left out.
         """
         asked = list(columns) or table.schema.names
         kinds = _kinds(table, asked)
@@ -220,7 +236,8 @@ class Lake:
                 read = pq.ParquetFile(source)
                 there = set(read.schema_arrow.names)
                 wanted = [name for name in asked if name.partition(".")[0] in there]
-                found = read.read(wanted, use_threads=False)
+                groups = range(read.num_row_groups) if among is None else _groups(read, among)
+                found = read.read_row_groups(list(groups), wanted, use_threads=False)
             return pa.table(
                 [
                     as_kind(found.column(name), kind)
@@ -368,6 +385,16 @@ def _by_cluster(actions: pa.Table, table: LakeTable) -> Mapping[str, Sequence[Ta
     for files in found.values():
         files.sort(key=lambda file: (file.day, file.first or 0, file.path))
     return found
+
+
+def _groups(read: pq.ParquetFile, among: Among) -> Iterator[int]:
+    """The groups of rows that have one of the values, or a row that has none at all."""
+    column, _, field = among[0].partition(".")
+    for number in range(read.num_row_groups):
+        rows = read.read_row_group(number, [among[0]], use_threads=False)[column]
+        there = pc.struct_field(rows, field)
+        if there.null_count or pc.any(pc.is_in(there, value_set=among[1])).as_py():
+            yield number
 
 
 def _kinds(table: LakeTable, asked: Sequence[str]) -> Mapping[str, pa.DataType]:

@@ -35,6 +35,8 @@ UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 """What is written otherwise in the log of a table than in its store; the log has the values beside the paths."""
 FEW_ROWS = 100
 """A file of no more is mostly what it says of its columns, and takes twice as long to write compressed."""
+ROWS_TOGETHER = 100_000
+"""Who reads some topics of a file leaves out the groups of rows that have none of them."""
 COMMIT_TRIES = 30
 """So often a commit is tried where another process was faster; it replaces what that has committed."""
 COMMIT_SECONDS = 0.1
@@ -97,7 +99,8 @@ def _put(lake: Lake, table: LakeTable, rows: pa.Table, folder: str, run: str) ->
             Path(place, folder).mkdir(parents=True, exist_ok=True)
         with file_system(place).open_output_stream(path) as target:
             compression = "zstd" if kept.num_rows > FEW_ROWS else "none"
-            pq.write_table(kept, target, compression=compression, write_statistics=False)
+            options = {"compression": compression, "row_group_size": ROWS_TOGETHER}
+            pq.write_table(kept, target, write_statistics=False, **options)
             return RowFile(table.name, path, kept.num_rows, target.tell())
 
 

@@ -6,7 +6,7 @@ name has the row as one value. The document in `header` carries the version of t
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -181,15 +181,22 @@ class Sizes:
     partitions: pa.Table
     """Topic, partition, bytes, replicas."""
 
-    def of(self, topics: pa.Array) -> "Sizes":
-        """Those of some topics alone."""
-        mine = pc.is_in(self.partitions["topic"], value_set=topics)
-        return replace(self, partitions=self.partitions.filter(mine))
+
+def topics_at(lake: Lake, hour: Hour) -> pa.Array:
+    """The names of the topics in the snapshot of an hour; raises BadFile."""
+    (rows,) = lake.between(SNAPSHOTS, hour, hour, ("hour", "part", "row", "topics.name"))
+    return _whole(_parts(rows), "topics", rows)["name"].combine_chunks()
 
 
-def sizes_between(lake: Lake, first: Hour, last: Hour) -> Iterator[Sizes]:
-    """The sizes in the snapshots of a cluster from one hour to another, both included, newest first; raises BadFile."""
-    for rows in lake.between(SNAPSHOTS, first, last, SIZES):
+def sizes_between(
+    lake: Lake, first: Hour, last: Hour, topics: pa.Array | None = None
+) -> Iterator[Sizes]:
+    """The sizes in the snapshots of a cluster from one hour to another, both included, newest first; raises BadFile.
+
+    `topics`: those of the partitions of some topics alone.
+    """
+    among = None if topics is None else ("partitions.topic", topics)
+    for rows in lake.between(SNAPSHOTS, first, last, SIZES, among):
         hours = sorted(pc.unique(rows["hour"]).to_pylist(), reverse=True)
         for hour in hours:
             at = Hour(first.cluster, rows["day"][0].as_py(), hour)
@@ -197,9 +204,11 @@ def sizes_between(lake: Lake, first: Hour, last: Hour) -> Iterator[Sizes]:
             parts = _parts(whole)
             header = _header(lake, at, parts)
             identity, silent = identity_of(header), header.get("silent")
-            topics, partitions = (_whole(parts, name, rows) for name in ("topics", "partitions"))
+            named, partitions = (_whole(parts, name, rows) for name in ("topics", "partitions"))
+            if topics is not None:
+                partitions = partitions.filter(pc.is_in(partitions["topic"], value_set=topics))
             quiet = () if silent is None else tuple(silent.broker_list())
-            yield Sizes(at, identity.cluster_id, identity.observed_at, quiet, topics, partitions)
+            yield Sizes(at, identity.cluster_id, identity.observed_at, quiet, named, partitions)
 
 
 SIZES = (

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import Sizes, sizes_between
+from replan.fleet.lake.snapshots import Sizes, sizes_between, topics_at
 from replan.fleet.lake.tables import OFFSETS, RATES
 from replan.fleet.tasks.work import Work
 from replan.model.columns import to_matrix
@@ -77,25 +77,23 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
     if work.task.part is None:
         newest = work.snapshot
     else:
-        (whole,) = sizes_between(work.lake, hour, hour)
-        topics = _topics_of(work.task.part, whole.topics)
-        newest = whole.of(topics)
+        topics = _part_of(topics_at(work.lake, hour), work.task.part)
+        (newest,) = sizes_between(work.lake, hour, hour, topics)
     index = PartitionIndex.of(newest.partitions)
     sizes = [_sizes(newest, newest, index, _log_ends(work.lake, hour))]
     first = Hour(hour.cluster, hour.day - timedelta(days=WINDOW_DAYS), 0)
-    for found in sizes_between(work.lake, first, replace(hour, hour=hour.hour - 1)):
-        if found.cluster_id == work.task.cluster_id:
-            seen = found if topics is None else found.of(topics)
-            sizes.insert(0, _sizes(seen, newest, index, _log_ends(work.lake, found.at)))
+    for seen in sizes_between(work.lake, first, replace(hour, hour=hour.hour - 1), topics):
+        if seen.cluster_id == work.task.cluster_id:
+            sizes.insert(0, _sizes(seen, newest, index, _log_ends(work.lake, seen.at)))
     columns = measured(sizes, newest)
     return {RATES.name: work.rows(RATES, columns, newest.partitions.num_rows)}
 
 
-def _topics_of(part: str, topics: pa.Table) -> pa.Array:
-    """The names of the topics of part `number/count`."""
+def _part_of(names: pa.Array, part: str) -> pa.Array:
+    """Those of part `number/count`."""
     number, count = map(int, part.split("/"))
-    begin, end = (topics.num_rows * n // count for n in (number - 1, number))
-    return topics["name"].combine_chunks().slice(begin, end - begin)
+    begin, end = (len(names) * n // count for n in (number - 1, number))
+    return names.slice(begin, end - begin)
 
 
 def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
