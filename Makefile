@@ -49,7 +49,7 @@ demo-kafka: jars ## the same on a real local cluster of five brokers
 test: install    ## all that needs no tools of its own; stops at the first part that fails, the quickest first
 	@$(MAKE) --no-print-directory -j2 -O lint contracts types jars-all
 	$(PYTEST) tests -m "not nightly and not site and not browser" --maxfail 10 \
-	  -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+	  -n $(WORKERS) --dist loadscope --no-loadscope-reorder --durations 20
 	@$(MAKE) --no-print-directory package
 
 test-fast: install   ## the inner loop: no JVM, no process of its own, a taste of each law

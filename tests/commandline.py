@@ -15,8 +15,8 @@ from replan.main import Replan
 
 CLI = Path(__file__).parents[1] / "cli"
 LIMIT_SECONDS = 240
-STARTED = {"fleet", "rehearse", "--version"}
-"""Commands that start Python: they have processes of their own, or other modules than the rest."""
+STARTED = {"fleet", "--runs", "--version"}
+"""Words of commands that start Python: they have processes of their own, or other modules than the rest."""
 FORKED = {"HOME", "XDG_STATE_HOME", "TMPDIR", "COLUMNS"}
 """Variables that Python itself does not read when it starts."""
 
@@ -29,7 +29,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def replan(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """Run the command to its end, without a start of Python (`forks`) where nothing depends on that."""
-    if not set(arguments[:1]) <= STARTED and more.keys() <= FORKED:
+    if STARTED.isdisjoint(arguments) and more.keys() <= FORKED:
         surroundings = environment(**more)
         return fork(arguments, folder=folder, environment=surroundings, seconds=LIMIT_SECONDS)
     return subprocess.run(
