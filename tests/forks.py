@@ -7,6 +7,7 @@ One test worker has one server, which forks one command at a time and ends when 
 what to run with the two files of its outputs; the server answers with the process id, then with its wait status.
 """
 
+import atexit
 import gc
 import importlib
 import json
@@ -77,7 +78,13 @@ def _started() -> tuple[subprocess.Popen[bytes], socket.socket]:
             stdin=subprocess.DEVNULL,
             pass_fds=[its.fileno()],
         )
+    atexit.register(_end, server, ours)
     return server, ours
+
+
+def _end(server: subprocess.Popen[bytes], connection: socket.socket) -> None:
+    connection.close()
+    server.wait()
 
 
 def _number(connection: socket.socket) -> int:
