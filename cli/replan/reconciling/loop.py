@@ -411,6 +411,8 @@ class Loop:
         if plan is None or not acts:
             self._say(_Said(LoopState.HELD_BY_ANOTHER, (other,)))
             return False
+        if self._memory.failures and self._ports.wall() < self._memory.retry_at:
+            return self._backs_off(_Said(LoopState.BACKING_OFF))
         return self._apply(plan, begun, read, resumes=True)
 
     def _since(self) -> float:
@@ -422,7 +424,7 @@ class Loop:
         try:
             due, plan, said.refusals = first_part(read.placement, said.looked, due)
         except (UnsafePlan, BadPlacement) as error:
-            return self._failed_round(error, said)
+            return self._failed_round(str(error), said)
         plan = replace(plan, placement_commit=read.source.commit)
         if plan.changes:
             self._ports.observer.planned(plan, said.looked.snapshot)
@@ -447,12 +449,15 @@ class Loop:
         self._say(said)
         return self._apply(plan, begun, read, resumes=False)
 
-    def _failed_round(self, error: ReplanError, said: _Said) -> bool:
-        now = self._ports.wall()
-        self._keep(self._memory.failed(str(error), now))
+    def _failed_round(self, text: str, said: _Said) -> bool:
+        self._keep(self._memory.failed(text, self._ports.wall()))
+        return self._backs_off(said)
+
+    def _backs_off(self, said: _Said) -> bool:
+        memory = self._memory
         said.state = LoopState.BACKING_OFF
-        said.reasons = (RoundsFail(self._memory.failures, str(error), self._memory.retry_at),)
-        said.until = self._memory.retry_at
+        said.reasons = (RoundsFail(memory.failures, memory.failure, memory.retry_at),)
+        said.until = memory.retry_at
         self._say(said)
         return False
 
@@ -461,7 +466,9 @@ class Loop:
         ports, settings = self._ports, self._settings
         down_before = facts_of(ports.reader.observe()).down if resumes else ()
         steered = Steered(
-            begun.kinds, tuple(b for b in begun.replaced if resumes is False or b in down_before)
+            begun.kinds,
+            tuple(b for b in begun.replaced if resumes is False or b in down_before),
+            cancelled=begun.cancelled,
         )
         try:
             with ports.own(plan, self.lease_is_kept) as journal:
@@ -486,7 +493,7 @@ class Loop:
             raise
         except ReplanError as error:
             self._status = _with(self._status, running=None)
-            return self._failed_round(error, _Said(LoopState.BACKING_OFF))
+            return self._failed_round(str(error), _Said(LoopState.BACKING_OFF))
         self._status = _with(self._status, running=None)
         self._ended(begun, outcome, guard)
         return not outcome.interrupted
@@ -494,8 +501,10 @@ class Loop:
     def _ended(self, begun: Begun, outcome: Outcome, guard: "_Guard") -> None:
         now = self._ports.wall()
         result = _result(outcome)
-        if result is RoundResult.LEFT:
-            return  # it is open, and known as this loop's own
+        if result is RoundResult.LEFT:  # it is open, and known as this loop's own
+            if outcome.ending is Ending.GAVE_UP:
+                self._failed_round(_waiting_text(outcome), _Said(LoopState.BACKING_OFF))
+            return
         done = Round(
             number=begun.number,
             began_at=begun.began_at,
@@ -601,6 +610,13 @@ class Loop:
             found.observed,
             found.drift,
         )
+
+    def remember_cancel(self) -> None:
+        """It cancels what it applies: the process that ends that knows it then, whichever that is."""
+        begun = self._memory.begun
+        if begun is not None:
+            with suppress(ReplanError):  # then a person looks
+                self._keep(changed(self._memory, begun=begun.by_itself()))
 
     def lease_is_kept(self) -> bool:
         """Whether this loop still is the one that works; asked while it applies."""
@@ -719,6 +735,13 @@ def _ending_text(outcome: Outcome) -> str:
     return f"{text}; {outcome.error}" if outcome.error else text
 
 
+def _waiting_text(outcome: Outcome) -> str:
+    """What an application waits for that has not moved for long."""
+    waits = [f"{r.partition}: {r.hold}" for r in outcome.results if r.hold is not None]
+    more = f" (and {len(waits) - 1} more)" if len(waits) > 1 else ""
+    return f"its application does not move. {waits[0]}{more}" if waits else _ending_text(outcome)
+
+
 class _Guard:
     """Watches over one application of the loop, from within its run."""
 
@@ -775,6 +798,8 @@ class _Guard:
                 now,
                 self._still(self._progress),
             )
+            if verb is Verb.CANCEL:
+                self._loop.remember_cancel()
             if verb is not None:
                 self._number += 1
                 sender = _BY_LOOP + self._loop.owner

@@ -41,6 +41,12 @@ class Begun(Value, frozen=True):
     commit: str = ""
     replaced: tuple[int, ...] = ()
     """Brokers that were down, whose replicas it gives to others."""
+    cancelled: bool = False
+    """Whether the loop itself has cancelled it, so that nobody has to look before the next one."""
+
+    def by_itself(self) -> "Begun":
+        """Cancelled by the loop."""
+        return msgspec.structs.replace(self, cancelled=True)
 
 
 class Memory(Value, frozen=True):

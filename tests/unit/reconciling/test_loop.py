@@ -30,6 +30,7 @@ from replan.reconciling.status import (
     Reason,
     Round,
     RoundResult,
+    RoundsFail,
     SomebodyPaused,
     Status,
     UnderMinIsr,
@@ -410,3 +411,26 @@ class _States:
 
     def proposed(self, proposal: Proposal) -> None:
         """Not of interest."""
+
+
+def test_an_application_that_waits_for_a_broker_that_is_down_is_said_and_goes_on_with_it(
+    read: Reader,
+) -> None:
+    """Broker 4 dies before it is put right what a person did, and comes back much later."""
+    placement = read(BY_LIST, "reconcile: {putRight: {changedElsewhere: 1h}}")
+    moved = Ask(AlterReassignments(((TopicPartition("orders", 2), replicas(1, 4, 5)),)))
+    faults = (*at(1, moved), *at(1.5, KillBroker(BrokerId(4))), *at(20, StartBroker(BrokerId(4))))
+    short = run_loop(cluster(), [Release(0, placement)], 12 * HOUR, faults)
+    assert short.watched.states[LoopState.BACKING_OFF] > HOUR
+    [said] = {
+        r.text.partition(";")[0]
+        for h in short.watched.holds
+        for r in h.reasons
+        if isinstance(r, RoundsFail)
+    }
+    assert said == "its application does not move. orders-2: waiting until 4 is in sync"
+    month = run_loop(cluster(), [Release(0, placement)], 23 * HOUR, faults)
+    assert lists_of(month) == [replicas(*of) for of in LISTS]
+    last = month.watched.before_the_end
+    assert last is not None
+    assert last.state is LoopState.AT_REST
