@@ -435,7 +435,7 @@ def made(job: Job, seed: int) -> Iterator[tuple[str, Row | float]]:
     for name, asked in job.asked.items():
         lists, of, took, refused = replan(job, asked)
         yield f"replan{name}", judged(job, lists, of, took, refused)
-        if job.grown or job.sets:
+        if job.grown:  # it copies nothing
             continue
         tolerances = [
             (measure, float(part.rstrip("%,}")) / 100)
@@ -443,11 +443,7 @@ def made(job: Job, seed: int) -> Iterator[tuple[str, Row | float]]:
             for part in asked.partition(f"{measure}: ")[2].split()[:1]
             if part.endswith(("%,", "%}"))
         ]
-        may = [job.may[number] for number in job.set_of]
-        yield (
-            f"bound{name}",
-            bound(job.had, job.sizes, [job.factor] * len(job.had), may, tolerances),
-        )
+        yield f"bound{name}", sum(of_set(job, number, tolerances) for number in range(len(job.may)))
     for plan in PEERS[job.name]:
         chance = np.random.default_rng(seed)
         start = time.process_time()
@@ -463,13 +459,20 @@ def made(job: Job, seed: int) -> Iterator[tuple[str, Row | float]]:
         yield "Kafka, new partitions", judged(job, lists, of, 0)
 
 
+def of_set(job: Job, number: int, tolerances: Sequence[tuple[str, float]]) -> float:
+    """The bound of the partitions of one set of brokers."""
+    rows = [row for row, of in enumerate(job.set_of) if of == number]
+    had, sizes = [job.had[row] for row in rows], [job.sizes[row] for row in rows]
+    return bound(had, sizes, [job.factor] * len(rows), [job.may[number]] * len(rows), tolerances)
+
+
 def table(results: dict[tuple[str, str], list[Row | float]]) -> None:
     """Averages over the seeds."""
     columns = (
         "copies, TB, bytes, replicas, leaders, busiest (worst), due (worst), topic, CPU, refused"
     )
     print("| job | by |", " | ".join(columns.split(", ")), "|")
-    print("| --- | --- |", "---: |" * 10)
+    print("| --- | --- |", " ".join(["---: |"] * 10))
     for (job, by), found in results.items():
         rows = [row for row in found if isinstance(row, Row)]
         if not rows:
