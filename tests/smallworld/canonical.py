@@ -52,7 +52,7 @@ UNUSED: Mapping[type, frozenset[str]] = {
     Looked: frozenset({"disks_at"}),
     RunState: frozenset(
         {"ledger", "moved_at", "notes", "holds", "setting_holds", "log_holds", "held_since"}
-        | {"room", "slots", "limits"}
+        | {"room", "slots", "limits", "waits"}
     ),
     PartitionHistory: frozenset(
         {"sizes", "totals", "vouched", "target_in_sync", "new_in_sync", "misses"}

@@ -116,6 +116,7 @@ from replan.applying.throttles.tick import (
 from replan.applying.tick.run_state import (
     Decision,
     RunState,
+    Unchanged,
     agreed,
     next_state,
     partition_input,
@@ -543,6 +544,9 @@ class TickBuilder:
         """Settings that come before the copies that need their places."""
         self._batches = Batches()
         self._others = others_by_topic(tick.seen, state.ledger.open)
+        self._unchanged = Unchanged(
+            tick, state, remembers=not isinstance(self._admission, Cancelling)
+        )
 
     @property
     def candidates(self) -> Sequence[TopicPartition]:
@@ -590,6 +594,9 @@ class TickBuilder:
         if cancelling is not None and known is None:
             self._draft.defer(name, cancelling)
             return
+        if (still := self._unchanged.wait(name, known)) is not None:
+            self._draft.holds[name] = still.reason
+            return
         sight = partition_input(self._tick, self._state, name, known)
         record, verdict = (
             judge_while_copying(sight) if cancelling is None else judge_cancelled(sight)
@@ -603,6 +610,8 @@ class TickBuilder:
                 self._draft.holds[name] = reason
             case Hold(reason, soon):
                 self._draft.hold(name, reason, soon=soon)
+                if record == known:
+                    self._unchanged.keep(name, known, reason)
             case Request() as ask:
                 self._sort(name, ask)
 
@@ -774,6 +783,7 @@ class TickBuilder:
             notes=(*notes_of(self._tick.commands), *self._draft.notes),
             phases=self._draft.phases,
             holds=_kept(self._draft.holds, state.holds),
+            waits=self._unchanged.waits(),
             admission=self._admission,
             suspected=tuple(self._draft.suspected),
             loads=self._coordinators.loads,

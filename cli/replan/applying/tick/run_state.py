@@ -2,6 +2,13 @@
 
 All but the ledger is this process's alone and may be lost. What is to be done is decided in `decide`.
 
+Verdicts that are kept. Most that is in flight copies, or is in sync and being confirmed, and nothing of it changes from
+one tick to the next. A verdict is a pure function of `PartitionInput`. So a partition still waits, for the same reason,
+while all of these are the same: its record (the order that the journal remembers of it changes only with that), its
+state as seen, whether it has settled, the values of its topic that are preconditions, and all brokers; and while
+nothing else concerns it: no answer, no request whose outcome is unknown or that is to be repeated, no reading that is
+unclear, no log that a broker does not show. No verdict but a wait is ever kept.
+
 What is sent once more. A tick decides from what it sees what is to be asked for, however often that was asked before.
 A setting, or a copy between log directories, goes again after the pauses of `known`; anything else for the same thing
 goes at once. Such a copy that is refused and still to be asked for pauses likewise."""
@@ -45,14 +52,37 @@ from replan.applying.throttles.tick import (
     history_after,
 )
 from replan.applying.tick_input import Job, TickInput
-from replan.model.broker import LogDir
+from replan.model.broker import Broker, LogDir
 from replan.model.configs import ConfigChange, ConfigScope, SettingName
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown
 from replan.model.declared.placement import MoveThrottle
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound
 from replan.planning.plans.requests import Request
+
+Sight = tuple[PartitionState, bool, int, bool]
+"""What the verdict on a partition in flight rests on, beside its record and the brokers: its state, whether it has
+settled, and configured min.insync.replicas and unclean.leader.election.enable of its topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why a partition in flight waits, and what that was concluded from."""
+
+    reason: HoldReason
+    record: MoveRecord
+    sight: Sight
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The partitions in flight that wait, and the brokers as they were seen."""
+
+    brokers: Mapping[BrokerId, Broker] = field(default_factory=dict)
+    of: Mapping[TopicPartition, Wait] = field(default_factory=dict)
+
 
 LEAST_WINDOW = 500
 """How many waiting moves are looked at although as many as the window have begun and not ended."""
@@ -101,6 +131,8 @@ class RunState:
     """Why each partition waits, as last seen."""
     held_since: Layered[TopicPartition, float] = field(default_factory=Layered, compare=False)
     """Since when each waits for the same kind of thing; for people, nothing is decided by it."""
+    waits: Waits = field(default_factory=Waits)
+    """The partitions in flight that need not be judged again until something of them changes."""
     moves: Known[TopicPartition] = field(default_factory=Known)
     configs: Known[ConfigResource] = field(default_factory=Known)
     """Of the settings that copies need."""
@@ -320,6 +352,53 @@ def partition_input(
     )
 
 
+class Unchanged:
+    """The waits of the tick before, and which of them still hold."""
+
+    def __init__(self, tick: TickInput, state: RunState, *, remembers: bool) -> None:
+        """`remembers`: partitions are judged by the same rules as in the tick before."""
+        self._remembers = remembers
+        same = remembers and state.waits.brokers == tick.seen.brokers
+        self._before = state.waits.of if same else {}
+        self._seen, self._settings, self._history = tick.seen, tick.settings, state.history
+        self._concerned = {
+            *state.moves.answers,
+            *state.moves.refused,
+            *state.moves.repeats,
+            *state.moves.unknown_since,
+            *tick.seen.unclear,
+            *(name for (name, _), misses in state.history.misses.items() if misses),
+        }
+        """The partitions that something else concerns."""
+        self._now: dict[TopicPartition, Wait] = {}
+
+    def wait(self, name: TopicPartition, record: MoveRecord | None) -> Wait | None:
+        """The wait of a partition in flight, if it still holds."""
+        wait = self._before.get(name)
+        if wait is None or wait.record is not record or self._sight(name) != wait.sight:
+            return None
+        self._now[name] = wait
+        return wait
+
+    def keep(self, name: TopicPartition, record: MoveRecord | None, reason: HoldReason) -> None:
+        """Keep the wait of a partition for the next tick, if it is in flight."""
+        sight = self._sight(name)
+        if record is not None and sight is not None:
+            self._now[name] = Wait(reason, record, sight)
+
+    def _sight(self, name: TopicPartition) -> Sight | None:
+        """What the verdict on a partition rests on beside brokers and record; None where something else concerns it."""
+        found, settings = self._seen.partitions.get(name), self._seen.topics.get(name.topic)
+        if found is None or settings is None or name in self._concerned:
+            return None
+        settled = self._history.settled(name, self._settings.settle_seconds)
+        return found, settled, settings.min_insync_replicas, settings.unclean_election
+
+    def waits(self) -> Waits:
+        """Those that hold in the next tick, if nothing of them changes."""
+        return Waits(self._seen.brokers, self._now) if self._remembers else Waits()
+
+
 def quarantine_left(tick: TickInput, state: RunState, name: TopicPartition) -> float | None:
     """How long an earlier request of a partition may still be on its way."""
     return state.moves.arrives_within(name, tick.now, tick.settings.quarantine_seconds)
@@ -360,6 +439,8 @@ class Decision:
     """The phases that partitions come into."""
     holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
     """Why partitions wait."""
+    waits: Waits = field(default_factory=Waits)
+    """Those of partitions in flight that hold until something of them changes."""
     admission: HoldReason | None = None
     """Why nothing new may be admitted at all, if so."""
     suspected: tuple[tuple[TopicPartition, Request | End], ...] = ()
@@ -414,6 +495,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
         ),
         holds=holds,
         held_since=since,
+        waits=decision.waits,
         notes=(*state.notes, *notes, *decision.notes),
         moves=replace(
             state.moves,
