@@ -1,7 +1,6 @@
 """`tails show`, and what --save-tails does: records that a recovery drops."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,6 +42,8 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
     if folder is None or not plan.unclean:
         return
     tails = tails_of(connection, "--save-tails")
+    from msgspec.structs import replace
+
     from replan.model.control_plane import Wanted
     from replan.planning.recovery.candidates import tails as dropped
     from replan.snapshots.tail_files import known_files, write_index
