@@ -40,10 +40,11 @@ def test_a_released_placement_and_a_pause_are_faults_like_any(folder: Path) -> N
     assert found["doingNothing"]["kinds"][0]["left"] == 2
 
 
-def test_what_kafka_refuses_of_a_fault_is_said(folder: Path) -> None:
-    fault = ("--fault", "foreign reassign orders-0 [1,2,9] at 1h")
-    done = replan(*WEEKS, "--for", "2h", *fault, folder=folder)
+def test_what_kafka_refuses_of_a_fault_and_what_comes_too_late_is_said(folder: Path) -> None:
+    faults = ("--fault", "foreign reassign orders-0 [1,2,9] at 1h", "--fault", "kill 4 at 3h")
+    done = replan(*WEEKS, "--for", "2h", *faults, folder=folder)
     assert done.returncode == 0
+    assert "  0 d 03:00  kill 4 (after the end)\n" in done.stdout
     assert (
         "foreign reassign orders-0 [1,2,9] (Kafka refuses it: 39 INVALID_REPLICA_ASSIGNMENT"
         in done.stdout

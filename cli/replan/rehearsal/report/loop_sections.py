@@ -146,7 +146,9 @@ def _faults(found: LoopRehearsal) -> Table:
     rows = [
         (
             moment(fault.at_seconds),
-            fault.what + "".join(f" (Kafka refuses it: {text})" for text in fault.refused),
+            fault.what
+            + " (after the end)" * (fault.at_seconds > found.acting.seconds)
+            + "".join(f" (Kafka refuses it: {text})" for text in fault.refused),
         )
         for fault in found.faults
     ]
