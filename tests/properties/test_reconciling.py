@@ -4,8 +4,8 @@
    its time as whoever made the history knows it, and moves only what these kinds explain; it begins in a window.
 2. What policy allows is put right within its time plus the copy, or a hold, a window or a rule names why.
 3. After the last event the loop comes to rest: nothing runs, no application is open, no throttle of it is left, and
-   what it says of holds is so. But where an open application has a partition with a replica on a broker that is down
-   for good, it can neither go on nor be taken back: the loop says so, and tries again less and less often.
+   what it says of holds is so. But where a list names a broker that is down for good, or an open application has a
+   partition with a replica there, the loop tries again, less and less often, and says so.
 4. Nothing swings: no partition goes back where it came from, unless an event since then asks for it.
 5. What is copied: at most 1.2 times the replicas of a broker that never comes back, at most these of one that comes
    back later than its time, nothing of one that is back before.
@@ -200,7 +200,9 @@ def _at_rest(run: Run) -> Iterator[str]:
     tools = {(str(e.broker), e.key) for e in run.history.events if isinstance(e, Left)}
     if left - tools:
         yield f"throttles are left: {sorted(left - tools)}"
-    if last is None or last.state not in _RESTS:
+    dead = any(down & {*of} for of in run.history.declared[-1].lists) and not run.history.by_rule
+    tries = last is not None and last.state in {LoopState.ACTING, LoopState.BACKING_OFF} and dead
+    if last is None or not (tries or last.state in _RESTS):
         yield f"it ends {last and last.state} {last and last.reasons}"
         return
     for reason in last.reasons:
