@@ -146,7 +146,7 @@ def _in_time(run: Run) -> Iterator[str]:
             seen.add(key)
             if (wrong := _why(history, one, now.at, reasons=bool(now.reasons))) is not None:
                 yield f"at {now.at - run.month.watched.began:.0f}: {key}: {wrong}"
-            if one.due_at is not None and one.why_not is None:
+            if one.due_at is not None and one.why_not is None and not now.reasons:
                 open_for[key] += later.at - max(now.at, one.due_at)
                 if open_for[key] > LATE_SECONDS:
                     yield f"{key} is due since {one.due_at - run.month.watched.began:.0f}, and waits for nothing"
@@ -160,7 +160,9 @@ def _why(history: History, one: Deviation, now: float, *, reasons: bool) -> str 
     allowed = one.kind in policy.put_right
     match why:
         case NotAllowed():
-            wrong = allowed
+            by_hand = {e.number for e in history.by_hand}
+            unknown = one.kind is DeviationKind.CHANGED_ELSEWHERE and one.drift == "lists-differ"
+            wrong = allowed or (unknown and one.subject.partition not in by_hand)
         case TooEarly():
             wrong = one.due_at is None or one.due_at <= now
         case WindowClosed():

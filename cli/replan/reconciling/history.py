@@ -8,8 +8,8 @@ changed, until it is once as it is declared.
 import base64
 import hashlib
 import zlib
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import numpy as np
@@ -46,6 +46,21 @@ class History:
     def of(self, name: TopicPartition) -> tuple[int, ...] | None:
         """The list of a partition; None where it was not declared then."""
         return self.lists.get(name.topic, {}).get(name.partition)
+
+    def after(self, done: Mapping[TopicPartition, tuple[int, ...]]) -> "History":
+        """Once a round has put these lists in place, which were declared when it was planned.
+
+        What is released while it runs is known by that as a changed placement.
+        """
+        if not done or not self.known:
+            return self
+        lists = dict(self.lists)
+        for topic in {name.topic for name in done}:
+            lists[topic] = dict(lists.get(topic, {}))
+        for name, listed in done.items():
+            lists[name.topic][name.partition] = listed
+        of = f"{self.digest} {sorted(done.items())}".encode()
+        return replace(self, digest=hashlib.sha256(of).hexdigest(), lists=lists)
 
 
 def remembered(

@@ -34,7 +34,9 @@ from replan.errors import (
 from replan.model.control_plane import Clock, ClusterReader, ClusterWriter
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
+from replan.model.names import TopicPartition
 from replan.model.rates import Rates
+from replan.model.snapshot import Snapshot
 from replan.planning.findings.drift_classes import Rule
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
@@ -390,6 +392,17 @@ class Loop:
             before = self._ports.store.read()
             self._ports.store.write(history_records(self._history, before))
 
+    def _keep_arrived(
+        self, snapshot: Snapshot, targets: Mapping[TopicPartition, tuple[int, ...]]
+    ) -> None:
+        """Remember as declared what stands where the plan of a round wanted it."""
+        seen = {name: snapshot.partition(name) for name in targets}
+        there = {n: t for n, t in targets.items() if (p := seen[n]) and tuple(p.replicas) == t}
+        history = self._history.after(there)
+        if history is not self._history:
+            self._history = history
+            self._keep_history()
+
     def _forget_begun(self) -> None:
         """A round whose application is not open: it was closed by another process, or never opened."""
         self._keep(changed(self._memory, begun=None))
@@ -522,6 +535,7 @@ class Loop:
         moved = {str(r.partition): now for r in outcome.results if r.result is Result.DONE}
         moved |= {str(r.partition): now for r in outcome.log_moves if r.result is Result.DONE}
         snapshot = self._ports.reader.observe()
+        self._keep_arrived(snapshot, guard.targets)
         bad = {str(name) for name in unhealthy(snapshot)}
         under = bad & {*guard.facts.under} if guard.steered.cancelled else set[str]()
         if set(facts_of(snapshot).down) - set(guard.down):
@@ -759,6 +773,10 @@ class _Guard:
         self.application, self.cancelled_by = "", "unknown"
         self.down: tuple[int, ...] = ()
         self._healed = {move.partition: move for move in plan.moves}
+        takes_back = digest(plan) != begun.plan_digest
+        self.targets = {
+            move.partition: tuple(map(int, move.target)) for move in plan.moves if not takes_back
+        }
         self.down_since: dict[int, float] = {}
         self.facts = self._seen()
         self.down = self.facts.down

@@ -434,3 +434,17 @@ def test_an_application_that_waits_for_a_broker_that_is_down_is_said_and_goes_on
     last = month.watched.before_the_end
     assert last is not None
     assert last.state is LoopState.AT_REST
+
+
+def test_what_is_released_while_a_round_runs_is_a_changed_placement_and_is_put_right(
+    read: Reader,
+) -> None:
+    policy = "throttles: {moves: {rate: 100KB/s}}\nreconcile: {putRight: {placementChanged: 0s}}"
+    lists = [BY_LIST.replace("[1, 2, 3]", after) for after in ("[4, 2, 3]", "[5, 2, 3]")]
+    releases = [Release(0, read(BY_LIST, policy))]
+    releases += [Release((1 + n / 10) * HOUR, read(of, policy)) for n, of in enumerate(lists)]
+    month = run_loop(cluster(), releases, 6 * HOUR)
+    first, second = rounds_of(month)
+    assert first.ended_at - month.watched.began > 1.1 * HOUR
+    assert second.kinds == (DeviationKind.PLACEMENT_CHANGED,)
+    assert lists_of(month)[0] == replicas(5, 2, 3)
