@@ -23,16 +23,18 @@ from replan.fleet.perform import Stage, perform
 from replan.fleet.tasks.work import Task
 from replan.placement_file.load import load_placement
 import replan
-done = perform(Task("eu", "id", "2026-11-21T03:00:00Z", sys.argv[2], snapshot="nowhere.json"), list(Stage))
+done = perform(Task("eu", "id", "2026-11-21T03:00:00Z", sys.argv[2], lake=sys.argv[3]), list(Stage))
 print(replan.__file__.startswith(sys.argv[1]), load_placement([Path(sys.argv[2])]).explicit.num_rows)
 print(sorted(set(done["errors"].column("message").to_pylist())))
 """
     run = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "replan.zip"), str(placement)],
+        [sys.executable, "-c", script, str(tmp_path / "replan.zip"), str(placement), "nowhere"],
         capture_output=True,
         text=True,
         check=False,
         cwd=tmp_path,
     )
-    said = ["nowhere.json: cannot read: No such file or directory"]
+    said = [
+        f"{tmp_path}/nowhere/snapshots, eu 2026-11-21 03h: there are 0 snapshots, where one is expected"
+    ]
     assert (run.stdout, run.stderr) == (f"True 1\n{said}\n", "")

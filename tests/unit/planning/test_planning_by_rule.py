@@ -160,7 +160,7 @@ def test_a_preferred_leader_that_is_no_replica_is_refused_and_is_drift() -> None
         with pytest.raises(BadPlacement):
             make_plan(asked, seen)
         [found] = find_drift(asked, seen).partitions
-        assert (str(found.partition), found.kind) == (name, DifferenceKind.PREFERRED_ABSENT)
+        assert (str(found.name), found.kind) == (name, DifferenceKind.PREFERRED_ABSENT)
         assert (found.declared, found.observed) == ((5,), observed)
     assert find_drift(placement(leaders={"orders-0": 5}, replica_blacklist=drain(5)), seen).none
 

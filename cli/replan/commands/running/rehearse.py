@@ -148,10 +148,8 @@ def rehearse(
       4  another party is in the way, a dead broker keeps a throttle, or nothing can move any more
 
     Examples:
-      replan rehearse plan.json --snapshot cluster.json --produce 2MB/s
       replan rehearse plan.json --fault "kill 3 at 10m for 5m" --format html -o rehearsal.html
-      replan rehearse --reconcile --for 30d --seed 1 --snapshot cluster.json
-      replan rehearse --reconcile --fault "kill 3 at 2d for 6h" --fault "release next.yaml at 5d" --cluster eu
+      replan rehearse --reconcile --for 30d --fault "release next.yaml at 5d" --cluster eu
     """
     from replan.rehearsal.options import Options
 
