@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from tests.commandline import environment, replan
 from tests.kafka.harness.clients import (
     admin,
@@ -29,6 +30,8 @@ from tests.kafka.harness.clients import (
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.tools import run_tool_warm
+
+from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, LOG_DIRS_RATE
 
 MEGABYTE = 1_000_000
 RACKS = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
@@ -139,6 +142,7 @@ class Loop:
 def loop(cluster: Cluster, tmp_path: Path) -> Iterator[Loop]:
     """On a topic of its own; every broker runs again afterwards, and the journal is another test's no more."""
     topic = f"orders-{tmp_path.name[-30:].strip('_')}"
+    unthrottle(cluster)
     create_topic(cluster.bootstrap, topic, LISTS)
     yield Loop(cluster, tmp_path, topic)
     back(cluster)
@@ -151,6 +155,19 @@ def loop(cluster: Cluster, tmp_path: Path) -> Iterator[Loop]:
         "the end of the journal",
         limit_seconds=60,
     )
+
+
+def unthrottle(cluster: Cluster) -> None:
+    """Take away the rates that another story left: a loop says of them that they differ."""
+    delete = AlterConfigOpType.DELETE
+    rates = [
+        ConfigEntry(key, None, incremental_operation=delete)
+        for key in (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
+    ]
+    client = admin(cluster.bootstrap)
+    for broker in RACKS:
+        where = ConfigResource(ConfigResource.Type.BROKER, str(broker), incremental_configs=rates)
+        client.incremental_alter_configs([where])[where].result(30)
 
 
 def back(cluster: Cluster) -> None:
