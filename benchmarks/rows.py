@@ -8,7 +8,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,13 +24,22 @@ from benchmarks.ticks import Cluster, ticking
 from tests.commandline import environment
 from tests.kafka.harness.fake_cluster import Shape
 
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.protocol import MemoryJournal
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.snapshots import keep_snapshot
+from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import open_cluster
+from replan.model.snapshot import Snapshot
+from replan.placement_file.export import export_placement
 from replan.placement_file.load import load_placement
 from replan.planning.comparison.diff import differing
 from replan.planning.making.planner import make_plan
 from replan.planning.placing.choose import choose
+from replan.planning.plans.plan import Plan
+from replan.reconciling.loop import Journalled, Loop, LoopPorts, LoopSettings, Read
+from replan.reconciling.status import LoopState, Proposal, Source, Status
+from replan.reconciling.store import MemoryStore
 from replan.rehearsal.options import Options
 from replan.rehearsal.run import rehearse
 from replan.snapshots.files import read_snapshot, write_snapshot
@@ -142,6 +153,54 @@ def _observe(size: int) -> Work:
     return connected.observe
 
 
+class _Silent:
+    """Watches a loop, and says nothing."""
+
+    def changed(self, status: Status) -> None: ...
+
+    def planned(self, plan: Plan, snapshot: Snapshot) -> None: ...
+
+    def proposed(self, proposal: Proposal) -> None: ...
+
+
+def _idle_round(size: int) -> Work:
+    """A round of a loop, its file read again, on a cluster that is as declared: the second one, as all that follow."""
+    fake = Cluster(Shape(100, size, 50))
+    connected = open_cluster(fake.bootstrap, None).__enter__()
+    path = HOME / "placement.yaml"
+    observed = connected.observe()
+    text = export_placement(observed)
+    path.write_text(
+        text + "reconcile: {putRight: {placementChanged: 0s, brokerDown: 30m}}\n", "utf-8"
+    )
+    records = MemoryJournal()
+
+    def read() -> Read:
+        placement = load_placement([path])
+        return Read(placement, Source(str(path), placement.digest))
+
+    ports = LoopPorts(
+        reader=connected,
+        writer=connected,
+        clock=SystemClock(),
+        wall=time.time,
+        read=read,
+        journal=lambda _: Journalled(fold(records.read())),
+        own=lambda *_: nullcontext(records),
+        store=MemoryStore(),
+        stop=lambda: False,
+        observer=_Silent(),
+    )
+    loop = Loop(ports, LoopSettings(owner="bench"))
+
+    def once() -> None:
+        assert not loop.round()
+        assert loop.status.state is LoopState.AT_REST
+
+    once()
+    return once
+
+
 def _tick(size: int) -> Work:
     shape = Shape(100, 100_000, 50, size)
     fake = Cluster(shape)
@@ -217,6 +276,7 @@ ROWS = (
     Row("choose brokers: 10 join 90", _choose("join"), runs=3),
     Row("choose brokers: a replica more", _choose("third"), (10_000, 100_000), runs=3),
     Row("observe 100 brokers", _observe, runs=3),
+    Row("an idle round of reconcile", _idle_round, (10_000, 100_000), runs=3),
     Row("a minute of ticks", _tick, (10, 1_000), "copies", runs=3),
     Row("rehearse", _rehearse, (100, 1_000), "moves", runs=3),
     Row("simulate a week of moves", _week, (1_000, 4_000), runs=1),
