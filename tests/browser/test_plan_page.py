@@ -125,6 +125,17 @@ def test_controls_are_not_printed(page: Path) -> None:
     assert seen.found == [False, True]
 
 
+def test_a_page_that_is_dark_is_printed_dark_on_white(page: Path) -> None:
+    colours = ["style", "body", "backgroundColor"], ["style", "body", "color"]
+    seen = opened(page, *colours, ["media", "print"], *colours, scheme="dark")
+    assert seen.found == [
+        "rgb(20, 23, 29)",
+        "rgb(228, 232, 240)",
+        "rgb(255, 255, 255)",
+        "rgb(28, 35, 48)",
+    ]
+
+
 def test_paper_says_how_many_moves_are_not_on_it(tmp_path: Path) -> None:
     moves = tuple(move([1, 2], [2, 3], partition=p, size=GB) for p in range(300))
     seen = opened(

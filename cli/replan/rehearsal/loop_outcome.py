@@ -73,6 +73,8 @@ class Weeks:
     """By its rounds."""
     lack: Lack
     """In seconds, summed over all partitions."""
+    peaks: Sequence[float]
+    """The most partitions that were under-replicated in each of many equal parts of the time."""
     refused: tuple[str, ...]
     """Rules that refuse what differs at the end."""
 
@@ -129,6 +131,7 @@ def weeks_of(month: Month) -> Weeks:
         began_at=seen.began,
         copied_bytes=month.copied_bytes,
         lack=month.lack,
+        peaks=month.peaks,
         refused=() if end is None else tuple(sorted(set(_refused(end)))),
     )
 

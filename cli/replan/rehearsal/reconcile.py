@@ -70,6 +70,8 @@ class Month:
     looks: int
     lack: Lack
     """In seconds."""
+    peaks: Sequence[float]
+    """The most partitions that were under-replicated in each of many equal parts of the time."""
 
     @property
     def copied_bytes(self) -> int:
@@ -101,7 +103,7 @@ def run_loop(
     """
     clock = VirtualClock(simulation.world.now)
     changed = _Changes(clock.now())
-    lack = LackMeter(simulation)
+    lack = LackMeter(simulation, seconds)
 
     def watch(seen: Simulation) -> None:
         changed(seen)
@@ -168,7 +170,7 @@ def run_loop(
     loop.run()
     ended = plane.simulation
     lack.until(clock.now())
-    return Month(clock.now() - began, watched, ended, quick.looks, lack.seconds)
+    return Month(clock.now() - began, watched, ended, quick.looks, lack.seconds, lack.peaks)
 
 
 class _WithPeople:

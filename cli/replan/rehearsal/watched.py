@@ -161,11 +161,20 @@ class Lack:
         )
 
 
-class LackMeter:
-    """Sums up what all partitions of a cluster go without; sees each of its states, in their order."""
+PEAKS = 240
 
-    def __init__(self, simulation: Simulation) -> None:
+
+class LackMeter:
+    """Sums up what all partitions of a cluster go without; sees each of its states, in their order.
+
+    `total` is how many seconds there will be.
+    """
+
+    def __init__(self, simulation: Simulation, total: float) -> None:
         self.seconds = Lack()
+        self.peaks = [0.0] * PEAKS
+        """The most partitions that were under-replicated in each of so many equal parts of the time."""
+        self._began, self._total = simulation.world.now, total
         self._topics: dict[str, tuple[Topic, int, Lack]] = {}
         self._at, self._cluster = simulation.world.now, simulation.cluster
         self._now = self._of(simulation.cluster)
@@ -181,7 +190,12 @@ class LackMeter:
         """The state that it saw last has lasted until then."""
         if moment > self._at:
             self.seconds = self.seconds.plus(self._now, moment - self._at)
+            for part in range(self._part(self._at), self._part(moment) + 1):
+                self.peaks[part] = max(self.peaks[part], self._now.under_replicated)
             self._at = moment
+
+    def _part(self, moment: float) -> int:
+        return min(PEAKS - 1, int((moment - self._began) / self._total * PEAKS))
 
     def _of(self, cluster: ClusterState) -> Lack:
         total = Lack()

@@ -37,13 +37,16 @@ def axis(marks: Iterable[Mark], y: float = _LABELS) -> str:
     )
 
 
-def steps(points: Sequence[tuple[float, float]], marks: Iterable[Mark], label: str) -> str:
+def steps(
+    points: Sequence[tuple[float, float]], marks: Iterable[Mark], label: str, *, most: float = 1.0
+) -> str:
     """A number that holds until the next point: each a part of the axis, 0 to 1 and rising, with its value.
 
-    `label` says to who does not see it what it is. What is below 0 is drawn as a fault.
+    The scale reaches to `most` at the least. `label` says to who does not see it what it is. What is below 0 is drawn
+    as a fault.
     """
     values = [value for _, value in points]
-    most, least = max([1.0, *values]), min([0.0, *values])
+    most, least = max([most, *values]), min([0.0, *values])
     names = [(most, f"{most:,.0f}"), (0.0, "0"), *([(least, f"{least:,.0f}")] if least else [])]
 
     def height(value: float) -> float:

@@ -23,8 +23,8 @@ from replan.rehearsal.report.loop_sections import (
     loop_rehearsal_report,
     moment,
     render_loop_rehearsal_json,
-    span,
 )
+from replan.rehearsal.report.sentences import span
 from replan.rehearsal.result import InjectedFault
 from replan.rehearsal.setup import fault_context
 from replan.reporting import markdown, page
@@ -93,6 +93,18 @@ def test_each_hour_of_each_partition_without_a_replica_counts(report: LoopRehear
     alone = 3 * 8 * HOUR
     both = 3 * HOUR - sum({3, 6} <= set(of) for of in LISTS) * HOUR
     assert report.idle.lack.under_replicated == pytest.approx(alone + both, rel=0.01)
+
+
+def test_the_picture_has_the_most_under_replicated_of_each_part(report: LoopRehearsal) -> None:
+    """Broker 6 is away from the first of nine hours on; rack c from the fifth to the sixth."""
+    alone, both = 3.0, float(sum(bool({3, 6} & set(of)) for of in LISTS))
+    parts = len(report.idle.peaks)
+    assert list(report.idle.peaks[: parts // 9]) == [0.0] * (parts // 9)
+    assert {alone, both} == set(report.idle.peaks[parts // 9 + 1 :])
+    assert report.acting.peaks[parts * 4 // 9] == 0
+    shown = page.document(loop_rehearsal_report(report))
+    assert shown.count(f", {both:.0f} at most") == 2
+    assert "with doing nothing" in shown
 
 
 def test_a_rack_that_is_down_holds_and_says_why(report: LoopRehearsal) -> None:

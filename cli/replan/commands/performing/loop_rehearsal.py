@@ -19,7 +19,7 @@ from replan.rehearsal.loop_faults import drawn_weeks
 from replan.rehearsal.loop_outcome import LoopRehearsal, Weeks, weeks_of
 from replan.rehearsal.options import Options
 from replan.rehearsal.reconcile import Asked, Release, run_loop, without_policy
-from replan.rehearsal.report.loop_sections import span
+from replan.rehearsal.report.sentences import span
 from replan.rehearsal.result import InjectedFault
 from replan.rehearsal.setup import fault_context, with_assumptions
 from replan.simulator.cluster.faults import At

@@ -8,19 +8,21 @@ import msgspec
 from replan.model.declared.reconcile import DeviationKind
 from replan.rehearsal.loop_outcome import HeldTotal, KindTotal, LoopRehearsal, Weeks
 from replan.rehearsal.report.json import assumed, plain
-from replan.rehearsal.report.sentences import assumptions
+from replan.rehearsal.report.pictures import weeks_chart
+from replan.rehearsal.report.sentences import DAY_SECONDS, assumptions, span
 from replan.rehearsal.watched import Lack
-from replan.reporting.blocks import Block, Column, Heading, Item, Items, Table, Title
+from replan.reporting.blocks import Block, Column, Heading, Item, Items, OnPage, Table, Title
 from replan.reporting.lines import Span, Tone, line
 from replan.reporting.loop.loop_words import HELD, KINDS, RESULTS, STATES, reason_text
 from replan.wording import count, duration, listed, size
 
 FORMAT_VERSION = 1
 KIND = "replan.reconcileRehearsal"
-DAY_SECONDS = 86_400.0
 HOUR_SECONDS = 3_600.0
 ROUNDS_SHOWN = 50
 FAULTS_SHOWN = 50
+DOING_NOTHING = "\N{EN DASH} doing nothing"
+"""The row below that of the loop."""
 
 
 def loop_rehearsal_report(found: LoopRehearsal) -> Iterator[Block]:
@@ -31,6 +33,7 @@ def loop_rehearsal_report(found: LoopRehearsal) -> Iterator[Block]:
     yield line(_lack(acting.lack, idle.lack))
     yield Heading("What differed, for how long, and what became of it")
     yield _kinds(acting, idle)
+    yield OnPage(list(weeks_chart(found)))
     if acting.held:
         yield Heading("When nothing was done, or nothing more begun")
         yield _held(acting.held)
@@ -82,29 +85,32 @@ def _kinds(acting: Weeks, idle: Weeks) -> Table:
     without = {of.kind: of for of in idle.kinds}
     mine = {of.kind: of for of in acting.kinds}
     rows = [
-        (KINDS[kind], *_with(mine.get(kind)), *_without(without.get(kind)))
+        row
         for kind in (*DeviationKind, None)
         if kind in mine or kind in without
+        for row in (
+            (
+                KINDS[kind],
+                *_cells(mine.get(kind), f"{mine[kind].by_rounds:,}" if kind in mine else ""),
+            ),
+            (DOING_NOTHING, *_cells(without.get(kind), "")),
+        )
     ]
-    heads = (
-        *("what happened", "how many", "put right", "left", "median", "longest"),
-        *("doing nothing: how many", "left", "median", "longest"),
-    )
+    heads = "what happened", "how many", "put right", "left", "median", "longest"
     columns = [Column(head, right=at > 0) for at, head in enumerate(heads)]
     return Table(columns, rows or [("nothing", *("",) * (len(heads) - 1))])
 
 
-def _with(of: KindTotal | None) -> tuple[str, ...]:
+def _cells(of: KindTotal | None, right: str) -> tuple[str, ...]:
     if of is None:
         return "0", "", "", "", ""
-    times = span(of.median_seconds), span(of.longest_seconds)
-    return f"{of.found:,}", f"{of.by_rounds:,}", f"{of.left:,}", *times
-
-
-def _without(of: KindTotal | None) -> tuple[str, ...]:
-    if of is None:
-        return "0", "", "", ""
-    return f"{of.found:,}", f"{of.left:,}", span(of.median_seconds), span(of.longest_seconds)
+    return (
+        f"{of.found:,}",
+        right,
+        f"{of.left:,}",
+        span(of.median_seconds),
+        span(of.longest_seconds),
+    )
 
 
 def _held(held: Sequence[HeldTotal]) -> Table:
@@ -154,13 +160,6 @@ def _faults(found: LoopRehearsal) -> Table:
     ]
     columns = [Column("at", right=True), Column("what", prose=True, code=True)]
     return Table(columns, rows, noun="fault", limit=FAULTS_SHOWN)
-
-
-def span(seconds: float) -> str:
-    """A time: in days from two days on."""
-    if seconds < 2 * DAY_SECONDS:
-        return duration(seconds)
-    return f"{seconds / DAY_SECONDS:.1f}".removesuffix(".0") + " days"
 
 
 def moment(seconds: float) -> str:

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from html import escape
 
 from replan.model.names import BrokerId
+from replan.rehearsal.loop_outcome import LoopRehearsal
 from replan.rehearsal.outcome import Report
+from replan.rehearsal.report.sentences import span
 from replan.rehearsal.result import Copied, Rehearsal
 from replan.reporting.blocks import Block, Chart, Heading
 from replan.reporting.charts import ACROSS, LEFT, WIDTH, Mark, axis, columns, place, steps
@@ -25,7 +27,25 @@ COPIES_SHOWN = 2_000
 LABEL_PIXELS = 70.0
 """A bar that is narrower has no label, only its title."""
 TICKS = 6
-NICE_SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200)
+NICE_SECONDS = (
+    1,
+    2,
+    5,
+    10,
+    15,
+    30,
+    60,
+    120,
+    300,
+    600,
+    900,
+    1_800,
+    3_600,
+    7_200,
+    14_400,
+    43_200,
+    *(days * 86_400 for days in (1, 2, 5, 7, 10, 30, 60)),
+)
 
 
 def gantt(rehearsal: Rehearsal) -> str:
@@ -36,14 +56,14 @@ def gantt(rehearsal: Rehearsal) -> str:
 def tick_seconds(total: float) -> float:
     """How far apart the marks of the time axis are: a round time, some six of them."""
     least = total / TICKS
-    return next((float(s) for s in NICE_SECONDS if s >= least), max(86_400.0, least))
+    return next((float(s) for s in NICE_SECONDS if s >= least), least)
 
 
 def _marks(total: float) -> list[Mark]:
     """The round times of the axis."""
     step = tick_seconds(total)
     whole = range(int(total / step) + 1)
-    return [Mark(place(i * step / total), duration(i * step) if i else "0") for i in whole]
+    return [Mark(place(i * step / total), span(i * step) if i else "0") for i in whole]
 
 
 def lanes(copies: list[Copied], ended: float) -> list[list[Copied]]:
@@ -231,3 +251,19 @@ def runs_chart(report: Report) -> Iterator[Block]:
         columns(counts, titles, marks, f"How long {len(took)} runs took"),
         "Runs with random faults, by how long they took.",
     )
+
+
+def weeks_chart(found: LoopRehearsal) -> Iterator[Block]:
+    """Under-replicated partitions over rehearsed weeks, and with doing nothing; nothing where none ever is."""
+    acting, idle = found.acting, found.idle
+    most = max((*acting.peaks, *idle.peaks))
+    if not most:
+        return
+    yield Heading("Under-replicated partitions")
+    marks = _marks(min(acting.seconds, idle.seconds))
+    part = f"The most in each {span(acting.seconds / len(acting.peaks))}"
+    for weeks, how in ((acting, "with the loop"), (idle, "with doing nothing")):
+        points = [(at / len(weeks.peaks), peak) for at, peak in enumerate(weeks.peaks)]
+        label = f"Under-replicated partitions {how}, {max(weeks.peaks):,.0f} at most"
+        drawn = steps(points, marks, label, most=most)
+        yield Chart(drawn, f"{part}, {how}.")

@@ -12,6 +12,7 @@ from replan.reporting.sentences.plan_notes import refusal_text
 from replan.reporting.sentences.result_text import result_text
 from replan.wording import capped, count, duration, rate, size
 
+DAY_SECONDS = 86_400.0
 STOPPED_SHOWN = 50
 MISSING_SHOWN = 10
 SEEDS_SHOWN = 20
@@ -207,3 +208,10 @@ def _under(report: Report) -> str:
 
 def _faults(run: RandomRun) -> str:
     return ", ".join(f.what for f in run.rehearsal.faults) or "no fault"
+
+
+def span(seconds: float) -> str:
+    """A time: in days from two days on."""
+    if seconds < 2 * DAY_SECONDS:
+        return duration(seconds)
+    return f"{seconds / DAY_SECONDS:.1f}".removesuffix(".0") + " days"
