@@ -5,6 +5,7 @@ names alone, since xdist's scheduler knows no more. (Its own groups, `--dist loa
 """
 
 import re
+from collections import Counter
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -15,11 +16,32 @@ CONTROLLERS = re.compile(
 DEFAULT_VERSION = "4.3.1"
 SECURED = re.compile(r"tests/kafka/test_(?:adapter_security|permissions)\.py")
 STEADY = re.compile(r"tests/kafka/test_(?:elections|recovery)\w*\.py")
-FOLDERS = re.compile(r"tests/(conformance|fleet)/")
-ALONE = tuple(
-    f"tests/kafka/test_{name}.py" for name in ("main_job", "one_broker", "two_machines", "way_back")
+CONFORMANCE = re.compile(r"tests/conformance/[^[]*\[kafka")
+ALONE = re.compile(
+    r"tests/(?:kafka/test_(?:main_job|one_broker|two_machines|way_back)"
+    r"|fleet/test_fleet_drift|properties/test_\w+)\.py"
 )
-"""Each test of them takes a minute or more, most of that waiting, and most have a cluster of their own."""
+"""Each test of them is a unit: most take half a minute or more, and have a cluster or a session of their own if any."""
+SECONDS = {
+    "tests/kafka/test_two_machines.py::test_it_is_steered": 60,
+    "tests/kafka/test_two_machines.py": 110,
+    "tests/kafka/test_main_job.py::test_an_interrupted": 100,
+    "tests/kafka/test_main_job.py": 30,
+    "tests/fleet/test_oracle.py": 95,
+    "tests/kafka/test_one_broker.py": 85,
+    "tests/kafka/test_reconcile.py": 65,
+    "tests/kafka/test_way_back.py": 60,
+    "tests/examples/test_notebook.py": 55,
+    "tests/kafka/test_loop_stories.py": 35,
+    "tests/fleet/test_fleet_drift.py::test_it_runs_as_spark_submit": 45,
+    "tests/fleet/test_fleet_drift.py::test_the_whole_run_on_spark": 25,
+    "tests/fleet/test_one_session.py": 20,
+    "tests/properties/test_hostile.py": 30,
+    "tests/properties/test_applying.py": 10,
+    "tests/properties/test_verdicts.py": 30,
+}
+"""What a test takes whose name begins so, on a quiet machine with two cores; the first that fits counts."""
+USUAL_SECONDS = 0.1
 
 
 class Workers(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
@@ -33,6 +55,11 @@ class Workers(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
             self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
         super()._assign_work_unit(node)
 
+    def _reschedule(self, node: object) -> None:
+        """A worker gets another unit when it has one test left, which it begins as soon as it knows the next one."""
+        if self._pending_of(self.assigned_work[node]) < 2 or not self.workqueue:
+            super()._reschedule(node)
+
     def _split_scope(self, nodeid: str) -> str:
         return unit_of(nodeid)
 
@@ -45,20 +72,29 @@ def unit_of(name: str) -> str:
         return "steady cluster"
     if SECURED.match(name):
         return "secured cluster"
-    if found := FOLDERS.match(name):
-        return found[1]
-    return name if name.startswith(ALONE) else name.partition("::")[0]
+    if CONFORMANCE.match(name):
+        return "cluster of the conformance tests"
+    return name if ALONE.match(name) else name.partition("::")[0]
+
+
+def seconds_of(name: str) -> float:
+    """About how long a test takes."""
+    return next((s for start, s in SECONDS.items() if name.startswith(start)), USUAL_SECONDS)
 
 
 def sort(items: list[pytest.Item]) -> None:
-    """Bring what waits to the front, then what has a JVM; large units are at both ends, for two kinds of workers."""
-    sizes: dict[str, int] = {}
+    """Bring what has a JVM to the front and what computes to the end, the longest of each first for its workers."""
+    lengths, with_jvm = Counter[str](), set[str]()
     for item in items:
         unit = unit_of(item.nodeid)
-        sizes[unit] = sizes.get(unit, 0) + 1
-    items.sort(key=lambda item: _place(item, sizes[unit_of(item.nodeid)]))
+        lengths[unit] += seconds_of(item.nodeid)  # type: ignore[assignment]  # a counter of seconds
+        if any(item.get_closest_marker(mark) for mark in ("kafka", "spark")):
+            with_jvm.add(unit)
 
+    def place(item: pytest.Item) -> tuple[bool, float, str, float]:
+        unit = unit_of(item.nodeid)
+        length = lengths[unit]
+        computes = unit not in with_jvm
+        return computes, length if computes else -length, unit, -seconds_of(item.nodeid)
 
-def _place(item: pytest.Item, size: int) -> tuple[bool, bool, int]:
-    computes = not any(item.get_closest_marker(mark) for mark in ("kafka", "spark"))
-    return item.get_closest_marker("waits") is None, computes, size if computes else -size
+    items.sort(key=place)

@@ -1,46 +1,30 @@
-"""One Spark session for all tests of a run, and its event log."""
+"""A lake that tests of several modules of this folder begin with."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.kafka.clusters import lasting
+from tests.fleet.fleets import CLOCK, drawn_placement, drawn_snapshot
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-
-@pytest.fixture(scope="session")
-def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which Spark notes what it does, as the user's own settings have it."""
-    home = tmp_path_factory.mktemp("spark")
-    (home / "events").mkdir()
-    settings = {"enabled": "true", "compress": "false", "dir": (home / "events").as_uri()}
-    lines = [f"spark.eventLog.{name} {value}\n" for name, value in settings.items()]
-    (home / "spark-defaults.conf").write_text("".join(lines), encoding="utf-8")
-    return home / "events"
+from replan.fleet.fleet_file import Fleet, FleetCluster
+from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.snapshots import keep_snapshot
+from replan.fleet.tasks.todo import Todo, from_lake
 
 
-@pytest.fixture(scope="module")
-def spark(event_log: Path, pytestconfig: pytest.Config) -> "SparkSession":
-    """A session that the tests of this folder share."""
-    return lasting(pytestconfig, partial(_session, event_log.parent), "spark")
+@pytest.fixture
+def in_a_lake(tmp_path: Path) -> Callable[[str], tuple[Lake, Todo]]:
+    """Makes a lake of twelve clusters that drifted, one of which cannot be judged, and what is to be done of it."""
 
+    def made(name: str) -> tuple[Lake, Todo]:
+        lake, fleet = Lake(str(tmp_path / name)), {}
+        for seed in range(40, 52):
+            path = tmp_path / f"c{seed}.yaml"
+            seen = drawn_snapshot(seed)
+            path.write_text(drawn_placement(seed, seen, "x"), encoding="utf-8")
+            fleet[f"c{seed}"] = FleetCluster(f"c{seed}", placement=path)
+            keep_snapshot(lake, seen, f"c{seed}")
+        (tmp_path / "c51.yaml").write_text("version: 1\nassignment: 3\n", encoding="utf-8")
+        return lake, from_lake(Fleet(fleet, lake.address), lake, CLOCK)
 
-@contextmanager
-def _session(settings: Path) -> "Iterator[SparkSession]":
-    from replan.fleet.spark.session import Length, spark_session
-
-    before = os.environ.get("SPARK_CONF_DIR")
-    os.environ["SPARK_CONF_DIR"] = str(settings)
-    try:
-        with spark_session("local[2]", Length.SHORT) as session:
-            yield session
-    finally:
-        del os.environ["SPARK_CONF_DIR"]
-        if before is not None:
-            os.environ["SPARK_CONF_DIR"] = before
+    return made

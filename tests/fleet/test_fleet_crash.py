@@ -94,6 +94,8 @@ def undisturbed(home: Path, tmp_path: Path) -> str:
 
 
 @pytest.mark.command
+@pytest.mark.nightly
+@pytest.mark.timeout(1200)
 def test_killed_again_and_again_it_leaves_what_an_undisturbed_run_leaves(
     home: Path, tmp_path: Path, undisturbed: str
 ) -> None:

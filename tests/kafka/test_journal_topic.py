@@ -365,7 +365,6 @@ def own_cluster(layout: Layout, pytestconfig: pytest.Config) -> Iterator[OneJvmC
         yield cluster
 
 
-@pytest.mark.waits
 def test_under_min_isr_nothing_is_written_and_a_failed_append_is_undone(
     own_cluster: OneJvmCluster,
 ) -> None:

@@ -162,7 +162,6 @@ def back(cluster: Cluster) -> None:
     await_brokers(cluster.bootstrap, tuple(RACKS))
 
 
-@pytest.mark.waits
 def test_a_broker_that_is_killed_for_shorter_and_for_longer_than_its_threshold(loop: Loop) -> None:
     fill(loop.cluster.bootstrap, loop.topic, 5 * MEGABYTE)
     loop.declare("{putRight: {brokerDown: 15s}}")
@@ -236,7 +235,6 @@ def test_what_a_person_pauses_waits_for_that_person(loop: Loop) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.waits
 def test_a_window_that_ends_in_the_middle_ends_what_runs_and_begins_nothing(loop: Loop) -> None:
     """Windows end with a minute; a copy of 60 MB at 1 MB/s runs for one, and two of them go to one broker."""
     fill(loop.cluster.bootstrap, loop.topic, 60 * MEGABYTE)

@@ -13,6 +13,7 @@ from tests.kafka.harness.clients import until
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.test_main_job import LISTS, SETTLE, Site, filled
 
+pytestmark = pytest.mark.nightly  # by day one test has all of it on one topic: test_reconcile.py
 POLICY = "reconcile: {putRight: {placementChanged: 0s, changedElsewhere: never}}"
 
 
@@ -78,7 +79,6 @@ def test_a_merged_change_is_put_right_and_what_a_person_changed_is_left(
     assert lists(site)[1] == [1, 2]
 
 
-@pytest.mark.waits
 def test_killed_in_the_middle_the_other_one_goes_on_within_a_minute(
     site: Site, repository: Path, tmp_path: Path
 ) -> None:

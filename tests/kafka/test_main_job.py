@@ -153,7 +153,6 @@ def test_two_plans_of_a_quiet_cluster_are_the_same_bytes(site: Site) -> None:
     assert (site.folder / "one.json").read_bytes() == (site.folder / "two.json").read_bytes()
 
 
-@pytest.mark.waits
 def test_an_interrupted_apply_goes_on_where_it_was(own_site: Site) -> None:
     """For 90 s a request of the process before may still arrive; so long a resumed one keeps watch."""
     site = own_site

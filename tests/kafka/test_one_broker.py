@@ -37,7 +37,7 @@ DEAD_SECONDS, FROZEN_SECONDS, END_SECONDS = 60.0, 120.0, 240.0
 TOO_FEW = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"}
 Start = Callable[..., Cluster]
 
-pytestmark = [pytest.mark.waits, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.commandline import replan, start
 from tests.kafka.harness.clients import create_topic
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
-pytestmark = [pytest.mark.kafka, pytest.mark.waits]
+pytestmark = pytest.mark.kafka
 POLICY = "reconcile: {putRight: {placementChanged: 0s}}\n"
 
 

@@ -78,7 +78,6 @@ def release(user: Machine) -> None:
     user.replan("lock", "release", shown.split()[1], "--reason", "it hangs", wanted=0)
 
 
-@pytest.mark.waits
 def test_killed_on_one_machine_it_is_resumed_on_another_with_the_address_alone(
     site: Site, machine: Callable[[str], Machine]
 ) -> None:
@@ -100,7 +99,6 @@ def test_killed_on_one_machine_it_is_resumed_on_another_with_the_address_alone(
     bob.replan("resume", wanted=1)
 
 
-@pytest.mark.waits
 def test_a_stopped_process_that_was_taken_over_sends_nothing_when_it_continues(
     site: Site, machine: Callable[[str], Machine]
 ) -> None:
@@ -210,7 +208,6 @@ def test_a_request_that_arrives_ten_minutes_late_is_named_and_taken_back(
         site.replan("plan", wanted=0)
 
 
-@pytest.mark.waits
 def test_it_is_steered_from_another_machine(site: Site, machine: Callable[[str], Machine]) -> None:
     ann, bob = machine("ann"), machine("bob")
     with ann.started(*begin(ann, site)) as applying:

@@ -41,7 +41,6 @@ def started(site: Site, *arguments: str) -> subprocess.Popen[str]:
     return start([*arguments, *site.flags], folder=site.folder, XDG_STATE_HOME=str(site.folder))
 
 
-@pytest.mark.waits
 def test_cancelled_in_the_middle_and_rolled_back_after_the_end_all_is_as_before(site: Site) -> None:
     before = site.described()
     (site.folder / "placement.yaml").write_text(placement(site.topic, rate="4MB/s"))

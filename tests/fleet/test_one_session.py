@@ -1,0 +1,204 @@
+"""The stages in one Spark session, which these tests share, and its event log: the same rows as on this machine."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from replan.fleet.engine import Workers
+from replan.fleet.in_process import Here
+from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.tables import HISTORY, TABLES
+from replan.fleet.perform import DRIFT_STAGES, Stage, written_by
+from replan.fleet.run import FleetRun, judge, run_history
+from replan.fleet.tasks.todo import Todo
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+NOW = Hour.of("", "2026-11-22T05:00:00Z")
+KILOBYTES_OF_NAMES = 4096
+"""What a task of any size says of the seven tables that it writes."""
+
+
+@pytest.fixture(scope="module")
+def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which Spark notes what it does, as the user's own settings have it."""
+    home = tmp_path_factory.mktemp("spark")
+    (home / "events").mkdir()
+    settings = {"enabled": "true", "compress": "false", "dir": (home / "events").as_uri()}
+    lines = [f"spark.eventLog.{name} {value}\n" for name, value in settings.items()]
+    (home / "spark-defaults.conf").write_text("".join(lines), encoding="utf-8")
+    return home / "events"
+
+
+@pytest.fixture(scope="module")
+def spark(event_log: Path) -> "Iterator[SparkSession]":
+    from replan.fleet.spark.session import Length, spark_session
+
+    before = os.environ.get("SPARK_CONF_DIR")
+    os.environ["SPARK_CONF_DIR"] = str(event_log.parent)
+    try:
+        with spark_session("local[2]", Length.SHORT) as session:
+            yield session
+    finally:
+        del os.environ["SPARK_CONF_DIR"]
+        if before is not None:
+            os.environ["SPARK_CONF_DIR"] = before
+
+
+def judged_in(spark: "SparkSession", lake: Lake, todo: Todo) -> FleetRun:
+    from replan.fleet.spark.on_spark import InSpark
+
+    return judge(lake, todo, list(Stage), InSpark(session=spark), NOW)
+
+
+def test_spark_gives_the_same_tables_in_one_commit_each(
+    spark: "SparkSession", in_a_lake: Callable[[str], tuple[Lake, Todo]]
+) -> None:
+    """Also where it is done again; what the run says is what the local engine says."""
+    (lake, todo), (other, others) = in_a_lake("here"), in_a_lake("there")
+    here = judge(lake, todo, list(Stage), Here(), NOW)
+    for times in (1, 2):
+        there = judged_in(spark, other, others)
+        assert dict(there.rows) == dict(here.rows)
+        for name in written_by(list(Stage)):
+            rows = [one.read(TABLES[name]).to_pylist() for one in (lake, other)]
+            assert sorted(rows[1], key=str) == sorted(rows[0], key=str)
+            assert rows[0], name
+            table = other.opened(TABLES[name])
+            assert table is not None
+            assert table.version() == times, "one commit a run, after that of the empty table"
+    assert not list(Path(other.address).glob(".replan-fleet-*"))
+
+
+def test_spark_gives_the_same_history_whole_and_by_topic(
+    tmp_path: Path,
+    in_a_lake: Callable[[str], tuple[Lake, Todo]],
+    spark: "SparkSession",
+) -> None:
+    from replan.fleet.spark.frames import history_frame
+    from replan.fleet.spark.on_spark import InSpark
+    from replan.fleet.spark.source import lake_frame
+
+    made = in_a_lake("here"), in_a_lake("there")
+    both: list[Workers] = [Here(), InSpark(session=spark)]
+    for (lake, todo), workers in zip(made, both, strict=True):
+        judge(lake, todo, DRIFT_STAGES, Here(), NOW)
+        for _ in range(2):
+            run_history(lake, [*(task.cluster for task in todo.tasks), "stranger"], workers)
+    rows = [sorted(lake.read(HISTORY).to_pylist(), key=str) for lake, _ in made]
+    assert rows[0] == rows[1] != []
+    table = made[1][0].opened(HISTORY)
+    assert table is not None
+    assert table.version() == 1, "what has not changed is not written again"
+    assert not list(Path(made[1][0].address).glob(".replan-fleet-*"))
+    judged, history, drift, moved = (
+        lake_frame(spark, made[0][0], TABLES[name])
+        for name in ("judged", "history", "drift", "applications")
+    )
+    divided = {task.cluster: 3 for task in made[0][1].tasks[::2]}
+    by_topic = written_rows(
+        history_frame(judged, history, drift, moved, divided), tmp_path / "history"
+    )
+    assert sorted(by_topic.to_pylist(), key=str) == rows[0]
+
+
+@contextmanager
+def noted(spark: "SparkSession", event_log: Path) -> Iterator[dict[int, list[dict[str, Any]]]]:
+    """What Spark notes of the tasks of the jobs in the `with`, by stage; it is there after it."""
+    group, found = f"jobs {time.monotonic_ns()}", dict[int, list[dict[str, Any]]]()
+    spark.sparkContext.setJobGroup(group, "")
+    yield found
+    spark.sparkContext.setJobGroup("elsewhere", "")
+    (log,) = event_log.glob(f"*{spark.sparkContext.applicationId}/events_*")
+    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    begun = [
+        event["Stage IDs"]
+        for event in events
+        if event["Event"] == "SparkListenerJobStart"
+        and event["Properties"].get("spark.jobGroup.id") == group
+    ]
+    found |= {stage: [] for stages in begun for stage in stages}
+    for event in events:
+        if event["Event"] == "SparkListenerTaskEnd" and event["Stage ID"] in found:
+            found[event["Stage ID"]].append(event)
+
+
+def test_spark_has_a_task_for_each_cluster_and_none_of_its_rows(
+    event_log: Path,
+    in_a_lake: Callable[[str], tuple[Lake, Todo]],
+    spark: "SparkSession",
+) -> None:
+    """By its own event log: what comes back from a task are the names of its files."""
+    lake, todo = in_a_lake("there")
+    with noted(spark, event_log) as stages:
+        found = judged_in(spark, lake, todo)
+    tasks = stages[max(stages)]  # the stage before hands out the tasks
+    assert len(tasks) == len(todo.tasks)
+    measured = [task["Task Metrics"] for task in tasks]
+    assert sum(one["Shuffle Write Metrics"]["Shuffle Bytes Written"] for one in measured) == 0
+    assert {one["Input Metrics"]["Records Read"] for one in measured} == {1}
+    counted: dict[str, set[int]] = {}
+    for metric in (m for task in tasks for m in task["Task Info"]["Accumulables"]):
+        counted.setdefault(metric["Name"], set()).add(int(metric["Update"]))
+    assert counted["number of output rows"] == {1}
+    assert max(counted["data returned from Python workers"]) < KILOBYTES_OF_NAMES
+    assert max(one["Result Size"] for one in measured) < 2 * KILOBYTES_OF_NAMES
+    assert found.counts == {name: rows.num_rows for name, rows in found.rows.items()}
+
+
+def test_spark_reads_and_shuffles_what_a_history_is_made_of_and_the_driver_gets_names(
+    event_log: Path,
+    in_a_lake: Callable[[str], tuple[Lake, Todo]],
+    spark: "SparkSession",
+) -> None:
+    """By its own event log: executors read each row of the tables once, and shuffle it once."""
+    from replan.fleet.spark.on_spark import InSpark
+
+    lake, todo = in_a_lake("there")
+    judge(lake, todo, DRIFT_STAGES, Here(), NOW)
+    with noted(spark, event_log) as stages:
+        run_history(lake, [task.cluster for task in todo.tasks], InSpark(session=spark))
+    measured = [task["Task Metrics"] for tasks in stages.values() for task in tasks]
+    rows = sum(lake.read(TABLES[name]).num_rows for name in ("judged", "drift"))
+    shuffled = [one["Shuffle Write Metrics"]["Shuffle Records Written"] for one in measured]
+    fetched = [one["Shuffle Read Metrics"]["Total Records Read"] for one in measured]
+    read = [one["Input Metrics"]["Records Read"] for one in measured]
+    assert rows == sum(read) == sum(shuffled) == sum(fetched) > len(todo.tasks)
+    assert sum(one["Shuffle Write Metrics"]["Shuffle Bytes Written"] for one in measured) > 0
+    assert max(one["Result Size"] for one in measured) < 2 * KILOBYTES_OF_NAMES
+    assert lake.read(HISTORY).num_rows
+
+
+def test_the_rows_of_a_table_are_a_dataframe(
+    tmp_path: Path,
+    in_a_lake: Callable[[str], tuple[Lake, Todo]],
+    spark: "SparkSession",
+) -> None:
+    from replan.fleet.spark.frames import rows_frame, tasks_frame
+
+    lake, todo = in_a_lake("here")
+    here = judge(lake, todo, list(Stage), Here(), NOW)
+    able = [task for task in todo.tasks if task.cluster != "c51"]
+    tasks = tasks_frame(spark, able)
+    assert tasks.rdd.getNumPartitions() == len(able)
+    found = written_rows(rows_frame(tasks, "drift"), tmp_path / "drift")
+    assert found.schema.names == TABLES["drift"].schema.names
+    assert sorted(found.to_pylist(), key=str) == sorted(here.rows["drift"].to_pylist(), key=str)
+
+
+def written_rows(frame: "DataFrame", place: Path) -> pa.Table:
+    """The rows of a DataFrame, through files: `collect` leaves sockets open."""
+    frame.write.parquet(str(place))
+    parts = [pq.ParquetFile(part).read() for part in sorted(place.glob("*.parquet"))]
+    return pa.concat_tables(part for part in parts if part.num_rows)
