@@ -83,7 +83,9 @@ def _import_the_product() -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     drawn = (getattr(i, "obj", None) for i in session.items)
-    if profiles.PROFILE == "ci" and any(getattr(o, "is_hypothesis_test", False) for o in drawn):
+    if profiles.PROFILE in {"ci", "full"} and any(
+        getattr(o, "is_hypothesis_test", False) for o in drawn
+    ):
         _import_the_product()
     gc.freeze()
     gc.enable()

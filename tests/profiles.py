@@ -1,7 +1,7 @@
-"""How hard Hypothesis tries: `HYPOTHESIS_PROFILE` is `ci` (each change; the default), `fast` or `nightly`.
+"""How hard Hypothesis tries: `HYPOTHESIS_PROFILE` is `ci` (each change; the default), `fast`, `full` or `nightly`.
 
-`ci` draws the same cases each time, so that a change fails for what it does; `fast` is a taste of it for the inner
-loop, and `nightly` draws others each time.
+`full` draws the same cases each time, so that a change fails for what it does; `ci` takes the first two fifths of
+them, `fast` is a taste for the inner loop, and `nightly` draws others each time, many more.
 """
 
 import os
@@ -16,14 +16,19 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 def by_profile(*, fast: T, ci: T, nightly: T) -> T:
     """What holds in this run."""
-    return {"fast": fast, "ci": ci, "nightly": nightly}[PROFILE]
+    return {"fast": fast, "ci": ci, "full": ci, "nightly": nightly}[PROFILE]
+
+
+def count(*, fast: int, full: int, nightly: int) -> int:
+    """How many examples there are in this run."""
+    return {"fast": fast, "ci": full * 2 // 5, "full": full, "nightly": nightly}[PROFILE]
 
 
 def load() -> None:
     """Let every property have the examples of this run, unless it says how many it wants (`examples`)."""
     settings.register_profile(
         PROFILE,
-        max_examples=by_profile(fast=5, ci=80, nightly=5000),
+        max_examples=count(fast=5, full=80, nightly=5000),
         derandomize=PROFILE != "nightly",
         deadline=None,
         suppress_health_check=SLOW,
@@ -32,6 +37,6 @@ def load() -> None:
     settings.load_profile(PROFILE)
 
 
-def examples(*, fast: int, ci: int, nightly: int) -> settings:
+def examples(*, fast: int, full: int, nightly: int) -> settings:
     """So many examples for one property."""
-    return settings(max_examples=by_profile(fast=fast, ci=ci, nightly=nightly))
+    return settings(max_examples=count(fast=fast, full=full, nightly=nightly))

@@ -60,7 +60,7 @@ def fails(test: str, folder: Path) -> bool:
     ended = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder / "cli"), "HYPOTHESIS_PROFILE": "ci"},
+        env={**os.environ, "PYTHONPATH": str(folder / "cli"), "HYPOTHESIS_PROFILE": "full"},
         capture_output=True,
         text=True,
         check=False,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from hypothesis import Phase, assume, note, settings
 from hypothesis import strategies as st
 from tests.builders import brokers, placement, snapshot
-from tests.profiles import by_profile
+from tests.profiles import count
 from tests.properties.clusters import (
     OFFSETS,
     TOPIC_IDS,
@@ -69,10 +69,10 @@ from replan.simulator.controller.versions import rules_of
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
 
-def as_found(*, fast: int, ci: int, nightly: int) -> settings:
+def as_found(*, fast: int, full: int, nightly: int) -> settings:
     """So many cases in each profile; to shrink one takes longer than a test may."""
     phases = (Phase.explicit, Phase.reuse, Phase.generate)
-    return settings(max_examples=by_profile(fast=fast, ci=ci, nightly=nightly), phases=phases)
+    return settings(max_examples=count(fast=fast, full=full, nightly=nightly), phases=phases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
-from tests.profiles import by_profile
+from tests.profiles import count
 from tests.unit.applying.lab import Lab
 
 from replan.applying.journal.ledger import fold
@@ -45,7 +45,7 @@ RULED = ("clicks", "metrics-a")
 """Named by a rule, where the file has one: by name, and by a pattern."""
 GB = 10**9
 ENOUGH = settings(
-    max_examples=by_profile(fast=15, ci=40, nightly=2_000),
+    max_examples=count(fast=15, full=40, nightly=2_000),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 

@@ -29,7 +29,7 @@ from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import LoseRequests, RequestKind
 from replan.simulator.control_plane import SimulatedControlPlane
 
-HARD = as_found(fast=10, ci=40, nightly=3_000)
+HARD = as_found(fast=10, full=40, nightly=3_000)
 TRIES = 10
 LATE = 60.0
 LATER = 300.0

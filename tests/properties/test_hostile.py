@@ -73,7 +73,7 @@ from replan.simulator.cluster.faults import (
 from replan.simulator.controller.commands import AlterConfigs, CordonDirs
 from replan.simulator.controller.versions import rules_of
 
-HARD = as_found(fast=10, ci=250, nightly=20_000)
+HARD = as_found(fast=10, full=250, nightly=20_000)
 SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)
 SETTLE_SECONDS = Settings().settle_seconds
 
@@ -117,7 +117,7 @@ def test_a_run_keeps_the_laws_where_what_was_seen_is_old_before_anything_is_aske
     assert list(broken_by(case)) == []
 
 
-@as_found(fast=5, ci=60, nightly=4_000)  # each goes on until its bound
+@as_found(fast=5, full=60, nightly=4_000)  # each goes on until its bound
 @given(cases(others=False, kinds=("away", "slow looks"), kills=False), st.data())
 def test_a_topic_that_may_not_be_read_keeps_no_other_one_from_its_end(
     case: Case, data: st.DataObject

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.commandline import checked
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
-from tests.profiles import by_profile
+from tests.profiles import count
 
 from replan.applying.journal.ledger import open_applications
 from replan.applying.journal.records import (
@@ -418,7 +418,7 @@ class History:
 @settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=by_profile(fast=5, ci=30, nightly=300),
+    max_examples=count(fast=5, full=30, nightly=300),
 )
 @given(STEPS)
 def test_one_writes_all_of_it_is_kept_one_application_is_open_and_nothing_else_is_touched(

@@ -59,7 +59,7 @@ from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.versions import rules_of
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
-HARD = examples(fast=10, ci=200, nightly=20_000)
+HARD = examples(fast=10, full=200, nightly=20_000)
 
 SETTLE_SECONDS = Settings().settle_seconds
 SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)

@@ -61,8 +61,8 @@ from replan.reconciling.status import (
 from replan.reconciling.windows import is_open
 from replan.rehearsal.recording import throttles_of
 
-HARD = as_found(fast=5, ci=15, nightly=4_000)
-BROKER = as_found(fast=3, ci=10, nightly=1_000)
+HARD = as_found(fast=5, full=15, nightly=4_000)
+BROKER = as_found(fast=3, full=10, nightly=1_000)
 LATE_SECONDS = 2 * EVERY + 60
 """A round that looks, and one that acts."""
 

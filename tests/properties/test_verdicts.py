@@ -15,7 +15,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
-from tests.profiles import by_profile
+from tests.profiles import count
 from tests.properties.test_all_keys import World, worlds
 from tests.unit.reporting.rendered import drift_markdown
 
@@ -38,7 +38,7 @@ from replan.reporting.drift.drift_prometheus import render_drift_prometheus
 from replan.reporting.drift.drift_text import render_drift
 
 ENOUGH = settings(
-    max_examples=by_profile(fast=15, ci=40, nightly=2_000),
+    max_examples=count(fast=15, full=40, nightly=2_000),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 MISTAKES: list[dict[str, Any]] = [

@@ -9,7 +9,7 @@ from replan.planning.feasibility.irreducible import apart, irreducible
 from replan.planning.feasibility.one_partition import Brokers, Case, lacks, simplified
 from replan.planning.plans.conflicts import Constraint, ConstraintKind
 
-EXAMPLES = examples(fast=40, ci=150, nightly=5_000)
+EXAMPLES = examples(fast=40, full=150, nightly=5_000)
 ONE_BROKER = (
     ConstraintKind.FENCED,
     ConstraintKind.CORDONED,

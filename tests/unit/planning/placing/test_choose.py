@@ -27,7 +27,7 @@ from replan.planning.placing.problem import (
     Rule,
 )
 
-INSTANCES = examples(fast=60, ci=200, nightly=5_000)
+INSTANCES = examples(fast=60, full=200, nightly=5_000)
 
 
 def lists(asked: PlacementProblem) -> list[list[int]]:

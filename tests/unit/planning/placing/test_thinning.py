@@ -72,7 +72,7 @@ def crowded(draw: st.DrawFn) -> PlacementProblem:
 
 
 @given(crowded())
-@examples(fast=50, ci=200, nightly=2_000)
+@examples(fast=50, full=200, nightly=2_000)
 def test_it_is_kept_or_impossible(asked: PlacementProblem) -> None:
     found = choose(asked)
     assert judge(asked, found) == []
