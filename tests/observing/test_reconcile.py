@@ -39,6 +39,7 @@ def test_a_merged_change_is_applied_by_one_round_and_the_next_one_rests(folder: 
     done = replan("reconcile", "--once", *TO, folder=folder)
     assert done.returncode == 0, done.stderr
     assert "round 1 done" in done.stderr
+    assert done.stderr.count("at rest.") == 1  # at the end
     assert replan("plan", *TO, folder=folder).returncode == 0
     again = replan("reconcile", "--once", "--log-format", "json", *TO, folder=folder)
     assert again.returncode == 0
@@ -67,6 +68,41 @@ def test_a_dry_run_writes_nothing(folder: Path) -> None:
     done = replan("reconcile", "--once", "--dry-run", *TO, folder=folder)
     assert done.returncode == 2, done.stderr
     assert sorted(folder.rglob("*")) == there
+
+
+def test_a_balance_by_rates_reads_them_again_each_round(folder: Path) -> None:
+    (folder / "placement.yaml").write_text(
+        """version: 1
+assignments:
+  orders: {replicationFactor: 3, spread: rack}
+  clicks: {replicationFactor: 3}
+balance: {leaders: 10%, by: bytesIn}
+reconcile: {putRight: {outOfBalance: 0s}}
+"""
+    )
+    words = ("reconcile", "--once", "--rates", "rates.json", *TO)
+    missing = replan(*words, folder=folder)
+    assert missing.returncode == 1
+    assert "rates.json" in missing.stderr
+    write_rates(folder, {"orders": (5, 5, 5), "clicks": (5, 5)})
+    assert replan(*words, folder=folder).returncode == 0
+    before = (folder / "cluster.json").read_bytes()
+    assert replan(*words, folder=folder).returncode == 0
+    assert (folder / "cluster.json").read_bytes() == before
+    write_rates(folder, {"orders": (500, 5, 500), "clicks": (5, 500)})
+    moved = replan(*words, folder=folder)
+    assert moved.returncode == 0, moved.stderr
+    assert "round 2 done" in moved.stderr
+
+
+def write_rates(folder: Path, rates: dict[str, tuple[int, ...]]) -> None:
+    """What producers write to each partition, in megabytes a second."""
+    topics = {
+        topic: {str(number): rate * 1_000_000 for number, rate in enumerate(of)}
+        for topic, of in rates.items()
+    }
+    document = {"formatVersion": 1, "kind": "replan.rates", "topics": topics}
+    (folder / "rates.json").write_text(json.dumps(document))
 
 
 def test_a_placement_that_is_wrong_is_a_state(folder: Path) -> None:

@@ -459,6 +459,7 @@ class Loop:
             replaced=tuple(map(int, replaced(due))),
         )
         self._keep(self._memory.began(begun))
+        said.state = LoopState.ACTING
         self._say(said)
         return self._apply(plan, begun, read, resumes=False)
 
