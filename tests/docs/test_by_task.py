@@ -19,7 +19,7 @@ DIRS = [LogDir(BrokerId(4), path, 10**12, 9 * 10**11) for path in ("/data/d1", "
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 14
+    assert len(EXAMPLES) == 16
 
 
 @pytest.mark.parametrize("block", EXAMPLES, ids=str)
