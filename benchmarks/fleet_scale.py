@@ -35,7 +35,8 @@ from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import judge
 from replan.fleet.spark.session import Length, spark_session
 from replan.fleet.tasks.todo import from_lake
-from replan.planning.comparison.diff import differing
+from replan.planning.comparison.alignment import rows_of
+from replan.planning.comparison.diff import compare
 
 STAGES = (*DRIFT_STAGES, Stage.COST)
 NOW = Hour.of("", "2026-11-21T03:00:00Z")
@@ -124,7 +125,11 @@ def run_kernel(home: Path) -> str:
         declared = lake.read(DECLARED, where, ["topic", "partition", "replicas"])
         seen = lake.read(SNAPSHOTS, f"{where} AND part = 'partitions'", ["partitions"])
         observed = pa.Table.from_struct_array(seen.column(0))
-        kinds = differing(declared, observed).column("kind").to_pylist()
+        kinds = (
+            compare(declared, observed, rows_of(declared, observed))
+            .table.column("kind")
+            .to_pylist()
+        )
         count += sum(kind in {"replicas", "order"} for kind in kinds)
     return f"{count:,} lists differ"
 

@@ -1,6 +1,8 @@
-"""What tests ask of a cluster again and again: out of `look`, and what differs."""
+"""What tests ask again and again: of a cluster out of `look`, what differs, and a plan as text."""
 
 from collections.abc import Collection, Mapping
+
+import pyarrow as pa
 
 from replan.model.configs import Configs
 from replan.model.control_plane import ClusterReader, Wanted, by_broker
@@ -9,7 +11,13 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
+from replan.planning.comparison.alignment import rows_of
+from replan.planning.comparison.diff import compare
 from replan.planning.findings.drift import Drift, drift_of
+from replan.planning.plans.plan import Plan
+from replan.reporting.lines import drawn
+from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
+from replan.reporting.plans.plan_report import plan_lines
 
 
 def find_drift(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Drift:
@@ -30,3 +38,19 @@ def sizes_of(
     asked = by_broker({name: state.replicas for name, state in states.items()})
     found = cluster.look(Wanted(sizes_of=asked)).sizes
     return {(name, broker): size for broker, of in found.items() for name, size in of.items()}
+
+
+def plan_text(
+    plan: Plan,
+    context: PlanContext = NOTHING_BESIDE,
+    *,
+    everything: bool = False,
+    steps: bool = False,
+) -> str:
+    """The whole plan, as a pipe gets it."""
+    return drawn(plan_lines(plan, context, everything=everything, steps=steps))
+
+
+def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
+    """Partitions that differ from what is declared, in the columns of DIFFERENCE_SCHEMA."""
+    return compare(declared, observed, rows_of(declared, observed)).table

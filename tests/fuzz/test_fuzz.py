@@ -17,6 +17,7 @@ from random import Random
 
 import pytest
 from tests.fuzz.mutations import changed_bytes, changed_value
+from tests.readings import plan_text as text_of_plan
 
 from replan.applying.journal.file import peek
 from replan.applying.journal.ledger import fold
@@ -32,9 +33,8 @@ from replan.placement_file.load import load_placement
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest, dumps
-from replan.rehearsal.summary import summary_of
+from replan.rehearsal.summary import quick_rehearsal
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_report import render_plan
 from replan.simulator.open_file import open_simulated
 from replan.snapshots.files import read_snapshot, write_snapshot
 
@@ -100,7 +100,7 @@ def a_plan(folder: Path, chance: Random) -> None:
         document = changed_value(json.loads(text), chance)
         (folder / "plan.json").write_text(_sealed(document))
     plan = read_plan(folder / "plan.json")
-    render_plan(plan, PlanContext(rehearsed=summary_of(plan, observed())))
+    text_of_plan(plan, PlanContext(rehearsed=quick_rehearsal(plan, observed())[0]))
 
 
 def _sealed(document: object) -> str:
@@ -130,7 +130,7 @@ def a_snapshot(folder: Path, chance: Random) -> None:
     else:
         path.write_text(json.dumps(changed_value(CLUSTER, chance)))
     found = read_snapshot(path)
-    render_plan(make_plan(placement(), found))
+    text_of_plan(make_plan(placement(), found))
     with contextlib.closing(open_simulated(path)) as plane:
         plane.observe()
 
@@ -142,7 +142,7 @@ def a_parquet_folder(folder: Path, chance: Random) -> None:
     write_snapshot(observed(), path)
     file = chance.choice(sorted(path.iterdir()))
     file.write_bytes(changed_bytes(file.read_bytes(), chance))
-    render_plan(make_plan(placement(), read_snapshot(path)))
+    text_of_plan(make_plan(placement(), read_snapshot(path)))
 
 
 def a_journal(folder: Path, chance: Random) -> None:

@@ -6,13 +6,14 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import snapshot
+from tests.readings import differing
 from tests.strategies import partition_states, replica_lists
 
 from replan.model.columns import from_lists
 from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.comparison.alignment import rows_of
-from replan.planning.comparison.diff import DIFFERENCE_SCHEMA, differing
+from replan.planning.comparison.diff import DIFFERENCE_SCHEMA
 
 NAMES = st.builds(TopicPartition, st.sampled_from(("a", "a.b", "b", "ä")), st.integers(0, 4))
 Row = dict[str, object]

@@ -30,17 +30,13 @@ HOW = "`replan rehearse` rehearses all of it"
 NOTHING_WRITTEN: Mapping[TopicPartition, int] = {}
 
 
-def summary_of(
-    plan: Plan, snapshot: Snapshot, written: Mapping[TopicPartition, int] = NOTHING_WRITTEN
-) -> tuple[str, ...]:
-    """The lines, with what producers write in bytes per second; none where nothing is to be done."""
-    return quick_rehearsal(plan, snapshot, written)[0]
-
-
 def quick_rehearsal(
     plan: Plan, snapshot: Snapshot, written: Mapping[TopicPartition, int] = NOTHING_WRITTEN
 ) -> tuple[tuple[str, ...], Rehearsal | None]:
-    """The lines of `summary_of`, and the rehearsal that they are about, where there was one to its end."""
+    """The lines, and the rehearsal that they are about, where there was one to its end; no lines where nothing moves.
+
+    `written` is what producers write, in bytes per second.
+    """
     if not plan.moves:
         return (), None
     options = Options(limit_looks=LOOKS, rates=written)

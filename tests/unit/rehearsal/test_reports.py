@@ -21,7 +21,7 @@ from replan.rehearsal.outcome import RandomRun, Report, report_on
 from replan.rehearsal.report.json import render_rehearsal_json
 from replan.rehearsal.report.pictures import lanes, tick_seconds
 from replan.rehearsal.result import Copied, Harm, Waited
-from replan.rehearsal.summary import summary_of
+from replan.rehearsal.summary import quick_rehearsal
 from replan.reporting.charts import Mark, axis
 from replan.reporting.page import script_of
 from replan.wording import signed
@@ -247,14 +247,14 @@ def test_bytes_more_or_less_have_their_sign() -> None:
 
 
 def test_the_summary_of_a_plan_is_two_lines_and_always_the_same() -> None:
-    lines = summary_of(PLAN, SEEN)
+    lines = quick_rehearsal(PLAN, SEEN)[0]
     assert re.fullmatch(
         r"Rehearsed \(network 100 MB/s per broker, nothing produced\): \d+ s; peak 100 MB/s out of broker 1\.",
         lines[0],
     )
     assert lines[1].startswith("Smallest ISR headroom: 1")
     assert len(lines) == 2
-    assert summary_of(PLAN, SEEN) == lines
+    assert quick_rehearsal(PLAN, SEEN)[0] == lines
     assert dumps(PLAN) == dumps(plan_of([1, 2, 4], rate=None))
 
 
@@ -264,18 +264,18 @@ def test_other_topics_play_no_part_in_the_summary() -> None:
         [*others, state([1, 2, 3], size=1_000 * MB), state([2, 3, 1], partition=1, size=100 * MB)],
         registered=brokers(5),
     )
-    assert summary_of(PLAN, seen) == summary_of(PLAN, SEEN)
+    assert quick_rehearsal(PLAN, seen)[0] == quick_rehearsal(PLAN, SEEN)[0]
 
 
 def test_a_plan_that_does_nothing_has_no_summary() -> None:
-    assert summary_of(plan_of([1, 2, 3]), SEEN) == ()
+    assert quick_rehearsal(plan_of([1, 2, 3]), SEEN)[0] == ()
 
 
 def test_a_large_plan_is_estimated_by_a_coarser_model_and_says_so() -> None:
     states = [state([1, 2, 3], partition=p) for p in range(201)]
     seen = snapshot(states, registered=brokers(5))
     large = make_plan(placement({"orders": [[1, 2, 4]] * 201}), seen)
-    lines = summary_of(large, seen)
+    lines = quick_rehearsal(large, seen)[0]
     assert lines[0].startswith("Estimated by a coarser model, as it has more than 200 moves; ")
     assert HOW in lines[0]
     assert lines[1].startswith("Smallest ISR headroom: 1 (unchanged; orders-0: ")
@@ -284,6 +284,6 @@ def test_a_large_plan_is_estimated_by_a_coarser_model_and_says_so() -> None:
 
 def test_a_plan_that_takes_very_long_is_estimated() -> None:
     seen = snapshot([state([1, 2, 3], size=10_000_000 * MB)], registered=brokers(5))
-    lines = summary_of(plan_of([1, 2, 4], seen=seen, rate=MB), seen)
+    lines = quick_rehearsal(plan_of([1, 2, 4], seen=seen, rate=MB), seen)[0]
     assert "takes very long" in lines[0]
     assert "10 TB out of broker 1 at 1 MB/s" in lines[0]

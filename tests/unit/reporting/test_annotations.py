@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from tests.builders import FILE, brokers, placement, snapshot, state
+from tests.readings import plan_text
 from tests.unit.reporting.rendered import plan_markdown, plan_page
 
 from replan.errors import BadUsage, Exit, ReplanError
@@ -29,7 +30,6 @@ from replan.reporting.plans.annotations import (
     render_sarif,
 )
 from replan.reporting.plans.findings import Finding, Level, error_findings, plan_findings
-from replan.reporting.plans.plan_report import render_plan
 
 ODD = "\x1b50 %: a, b\r\nnext <line> & \u2028"
 FINDINGS = [
@@ -51,7 +51,7 @@ def test_what_the_open_application_moves_is_its_own_in_every_form() -> None:
     for known, rule in ((own, "own-running"), (None, "running")):
         made = make_plan(asked, replace(running, application=known))
         forms = [
-            render_plan(made),
+            plan_text(made),
             plan_markdown(made),
             plan_page(made),
             render_github(plan_findings(made, asked)),

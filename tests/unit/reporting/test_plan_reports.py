@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 from tests.builders import brokers, listed_leader, move, placement, snapshot, state
+from tests.readings import plan_text
 from tests.unit.reporting.golden import check
 from tests.unit.reporting.rendered import plan_markdown
 
@@ -17,7 +18,7 @@ from replan.planning.plans.plan import Plan, PlanWarning, Refusal, RefusalRule, 
 from replan.planning.plans.plan_file import digest
 from replan.reporting.markdown import LIMIT, SMALLEST, weight
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_report import marker, render_plan
+from replan.reporting.plans.plan_report import marker
 from replan.reporting.plans.steps_text import render_steps
 
 pytestmark = pytest.mark.slow
@@ -104,33 +105,31 @@ def moves_alone(count: int) -> Plan:
 def test_each_kind_of_move_warning_and_refusal() -> None:
     made = everything()
     assert {r.rule for r in made.refusals} == {"safe-start", "running", "no-leader"}
-    check("plan.txt", render_plan(made))
+    check("plan.txt", plan_text(made))
     check("plan.md", plan_markdown(made))
 
 
 def test_nothing_to_do() -> None:
     made = make_plan(placement({"orders": [[1, 2]]}), snapshot([state([1, 2])]))
-    check("nothing.txt", render_plan(made))
+    check("nothing.txt", plan_text(made))
     check("nothing.md", plan_markdown(made))
 
 
 def test_nothing_but_refusals() -> None:
     made = make_plan(placement({"orders": [[1, 2]]}), snapshot([state([1])]))
-    check("refused.txt", render_plan(made))
+    check("refused.txt", plan_text(made))
     check("refused.md", plan_markdown(made))
 
 
 def test_leaders_alone_need_no_throttle_and_say_nothing_of_one() -> None:
     asked = placement({"orders": [[1, 2]]}, throttle=MoveThrottle(10**6))
-    text = render_plan(make_plan(asked, snapshot([state([1, 2], leader=2)])))
+    text = plan_text(make_plan(asked, snapshot([state([1, 2], leader=2)])))
     check("leader.txt", text)
 
 
 def test_a_plan_without_a_throttle_says_so() -> None:
     made = make_plan(placement({"orders": [[1, 3]]}), snapshot([state([1, 2])]))
-    assert "Copies run as fast as the brokers can (throttles.moves has no rate)" in render_plan(
-        made
-    )
+    assert "Copies run as fast as the brokers can (throttles.moves has no rate)" in plan_text(made)
     assert (
         "No throttle is declared (throttles.moves): copies run as fast as the brokers can.\n"
         in render_steps(made)
@@ -139,16 +138,16 @@ def test_a_plan_without_a_throttle_says_so() -> None:
 
 def test_more_than_five_hundred_moves_are_counted_and_all_are_listed_when_asked() -> None:
     made = moves_alone(503)
-    lines = render_plan(made, steps=True).splitlines()
+    lines = plan_text(made, steps=True).splitlines()
     assert sum(line.startswith("orders-") for line in lines) == 500
     assert "and 3 more moves; save the plan with -o, `replan show --all PLAN` lists them" in lines
-    complete = render_plan(made, everything=True, steps=True)
+    complete = plan_text(made, everything=True, steps=True)
     assert sum(line.startswith("orders-") for line in complete.splitlines()) == 503
     assert "more move" not in complete
 
 
 def test_refusals_are_counted_by_rule_and_the_first_five_hundred_are_listed() -> None:
-    text = render_plan(large(1))
+    text = plan_text(large(1))
     assert "Refused (1,000 no-leader):\n" in text
     assert "\n  and 500 more\n" in text
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import move, placement, snapshot, state
+from tests.readings import plan_text
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.making.planner import make_plan
@@ -16,7 +17,7 @@ from replan.planning.plans.preview import estimate
 from replan.reporting.lines import Span, Tone, drawn, line, table
 from replan.reporting.plans.move_groups import grouped
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_report import plan_lines, render_plan
+from replan.reporting.plans.plan_report import plan_lines
 
 GB = 10**9
 LISTS = st.lists(st.integers(1, 6), min_size=1, max_size=4, unique=True)
@@ -64,7 +65,7 @@ def shown(text: str) -> list[TopicPartition]:
 
 @given(plans())
 def test_every_move_is_shown_exactly_once(plan: Plan) -> None:
-    text = render_plan(plan, everything=True)
+    text = plan_text(plan, everything=True)
     assert sorted(shown(text)) == sorted(m.partition for m in plan.moves)
 
 
@@ -74,7 +75,7 @@ def test_what_the_reasons_move_adds_up_to_what_the_head_says(plan: Plan) -> None
     assert sum(group.copies_bytes for group in groups) == cost.bytes
     assert sum(group.moves for group in groups) == len(plan.moves)
     assert sum(group.leaders for group in groups) == cost.leaders
-    text = render_plan(plan)
+    text = plan_text(plan)
     assert all(text.count(f"\n{group.reason}: ") == 1 for group in groups)
 
 
@@ -92,36 +93,36 @@ def alike(partition: int, **of: int) -> Move:
 
 
 def test_partitions_with_the_same_change_share_a_line_with_their_numbers_as_ranges() -> None:
-    text = render_plan(Plan("c", "d", {}, tuple(alike(p) for p in (0, 1, 2, 3, 7))))
+    text = plan_text(Plan("c", "d", {}, tuple(alike(p) for p in (0, 1, 2, 3, 7))))
     assert "  orders  +3 -2  [1,2] -> [1,3]  5 GB  partitions 0-3, 7\n" in text
 
 
 def test_the_lists_give_way_to_the_marks_where_they_differ() -> None:
     other = move([2, 1], [3, 1], partition=1, leader=1, size=GB)
-    text = render_plan(Plan("c", "d", {}, (alike(0), other)))
+    text = plan_text(Plan("c", "d", {}, (alike(0), other)))
     assert "  orders  +3 -2  2 GB  1 leader  partitions 0-1\n" in text
 
 
 def test_what_changes_place_has_a_mark_of_its_own() -> None:
     plan = Plan("c", "d", {}, (move([1, 2, 4], [2, 1, 3], leader=1, size=GB),))
     assert "  orders  +3 -4 ~2 ~1  [1,2,4] -> [2,1,3]  1 GB  1 leader  partition 0\n" in (
-        render_plan(plan)
+        plan_text(plan)
     )
 
 
 def test_a_partition_without_bytes_is_empty_where_every_broker_said_what_it_holds() -> None:
     seen = snapshot([state([1, 2])])
     made = make_plan(placement({"orders": [[1, 3]]}), seen)
-    assert "[1,2] -> [1,3]  empty  partition 0\n" in render_plan(made, PlanContext(snapshot=seen))
+    assert "[1,2] -> [1,3]  empty  partition 0\n" in plan_text(made, PlanContext(snapshot=seen))
     unknown = replace(seen, silent=(BrokerId(2),))
     for context in (PlanContext(), PlanContext(snapshot=unknown)):
-        assert "size unknown, or empty" in render_plan(made, context)
+        assert "size unknown, or empty" in plan_text(made, context)
 
 
 def test_brokers_show_what_they_hold_before_at_most_and_after() -> None:
     seen = snapshot([state([1, 2], size=2 * GB), state([1, 3], partition=1, size=2 * GB)])
     made = make_plan(placement({"orders": [[1, 3], [1, 3]]}), seen)
-    rows = render_plan(made, PlanContext(snapshot=seen)).splitlines()
+    rows = plan_text(made, PlanContext(snapshot=seen)).splitlines()
     assert [" ".join(row.split()) for row in rows if row.endswith(("=", "+", "-"))] == [
         "2 b 2 GB 2 GB 0 B 0 1 -> 0 ---------------",
         "3 c 2 GB 4 GB 4 GB 0 1 -> 2 ===============+++++++++++++++",
@@ -129,7 +130,7 @@ def test_brokers_show_what_they_hold_before_at_most_and_after() -> None:
 
 
 def test_the_growth_of_a_replication_factor_is_to_be_looked_at_first() -> None:
-    text = render_plan(Plan("c", "d", {}, (move([1, 2, 3], [1, 2, 3, 4], leader=1),)))
+    text = plan_text(Plan("c", "d", {}, (move([1, 2, 3], [1, 2, 3, 4], leader=1),)))
     head = text.partition("Look at this first:\n")[2]
     assert head.startswith("  More replicas than now: the replication factor grows: 1 ")
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from tests.builders import TOPIC_ID
+from tests.readings import plan_text
 from tests.unit.reporting.rendered import plan_markdown
 
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -13,7 +14,6 @@ from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import candidates
 from replan.planning.recovery.choose import Wish, choose
 from replan.planning.recovery.recovery import Method, Recovery
-from replan.reporting.plans.plan_report import render_plan
 from replan.reporting.plans.recovery_text import loss_text, recovery_lines, summary
 
 NAME = TopicPartition("orders", 7)
@@ -90,7 +90,7 @@ def test_a_reviewer_sees_first_that_records_are_lost() -> None:
     assert risks(made)[0].kind is RiskKind.RECORDS_LOST
     document = plan_markdown(made)
     assert document.index("Look at this first") < document.index("Partitions that nobody leads")
-    assert "--unclean" in render_plan(made)
+    assert "--unclean" in plan_text(made)
 
 
 def test_a_clean_recovery_is_no_risk() -> None:

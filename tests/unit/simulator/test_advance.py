@@ -26,7 +26,7 @@ from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Features, Snapshot
 from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.advance import advance
+from replan.simulator.cluster.advance import advance, next_moment
 from replan.simulator.cluster.disks import directory_of
 from replan.simulator.cluster.faults import (
     Ask,
@@ -327,7 +327,7 @@ def leaves_the_isr(cluster: Cluster, broker: int, limit: float = 1_000) -> float
     while cluster.clock.now() < limit:
         if broker not in cluster.seen().isr:
             return cluster.clock.now()
-        cluster.clock.sleep(min(cluster.plane.next_moment(), limit) - cluster.clock.now())
+        cluster.clock.sleep(min(next_moment(cluster.plane.simulation), limit) - cluster.clock.now())
     return None
 
 

@@ -14,7 +14,7 @@ from replan.simulator.controller.commands import (
     ShutDownBroker,
     UnregisterBroker,
 )
-from replan.simulator.controller.events import PartitionCreated, evolve
+from replan.simulator.controller.events import PartitionCreated, evolve_all
 
 Ask = Callable[[Controller], AlterIsr]
 
@@ -63,7 +63,7 @@ def test_a_leader_that_recovers_is_alone_until_it_says_that_it_has() -> None:
 def test_where_no_directory_is_known_a_change_that_moves_nothing_reports_none() -> None:
     controller = Controller([1, 2, 3])
     unknown = PartitionCreated(named(0), replace(controller.partition(), directories=()))
-    controller.state = evolve(controller.state, unknown)
+    controller.state = evolve_all(controller.state, (unknown,))
     assert code(controller, controller.isr(1, 2)) == 0
     assert controller.partition().directories == ()
 

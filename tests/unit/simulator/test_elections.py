@@ -14,7 +14,7 @@ from replan.simulator.controller.commands import (
     RebalanceLeaders,
 )
 from replan.simulator.controller.elections import MAX_ELECTIONS_PER_RUN
-from replan.simulator.controller.events import NewLeader, PartitionChanged, evolve
+from replan.simulator.controller.events import NewLeader, PartitionChanged, evolve_all
 
 NOT_NEEDED = Rejected(84, "ELECTION_NOT_NEEDED", "Leader election not needed for topic partition.")
 
@@ -136,7 +136,7 @@ def test_a_controller_that_stumbles_over_a_stale_last_leader_answers_so_and_chan
 ):
     controller = Controller([1, 2], elr=True)
     stale = PartitionChanged(P0, NewLeader(None), isr=(), last_known_elr=replicas(3))
-    before = controller.state = evolve(controller.state, stale)
+    before = controller.state = evolve_all(controller.state, (stale,))
     assert controller.ask(ElectLeaders((P0,), ElectionType.UNCLEAN)).whole == Rejected(
         -1,
         "UNKNOWN_SERVER_ERROR",

@@ -10,7 +10,7 @@ from tests.golden.traces import RESTARTS, STEPS, Words, traces
 
 from replan.simulator.controller.commands import Command, Decision
 from replan.simulator.controller.decide import decide
-from replan.simulator.controller.events import evolve, evolve_all
+from replan.simulator.controller.events import evolve_all
 from replan.simulator.controller.state import ClusterState, Partition
 from replan.simulator.controller.versions import RULES
 
@@ -91,7 +91,7 @@ def test_a_decision_is_a_function_of_state_and_command(
         assert repr(before) == shown
         one_by_one = before
         for event in decision.events:
-            one_by_one = evolve(one_by_one, event)
+            one_by_one = evolve_all(one_by_one, (event,))
         assert one_by_one == after == evolve_all(before, decision.events)
         if not decision.events:
             assert after is before

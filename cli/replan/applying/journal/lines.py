@@ -113,7 +113,7 @@ def parse(text: bytes, source: str, previous: str) -> Content:
 class _Reader:
     def __init__(self, text: bytes, source: str, previous: str) -> None:
         self._source, self._previous = source, previous
-        *self._lines, self._rest = text.split(b"\n")
+        *self._lines, _ = text.split(b"\n")
 
     def content(self) -> Content:
         """Read append by append: what is kept ends with the last that is whole."""

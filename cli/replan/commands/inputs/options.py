@@ -46,6 +46,16 @@ Topics = Annotated[
     list[str] | None,
     typer.Option("--topic", metavar="NAME", help="Only topics of this name or glob; repeatable."),
 ]
+EVERY_SECONDS = 300.0
+Every = Annotated[
+    float,
+    typer.Option(
+        metavar="DURATION",
+        parser=seconds,
+        show_default="5m",
+        help="How long the loop rests between two rounds, if nothing is due before.",
+    ),
+]
 Faults = Annotated[
     list[str] | None,
     typer.Option(

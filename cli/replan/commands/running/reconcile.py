@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replan.commands.frame.output import note
-from replan.commands.inputs.options import BalanceRates, Files, Pace, placement_files
-from replan.commands.inputs.target import Connection, LiveTarget, seconds
+from replan.commands.inputs.options import (
+    EVERY_SECONDS,
+    BalanceRates,
+    Every,
+    Files,
+    Pace,
+    placement_files,
+)
+from replan.commands.inputs.target import Connection, LiveTarget
 from replan.commands.observing.watchers import Watching
 from replan.errors import BadUsage, Exit
 
@@ -42,15 +49,7 @@ def reconcile(
     path: Annotated[
         str, typer.Option(metavar="PATH", help="With --git: the file or folder that is read in it.")
     ] = ".",
-    every: Annotated[
-        float,
-        typer.Option(
-            metavar="DURATION",
-            parser=seconds,
-            show_default="5m",
-            help="How long it rests between two rounds, if nothing is due before.",
-        ),
-    ] = 300.0,
+    every: Every = EVERY_SECONDS,
     once: Annotated[
         bool, typer.Option("--once", help="One round, and end; for a scheduled job.")
     ] = False,

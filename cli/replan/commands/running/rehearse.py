@@ -10,6 +10,8 @@ import typer
 from replan.commands.frame.output import keep_inputs, write
 from replan.commands.inputs.options import (
     AS,
+    EVERY_SECONDS,
+    Every,
     Faults,
     Files,
     Output,
@@ -104,15 +106,7 @@ def rehearse(
         ),
     ] = 30 * DAY_SECONDS,
     files: Files = None,
-    every: Annotated[
-        float,
-        typer.Option(
-            metavar="DURATION",
-            parser=seconds,
-            show_default="5m",
-            help="With --reconcile: how long the loop rests between two rounds.",
-        ),
-    ] = 300.0,
+    every: Every = EVERY_SECONDS,
     faults: Faults = None,
     seed: Annotated[
         int | None,

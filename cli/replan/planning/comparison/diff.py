@@ -25,7 +25,6 @@ from replan.model.columns import (
     same_width,
     to_matrix,
 )
-from replan.planning.comparison.alignment import rows_of
 
 Flags = npt.NDArray[np.bool_]
 
@@ -81,11 +80,6 @@ class Differences:
     """In the columns of DIFFERENCE_SCHEMA."""
     positions: Ints
     """The row of each in the declared table."""
-
-
-def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
-    """Partitions that differ from what is declared, for tables that are joined but once (Spark's)."""
-    return compare(declared, observed, rows_of(declared, observed)).table
 
 
 def compare(declared: pa.Table, observed: pa.Table, rows: Ints) -> Differences:

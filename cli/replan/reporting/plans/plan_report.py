@@ -35,7 +35,7 @@ from replan.reporting.blocks import (
     Title,
     text_lines,
 )
-from replan.reporting.lines import Cell, Line, Span, Tone, drawn, heading, line
+from replan.reporting.lines import Cell, Line, Span, Tone, heading, line
 from replan.reporting.plans.move_groups import Alike, Group, Marks, grouped
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plans.plan_words import (
@@ -151,17 +151,6 @@ def plan_lines(
     if not plan.changes:
         return text_lines(transcript(plan, context, everything=everything))
     return text_lines(plan_report(plan, context, everything=everything, steps=steps))
-
-
-def render_plan(
-    plan: Plan,
-    context: PlanContext = NOTHING_BESIDE,
-    *,
-    everything: bool = False,
-    steps: bool = False,
-) -> str:
-    """The whole plan, as a pipe gets it."""
-    return drawn(plan_lines(plan, context, everything=everything, steps=steps))
 
 
 def marker(cluster_id: str) -> str:

@@ -53,12 +53,6 @@ def recovery_lines(recovery: Recovery) -> Iterator[str]:
     yield f"{loss_text(recovery)}"
 
 
-def recovery_text(recovery: Recovery) -> str:
-    """One recovery in a line."""
-    how = "cleanly" if recovery.clean else f"unclean, by {METHODS[recovery.method]}"
-    return f"no leader -> {recovery.chosen}, {how}. {loss_text(recovery)}"
-
-
 def loss_text(recovery: Recovery) -> str:
     """What is lost at least, and what nobody knows."""
     found = recovery.loss

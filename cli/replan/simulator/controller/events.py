@@ -125,11 +125,6 @@ Event = (
 )
 
 
-def evolve(state: ClusterState, event: Event) -> ClusterState:
-    """The state after one event."""
-    return evolve_all(state, (event,))
-
-
 def evolve_all(state: ClusterState, events: Iterable[Event]) -> ClusterState:
     """The state after all events, in their order; the same state where there are none."""
     draft = _Draft(state)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 from tests.builders import placement, snapshot, state
+from tests.readings import differing
 
 from replan.model.partition import PartitionState
 from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.comparison.diff import (
     DIFFERENCE_SCHEMA,
-    differing,
 )
 
 CASES: list[tuple[str, Sequence[int], PartitionState, str | None]] = [

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from tests.builders import FILE, brokers, placement, snapshot, state
 from tests.properties.test_all_keys import ENOUGH, World, worlds
+from tests.readings import plan_text
 from tests.unit.planning.test_planning_by_rule import drain
 from tests.unit.planning.test_room import disk
 
@@ -22,7 +23,6 @@ from replan.planning.feasibility.conflicts import EXPLAINED, OF_ROOM
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.conflicts import Conflict, ConstraintKind, Lack, Proof, Shortage
 from replan.planning.plans.plan_file import dumps, loads
-from replan.reporting.plans.plan_report import render_plan
 from replan.reporting.sentences.conflict_text import constraint_texts
 
 KEYS = {"replicationFactor": 5, "spread": 6, "brokers": 7, "inRack": 8, "replicasPerRack": 10}
@@ -46,7 +46,7 @@ def by_rule(rule: TopicRule, *drained: int, **more: Any) -> Placement:
 def conflicts(asked: Placement, seen: Snapshot) -> tuple[Conflict, ...]:
     plan = make_plan(asked, seen)
     assert loads(dumps(plan), "plan.json") == plan
-    render_plan(plan)
+    plan_text(plan)
     return plan.conflicts
 
 
