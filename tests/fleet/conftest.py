@@ -14,11 +14,11 @@ from replan.fleet.tasks.todo import Todo, from_lake
 
 @pytest.fixture
 def in_a_lake(tmp_path: Path) -> Callable[[str], tuple[Lake, Todo]]:
-    """Makes a lake of twelve clusters that drifted, one of which cannot be judged, and what is to be done of it."""
+    """Makes a lake of seven clusters that drifted, one of which cannot be judged, and what is to be done of it."""
 
     def made(name: str) -> tuple[Lake, Todo]:
         lake, fleet = Lake(str(tmp_path / name)), {}
-        for seed in range(40, 52):
+        for seed in range(45, 52):
             path = tmp_path / f"c{seed}.yaml"
             seen = drawn_snapshot(seed)
             path.write_text(drawn_placement(seed, seen, "x"), encoding="utf-8")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.kafka.clusters import lasting, one_jvm_cluster
 
+from replan.model.names import JOURNAL_TOPIC
+
 if TYPE_CHECKING:
     from tests.kafka.harness.one_jvm import OneJvmCluster
     from tests.kafka.secured import Secured
@@ -24,6 +26,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.kafka)
+
+
+@pytest.fixture
+def without_journal(one_jvm: "OneJvmCluster") -> "Iterator[OneJvmCluster]":
+    """The usual brokers, whose journal has what this test writes alone."""
+    from tests.kafka.harness.clients import delete_topics
+
+    delete_topics(one_jvm.bootstrap, JOURNAL_TOPIC)
+    yield one_jvm
+    delete_topics(one_jvm.bootstrap, JOURNAL_TOPIC)
 
 
 @pytest.fixture

@@ -215,6 +215,7 @@ def test_load_accounts_for_every_error(one_jvm: OneJvmCluster) -> None:
     assert account.unanswered == 0
 
 
+@pytest.mark.nightly
 def test_brokers_are_killed_frozen_thawed_stopped_and_started(
     kafka_cluster: Callable[..., Cluster], layout: Layout
 ) -> None:
@@ -235,6 +236,7 @@ def test_brokers_are_killed_frozen_thawed_stopped_and_started(
     assert account.acknowledged == account.sent
 
 
+@pytest.mark.nightly
 def test_with_three_controllers_one_may_die(
     kafka_cluster: Callable[..., Cluster], layout: Layout
 ) -> None:

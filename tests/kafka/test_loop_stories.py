@@ -10,18 +10,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException
 from tests.commandline import environment, replan
 from tests.kafka.harness.clients import (
     admin,
     await_brokers,
     create_topic,
+    delete_topics,
     fill,
     partition_metadata,
     until,
@@ -29,6 +29,8 @@ from tests.kafka.harness.clients import (
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.tools import run_tool_warm
+
+from replan.model.names import JOURNAL_TOPIC
 
 MEGABYTE = 1_000_000
 RACKS = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
@@ -143,15 +145,7 @@ def loop(cluster: Cluster, tmp_path: Path) -> Iterator[Loop]:
     create_topic(cluster.bootstrap, topic, LISTS)
     yield Loop(cluster, tmp_path, topic)
     back(cluster)
-    client = admin(cluster.bootstrap)
-    for gone in client.delete_topics([topic, "__replan_journal"]).values():
-        with suppress(KafkaException):  # a test that failed early has no journal
-            gone.result(30)
-    until(
-        lambda: not partition_metadata(client, "__replan_journal"),
-        "the end of the journal",
-        limit_seconds=60,
-    )
+    delete_topics(cluster.bootstrap, topic, JOURNAL_TOPIC)
 
 
 def back(cluster: Cluster) -> None:
@@ -310,8 +304,7 @@ def test_a_full_log_directory_gives_the_least_that_does_to_the_other_one(loop: L
             loop.says("state", state="at-rest")
             assert len(loop.rounds()) == 1
         assert len(lying()) == 2
-        client = admin(cluster.bootstrap)
-        client.delete_topics([topic])[topic].result(30)
+        delete_topics(cluster.bootstrap, topic)
 
 
 @pytest.mark.nightly

@@ -5,12 +5,11 @@ see an error. Settle time is 6 s here, as long as these brokers' session timeout
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.commandline import interrupted, replan, start
-from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import create_topic, fill, until
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
@@ -109,13 +108,6 @@ def site(one_jvm: OneJvmCluster, tmp_path: Path) -> Site:
     return filled(one_jvm, tmp_path)
 
 
-@pytest.fixture
-def own_site(layout: Layout, pytestconfig: pytest.Config, tmp_path: Path) -> Iterator[Site]:
-    """On a cluster of its own, so that other tests run while this one waits."""
-    with one_jvm_cluster(layout, pytestconfig) as cluster:
-        yield filled(cluster, tmp_path)
-
-
 def filled(cluster: OneJvmCluster, folder: Path) -> Site:
     topic = f"orders-{folder.name[-30:].strip('_')}"
     create_topic(cluster.bootstrap, topic, LISTS)
@@ -153,9 +145,8 @@ def test_two_plans_of_a_quiet_cluster_are_the_same_bytes(site: Site) -> None:
     assert (site.folder / "one.json").read_bytes() == (site.folder / "two.json").read_bytes()
 
 
-def test_an_interrupted_apply_goes_on_where_it_was(own_site: Site) -> None:
+def test_an_interrupted_apply_goes_on_where_it_was(site: Site) -> None:
     """For 90 s a request of the process before may still arrive; so long a resumed one keeps watch."""
-    site = own_site
     (site.folder / "placement.yaml").write_text(placement(site.topic, rate="4MB/s"))
     site.replan("plan", "-o", "plan.json", wanted=2)
     command = ["apply", "plan.json", *SETTLE, *site.flags]
@@ -180,7 +171,7 @@ def _running(site: Site) -> list[str]:
     return [line for line in listed.splitlines() if line.startswith(site.topic)]
 
 
-@pytest.mark.parametrize("version", ["4.3.1", "3.9.2"])
+@pytest.mark.parametrize("version", [pytest.param("4.3.1", marks=pytest.mark.nightly), "3.9.2"])
 def test_a_broker_that_stays_dead_is_replaced(
     kafka_cluster: Callable[..., Cluster], tmp_path: Path, version: str
 ) -> None:

@@ -21,6 +21,7 @@ from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import until
 from tests.kafka.harness.doors import Doors
 from tests.kafka.harness.layout import FIVE_BROKERS, Layout
+from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
 
 SLOW = "4MB/s"
@@ -54,11 +55,10 @@ class Machine:
 
 
 @pytest.fixture
-def site(layout: Layout, pytestconfig: pytest.Config, tmp_path: Path) -> Iterator[Site]:
-    with one_jvm_cluster(layout, pytestconfig) as cluster:
-        found = filled(cluster, tmp_path)
-        (found.folder / "placement.yaml").write_text(placement(found.topic, rate=SLOW))
-        yield found
+def site(without_journal: OneJvmCluster, tmp_path: Path) -> Site:
+    found = filled(without_journal, tmp_path)
+    (found.folder / "placement.yaml").write_text(placement(found.topic, rate=SLOW))
+    return found
 
 
 @pytest.fixture

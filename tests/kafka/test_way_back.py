@@ -6,7 +6,7 @@ Cancelled, looks agree on a partition that rests for 15 s; so this waits.
 import json
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -32,9 +32,8 @@ Described = dict[int, Led]
 
 
 @pytest.fixture
-def site(layout: Layout, pytestconfig: pytest.Config, tmp_path: Path) -> Iterator[Site]:
-    with one_jvm_cluster(layout, pytestconfig) as cluster:
-        yield filled(cluster, tmp_path)
+def site(without_journal: OneJvmCluster, tmp_path: Path) -> Site:
+    return filled(without_journal, tmp_path)
 
 
 def started(site: Site, *arguments: str) -> subprocess.Popen[str]:

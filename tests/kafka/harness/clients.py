@@ -6,6 +6,7 @@ Small functions over a bootstrap address. Producer load that runs beside a test 
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer
@@ -86,6 +87,19 @@ def await_in_sync(
         )
 
     until(in_sync, f"all of {topic} in sync", limit_seconds=limit_seconds)
+
+
+def delete_topics(bootstrap: str, *topics: str, limit_seconds: float = 60) -> None:
+    """Delete those of them that there are, and wait until no broker knows them."""
+    client = admin(bootstrap)
+    for gone in client.delete_topics([*topics]).values():
+        with suppress(KafkaException):  # it is not there
+            gone.result(limit_seconds)
+    until(
+        lambda: not any(partition_metadata(client, topic) for topic in topics),
+        f"the end of {topics}",
+        limit_seconds=limit_seconds,
+    )
 
 
 def partition_metadata(client: AdminClient, topic: str) -> dict[int, Any]:
