@@ -39,7 +39,7 @@ SECONDS = {
     "tests/fleet/test_fleet_drift.py::test_the_whole_run_on_spark": 25,
     "tests/fleet/test_one_session.py": 20,
     "tests/properties/test_hostile.py": 30,
-    "tests/properties/test_applying.py": 10,
+    "tests/properties/test_gates.py": 10,
     "tests/properties/test_verdicts.py": 30,
 }
 """What a test takes whose name begins so, on a quiet machine with two cores; the first that fits counts."""
