@@ -14,7 +14,7 @@ WORKERS ?= 4
 # What is compiled is kept: tests start the command hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install jars-all jars-nightly demo demo-fleet demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs release test-browser clean
+.PHONY: help install compiled jars-all jars-nightly demo demo-fleet demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs release test-browser clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -47,10 +47,14 @@ demo-kafka: jars ## the same on a real local cluster of five brokers
 	@$(BIN)/python -m tests.kafka.demo
 
 test: install    ## all that needs no tools of its own; stops at the first part that fails, the quickest first
-	@$(MAKE) --no-print-directory -j2 -O lint contracts types jars-all
+	@$(MAKE) --no-print-directory -j2 -O types compiled lint contracts jars-all
 	$(PYTEST) tests -m "not nightly and not site and not browser" --maxfail 10 \
 	  -n $(WORKERS) --dist loadscope --no-loadscope-reorder --durations 20
 	@$(MAKE) --no-print-directory package
+
+# Each test module is compiled once, beside the type checker, rather than by every worker. What cannot be imported the run itself says.
+compiled: install
+	@$(PYTEST) tests --collect-only -qq >/dev/null 2>&1 || true
 
 test-fast: install   ## the inner loop: no JVM, no process of its own, a taste of each law
 	HYPOTHESIS_PROFILE=fast $(PYTEST) tests -m "$(FAST) and not command and not slow" -n 2
