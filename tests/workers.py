@@ -29,7 +29,7 @@ SECONDS = {
     "tests/kafka/test_two_machines.py": 110,
     "tests/kafka/test_main_job.py::test_an_interrupted": 100,
     "tests/kafka/test_main_job.py": 30,
-    "tests/fleet/test_oracle.py": 95,
+    "tests/fleet/test_oracle.py": 60,
     "tests/kafka/test_one_broker.py": 85,
     "tests/kafka/test_reconcile.py": 65,
     "tests/kafka/test_way_back.py": 60,

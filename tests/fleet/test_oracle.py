@@ -238,12 +238,14 @@ def check_plans(home: Home) -> int:
 LOCAL, SPARK = ("local",) * len(MOMENTS), ("spark",) * len(MOMENTS)
 
 
-@pytest.mark.spark
 @pytest.mark.command
 @pytest.mark.slow
-def test_every_row_of_every_table_is_what_the_oracle_says(tmp_path: Path) -> None:
-    """The last moment is judged by the other engine, on what the first one has left."""
-    counts = checked_fleet(tmp_path, range(8), (*LOCAL[:-1], "spark"))
+@pytest.mark.parametrize(
+    "last", ["local", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.nightly])]
+)
+def test_every_row_of_every_table_is_what_the_oracle_says(tmp_path: Path, last: str) -> None:
+    """The last moment may be judged by the other engine, on what the first one has left."""
+    counts = checked_fleet(tmp_path, range(8), (*LOCAL[:-1], last))
     assert min(counts.values()) > 0, counts
 
 

@@ -117,7 +117,7 @@ def filled(cluster: OneJvmCluster, folder: Path) -> Site:
 
 def load_on(site: Site) -> ProducerLoad:
     """Few records a second: some of these tests take minutes."""
-    return ProducerLoad(site.cluster.bootstrap, site.topic, records_per_second=40)
+    return ProducerLoad(site.cluster.bootstrap, site.topic, records_per_second=20)
 
 
 def test_the_main_job(site: Site) -> None:

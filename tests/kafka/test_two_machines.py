@@ -215,11 +215,11 @@ def test_it_is_steered_from_another_machine(site: Site, machine: Callable[[str],
         shown = bob.replan("status", "--over", "3s", wanted=2)[0]
         assert re.search(r"Behind: \d+ messages behind .* of .* %\) .*/s .* replan", shown), shown
         assert "paused, by ann@" in bob.replan("pause", wanted=0)[0]
-        assert bob.replan("throttle", "40MB/s", wanted=0)[0].startswith(
-            "throttle: 40 MB/s, set by ann@"
+        assert bob.replan("throttle", "5MB/s", wanted=0)[0].startswith(
+            "throttle: 5 MB/s, set by ann@"
         )
         until(
-            lambda: "throttled.rate=40000000" in "".join(site.leftovers()),
+            lambda: "throttled.rate=5000000" in "".join(site.leftovers()),
             "the new rate",
             limit_seconds=90,
         )

@@ -15,7 +15,9 @@ JOURNAL = (
     "tests/properties/test_journal_faults.py::"
     "test_one_writes_all_of_it_is_kept_one_application_is_open_and_nothing_else_is_touched"
 )
-GATES = "tests/properties/test_gates.py::test_no_replica_is_added_past_a_gate_whatever_was_asked_before"
+GATES = (
+    "tests/properties/test_gates.py::test_no_replica_is_added_past_a_gate_whatever_was_asked_before"
+)
 
 
 @dataclass(frozen=True)
