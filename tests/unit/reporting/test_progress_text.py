@@ -6,7 +6,7 @@ from tests.unit.applying.test_kill_points import MOVES, three_moves
 
 from replan.applying.reasons.holds import Confirming, NewBrokerFenced, NoSlot
 from replan.applying.views.outcome import Performed, ThrottlesLeft
-from replan.applying.views.progress import CopyProgress, Progress, ReplicaProgress, Volume
+from replan.applying.views.progress import CopyProgress, Pace, Progress, ReplicaProgress, Volume
 from replan.model.names import BrokerId, TopicPartition
 from replan.reporting.application.outcome_text import render_outcome
 from replan.reporting.application.progress_text import display
@@ -100,3 +100,20 @@ def test_an_end_after_an_interruption_says_that_it_was_resumed() -> None:
     last = render_outcome(made.apply()).splitlines()[-1]
     assert "3 moves in " in last
     assert " s since it was resumed; " in last
+
+
+def test_the_time_left_goes_by_the_last_minute_and_ends_when_all_is_confirmed() -> None:
+    """10 MB/s on the whole, although the copies that run at a moment may have 1 or 90."""
+    pace = Pace()
+
+    def at(second: float, volume: Volume) -> Volume:
+        return pace.of(replace(PROGRESS, now=second, volume=lambda: volume)).volume()
+
+    for second in range(0, 100, 2):
+        running = 1e6 if second % 4 else 90e6
+        found = at(second, Volume(10 * MB * second, 2_000 * MB, running, 15.0))
+        if second > 5:
+            assert found.bytes_per_second == 10e6
+            assert found.seconds_left == (200 - second) + 15
+    still = Volume(2_000 * MB - MB, 2_000 * MB, 0.0, 15.0)
+    assert [at(second, still).seconds_left for second in (160, 220)][-1] is None

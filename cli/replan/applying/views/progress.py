@@ -1,7 +1,8 @@
 """How far an application is, as values for whoever renders them."""
 
+from collections import deque
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from typing import Protocol, overload
@@ -53,12 +54,16 @@ class Volume:
     """Of everything but what has stopped."""
     bytes_per_second: float = 0.0
     """Of all running copies."""
+    confirm_seconds: float = 0.0
+    """For how long what is copied last has to stay in sync."""
 
     @property
     def seconds_left(self) -> float | None:
-        """At this rate; None where nothing is copied now."""
+        """To the end of the application at this rate; None where nothing is copied now."""
         left = self.total_bytes - self.copied_bytes
-        return left / self.bytes_per_second if left and self.bytes_per_second else None
+        if not left or not self.bytes_per_second:
+            return None
+        return left / self.bytes_per_second + self.confirm_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,34 @@ class Progress:
 
 Report = Callable[[Progress], None]
 """Hears of it."""
+PACE_SECONDS = 60.0
+SHORTEST_PACE_SECONDS = 5.0
+
+
+class Pace:
+    """How fast an application copies, by how far it was when it was looked at before, over the last minute.
+
+    The rates of the copies that run say less: throttled ones go in steps of eleven seconds, and slots are empty between
+    two copies.
+    """
+
+    def __init__(self) -> None:
+        self._seen = deque[tuple[float, int]]()
+
+    def of(self, progress: Progress) -> Progress:
+        """The progress with this rate, or with that of its copies where it was not looked at for long enough."""
+        volume = progress.volume()
+        while len(self._seen) > 1 and progress.now - self._seen[1][0] >= PACE_SECONDS:
+            self._seen.popleft()
+        if (
+            not self._seen or self._seen[-1][1] != volume.copied_bytes
+        ):  # sizes are not read each time
+            self._seen.append((progress.now, volume.copied_bytes))
+        (since, before), (until, copied) = self._seen[0], self._seen[-1]
+        fresh = progress.now - until < PACE_SECONDS
+        if fresh and until - since >= SHORTEST_PACE_SECONDS and copied > before:
+            volume = replace(volume, bytes_per_second=(copied - before) / (until - since))
+        return replace(progress, volume=lambda: volume)
 
 
 def progress_of(
@@ -210,7 +243,8 @@ def _volume(tick: TickInput, state: RunState, copies: Sequence[CopyProgress]) ->
         copied += min(part, whole)
         total += whole
     moving = (r for c in copies if c.stalled is None for r in c.replicas if not r.in_sync)
-    return Volume(copied, total, sum(r.bytes_per_second or 0.0 for r in moving))
+    speed = sum(r.bytes_per_second or 0.0 for r in moving)
+    return Volume(copied, total, speed, tick.settings.settle_seconds)
 
 
 def _between_brokers(

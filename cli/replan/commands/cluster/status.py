@@ -20,6 +20,7 @@ from replan.errors import BadUsage, ClusterUnreachable, Exit
 
 if TYPE_CHECKING:
     from replan.applying.observation import PartitionHistory
+    from replan.applying.views.progress import Pace
     from replan.commands.inputs.journals import Known
     from replan.commands.inputs.target import Connection
     from replan.model.snapshot import Snapshot
@@ -225,6 +226,7 @@ class _Watcher:
     over: float
     readings: "deque[Reading]" = field(default_factory=deque)
     history: "PartitionHistory | None" = None
+    pace: "Pace | None" = None
     noted: bool = False
 
     def look(self) -> "Status":
@@ -297,10 +299,12 @@ class _Watcher:
         plan = plan_of(ledger)
         if plan is None:
             return replace(shown, application=open_application(ledger, plan, known.holder))
+        from replan.applying.views.progress import Pace
         from replan.applying.views.waiting import NOTHING_SEEN, watched
 
         plane, now = self.connection.control_plane, self.connection.clock.now()
         found = watched(plan, ledger, plane, now, self.history or NOTHING_SEEN)
         self.history = found.history
         application = open_application(ledger, plan, known.holder, found.waits)
-        return replace(shown, application=application, progress=found.progress)
+        self.pace = self.pace or Pace()
+        return replace(shown, application=application, progress=self.pace.of(found.progress))

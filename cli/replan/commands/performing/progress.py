@@ -1,6 +1,6 @@
 """Shows how far an application is: live lines on a terminal, a log elsewhere.
 
-A log has a summary every 30 seconds of the cluster's clock, and a line where a new reason to wait appears; `--verbose`
+A log has a summary every minute of the cluster's clock, and a line where a new reason to wait appears; `--verbose`
 has every running copy at each change, `--quiet` nothing. A log is read later, so nothing in it overwrites anything.
 """
 
@@ -9,13 +9,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from replan.applying.views.progress import Progress, Report
+from replan.applying.views.progress import Pace, Progress, Report
 from replan.commands.frame.output import Color, coloured, is_live, note
 from replan.reporting.application.progress_text import copies, counts, display, reasons, summary
 from replan.reporting.lines import drawn
 from replan.wording import duration, visible
 
-SUMMARY_SECONDS = 30.0
+SUMMARY_SECONDS = 60.0
 VERBOSE_SECONDS = 5.0
 DRAWN_SECONDS = 0.1
 """Between two drawings on a terminal: the ticks of a simulated cluster follow each other at once."""
@@ -44,7 +44,7 @@ def _live(color: Color) -> Iterator[Report]:
 
     colours = coloured(color, terminal=True)
     console = Console(file=sys.stderr, highlight=False, no_color=not colours)
-    drawn_at = float("-inf")
+    drawn_at, pace = float("-inf"), Pace()
     with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def show(progress: Progress) -> None:
@@ -54,7 +54,7 @@ def _live(color: Color) -> Iterator[Report]:
             if time.monotonic() - drawn_at < DRAWN_SECONDS:
                 return
             drawn_at = time.monotonic()
-            lines = display(progress, height=console.height)
+            lines = display(pace.of(progress), height=console.height)
             text = drawn(lines, width=console.width, colours=colours)
             live.update(Text.from_ansi(text.rstrip("\n")), refresh=True)
 
@@ -62,10 +62,10 @@ def _live(color: Color) -> Iterator[Report]:
 
 
 class _Summaries:
-    """A line where a reason to wait appears that was not there before, and how far all is every 30 seconds."""
+    """A line where a reason to wait appears that was not there before, and how far all is every minute."""
 
     def __init__(self) -> None:
-        self._summed_at = float("-inf")
+        self._summed_at, self._pace = float("-inf"), Pace()
         self._left = 1
         self._shown_at = dict[type[object], float]()
         """When a line was written for each kind of reason."""
@@ -83,7 +83,7 @@ class _Summaries:
         ended = left > 0 and self._left == 0
         if ended or now - self._summed_at >= SUMMARY_SECONDS:
             self._summed_at = now
-            note(summary(progress))
+            note(summary(self._pace.of(progress)))
 
 
 class _Everything:

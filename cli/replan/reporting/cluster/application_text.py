@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from replan.applying.reasons.holds import Confirming
+from replan.applying.reasons.holds import ArrivalPossible, Confirming
 from replan.applying.views.found_throttles import FoundThrottle
 from replan.applying.views.outcome import (
     AnyResult,
@@ -22,7 +22,7 @@ UNTHROTTLED = (
 
 CONFIRMED_LATER = "in sync; confirmed again once the application is resumed"
 ALIKE = 5
-"""Of what waits alike, so many are listed one by one; more are one line."""
+"""Of one kind of reason, so many are told apart; more are one line."""
 NAMED = 3
 SHOWN_THROTTLES = 10
 """Of those so many are named."""
@@ -61,25 +61,42 @@ def application_lines(
 
 
 def _unfinished(application: OpenApplication, alike: int | None) -> Iterator[Line]:
-    """What is worth a look first; `alike`: how many of one kind are listed one by one."""
+    """What is worth a look first, then what has begun; in one line what waits alike, or more than `alike` of a kind."""
     performed = application.process is not None
-    groups = dict[tuple[bool, str, type[object] | None], list[AnyResult]]()
+    kinds = dict[tuple[bool, bool, type[object] | None], list[AnyResult]]()
     for found in application.unfinished:
         hold = found.hold
-        news = hold is not None and not hold.routine
+        routine = hold is None or hold.routine
         kind = None if hold is None else type(hold)
-        groups.setdefault((news, _state(found, performed=performed), kind), []).append(found)
-    for (news, _, _), group in sorted(groups.items(), key=lambda of: (not of[0][0], -len(of[1]))):
-        tone = Tone.CHANGES if news else Tone.PLAIN
-        if alike is None or len(group) <= alike:
-            texts = [f"  {found.subject}  {waits(found, performed=performed)}" for found in group]
+        kinds.setdefault((routine, found.result is Result.WAITING, kind), []).append(found)
+    for (routine, _, _), of_kind in sorted(kinds.items(), key=lambda of: (*of[0][:2], -len(of[1]))):
+        tone = Tone.PLAIN if routine else Tone.CHANGES
+        if alike is None:
+            groups = [[found] for found in of_kind]
+        elif len(of_kind) > alike:
+            groups = [of_kind]
         else:
-            named = ", ".join(capped(group, lambda f: str(f.subject), limit=NAMED))
-            text = waits(group[0], performed=performed)
-            others = len({found.hold for found in group}) - 1
-            more = f"; {others:,} more like that" if others else ""
-            texts = [f"  {len(group):,} {text}{more}: {named}"]
-        yield from (line(Span(text, tone), hang=6) for text in texts)
+            groups = _by_hold(of_kind)
+        for group in groups:
+            yield line(Span(_together(group, performed=performed), tone), hang=6)
+
+
+def _by_hold(of_kind: Sequence[AnyResult]) -> list[list[AnyResult]]:
+    found = dict[object, list[AnyResult]]()
+    for one in of_kind:
+        found.setdefault(one.hold, []).append(one)
+    return list(found.values())
+
+
+def _together(group: Sequence[AnyResult], *, performed: bool) -> str:
+    """What one, or several of a kind, wait for: for others than the first is counted."""
+    if len(group) == 1:
+        return f"  {group[0].subject}  {waits(group[0], performed=performed)}"
+    limit = NAMED if len(group) > ALIKE else ALIKE
+    named = ", ".join(capped(group, lambda f: str(f.subject), limit=limit))
+    others = len({found.hold for found in group}) - 1
+    more = f", or like that ({others:,} more)" if others else ""
+    return f"  {len(group):,} {waits(group[0], performed=performed)}{more}: {named}"
 
 
 def _state(found: AnyResult, *, performed: bool) -> str:
@@ -89,18 +106,20 @@ def _state(found: AnyResult, *, performed: bool) -> str:
 
 
 def waits(found: AnyResult, *, performed: bool) -> str:
-    """What is unfinished waits for, and since when: its last step, or the beginning of the application.
+    """What is unfinished waits for; of what runs, when its last step was.
 
     `performed`: whether a process is at work; without one nothing begins or goes on.
     """
     running, since = found.result is Result.RUNNING, ""
-    if isinstance(found, PartitionResult) and found.last_step_at:
-        since = f" ({'last step' if running else 'since'} {found.last_step_at})"
+    if running and isinstance(found, PartitionResult) and found.last_step_at:
+        since = f" (last step {found.last_step_at})"
     if found.hold is None:
         due = "its next request is due" if running else "can start"
         resumed = "" if performed else " once the application is resumed"
         return f"{due}{resumed}{since}"
     text = str(found.hold)
+    if performed and isinstance(found.hold, ArrivalPossible):
+        text = f"{found.hold.asked} {list(found.hold.replicas)} is asked for"
     if isinstance(found.hold, Confirming):
         longest = f"in sync; confirming for up to {found.hold.seconds:.0f} s"
         text = longest if performed else CONFIRMED_LATER
