@@ -1,7 +1,7 @@
 """How long the chooser takes, how much memory, and how even the copies are.
 
-A drain of one of 100 brokers, a replica more for each partition, a cluster in place, and ten brokers that join 90 where
-replicas are balanced within 5 %.
+A drain of one of 100 brokers, a replica more for each partition, a cluster in place, ten brokers that join 90 where
+replicas are balanced within 5 %, and bytes balanced within 10 %.
 
 python benchmarks/placing_speed.py      # each with up to 1M partitions
 """
@@ -34,6 +34,11 @@ SIZES = {
     "in-place": (10_000, 100_000, 200_000, 1_000_000),
     "third": (10_000, 100_000),
     "join": (10_000, 100_000, 1_000_000),
+    "bytes": (30_000, 100_000, 1_000_000),
+}
+BALANCE = {
+    "join": (Tolerance(BalanceMeasure.REPLICAS, Fraction(1, 20)),),
+    "bytes": (Tolerance(BalanceMeasure.BYTES, Fraction(1, 10)),),
 }
 DRAINED = 17
 JOIN = 10
@@ -73,7 +78,7 @@ def problem(kind: str, partitions: int) -> PlacementProblem:
         (Rule(Lie.RACK, ~gone),),
         Elsewhere(lists[:0], step[:0, 0]),
         drained=frozenset({DRAINED} if kind == "drain" else ()),
-        balance=(Tolerance(BalanceMeasure.REPLICAS, Fraction(1, 20)),) if kind == "join" else (),
+        balance=BALANCE.get(kind, ()),
     )
 
 

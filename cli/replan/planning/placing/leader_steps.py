@@ -29,7 +29,7 @@ class LeaderSteps(Steps):
         self._may_lead = may_lead
         self.size = np.zeros(len(rows), dtype=np.int64)
 
-    def legal(self, rows: Ints, source: int | Matrix, to: Ints | None = None) -> Flags:
+    def legal(self, rows: Ints, source: int | Ints | Matrix, to: Ints | None = None) -> Flags:
         """To which brokers, of some or of all, the leadership of `source` may go; shape (rows, brokers)."""
         to = self._every if to is None else to
         sources = np.broadcast_to(np.asarray(source), len(rows))[:, None]

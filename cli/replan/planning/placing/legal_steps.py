@@ -45,7 +45,7 @@ class LegalSteps(Steps):
         """In how many racks each stays, where its rule says nothing of racks."""
         self._most_new = np.maximum(self.new, 1)
 
-    def legal(self, rows: Ints, source: int | Matrix, to: Ints | None = None) -> Flags:
+    def legal(self, rows: Ints, source: int | Ints | Matrix, to: Ints | None = None) -> Flags:
         """To which brokers, of some or of all, the replica on `source` may go; shape (rows, brokers)."""
         to = self._every if to is None else to
         rule, lists, had = self._rule[rows], self.lists[rows], self.had[rows]

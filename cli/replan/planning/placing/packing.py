@@ -3,20 +3,29 @@
 It starts from lists that keep their rules, and holds other measures within bounds of their own. A step takes one unit
 elsewhere, or exchanges two between two brokers, or, where none of those helps, two for one. Of all steps that the worst
 broker allows, those that bring most for the bytes that they copy are looked at, and of these the one that brings most
-is taken. Not found where no step helps, or the budget is spent.
+is taken. Exchanges are not looked at where a single unit brings as much for its bytes as any step can. Not found where
+no step helps, or the budget is spent.
+
+A broker with many units shows some of them, of all sizes, so that a step takes as long however many partitions there
+are. What brought nothing between two brokers is not tried again until one of them has changed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import NamedTuple
 
 import numpy as np
 
-from replan.model.columns import Ints
+from replan.model.columns import Ints, Matrix
 from replan.planning.placing.flow import Bounds
 from replan.planning.placing.problem import Flags
 from replan.planning.placing.steps import Steps
 
+LOOK = 4
+"""So many times as many partitions of a broker are looked at as are tried, since not all may go."""
+SPARSE = 4
+"""Where fewer than this part of those that are tried may go, but some, all of the broker are looked at."""
 WIDTH = 48
 """Partitions of each broker that are tried in exchanges."""
 NARROW = 16
@@ -54,8 +63,8 @@ class Measured:
         self.used[source] -= self.units[row]
         self.used[target] += self.units[row]
 
-    def after(self, source: int, target: int, gone: Ints) -> Ints:
-        """How far both are outside when so much has gone; in the shape of `gone`."""
+    def after(self, source: int | Ints, target: int | Ints, gone: Ints) -> Ints:
+        """How far both are outside when so much has gone; in the shape of `gone`. One for all, or of each."""
         total = np.zeros(gone.shape, dtype=np.int64)
         for broker, sign in ((source, -1), (target, 1)):
             used = self.used[broker] + sign * gone
@@ -75,6 +84,43 @@ class _Step(NamedTuple):
     """Row, source, target."""
 
 
+class _Tried(Enum):
+    """What was tried between two brokers."""
+
+    ONE_FOR_ONE = auto()
+    """Single units, too."""
+    TWO_FOR_ONE = auto()
+
+
+class _Holders:
+    """The partitions of each broker: those with the fewest units first, of equal ones in their order."""
+
+    def __init__(self, lists: Matrix, units: Ints, brokers: int) -> None:
+        self._by_rank = np.argsort(units, kind="stable")
+        self._rank = np.empty_like(self._by_rank)
+        self._rank[self._by_rank] = np.arange(len(units))
+        row, slot = np.nonzero((lists >= 0) & (lists < brokers))
+        broker, rank = lists[row, slot], self._rank[row]
+        order = np.lexsort((rank, broker))
+        ends = np.searchsorted(broker[order], np.arange(1, brokers))
+        self._of = np.split(rank[order], ends)
+
+    def some(self, broker: int, width: int) -> Ints:
+        """At most so many of a broker, of all sizes."""
+        return np.asarray(self._by_rank[spread_out(self._of[broker], width)])
+
+    def number(self, broker: int) -> int:
+        """How many a broker has."""
+        return len(self._of[broker])
+
+    def take(self, row: int, source: int, target: int) -> None:
+        """Count that one goes."""
+        rank = self._rank[row]
+        gives, gets = self._of[source], self._of[target]
+        self._of[source] = np.delete(gives, np.searchsorted(gives, rank))
+        self._of[target] = np.insert(gets, np.searchsorted(gets, rank), rank)
+
+
 class Packing:
     """One measure that is brought within its bounds, while others are held within theirs."""
 
@@ -83,63 +129,172 @@ class Packing:
         units = max(int(aimed.units.sum()), 1)
         self._worth = int(steps.size.sum()) / units
         """Bytes for one of the measure, on average."""
+        self._holders = _Holders(steps.lists, aimed.units, steps.brokers)
+        self._changed = np.zeros(steps.brokers, dtype=np.int64)
+        """How often each broker, or a partition that it has, has changed."""
+        self._in_vain: dict[tuple[_Tried, int, int], tuple[int, int]] = {}
+        """How often both had changed when nothing was found between two brokers, the worst first."""
 
     def pack(self, budget: int) -> Packed:
         """Take steps until all brokers are within their bounds, nothing helps, or the budget is spent."""
+        self._in_vain.clear()  # another way allows more
         for spent in range(budget):
             excess = self._aimed.excess
             if not excess.any():
                 return Packed(True, spent)
-            best = self._of_the_worst(excess, self._between)
+            best = self._of_the_worst(excess, self._one_for_one)
             if best is None:
                 best = self._of_the_worst(excess, self._two_for_one)
             if best is None:
                 return Packed(False, spent)
             for row, source, target in best.goes:
-                self._steps.take(row, source, target)
-                for measured in (self._aimed, *self._held):
-                    measured.take(row, source, target)
+                self._take(row, source, target)
         return Packed(not self._aimed.excess.any(), budget)
 
-    def _of_the_worst(self, excess: Ints, steps: Callable[[int, int], list[_Step]]) -> _Step | None:
+    def _take(self, row: int, source: int, target: int) -> None:
+        self._steps.take(row, source, target)
+        self._holders.take(row, source, target)
+        for measured in (self._aimed, *self._held):
+            measured.take(row, source, target)
+        for broker in {source, target, *self._steps.members(row)}:
+            if broker < len(self._changed):
+                self._changed[broker] += 1
+
+    def _of_the_worst(self, excess: Ints, best: Callable[[int], "_Step | None"]) -> "_Step | None":
         """The best step that concerns the worst broker for which one helps."""
         for worst in np.argsort(-excess, kind="stable").tolist():
             if not excess[worst]:
                 break
-            over = bool(self._aimed.used[worst] > self._aimed.bounds.most[worst])
-            found = [
-                step
-                for other in range(self._steps.brokers)
-                if other != worst
-                for step in steps(*((worst, other) if over else (other, worst)))
-            ]
-            if found:
-                return min(found)
+            step = best(worst)
+            if step:
+                return step
         return None
 
-    def _between(self, source: int, target: int) -> list[_Step]:
-        """Steps that take something from one broker to another: single units, and exchanges of two."""
-        given, back = self._able(source, target), self._able(target, source)
-        found: list[_Step] = []
-        if not len(given):
-            return found
-        cost = self._steps.costs(given, source).bytes[:, target]
-        at = self._best(source, target, lambda units: units[given], cost)
-        if at is not None:
-            found.append(at.going(((given, source, target),)))
-        if len(back):
-            returned = self._steps.costs(back, target).bytes[:, source]
-            at = self._best(
-                source,
-                target,
-                lambda units: units[given][:, None] - units[back][None, :],
-                cost[:, None] + returned[None, :],
-            )
-            if at is not None:
-                found.append(at.going(((given, source, target), (back, target, source))))
-        return found
+    def _over(self, broker: int) -> bool:
+        return bool(self._aimed.used[broker] > self._aimed.bounds.most[broker])
 
-    def _two_for_one(self, source: int, target: int) -> list[_Step]:
+    def _untried(self, tried: _Tried, worst: int) -> Ints:
+        """The others with which something may be found."""
+        mine, found = int(self._changed[worst]), []
+        for other, changed in enumerate(self._changed.tolist()):
+            if other != worst and self._in_vain.get((tried, worst, other)) != (mine, changed):
+                found.append(other)
+        return np.array(found, dtype=np.int64)
+
+    def _note(self, tried: _Tried, worst: int, others: Iterable[int]) -> None:
+        """That nothing was found."""
+        for other in others:
+            state = (int(self._changed[worst]), int(self._changed[other]))
+            self._in_vain[tried, worst, other] = state
+
+    def _one_for_one(self, worst: int) -> _Step | None:
+        """The best single unit, or exchange of two, that helps one broker."""
+        others = self._untried(_Tried.ONE_FOR_ONE, worst)
+        if not len(others):
+            return None
+        over = self._over(worst)
+        best = self._single(worst, others, over=over)
+        if best and best.grade <= -GRADES // 2:
+            others = others[self._gain(others, over=over)]
+        if best and (best.grade == -GRADES or not len(others)):
+            return best
+        found = [best] if best else []
+        mine, theirs = self._able_with(worst, others)
+        for other, given, back in zip(others.tolist(), mine, theirs, strict=True):
+            pair = (worst, other, given, back) if over else (other, worst, back, given)
+            step = self._exchange(*pair)
+            if step:
+                found.append(step)
+        if not found:
+            self._note(_Tried.ONE_FOR_ONE, worst, others.tolist())
+        return min(found, default=None)
+
+    def _gain(self, others: Ints, *, over: bool) -> Flags:
+        """Which of some brokers are too low where another is too high (`over`), or too high where it is too low."""
+        used, bounds = self._aimed.used[others], self._aimed.bounds
+        return np.asarray(used < bounds.least[others] if over else used > bounds.most[others])
+
+    def _single(self, worst: int, others: Ints, *, over: bool) -> _Step | None:
+        """The best unit that goes to another broker, or comes from one."""
+        if over:
+            rows = self._holders.some(worst, LOOK * WIDTH)
+            at, to = np.nonzero(self._steps.legal(rows, worst, others))
+            rows, source, target = rows[at], np.full(len(at), worst), others[to]
+        else:
+            rows, source = self._of_others(others)
+            may = self._steps.legal(rows, source, np.array([worst]))[:, 0]
+            rows, source = rows[may], source[may]
+            target = np.full(len(rows), worst)
+        cost = self._steps.copied(rows, source, target)
+        best = self._best(source, target, lambda units: units[rows], cost)
+        if best is None:
+            return None
+        return best.step(((int(rows[best.at]), int(source[best.at]), int(target[best.at])),))
+
+    def _of_others(self, others: Ints) -> tuple[Ints, Ints]:
+        """Some partitions of some brokers, of all sizes, and which of them has each."""
+        of = [self._holders.some(other, LOOK * WIDTH) for other in others.tolist()]
+        return np.concatenate(of), np.repeat(others, [len(rows) for rows in of])
+
+    def _able_with(self, worst: int, others: Ints) -> tuple[list[Ints], list[Ints]]:
+        """What may go from one broker to each of some others, and what from each of them to it."""
+        rows = self._holders.some(worst, LOOK * WIDTH)
+        legal = self._steps.legal(rows, worst, others)
+        mine = [
+            self._enough(worst, other, rows[legal[:, at]], WIDTH)
+            for at, other in enumerate(others.tolist())
+        ]
+        rows, source = self._of_others(others)
+        may = self._steps.legal(rows, source, np.array([worst]))[:, 0]
+        ends = np.searchsorted(source[may], others[1:])
+        theirs = [
+            self._enough(other, worst, able, WIDTH)
+            for other, able in zip(others.tolist(), np.split(rows[may], ends), strict=True)
+        ]
+        return mine, theirs
+
+    def _enough(self, source: int, target: int, able: Ints, width: int) -> Ints:
+        """Those of a part of the partitions that may go; of all, where some may, but few."""
+        if 0 < len(able) * SPARSE < width and self._holders.number(source) > LOOK * WIDTH:
+            able = self._holders.some(source, self._holders.number(source))
+            able = able[self._steps.legal(able, source, np.array([target]))[:, 0]]
+        return spread_out(able, width)
+
+    def _able(self, source: int, target: int, width: int) -> Ints:
+        """Some partitions whose unit may go: spread over all sizes."""
+        rows = self._holders.some(source, LOOK * WIDTH)
+        rows = rows[self._steps.legal(rows, source, np.array([target]))[:, 0]]
+        return self._enough(source, target, rows, width)
+
+    def _exchange(self, source: int, target: int, given: Ints, back: Ints) -> _Step | None:
+        """The best exchange of two between two brokers."""
+        if not len(given) or not len(back):
+            return None
+        cost = self._steps.copied(given, source, target)
+        returned = self._steps.copied(back, target, source)
+        best = self._best(
+            source,
+            target,
+            lambda units: units[given][:, None] - units[back][None, :],
+            cost[:, None] + returned[None, :],
+        )
+        if best is None:
+            return None
+        i, j = divmod(best.at, len(back))
+        return best.step(((int(given[i]), source, target), (int(back[j]), target, source)))
+
+    def _two_for_one(self, worst: int) -> _Step | None:
+        """The best exchange of two for one that helps one broker."""
+        found: list[_Step] = []
+        over = self._over(worst)
+        for other in self._untried(_Tried.TWO_FOR_ONE, worst).tolist():
+            steps = self._two_for_one_with(*((worst, other) if over else (other, worst)))
+            if not steps:
+                self._note(_Tried.TWO_FOR_ONE, worst, [other])
+            found += steps
+        return min(found, default=None)
+
+    def _two_for_one_with(self, source: int, target: int) -> list[_Step]:
         """The best steps that take something from one broker to another by an exchange of two for one."""
         found: list[_Step] = []
         for gives, gets in ((source, target), (target, source)):
@@ -149,47 +304,46 @@ class Packing:
             first, second = two[first[may]], two[second[may]]
             if not len(first) or not len(one):
                 continue
-            cost = self._steps.costs(first, gives).bytes + self._steps.costs(second, gives).bytes
-            back = self._steps.costs(one, gets).bytes[:, gives]
-            at = self._best(
-                gives, gets, _two_for(first, second, one), cost[:, gets][:, None] + back
-            )
-            if at is not None:
-                pairs = ((first, gives, gets), (second, gives, gets))
-                i, j = divmod(at.at, len(one))
-                goes = tuple((int(rows[i]), a, b) for rows, a, b in pairs)
-                found.append(at.step((*goes, (int(one[j]), gets, gives))))
+            cost = self._steps.copied(first, gives, gets) + self._steps.copied(second, gives, gets)
+            back = self._steps.copied(one, gets, gives)
+            best = self._best(gives, gets, _two_for(first, second, one), cost[:, None] + back)
+            if best is not None:
+                i, j = divmod(best.at, len(one))
+                goes = tuple((int(rows[i]), gives, gets) for rows in (first, second))
+                found.append(best.step((*goes, (int(one[j]), gets, gives))))
         return found
 
     def _best(
-        self, source: int, target: int, gone: Callable[[Ints], Ints], copied: Ints
+        self, source: int | Ints, target: int | Ints, gone: Callable[[Ints], Ints], copied: Ints
     ) -> "_Best | None":
-        """The best of some steps between two brokers; `gone`: how much each takes, of a measure with these units."""
+        """The best of some steps between two brokers, or those of each; `gone`: how much each takes.
+
+        `gone` is asked for a measure with the units that it gets.
+        """
         aimed = self._aimed
         excess = aimed.excess
-        before = int(excess[source] + excess[target])
-        after = aimed.after(source, target, gone(aimed.units))
-        may: Flags = after < before
+        before = excess[source] + excess[target]
+        brings = before - aimed.after(source, target, gone(aimed.units))
+        may: Flags = brings > 0
         for held in self._held:
             may &= held.after(source, target, gone(held.units)) == 0
         places = np.flatnonzero(may.ravel())
         if not len(places):
             return None
-        left, costs = after.ravel()[places], copied.ravel()[places]
-        brings = (before - left) * self._worth / np.maximum(costs, 1)
-        grade = -np.minimum(np.floor(brings * GRADES / 2), GRADES).astype(np.int64)
-        best = np.lexsort((places, costs, left, grade))[0]
-        rest = int(excess.sum()) - before
-        return _Best(int(places[best]), int(grade[best]), rest + int(left[best]), int(costs[best]))
+        more, costs = brings.ravel()[places], copied.ravel()[places]
+        grade = -np.minimum(
+            np.floor(more * self._worth / np.maximum(costs, 1) * GRADES / 2), GRADES
+        ).astype(np.int64)
+        best = np.lexsort((places, costs, -more, grade))[0]
+        left = int(excess.sum()) - int(more[best])
+        return _Best(int(places[best]), int(grade[best]), left, int(costs[best]))
 
-    def _able(self, source: int, target: int, width: int = WIDTH) -> Ints:
-        """Some partitions whose unit may go: spread over all sizes."""
-        rows = np.flatnonzero((self._steps.lists == source).any(axis=1))
-        rows = rows[self._steps.legal(rows, source, np.array([target]))[:, 0]]
-        rows = rows[np.argsort(self._aimed.units[rows], kind="stable")]
-        if len(rows) <= width:
-            return rows
-        return rows[np.linspace(0, len(rows) - 1, width).astype(np.int64)]
+
+def spread_out(rows: Ints, width: int) -> Ints:
+    """At most so many of some rows, from the first to the last."""
+    if len(rows) <= width:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, width).astype(np.int64)]
 
 
 class _Best(NamedTuple):
@@ -203,12 +357,6 @@ class _Best(NamedTuple):
     def step(self, goes: tuple[tuple[int, int, int], ...]) -> _Step:
         """The step, by what goes."""
         return _Step(self.grade, self.excess, self.copied, goes)
-
-    def going(self, of: tuple[tuple[Ints, int, int], ...]) -> _Step:
-        """The step, where each of its dimensions is a list of rows."""
-        places = np.unravel_index(self.at, tuple(len(rows) for rows, _, _ in of))
-        goes = [(int(rows[i]), a, b) for (rows, a, b), i in zip(of, places, strict=True)]
-        return self.step(tuple(goes))
 
 
 def _two_for(first: Ints, second: Ints, one: Ints) -> Callable[[Ints], Ints]:

@@ -73,7 +73,7 @@ class Steps(ABC):
         self.spread.take(int(self.rows[row]), [source], [target])
 
     @abstractmethod
-    def legal(self, rows: Ints, source: int | Matrix, to: Ints | None = None) -> Flags:
+    def legal(self, rows: Ints, source: int | Ints | Matrix, to: Ints | None = None) -> Flags:
         """To which brokers, of some or of all, the unit on `source` may go; shape (rows, brokers).
 
         `source`: one for all rows, or of each.
@@ -92,6 +92,17 @@ class Steps(ABC):
         if self.way is Way.CROWDED:
             left = left - self.spread.most[topics][:, to] + self.spread.ruled[topics][:, None]
         return left
+
+    def copied(self, rows: Ints, source: int | Ints, target: int | Ints) -> Ints:
+        """The bytes that it costs, whether it may or not: one broker for all rows, or of each; shape (rows,)."""
+        had, size = self.had[rows], self.size[rows]
+        more = self._had_not(had, target).astype(np.int64) - self._had_not(had, source)
+        found: Ints = more * size
+        return found
+
+    @staticmethod
+    def _had_not(had: Matrix, broker: int | Ints) -> Flags:
+        return np.asarray(~(had == np.reshape(broker, (-1, 1))).any(axis=1))
 
     def costs(self, rows: Ints, source: int) -> Costs:
         """What it costs, whether it may or not; shape (rows, brokers)."""
