@@ -220,4 +220,10 @@ def _cell(cell: Cell | Bar, column: Column) -> str:
     if column.pick and text:
         named = _text(text_of(cell))
         text = f'<button type="button" class="pick" data-{column.pick}="{named}">{named}</button>'
-    return f'<td data-head="{escape(column.head)}"{_kind(column)}>{text}</td>'
+    return f'<td data-head="{escape(_head(cell, column))}"{_kind(column)}>{text}</td>'
+
+
+def _head(cell: Cell, column: Column) -> str:
+    """What stands before the cell where there is no room for a table; nothing where it says that: `2 leaders`."""
+    stem = re.escape(column.head.removesuffix("s"))
+    return "" if re.search(rf"\b{stem}s?\b", text_of(cell)) else column.head

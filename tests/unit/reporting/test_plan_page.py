@@ -66,3 +66,11 @@ def test_a_plan_too_large_to_rehearse_shows_how_long_each_broker_copies_at_least
     assert "At least, by broker" not in plan_page(
         replace(NOTHING, moves=moves, throttle=throttle), drawn
     )
+
+
+def test_on_a_phone_a_cell_that_says_what_it_is_has_no_head_in_front() -> None:
+    moves = tuple(move([1, 2], [3, 2], partition=p, size=50_000_000) for p in range(2))
+    page = plan_page(replace(NOTHING, moves=moves))
+    assert re.search(r'<td data-head=""[^>]*>2 leaders</td>', page)
+    assert re.search(r'<td data-head=""[^>]*>partitions 0[^<]*1</td>', page)
+    assert re.search(r'<td data-head="copy"[^>]*>100 MB</td>', page)
