@@ -3,17 +3,19 @@
 This is what runs in each engine: called in a loop, in a process of its own, or by Spark (`on_spark`).
 """
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from enum import StrEnum
 from functools import cache
 
 import pyarrow as pa
 
 from replan.errors import ReplanError
-from replan.fleet.lake.delta import Lake, begin
-from replan.fleet.lake.files import RowFile, put_rows
+from replan.fleet.lake.delta import Lake, TableFile, begin
+from replan.fleet.lake.files import RowFile, merged, put_rows
 from replan.fleet.lake.tables import (
     COSTS,
     DECLARED,
@@ -82,7 +84,8 @@ def in_parts(task: Task, stages: Sequence[Stage]) -> list[Task]:
     if count < 2 or Stage.RATES not in stages:
         return [task]
     whole = [replace(task, part=f"0/{count}")] if len(stages) > 1 else []
-    return [*whole, *(replace(task, part=f"{n}/{count}") for n in range(1, count + 1))]
+    parts = (replace(task, part=f"{n}/{count}", small=None) for n in range(1, count + 1))
+    return [*whole, *parts]
 
 
 def stages_of(task: Task, stages: Sequence[Stage]) -> list[Stage]:
@@ -119,6 +122,9 @@ def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Done
         for name, rows in found.items()
         if name != ERRORS.name and rows.num_rows
     ]
+    for name, (day, paths) in json.loads(task.small or "{}").items():
+        small = [TableFile(path, task.cluster, date.fromisoformat(day)) for path in paths]
+        files += merged(lake, TABLES[name], small, run)
     return Done(task, tuple(files), found[ERRORS.name])
 
 

@@ -4,6 +4,7 @@ Each stage reads tables, and writes whole hours of tables: one that is done agai
 leaves the same tables.
 """
 
+import json
 import time
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from replan.fleet.lake.files import (
     RowFile,
     always,
     commit_files,
+    many,
     replace_rows,
     run_in,
     sweep,
@@ -43,6 +45,7 @@ from replan.fleet.perform import (
 from replan.fleet.seen import Seen, keep_seen
 from replan.fleet.stages.classify import ACKNOWLEDGED
 from replan.fleet.tasks.todo import FleetError, Todo, task_of
+from replan.fleet.tasks.work import Task
 from replan.planning.comparison.diff import DifferenceKind
 
 COLLECT = "collect"
@@ -134,7 +137,8 @@ def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], workers: Workers, now
     with run_in(lake) as name:
         for table in written_by(stages):
             lake.begun(TABLES[table])
-        parts = [part for task in todo.tasks for part in in_parts(task, stages)]
+        tasks = with_small_files(lake, todo.tasks, stages)
+        parts = [part for task in tasks for part in in_parts(task, stages)]
         done = list(workers.perform(parts, stages, todo.partitions, lake, name))
         return commit(lake, todo, stages, done, name, now)
 
@@ -143,6 +147,18 @@ def asking_for(stages: Sequence[Stage], todo: Todo) -> Todo:
     """The same tasks, each with the stages that are asked for, which `judged` keeps."""
     asked = ",".join(stages)
     return replace(todo, tasks=tuple(replace(task, stages=asked) for task in todo.tasks))
+
+
+def with_small_files(lake: Lake, tasks: Sequence[Task], stages: Sequence[Stage]) -> list[Task]:
+    """The same tasks; those of clusters of which a table has many small files merge them, too."""
+    found: dict[Hour, dict[str, tuple[str, list[str]]]] = {}
+    for name in written_by(stages):
+        for hour, files in many(lake, TABLES[name], [task.hour for task in tasks]).items():
+            found.setdefault(hour, {})[name] = str(files[0].day), [file.path for file in files]
+    return [
+        replace(task, small=json.dumps(found[task.hour])) if task.hour in found else task
+        for task in tasks
+    ]
 
 
 def commit(
@@ -165,7 +181,6 @@ def commit(
                 found_in_part = True  # another part of it could not be found
             else:
                 files.setdefault((file.table, one.task.hour), []).append(file)
-    seen = {t.hour: {"cluster_id": t.cluster_id, "observed_at": t.observed_at} for t in todo.tasks}
     same = [task.hour for task in todo.done]
     found: dict[str, Sequence[Hour]] = {}
     writes = {name: stage for stage in stages for name in WRITES[stage]}
@@ -175,7 +190,7 @@ def commit(
         if not TABLES[table].keeps_days:
             hours = _newest(lake, hours)
         given = {hour: files.get((table, hour), ()) for hour in hours}
-        commit_files(lake, TABLES[table], given, name, seen)
+        commit_files(lake, TABLES[table], given, name)
         found[table] = [*same, *(hour for hour in hours if (hour, stage.value) not in failed)]
     if found_in_part or any(one.attempt for one in done):
         sweep(lake, name)
@@ -186,7 +201,7 @@ def commit(
     rows = RowsInLake(lake, {table: found[table] for table in writes}, errors)
     counts = dict.fromkeys(writes, 0)
     for file in chain.from_iterable(files.values()):
-        counts[file.table] += file.rows
+        counts[file.table] += 0 if file.replaces else file.rows
     return FleetRun(rows, todo.undeclared, todo.older, counts={**counts, ERRORS.name: len(errors)})
 
 

@@ -46,4 +46,6 @@ def _said(lake: Lake, versions: Iterable[int]) -> Iterator[tuple[str, str]]:
         with log.open_input_stream(f"_delta_log/{version:020}.json") as source:
             actions = map(json.loads, source.read().decode().splitlines())
         for added in (action["add"] for action in actions if "add" in action):
-            yield added["partitionValues"]["cluster"], added["partitionValues"]["day"]
+            if added["dataChange"]:  # else rows that were there are merged
+                values = added["partitionValues"]
+                yield values["cluster"], values["day"]

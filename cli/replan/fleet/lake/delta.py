@@ -67,17 +67,17 @@ class TableFile:
     """A file of a table, by the table's log."""
 
     path: str
-    size: int
     cluster: str
     day: date
     """The first of all where the table has no days."""
-    first: int | None
+    size: int = 0
+    first: int | None = None
     """The hours of its rows; None: the log does not say."""
-    last: int | None
-    rows: int | None
-    moments: tuple[str | None, str | None]
+    last: int | None = None
+    rows: int | None = None
+    moments: tuple[str | None, str | None] = (None, None)
     """When its rows were observed, the first and the last."""
-    ids: tuple[str | None, str | None]
+    ids: tuple[str | None, str | None] = (None, None)
     """Of which cluster ids they are, the least and the greatest."""
     headers: int | None = None
     """How many snapshots it has."""
@@ -90,11 +90,19 @@ class TableFile:
             return None
         return self.first or 0, str(self.ids[0]), str(self.moments[0])
 
+    @property
+    def begin(self) -> Hour:
+        """The hour before which it has no rows."""
+        return Hour(self.cluster, self.day, 0 if self.first is None else self.first)
+
+    @property
+    def end(self) -> Hour:
+        """The hour after which it has no rows."""
+        return Hour(self.cluster, self.day, 23 if self.last is None else self.last)
+
     def has(self, first: Hour, last: Hour) -> bool:
         """Whether it may have rows from one hour to another, both included."""
-        mine = (0 if self.first is None else self.first, 23 if self.last is None else self.last)
-        begin, end = ((self.day, hour) for hour in mine)
-        return begin <= (last.day, last.hour) and end >= (first.day, first.hour)
+        return self.begin <= last and self.end >= first
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,7 +387,7 @@ def _by_cluster(actions: pa.Table, table: LakeTable) -> Mapping[str, Sequence[Ta
         moments = (begin, end)
         at = day if table.keeps_days else date.min
         one = TableFile(
-            path, size, cluster, at, first, last, rows, moments, (least, greatest), headers
+            path, cluster, at, size, first, last, rows, moments, (least, greatest), headers
         )
         found.setdefault(cluster, []).append(one)
     for files in found.values():

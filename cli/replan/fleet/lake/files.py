@@ -8,8 +8,8 @@ import json
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from replan.documents.work_folder import work_folder
+from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile, explained, loose
 from replan.fleet.lake.store import file_system, in_store
 from replan.fleet.lake.tables import KEYS, TABLES, LakeTable
@@ -52,12 +53,21 @@ class RowFile:
     """Below the folder of the table."""
     rows: int
     bytes: int
+    stats: str
+    """JSON: what the log of the table says of its rows."""
+    replaces: Sequence[str] = ()
+    """The files whose rows it has, where it is several that were merged."""
 
 
 SEEN = ("cluster_id", "observed_at")
 """What the log of a table says of a file, too, so that it need not be opened for that."""
 Only = tuple[str, Sequence[str]]
 """A column, and values of it."""
+FEW_FILES = 4
+"""More small files of a cluster and day are merged by the next commit of its table, and all of an earlier day."""
+SMALL_BYTES = 2**20
+READ_FOR_ONE = 2
+"""For each hour that a commit writes so many files are read at most to merge them: no run pays for all clusters."""
 
 
 @contextmanager
@@ -86,12 +96,14 @@ def is_seen(lake: Lake, run: str) -> bool:
 
 def put_rows(lake: Lake, table: LakeTable, rows: pa.Table, hour: Hour, run: str) -> RowFile:
     """Write the rows of an hour as a file of a table that there is; raises BadFile."""
-    folders = (f"{key}={UNSAFE.sub('_', value)}" for key, value in _values(table, hour).items())
+    values = _values(table, hour.cluster, hour.day)
+    folders = (f"{key}={UNSAFE.sub('_', value)}" for key, value in values.items())
     return _put(lake, table, rows, "/".join(folders), run)
 
 
 def _put(lake: Lake, table: LakeTable, rows: pa.Table, folder: str, run: str) -> RowFile:
     kept = loose(rows.select(table.schema.names).cast(table.schema)).drop_columns(table.divided_by)
+    stats = _stats(table, kept)
     path = f"{folder}/{run.lstrip('.')}-{token_hex(8)}.parquet"
     place = lake.place(table)
     with explained(place):
@@ -101,7 +113,62 @@ def _put(lake: Lake, table: LakeTable, rows: pa.Table, folder: str, run: str) ->
             compression = "zstd" if kept.num_rows > FEW_ROWS else "none"
             options = {"compression": compression, "row_group_size": ROWS_TOGETHER}
             pq.write_table(kept, target, write_statistics=False, **options)
-            return RowFile(table.name, path, kept.num_rows, target.tell())
+            return RowFile(table.name, path, kept.num_rows, target.tell(), stats)
+
+
+def _stats(table: LakeTable, rows: pa.Table) -> str:
+    """What the log says of a file of these rows, so that it need not be opened for that."""
+    stats: dict[str, Any] = {"numRecords": rows.num_rows, "nullCount": {}}
+    bounds = [name for name in ("hour", *SEEN) if name in table.schema.names]
+    for name in bounds if table.keeps_days else ():
+        found = pc.min_max(rows[name]).as_py()
+        stats.setdefault("minValues", {})[name] = found["min"]
+        stats.setdefault("maxValues", {})[name] = found["max"]
+        stats["nullCount"][name] = rows[name].null_count
+    if "header" in table.schema.names:  # one in each snapshot
+        stats["nullCount"]["header"] = rows["header"].null_count
+    return json.dumps(stats)
+
+
+def many(lake: Lake, table: LakeTable, hours: Iterable[Hour]) -> Mapping[Hour, list[TableFile]]:
+    """Small files that a commit of these hours should merge, each for an hour of its cluster; raises BadFile.
+
+    Those of the day, where they are many, or of the day before it. Where there are too many for one commit the
+    clusters with the most of them come first.
+    """
+    listed = lake.files(table) if table.keeps_days else {}
+    mine = {hour.cluster: hour for hour in sorted(hours, reverse=True)}
+    groups = [(hour, _small(listed.get(name, ()), hour)) for name, hour in mine.items()]
+    found: dict[Hour, list[TableFile]] = {}
+    left = READ_FOR_ONE * len(mine)
+    for hour, files in sorted(groups, key=lambda group: -len(group[1])):
+        if files and (not found or len(files) <= left):
+            found[hour] = files
+            left -= len(files)
+    return found
+
+
+def _small(files: Sequence[TableFile], first: Hour) -> list[TableFile]:
+    """The small files of a cluster that are to be merged, of all hours before this one."""
+    days: dict[date, list[TableFile]] = {}
+    for file in files:
+        if file.size < SMALL_BYTES and file.end < first:
+            days.setdefault(file.day, []).append(file)
+    past = [day for day in days if day < first.day]
+    before, today = days.get(max(past, default=date.min), []), days.get(first.day, [])
+    if len(before) > 1:
+        return before
+    return today if len(today) > FEW_FILES else []
+
+
+def merged(lake: Lake, table: LakeTable, files: Sequence[TableFile], run: str) -> Sequence[RowFile]:
+    """Files of one cluster and day as one that nobody has committed yet; none where one of them cannot be read."""
+    try:
+        rows = pa.concat_tables(lake.read_file(table, file) for file in files)
+    except BadFile:  # whoever asks for its rows says so
+        return ()
+    one = _put(lake, table, rows, files[0].path.rpartition("/")[0], run)
+    return [replace(one, replaces=[file.path for file in files])]
 
 
 def replace_rows(
@@ -121,12 +188,9 @@ def replace_rows(
             hour: [put_rows(lake, table, mine[hour], hour, run)] if hour in mine else []
             for hour in named
         }
-        seen = {
-            hour: {name: found[name][0].as_py() for name in SEEN}
-            for hour, found in mine.items()
-            if set(SEEN) <= set(found.schema.names)
-        }
-        commit_files(lake, table, files, run, seen, only)
+        for hour, small in many(lake, table, mine).items():
+            files[hour] += merged(lake, table, small, run)
+        commit_files(lake, table, files, run, only)
 
 
 def always(cluster: str) -> Hour:
@@ -150,13 +214,12 @@ def commit_files(
     table: LakeTable,
     files: Mapping[Hour, Sequence[RowFile]],
     run: str,
-    seen: Mapping[Hour, Mapping[str, str]] | None = None,
     only: Only | None = None,
 ) -> None:
     """Put files in the place of all that the table has of these hours, in one commit; raises BadFile.
 
     A table that does not divide by day has all rows of these clusters replaced. `only`: a column and its values, of the
-    rows that are replaced. `seen`: of which cluster id and moment each file is.
+    rows that are replaced. A merged file takes the place of those whose rows it has, as long as they are there.
     """
     from deltalake import CommitProperties, Schema
     from deltalake.exceptions import CommitFailedError
@@ -165,7 +228,7 @@ def commit_files(
         return
     wanted = Schema.from_arrow(loose(table.schema.empty_table()).schema)
     new = [(hour, file) for hour, some in files.items() for file in some]
-    added = [_added(table, hour, file, (seen or {}).get(hour, {})) for hour, file in new]
+    added = [_added(table, hour.cluster, hour.day, f) for hour, f in new if not f.replaces]
     with explained(lake.place(table)):
         for left in reversed(range(COMMIT_TRIES)):
             known = lake.begun(table)
@@ -177,6 +240,7 @@ def commit_files(
             if any(file.path in paths for files in listed.values() for file in files):
                 return  # an earlier try was committed although the store has not said so
             actions = [*added, *_replaced(lake, table, listed, files.keys(), run, only)]
+            actions += _merges(lake, table, listed, new, {action.path for action in actions})
             if not actions:
                 return
             try:
@@ -243,57 +307,54 @@ def _again(
     """Rows that stay, as a file of their own."""
     if rows.num_rows:
         written = _put(lake, table, rows, file.path.rpartition("/")[0], run)
-        yield _merged(table, written, rows, file)
+        yield _added(table, file.cluster, file.day, written)
 
 
-def _merged(table: LakeTable, written: RowFile, rows: pa.Table, like: TableFile) -> "AddAction":
-    """A file of rows of several hours of the cluster and day of another."""
-    stats: dict[str, Any] = {"numRecords": rows.num_rows, "nullCount": {}}
-    bounds = [name for name in ("hour", *SEEN) if name in table.schema.names]
-    for name in bounds if table.keeps_days else ():
-        found = pc.min_max(rows[name]).as_py()
-        stats.setdefault("minValues", {})[name] = found["min"]
-        stats.setdefault("maxValues", {})[name] = found["max"]
-        stats["nullCount"][name] = 0
-    if "header" in table.schema.names:
-        stats["nullCount"]["header"] = rows["header"].null_count
-    return _action(table, Hour(like.cluster, like.day, 0), written, stats)
+def _merges(
+    lake: Lake,
+    table: LakeTable,
+    listed: Mapping[str, Sequence[TableFile]],
+    new: Iterable[tuple[Hour, RowFile]],
+    taken: set[str],
+) -> "Iterator[AddAction | RemoveAction]":
+    """What puts merged files in the place of theirs; one of whose another commit has taken some away is removed."""
+    for hour, file in new:
+        if not file.replaces:
+            continue
+        there = {one.path: one for one in listed.get(hour.cluster, ())}
+        if taken.isdisjoint(file.replaces) and there.keys() >= {*file.replaces}:
+            gone = [there[path] for path in file.replaces]
+            yield _added(table, hour.cluster, gone[0].day, file)
+            yield from (_removed(table, one, changes=False) for one in gone)
+            taken.update(file.replaces)
+        else:
+            with suppress(OSError):  # at another try it is gone already
+                file_system(lake.place(table)).delete_file(file.path)
 
 
-def _removed(table: LakeTable, file: TableFile) -> "RemoveAction":
+def _removed(table: LakeTable, file: TableFile, *, changes: bool = True) -> "RemoveAction":
     from deltalake.transaction import RemoveAction
 
-    values: dict[str, str | None] = {"cluster": file.cluster}
-    if table.keeps_days:
-        values["day"] = str(file.day)
-    return RemoveAction(file.path, True, _now(), file.size, values)
+    values: dict[str, str | None] = {**_values(table, file.cluster, file.day)}
+    return RemoveAction(file.path, changes, _now(), file.size, values)
 
 
-def _added(table: LakeTable, hour: Hour, file: RowFile, seen: Mapping[str, str]) -> "AddAction":
-    stats: dict[str, Any] = {"numRecords": file.rows}
-    if table.keeps_days:
-        known = {"hour": hour.hour, **seen}
-        stats |= {"minValues": known, "maxValues": known, "nullCount": dict.fromkeys(known, 0)}
-        if "header" in table.schema.names:  # one snapshot in each
-            stats["nullCount"]["header"] = file.rows - 1
-    return _action(table, hour, file, stats)
-
-
-def _action(table: LakeTable, hour: Hour, file: RowFile, stats: Mapping[str, Any]) -> "AddAction":
+def _added(table: LakeTable, cluster: str, day: date, file: RowFile) -> "AddAction":
     from deltalake.transaction import AddAction
 
     return AddAction(
         path=file.path,
         size=file.bytes,
-        partition_values=_values(table, hour),
+        partition_values=_values(table, cluster, day),
         modification_time=_now(),
-        data_change=True,
-        stats=json.dumps(stats),
+        data_change=not file.replaces,
+        stats=file.stats,
     )
 
 
-def _values(table: LakeTable, hour: Hour) -> dict[str, str]:
-    return {key: str(getattr(hour, key)) for key in table.divided_by}
+def _values(table: LakeTable, cluster: str, day: date) -> dict[str, str]:
+    values = {"cluster": cluster, "day": str(day)}
+    return {key: values[key] for key in table.divided_by}
 
 
 def _now() -> int:

@@ -5,7 +5,7 @@ name has the row as one value. The document in `header` carries the version of t
 """
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -18,7 +18,7 @@ from replan.documents.json_text import parse_document
 from replan.documents.nodes import Node
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile
-from replan.fleet.lake.files import RowFile, commit_files, put_rows, run_in
+from replan.fleet.lake.files import RowFile, commit_files, many, merged, put_rows, run_in
 from replan.fleet.lake.tables import SNAPSHOTS
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
@@ -70,15 +70,15 @@ def keep_snapshot(lake: Lake, snapshot: Snapshot, cluster: str) -> Hour:
 
 def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> list[Hour]:
     """The same of many, one after the other, in one commit."""
-    files: dict[Hour, Sequence[RowFile]] = {}
-    seen: dict[Hour, Mapping[str, str]] = {}
+    files: dict[Hour, list[RowFile]] = {}
     with run_in(lake) as run:
         lake.begun(SNAPSHOTS)
         for cluster, one in snapshots:
             hour = Hour.of(cluster, one.observed_at)
             files[hour] = [put_rows(lake, SNAPSHOTS, rows_of(one, hour), hour, run)]
-            seen[hour] = {"cluster_id": one.cluster_id, "observed_at": one.observed_at}
-        commit_files(lake, SNAPSHOTS, files, run, seen)
+        for hour, small in many(lake, SNAPSHOTS, files).items():
+            files[hour] += merged(lake, SNAPSHOTS, small, run)
+        commit_files(lake, SNAPSHOTS, files, run)
     return list(files)
 
 

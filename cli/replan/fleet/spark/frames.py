@@ -37,7 +37,10 @@ LOST = (
 )
 NUMBERED = TASKS.insert(0, pa.field("number", pa.int64(), nullable=False))
 FILE = pa.struct(
-    {"table": pa.string(), "path": pa.string(), "rows": pa.int64(), "bytes": pa.int64()}
+    [
+        *(("table", pa.string()), ("path", pa.string()), ("rows", pa.int64())),
+        *(("bytes", pa.int64()), ("stats", pa.string()), ("replaces", pa.list_(pa.string()))),
+    ]
 )
 ERROR = pa.struct([(field.name, field.type) for field in ERRORS.columns])
 DONE = pa.schema(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 
 import replan
@@ -105,15 +105,25 @@ def _newest(
 ) -> tuple[Kept | None, list[str]]:
     """The newest snapshot of a cluster that counts, and what is wrong with those after it."""
     wrong: list[str] = []
-    for _, some in groupby(reversed(files), key=lambda file: file.day):
-        for kept in reversed(kept_in(lake, some)):
-            if as_of is not None and datetime.fromisoformat(kept.observed_at) > as_of:
-                continue
-            message = kept.dated_after(now)
-            if message is None:
-                return kept, wrong
-            wrong.append(message)
+    for kept in _backwards(lake, files):
+        if as_of is not None and datetime.fromisoformat(kept.observed_at) > as_of:
+            continue
+        message = kept.dated_after(now)
+        if message is None:
+            return kept, wrong
+        wrong.append(message)
     return None, wrong
+
+
+def _backwards(lake: Lake, files: Sequence[TableFile]) -> Iterator[Kept]:
+    """The snapshots of a cluster, the newest first; files are opened when nothing newer is left."""
+    ends = list(accumulate((file.end for file in files), max))
+    some: list[TableFile] = []
+    for number in reversed(range(len(files))):
+        some.append(files[number])
+        if number == 0 or ends[number - 1] < files[number].begin:
+            yield from reversed(kept_in(lake, some))
+            some = []
 
 
 def _late(lake: Lake, newest: Iterable[Kept]) -> Iterator[Kept]:

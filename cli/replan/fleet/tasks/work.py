@@ -54,6 +54,8 @@ class Task:
     """About how many there are."""
     part: str | None = None
     """Of a cluster whose rates are found apart: `0/n` is all else, `1/n` to `n/n` are rates of some topics each."""
+    small: str | None = None
+    """JSON: by table a day and the small files of the cluster that are to be merged."""
 
     @property
     def hour(self) -> Hour:
@@ -66,7 +68,7 @@ TASKS = pa.schema(
         pa.field(
             name,
             pa.int64() if name == "partitions" else pa.string(),
-            nullable=name in {"prices", "inputs", "stages", "part"},
+            nullable=name in {"prices", "inputs", "stages", "part", "small"},
         )
         for name in Task.__dataclass_fields__
     ]

@@ -1,0 +1,180 @@
+"""Small files of a cluster's day become one as hours come: how many are left, what is in them, who is in the way."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+from tests.builders import snapshot, state
+from tests.fleet.lake.test_lake_files import DAYS, MOMENT, NAMES, judged, rows
+
+from replan.fleet.fleet_file import Fleet, FleetCluster
+from replan.fleet.in_process import Here
+from replan.fleet.lake.arrivals import touched_between, version_of
+from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.files import (
+    FEW_FILES,
+    READ_FOR_ONE,
+    RowFile,
+    commit_files,
+    many,
+    merged,
+    put_rows,
+    replace_rows,
+    run_in,
+)
+from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots, read_kept
+from replan.fleet.lake.tables import JUDGED, RATES, SNAPSHOTS, LakeTable
+from replan.fleet.perform import Stage
+from replan.fleet.run import judge
+from replan.fleet.tasks.todo import from_lake
+
+pytestmark = pytest.mark.slow
+
+BEGIN = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def count(lake: Lake, table: LakeTable, cluster: str = "eu") -> int:
+    return len(lake.files(table).get(cluster, ()))
+
+
+def write(lake: Lake, hour: Hour, number: int) -> None:
+    replace_rows(lake, JUDGED, judged(hour, number), [hour])
+
+
+def in_store(lake: Lake) -> int:
+    """How many files of the table there are, whether or not its log names them."""
+    return sum(1 for _ in Path(lake.place(JUDGED)).rglob("*.parquet"))
+
+
+def test_a_day_has_few_files_whatever_came_and_the_day_before_it_one(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    for hour in range(50):
+        at = BEGIN + timedelta(hours=hour)
+        write(lake, Hour("eu", at.date(), at.hour), hour)
+        days = [file.day for file in lake.files(JUDGED)["eu"]]
+        assert days.count(at.date()) <= FEW_FILES + 1
+        assert len(days) <= at.day - BEGIN.day + 1 + FEW_FILES
+    found = sorted(lake.read(JUDGED)["partitions"].to_pylist())
+    assert found == list(range(50))
+
+
+def test_a_late_hour_takes_its_place_in_a_merged_file(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    for hour in range(1, FEW_FILES + 3):
+        write(lake, replace(MOMENT, hour=hour * 2), hour)
+    assert count(lake, JUDGED) == 2
+    write(lake, replace(MOMENT, hour=4), 100)
+    write(lake, replace(MOMENT, hour=5), 200)
+    found = lake.read(JUDGED).sort_by("hour")
+    assert found["partitions"].to_pylist() == [1, 100, 200, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hours_in_any_order_are_the_rows_that_came_last(tmp_path: Path, seed: int) -> None:
+    chance, lake = Random(seed), Lake(str(tmp_path))  # noqa: S311 - the same every time
+    last: dict[Hour, int] = {}
+    for step in range(40):
+        day = date.fromisoformat(chance.choice(DAYS))
+        hours = [Hour(name, day, chance.randrange(12)) for name in chance.sample(NAMES, 2)]
+        found = pa.concat_tables(judged(hour, step) for hour in hours)
+        replace_rows(lake, JUDGED, found, hours)
+        last |= dict.fromkeys(hours, step)
+    expected = pa.concat_tables(judged(hour, step) for hour, step in last.items())
+    assert rows(lake, JUDGED) == sorted(map(str, expected.to_pylist()))
+
+
+def test_a_merged_file_whose_rows_another_has_replaced_is_left_out(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    for hour in range(FEW_FILES + 1):
+        write(lake, replace(MOMENT, hour=hour), hour)
+    newest = replace(MOMENT, hour=10)
+    with run_in(lake) as run:
+        ((_, small),) = many(lake, JUDGED, [newest]).items()
+        files = [put_rows(lake, JUDGED, judged(newest, 10), newest, run)]
+        files += merged(lake, JUDGED, small, run)
+        write(lake, replace(MOMENT, hour=2), 200)
+        commit_files(lake, JUDGED, {newest: files}, run)
+    found = lake.read(JUDGED).sort_by("hour")
+    assert found["partitions"].to_pylist() == [0, 1, 200, 3, 4, 10]
+    assert in_store(lake) == len(small) + 2, "the file that was merged in vain is gone"
+
+
+def test_of_two_that_merge_the_same_files_one_does(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    for hour in range(FEW_FILES + 1):
+        write(lake, replace(MOMENT, hour=hour), hour)
+    files: dict[Hour, list[RowFile]] = {}
+    with run_in(lake) as run:
+        for hour in (10, 11):
+            at = replace(MOMENT, hour=hour)
+            (small,) = many(lake, JUDGED, [at]).values()
+            files[at] = [put_rows(lake, JUDGED, judged(at, hour), at, run)]
+            files[at] += merged(lake, JUDGED, small, run)
+        commit_files(lake, JUDGED, files, run)
+    assert sorted(lake.read(JUDGED)["partitions"].to_pylist()) == [0, 1, 2, 3, 4, 10, 11]
+    assert count(lake, JUDGED) == 3
+
+
+def test_no_commit_merges_the_files_of_all_clusters(tmp_path: Path) -> None:
+    lake, names = Lake(str(tmp_path)), [f"c{number}" for number in range(8)]
+    for hour in range(FEW_FILES + 1):
+        hours = [Hour(name, MOMENT.day, hour) for name in names]
+        replace_rows(lake, JUDGED, pa.concat_tables(judged(at, hour) for at in hours), hours)
+    due = many(lake, JUDGED, [Hour(name, MOMENT.day, 10) for name in names])
+    read = sum(map(len, due.values()))
+    assert 0 < read <= READ_FOR_ONE * len(names)
+    assert len(due) < len(names)
+
+
+def test_a_file_that_cannot_be_read_stays_as_it_is(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    for hour in range(FEW_FILES + 1):
+        write(lake, replace(MOMENT, hour=hour), hour)
+    torn = Path(lake.place(JUDGED), lake.files(JUDGED)["eu"][0].path)
+    torn.write_bytes(torn.read_bytes()[:-7])
+    write(lake, replace(MOMENT, hour=10), 10)
+    assert count(lake, JUDGED) == FEW_FILES + 2
+
+
+def test_snapshots_are_what_they_were_and_no_merged_one_arrives(tmp_path: Path) -> None:
+    lake, kept = Lake(str(tmp_path)), {}
+    for hour in range(FEW_FILES + 2):
+        moment = (BEGIN + timedelta(hours=hour)).isoformat().replace("+00:00", "Z")
+        seen = snapshot([state([1, 2, 3], size=hour)], observed_at=moment)
+        before = version_of(lake)
+        kept[keep_snapshot(lake, seen, "eu")] = seen
+    assert count(lake, SNAPSHOTS) == 2
+    assert [one.at for one in kept_snapshots(lake)] == list(kept)
+    for at, seen in kept.items():
+        assert read_kept(lake, at).partitions.equals(seen.partitions)
+    keep_snapshot(lake, snapshot([state([1, 2])], observed_at="2026-11-24T00:00:00Z"), "eu")
+    assert [file.day.day for file in lake.files(SNAPSHOTS)["eu"]] == [21, 24]
+    assert touched_between(lake, before, version_of(lake)) == [
+        ("eu", "2026-11-21"),
+        ("eu", "2026-11-24"),
+    ]
+    newest = version_of(lake)
+    assert touched_between(lake, newest - 1, newest) == [("eu", "2026-11-24")]
+
+
+def test_whoever_does_a_task_merges_the_files_of_its_cluster(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path / "lake"))
+    placement = tmp_path / "placement.yaml"
+    placement.write_text(
+        "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n", encoding="utf-8"
+    )
+    fleet = Fleet({"eu": FleetCluster("eu", placement=placement)}, lake.address)
+    for hour in range(FEW_FILES + 3):
+        now = BEGIN + timedelta(hours=hour)
+        moment = now.isoformat().replace("+00:00", "Z")
+        seen = snapshot([state([1, 2, 3], size=hour * 3600)], observed_at=moment)
+        keep_snapshot(lake, seen, "eu")
+        found = judge(lake, from_lake(fleet, lake, now), list(Stage), Here(), Hour.of("", moment))
+        assert found.counts["judged"] == 1
+        assert count(lake, JUDGED) <= FEW_FILES + 1
+        assert count(lake, RATES) <= FEW_FILES + 1
+    known = lake.read(RATES).sort_by("hour")
+    assert known["bytes_per_second"].to_pylist() == [None, *[1.0] * (FEW_FILES + 2)]
