@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from tests.commandline import LIMIT_SECONDS, environment, replan, start
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import ERRORS, JUDGED
+from replan.fleet.spark.java import find_java
 
 pytestmark = pytest.mark.slow
 
@@ -92,16 +93,20 @@ def state_and_parent(process: int) -> list[str]:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Gate:
+    return gated(tmp_path)
+
+
+def gated(home: Path) -> Gate:
     """A fleet of four clusters, of which the placement of one is the gate."""
     lines = ["version: 1", "lake: lake", "clusters:"]
     for name in ("slow", "eu", "us", "lab"):
         seen = replace(snapshot([state([1, 2, 3])]), cluster_id=name)
-        keep_snapshot(Lake(str(tmp_path / "lake")), seen, name)
+        keep_snapshot(Lake(str(home / "lake")), seen, name)
         lines.append(f"  {name}: {{placement: {name}.yaml}}")
         if name != "slow":
-            (tmp_path / f"{name}.yaml").write_text(ORDERS, encoding="utf-8")
-    (tmp_path / "fleet.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return Gate(tmp_path / "slow.yaml")
+            (home / f"{name}.yaml").write_text(ORDERS, encoding="utf-8")
+    (home / "fleet.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return Gate(home / "slow.yaml")
 
 
 @pytest.mark.timeout(LIMIT_SECONDS)
@@ -204,6 +209,42 @@ def test_a_lost_process_of_spark_costs_a_retry_and_then_one_error(
         assert set(lost) == {"slow"}
     assert output
     assert [file.name for file in (home / "lake").glob(".*")] == []
+
+
+def java_that_ends(home: Path, starts: Sequence[int]) -> Path:
+    """A Java that is killed at these of its starts; the first is that of Spark's launcher, the second Spark itself."""
+    real = find_java(os.environ)
+    (home / "bin").mkdir(parents=True)
+    (home / "release").write_text(real.release, encoding="utf-8")
+    program = home / "bin" / "java"
+    program.write_text(
+        f"#!/bin/sh\necho >> {home}/starts\n"
+        f"case $(wc -l < {home}/starts) in {'|'.join(map(str, starts))}) kill -9 $$;; esac\n"
+        f'exec {real.home}/bin/java "$@"\n',
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    return home
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.parametrize("starts", [[1], [2], [2, 4]])
+def test_java_that_ends_while_it_starts_is_started_once_more(
+    gate: Gate, temporary: Path, tmp_path: Path, starts: Sequence[int]
+) -> None:
+    gate.open()
+    java = java_that_ends(tmp_path / "java", starts)
+    run = replan(*DRIFT, folder=gate.path.parent, TMPDIR=str(temporary), JAVA_HOME=str(java))
+    if len(starts) == 1:
+        assert (run.returncode, len(judged(gate.path.parent))) == (2, 4), run.stderr
+        return
+    said = (
+        "replan: Spark cannot start on master local[*,3]: its Java process ended while it started\n"
+    )
+    assert run.stderr.startswith(said)
+    assert (run.returncode, run.stdout, judged(gate.path.parent)) == (1, "", set())
+    assert errors(gate.path.parent) == {}
 
 
 @pytest.mark.spark

@@ -15,7 +15,7 @@ from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile, sweep
 from replan.fleet.perform import Done, Stage, not_done
 from replan.fleet.spark.frames import TRIES, done_frame, done_in, kept_histories, tasks_frame
-from replan.fleet.spark.session import JavaEnded, Length, spark_session
+from replan.fleet.spark.session import JavaEnded, JavaNotStarted, Length, spark_session
 from replan.fleet.tasks.work import Task
 
 LONG_PARTITIONS = 15_000_000
@@ -50,6 +50,8 @@ class InSpark:
 
         try:
             return self._tried(job, lake, run, length)
+        except JavaNotStarted:
+            raise
         except JavaEnded as ended:
             return [not_done(task, stages, f"{ended}, {TRIES} times") for task in tasks]
 

@@ -36,6 +36,7 @@ NOTICED_SECONDS = 5
 """So long after its connections a process may end."""
 LINES_SHOWN = 10
 SPARK = Path(pyspark.__file__).parent
+ENDED = "its Java process ended while it started"
 ASKED = re.compile("An error occurred while calling ")
 RAISED = re.compile(r"^Traceback .*\n(?:[ \t].*\n)+(?:replan\.errors\.\w+: )?(.+)", re.MULTILINE)
 CALL = re.compile(r"\s+at |\s+\.\.\. \d+ more")
@@ -57,6 +58,10 @@ TASK_TRIES = 3
 
 class JavaEnded(ReplanError):
     """Spark's Java process has ended by itself: what it had to do may be done again in a new one."""
+
+
+class JavaNotStarted(JavaEnded):
+    """It has ended while it started, so it had nothing to do yet."""
 
 
 class Length(Enum):
@@ -215,8 +220,10 @@ def _started(
         try:
             with _temporary_files_in(log.parent):
                 gateway = launch_gateway(conf, {"stdout": output, "stderr": output})
-        except (PySparkException, OSError) as problem:
-            raise _failed("cannot start", problem, settings, log) from problem
+        except (PySparkException, Py4JError, ConnectionError) as problem:
+            raise JavaNotStarted(_failed("cannot start", ENDED, settings, log)) from problem
+        except OSError as problem:
+            raise ReplanError(_failed("cannot start", said_by(problem), settings, log)) from problem
         try:
             context = pyspark.SparkContext(conf=conf, gateway=gateway)
             # The context has put its own, which asks Java in the middle of another question.
@@ -237,7 +244,7 @@ def _started(
                 raise JavaEnded(
                     f"Spark's Java process (pid {gateway.proc.pid}) ended {how}"
                 ) from problem
-            raise _failed("failed", problem, settings, log) from problem
+            raise ReplanError(_failed("failed", said_by(problem), settings, log)) from problem
         finally:
             ended = _end_java(gateway)
             if archive is not None:
@@ -296,13 +303,12 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _failed(what: str, problem: Exception, settings: Mapping[str, str], log: Path) -> ReplanError:
-    """The error with the reason that the call got, and the end of Spark's own words, calls left out."""
+def _failed(what: str, why: str, settings: Mapping[str, str], log: Path) -> str:
+    """What is said of a failure: its reason, and the end of Spark's own words, calls left out."""
     words = log.read_text(encoding="utf-8", errors="replace").splitlines()
     last = [line for line in words if line.strip() and not CALL.match(line)]
-    return ReplanError(
-        f"Spark {what} on master {settings['spark.master']}: {said_by(problem)}\nIt said last:\n"
-        + "\n".join(f"  {line}" for line in last[-LINES_SHOWN:])
+    return f"Spark {what} on master {settings['spark.master']}: {why}\nIt said last:\n" + "\n".join(
+        f"  {line}" for line in last[-LINES_SHOWN:]
     )
 
 
