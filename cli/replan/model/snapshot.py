@@ -201,6 +201,8 @@ class Snapshot:
     def states(self, rows: Iterable[int]) -> Iterator[PartitionState]:
         """The partitions of some rows as objects, in the order asked."""
         wanted = pa.array(list(rows), pa.int64())
+        if not len(wanted):
+            return
         ids = self.topics.column("id")
         chosen = self.partitions.take(wanted)
         codes = topic_codes(chosen)

@@ -212,6 +212,9 @@ class Lake:
         for file in reversed(self.files(table).get(first.cluster, ())):
             if file.has(first, last):
                 rows = self.read_file(table, file, columns, among)
+                if first <= file.begin and file.end <= last:
+                    yield rows
+                    continue
                 hours = pc.unique(rows["hour"]).to_pylist()
                 keep = [h for h in hours if first <= Hour(first.cluster, file.day, h) <= last]
                 if len(keep) < len(hours):
@@ -220,8 +223,8 @@ class Lake:
 
     def rows(self, table: LakeTable, first: Hour, last: Hour, columns: Sequence[str]) -> pa.Table:
         """The same as one table."""
-        nothing = loose(table.schema.empty_table().select(columns))
-        return pa.concat_tables([nothing, *self.between(table, first, last, columns)])
+        found = list(self.between(table, first, last, columns))
+        return pa.concat_tables(found or [loose(table.schema.empty_table().select(columns))])
 
     def read_file(
         self,
@@ -440,8 +443,12 @@ def as_kind(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 def loose(rows: pa.Table) -> pa.Table:
     """The rows with columns that may all be null: to Delta a required column can never be added."""
-    loose = pa.schema([field.with_nullable(True) for field in rows.schema])
-    return pa.table(rows.columns, schema=loose)
+    return pa.table(rows.columns, schema=_loose(rows.schema))
+
+
+@lru_cache(maxsize=64)
+def _loose(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field.with_nullable(True) for field in schema])
 
 
 def _queried(builder: "QueryBuilder", query: str) -> pa.Table:

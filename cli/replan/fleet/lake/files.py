@@ -102,7 +102,9 @@ def put_rows(lake: Lake, table: LakeTable, rows: pa.Table, hour: Hour, run: str)
 
 
 def _put(lake: Lake, table: LakeTable, rows: pa.Table, folder: str, run: str) -> RowFile:
-    kept = loose(rows.select(table.schema.names).cast(table.schema)).drop_columns(table.divided_by)
+    if rows.schema != table.schema:
+        rows = rows.select(table.schema.names).cast(table.schema)
+    kept = loose(rows).drop_columns(table.divided_by)
     stats = _stats(table, kept)
     path = f"{folder}/{run.lstrip('.')}-{token_hex(8)}.parquet"
     place = lake.place(table)
@@ -121,9 +123,9 @@ def _stats(table: LakeTable, rows: pa.Table) -> str:
     stats: dict[str, Any] = {"numRecords": rows.num_rows, "nullCount": {}}
     bounds = [name for name in ("hour", *SEEN) if name in table.schema.names]
     for name in bounds if table.keeps_days else ():
-        found = pc.min_max(rows[name]).as_py()
-        stats.setdefault("minValues", {})[name] = found["min"]
-        stats.setdefault("maxValues", {})[name] = found["max"]
+        values = [value for value in pc.unique(rows[name]).to_pylist() if value is not None]
+        stats.setdefault("minValues", {})[name] = min(values, default=None)
+        stats.setdefault("maxValues", {})[name] = max(values, default=None)
         stats["nullCount"][name] = rows[name].null_count
     if "header" in table.schema.names:  # one in each snapshot
         stats["nullCount"]["header"] = rows["header"].null_count

@@ -83,40 +83,38 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
 
 
 def rows_of(snapshot: Snapshot, hour: Hour) -> pa.Table:
-    """A snapshot as rows of the table."""
+    """A snapshot as rows of the table, one part after the other."""
     tables = to_tables(snapshot)
     header = pa.table({"header": [json.dumps(header_of(snapshot, tables))]})
     parts = {HEADER: header, **tables}
-    return pa.concat_tables(_part(name, rows, snapshot, hour) for name, rows in parts.items())
-
-
-def _part(name: str, rows: pa.Table, snapshot: Snapshot, hour: Hour) -> pa.Table:
+    counts = [rows.num_rows for rows in parts.values()]
+    count = sum(counts)
+    ends = dict(zip(parts, np.cumsum(counts).tolist(), strict=True))
     same = {
         "cluster": hour.cluster,
         "day": hour.day,
         "hour": hour.hour,
         "cluster_id": snapshot.cluster_id,
         "observed_at": snapshot.observed_at,
-        "part": name,
     }
-    return pa.table(
-        [
-            pa.repeat(pa.scalar(same[field.name], field.type), rows.num_rows)
-            if field.name in same
-            else pa.array(np.arange(rows.num_rows, dtype=np.int32))
-            if field.name == "row"
-            else _values(rows, field.type)
-            if field.name == name
-            else pa.nulls(rows.num_rows, field.type)
-            for field in SNAPSHOTS.schema
-        ],
-        schema=SNAPSHOTS.schema,
-    )
+    columns: dict[str, pa.Array | pa.ChunkedArray] = {
+        "part": pa.array(np.repeat([*parts], counts), pa.string()),
+        "row": pa.array(np.concatenate([np.arange(n, dtype=np.int32) for n in counts])),
+    }
+    for field in SNAPSHOTS.schema:
+        if field.name in same:
+            columns[field.name] = pa.repeat(pa.scalar(same[field.name], field.type), count)
+        elif field.name in parts:
+            rows, end = parts[field.name], ends[field.name]
+            around = [pa.nulls(n, field.type) for n in (end - rows.num_rows, count - end)]
+            values = _values(rows, field.type) if rows.num_rows else pa.nulls(0, field.type)
+            columns[field.name] = pa.chunked_array([around[0], values, around[1]])
+    return pa.table([columns[name] for name in SNAPSHOTS.schema.names], schema=SNAPSHOTS.schema)
 
 
-def _values(rows: pa.Table, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+def _values(rows: pa.Table, kind: pa.DataType) -> pa.Array:
     if pa.types.is_string(kind):
-        return rows.column(0)
+        return rows.column(0).combine_chunks()
     return rows.cast(pa.schema(list(kind))).combine_chunks().to_struct_array().combine_chunks()
 
 

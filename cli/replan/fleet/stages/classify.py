@@ -43,6 +43,8 @@ def drifted_of(work: Work) -> list[Difference]:
 
 def drift_rows(work: Work, found: Sequence[Difference]) -> pa.Table:
     """What drifted as rows of `drift`."""
+    if not found:
+        return DRIFT.schema.empty_table()
     columns = {
         "topic": [c.topic for c in found],
         "partition": [c.partition for c in found],
@@ -63,6 +65,8 @@ def drift_rows(work: Work, found: Sequence[Difference]) -> pa.Table:
 
 def _acknowledged(work: Work) -> pa.Table:
     names = work.drift.acknowledged
+    if not names:
+        return DRIFT.schema.empty_table()
     entries = acknowledgements_of(names, work.placement, work.snapshot)
     nothing = [None] * len(names)
     columns = {

@@ -24,6 +24,8 @@ GB = 10**9
 def cost(work: Work) -> Mapping[str, pa.Table]:
     """A row of each partition that a move can put right."""
     found = [c for c in drifted_of(work) if c.kind in MOVABLE and c.declared]
+    if not found:
+        return {COSTS.name: COSTS.schema.empty_table()}
     movable = drift_rows(work, found).to_pylist()
     racks = {broker.id: broker.rack for broker in work.snapshot.brokers}
     rows = [_row(r, racks, work) for r in movable]

@@ -65,6 +65,8 @@ def put_history(
 
     There is a file where it has changed, and of a `part` of a cluster, another of which may have changed.
     """
+    if not known.before.num_rows and not known.drifted.num_rows:
+        return False, None
     rows = history_of(cluster, known)
     before, after = (sorted(map(str, found.to_pylist())) for found in (known.before, rows))
     written = rows.num_rows and (part or before != after)

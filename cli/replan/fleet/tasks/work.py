@@ -135,6 +135,8 @@ class Work:
 
     def rows(self, table: LakeTable, columns: Mapping[str, Any], count: int) -> pa.Table:
         """Rows of a table: those columns, lists or arrays of `count`, and what is the same in all rows."""
+        if not count:
+            return table.schema.empty_table()
         hour = self.task.hour
         same = {
             "cluster": hour.cluster,

@@ -43,6 +43,8 @@ class PartitionIndex:
 
     def rows(self, table: pa.Table) -> Ints:
         """The row of each partition of another table, -1 where this one has none; shape (table,)."""
+        if not table.num_rows:
+            return np.zeros(0, dtype=np.int64)
         names, codes = topics_of(table)
         known = pc.index_in(names, value_set=self.names).fill_null(-1)
         wanted = _keys(np.asarray(known, dtype=np.int64)[codes], table)
@@ -100,7 +102,7 @@ class Alignment:
 
 def rows_of(wanted: pa.Table, table: pa.Table) -> Ints:
     """The row in `table` of each partition of `wanted`, -1 where there is none: for tables that are joined but once."""
-    return PartitionIndex.of(table).rows(wanted)
+    return PartitionIndex.of(table).rows(wanted) if wanted.num_rows else np.zeros(0, dtype=np.int64)
 
 
 def named_partitions(names: Iterable[TopicPartition]) -> pa.Table:
