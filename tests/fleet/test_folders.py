@@ -10,7 +10,7 @@ from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 from tests.fleet.fleets import CLOCK, found_in
 
 from replan.errors import BadFile, BadUsage, ReplanError
-from replan.fleet.engine import Where, require_spark
+from replan.fleet.engine import Engine, Where, require_spark
 from replan.fleet.folders import find_placements, find_snapshots, from_folders
 from replan.fleet.lake.delta import Lake
 from replan.fleet.tasks.todo import Todo
@@ -260,15 +260,12 @@ def test_of_a_placement_of_no_cluster_its_own_mistake_is_said_with_its_line(
     assert (cluster, message.startswith(f"{path}:5:")) == ("eu", True)
 
 
-def test_the_lake_of_a_run_is_gone_with_it(
-    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lake_of_a_run_is_gone_with_it(folders: Folders, tmp_path: Path) -> None:
     folders.seen("eu", "one")
     folders.declared("eu.yaml")
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    found = found_in(tmp_path)
+    found = found_in(tmp_path, where=Where(Engine.LOCAL, temporary=temporary))
     assert (found.rows["judged"].num_rows, found.rows["declared"].num_rows) == (1, 1)
     assert list(temporary.iterdir()) == []
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,6 +57,8 @@ class Where:
     remote: str | None = None
     between: Path | None = None
     """A folder that all executors see: without a lake of its own a run has one there as long as it lasts."""
+    temporary: Path = field(default_factory=lambda: Path(gettempdir()))
+    """Where it has that lake if all of it runs on this machine."""
 
     def __post_init__(self) -> None:
         for option, value in (("--master", self.master), ("--remote", self.remote)):
@@ -108,7 +110,7 @@ class Where:
 def folder_between(where: Where) -> Path:
     """Where the lake of a run of two folders is; raises BadUsage where executors elsewhere would not see it."""
     if where.chosen(os.environ) is not Engine.SPARK or not where.is_elsewhere:
-        return Path(gettempdir())
+        return where.temporary
     if where.between is None:
         raise BadUsage(
             f"with {'--remote' if where.remote else '--master'} {where.remote or where.master} the executors need a "
