@@ -152,7 +152,7 @@ def asking_for(stages: Sequence[Stage], todo: Todo) -> Todo:
 def with_small_files(lake: Lake, tasks: Sequence[Task], stages: Sequence[Stage]) -> list[Task]:
     """The same tasks; those of clusters of which a table has many small files merge them, too."""
     found: dict[Hour, dict[str, tuple[str, list[str]]]] = {}
-    for name in written_by(stages):
+    for name in chain.from_iterable(WRITES[stage] for stage in stages):
         for hour, files in many(lake, TABLES[name], [task.hour for task in tasks]).items():
             found.setdefault(hour, {})[name] = str(files[0].day), [file.path for file in files]
     return [

@@ -26,7 +26,7 @@ from replan.fleet.lake.files import (
     run_in,
 )
 from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots, read_kept
-from replan.fleet.lake.tables import JUDGED, RATES, SNAPSHOTS, LakeTable
+from replan.fleet.lake.tables import ERRORS, JUDGED, RATES, SNAPSHOTS, LakeTable
 from replan.fleet.perform import Stage
 from replan.fleet.run import judge
 from replan.fleet.tasks.todo import from_lake
@@ -166,15 +166,20 @@ def test_whoever_does_a_task_merges_the_files_of_its_cluster(tmp_path: Path) -> 
     placement.write_text(
         "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n", encoding="utf-8"
     )
-    fleet = Fleet({"eu": FleetCluster("eu", placement=placement)}, lake.address)
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("version: 1\nassignment: 3\n", encoding="utf-8")
+    named = {"eu": placement, "us": broken}
+    fleet = Fleet({n: FleetCluster(n, placement=file) for n, file in named.items()}, lake.address)
     for hour in range(FEW_FILES + 3):
         now = BEGIN + timedelta(hours=hour)
         moment = now.isoformat().replace("+00:00", "Z")
         seen = snapshot([state([1, 2, 3], size=hour * 3600)], observed_at=moment)
-        keep_snapshot(lake, seen, "eu")
+        for name in named:
+            keep_snapshot(lake, seen, name)
         found = judge(lake, from_lake(fleet, lake, now), list(Stage), Here(), Hour.of("", moment))
         assert found.counts["judged"] == 1
         assert count(lake, JUDGED) <= FEW_FILES + 1
-        assert count(lake, RATES) <= FEW_FILES + 1
-    known = lake.read(RATES).sort_by("hour")
+        assert count(lake, RATES) <= FEW_FILES + len(named)
+        assert count(lake, ERRORS, "us") <= FEW_FILES + 1
+    known = lake.read(RATES, "cluster = 'eu'").sort_by("hour")
     assert known["bytes_per_second"].to_pylist() == [None, *[1.0] * (FEW_FILES + 2)]
