@@ -19,7 +19,7 @@ from tests.profiles import by_profile
 
 pytestmark = pytest.mark.kafka
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
-STORIES = by_profile(fast=(4, 10), ci=(4, 100), nightly=(500, 5000))
+STORIES = by_profile(fast=(4, 10), ci=(4, 40), nightly=(500, 5000))
 """By profile: on each other version, and on the version that tests use by default."""
 RESTARTING = by_profile(fast=2, ci=6, nightly=250)
 """By profile, on each version: each restart waits for a session to end."""

@@ -1,6 +1,6 @@
 """A small simulated cluster, a plan, and an application that can be killed at every boundary."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -213,6 +213,26 @@ class Lab:
         """All dynamic configurations as they are stored."""
         stored = self.plane.simulation.cluster.configs
         return {where: dict(values) for where, values in stored.items() if values}
+
+
+def killed_anywhere(
+    made: Callable[[], Lab],
+    apply: Callable[[Lab, Boundary], object] = lambda found, boundary: found.apply(
+        boundary=boundary
+    ),
+) -> Iterator[tuple[Boundary, Lab]]:
+    """The same application, killed before and after each of its effects; what the next run does is the caller's."""
+    counting = Boundary()
+    apply(made(), counting)
+    for effect in range(1, counting.crossings + 1):
+        for boundary in (Boundary(kill_before=effect), Boundary(kill_after=effect)):
+            found = made()
+            try:
+                apply(found, boundary)
+            except Killed:
+                yield boundary, found
+            else:
+                raise AssertionError(f"not killed: {boundary}")
 
 
 def lab(

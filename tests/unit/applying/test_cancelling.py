@@ -1,12 +1,13 @@
 """Cancelled in every phase, and killed at every boundary: what was not finished is back, and nothing else is left."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.builders import CLUSTER_ID
 from tests.unit.applying.lab import Boundary, Killed, Lab
-from tests.unit.applying.test_kill_points import MOVES, three_moves
 from tests.unit.applying.test_steering import at, ledger_of
+from tests.unit.applying.three_moves import MOVES, three_moves
 
 from replan.applying.abandoning import RunningCopies
 from replan.applying.journal.file import FileJournal
@@ -100,6 +101,7 @@ def test_it_is_obeyed_within_two_ticks_and_begins_nothing_more() -> None:
     assert all(p.waiting == reports[0].waiting for p in reports)
 
 
+@cache
 def effects_of(seconds: float) -> int:
     counting = Boundary()
     cancelled_at(three_moves(), seconds, counting)

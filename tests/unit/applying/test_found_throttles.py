@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 
 from tests.unit.applying.test_cancelling import COPYING
-from tests.unit.applying.test_kill_points import three_moves
 from tests.unit.applying.test_killed_log_moves import made as two_leave_a_directory
 from tests.unit.applying.test_steering import ledger_of
+from tests.unit.applying.three_moves import three_moves
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.views.found_throttles import (

@@ -7,14 +7,16 @@ after the takeover.
 
 import random
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from tests.builders import move, snapshot, state
-from tests.unit.applying.lab import MB, Boundary, Killed, Lab, plan_of
+from tests.unit.applying.lab import MB, Boundary, Killed, Lab, killed_anywhere, plan_of
+from tests.unit.applying.three_moves import stands_at_the_target, three_moves
 
 from replan.applying.journal.file import FileJournal
 from replan.applying.journal.ledger import fold
@@ -28,6 +30,7 @@ from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_placement
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
+from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import LoseRequests, RequestKind
 from replan.simulator.control_plane import SimulatedControlPlane
@@ -176,3 +179,28 @@ def test_requests_that_arrive_after_the_takeover_change_nothing(
     late = LoseRequests(kind, 1, seconds)
     for effect in range(2, undisturbed(name)[1] + 1, 3):
         check(name, "topic", effect, tmp_path, late)
+
+
+def has_arrived(made: Lab) -> bool:
+    """Every list as it is wanted, led by its first, and all settings as they were."""
+    return stands_at_the_target(made) and made.configs() == three_moves().configs()
+
+
+def test_undisturbed_it_arrives_and_leaves_no_trace() -> None:
+    made = three_moves()
+    assert outcome_text(made.apply()) == "3 done"
+    assert has_arrived(made)
+
+
+def test_beside_what_another_tool_has_set_it_arrives_wherever_it_was_killed() -> None:
+    for boundary, made in killed_anywhere(three_moves):
+        assert made.apply().exit_code is Exit.OK, boundary
+        assert has_arrived(made), boundary
+
+
+def test_killed_twice_the_third_run_arrives() -> None:
+    for boundary, made in islice(killed_anywhere(three_moves), 1, None, 6):
+        with suppress(Killed):
+            made.apply(boundary=Boundary(kill_before=3))
+        assert made.apply().exit_code is Exit.OK
+        assert has_arrived(made), boundary

@@ -6,8 +6,8 @@ import pytest
 from tests.builders import move, state
 from tests.unit.applying.lab import Lab, lab
 from tests.unit.applying.test_cancelling import COPYING, applications, cancelled_at
-from tests.unit.applying.test_kill_points import MOVES, stands_at_the_target, three_moves
 from tests.unit.applying.test_steering import ledger_of
+from tests.unit.applying.three_moves import MOVES, stands_at_the_target, three_moves
 
 from replan.applying.journal.originals import before
 from replan.errors import BadUsage, Exit, Held

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from tests.builders import CLUSTER_ID, move, state
-from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
+from tests.unit.applying.lab import MB, Boundary, Lab, killed_anywhere, lab
 
 from replan.applying.abandoning import RunningCopies
 from replan.applying.clear import throttle_clear
@@ -104,31 +104,25 @@ def test_the_plan_of_it_can_be_read_again_by_whoever_resumes() -> None:
     assert require_lawful(loads(dumps(plan), "journal"), "journal") == plan
 
 
-def crossings() -> int:
-    counting = Boundary()
-    throttle(copying(), counting)
-    return counting.crossings
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("effect", range(1, crossings() + 1))
-def test_killed_before_or_after_any_effect_the_next_run_restores(effect: int, after: bool) -> None:
+def copying_beside_a_rate() -> Lab:
     made = copying()
     made.plane.alter_configs(
         [broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "90000000")]
     )
-    before = made.configs()
-    boundary = Boundary(kill_after=effect) if after else Boundary(kill_before=effect)
-    with pytest.raises(Killed):
-        throttle(made, boundary)
-    opened = fold(made.journal.read()).application
-    if opened is not None:
-        assert opened.others
-        assert made.apply(verb=Verb.RESUME).exit_code is Exit.OK
-    if running(made):  # killed before the application was opened
-        made.apply(others=True)
-    assert made.configs() == before
-    assert not fold(made.journal.read()).throttles
+    return made
+
+
+def test_killed_before_or_after_any_effect_the_next_run_restores() -> None:
+    before = copying_beside_a_rate().configs()
+    for boundary, made in killed_anywhere(copying_beside_a_rate, throttle):
+        opened = fold(made.journal.read()).application
+        if opened is not None:
+            assert opened.others
+            assert made.apply(verb=Verb.RESUME).exit_code is Exit.OK, boundary
+        if running(made):  # killed before the application was opened
+            made.apply(others=True)
+        assert made.configs() == before, boundary
+        assert not fold(made.journal.read()).throttles, boundary
 
 
 def hanging() -> Lab:
@@ -150,22 +144,13 @@ def test_what_hangs_on_a_dead_broker_is_given_up_restored_and_named() -> None:
     assert fold(made.journal.read()).application is None
 
 
-def crossings_hanging() -> int:
-    counting = Boundary()
-    hanging().apply(others=True, boundary=counting)
-    return counting.crossings
-
-
-@pytest.mark.parametrize("effect", range(1, crossings_hanging() + 1))
-def test_killed_while_it_gives_up_the_next_run_restores(effect: int) -> None:
-    made = hanging()
-    before = made.configs()
-    with pytest.raises(Killed):
-        made.apply(others=True, boundary=Boundary(kill_after=effect))
-    if fold(made.journal.read()).application is not None:
-        made.apply(verb=Verb.RESUME)
-    assert made.configs() == before
-    assert fold(made.journal.read()).application is None
+def test_killed_while_it_gives_up_the_next_run_restores() -> None:
+    before = hanging().configs()
+    for boundary, made in killed_anywhere(hanging, throttle):
+        if fold(made.journal.read()).application is not None:
+            made.apply(verb=Verb.RESUME)
+        assert made.configs() == before, boundary
+        assert fold(made.journal.read()).application is None, boundary
 
 
 def test_what_begins_while_it_is_at_work_is_throttled_too() -> None:

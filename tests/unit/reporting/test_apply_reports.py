@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 from tests.unit.applying.test_cancelling import COPYING
-from tests.unit.applying.test_kill_points import three_moves
+from tests.unit.applying.three_moves import three_moves
 
 from replan.applying.reasons.holds import NewBrokerFenced
 from replan.applying.views.outcome import Ending, Outcome, PartitionResult, Result

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.unit.applying.test_kill_points import MOVES, three_moves
+from tests.unit.applying.three_moves import MOVES, three_moves
 
 from replan.applying.reasons.holds import Confirming, NewBrokerFenced, NoSlot
 from replan.applying.views.outcome import Performed, ThrottlesLeft
