@@ -122,7 +122,7 @@ def test_a_watch_that_was_killed_goes_on_and_nothing_is_judged_twice(
     whole = [("eu", h, h % 2) for h in range(4)] + [("eu", 9, 0)] + [("us", h, 1) for h in range(4)]
     second = start([*watch, "--metrics", "watch.prom"], folder=home)
     while judged(home) != whole and second.poll() is None:
-        time.sleep(0.05)
+        time.sleep(0.25)  # reading the lake costs more than the watch
     second.send_signal(signal.SIGINT)
     output, said = second.communicate()
     assert (output, second.returncode) == ("", 130), said

@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-POLL_SECONDS = 0.02
+POLL_SECONDS, LONGEST_POLL_SECONDS = 0.02, 0.5
 RECORD_BYTES = 100_000
 
 
@@ -22,16 +22,17 @@ def admin(bootstrap: str) -> AdminClient:
 
 
 def until(holds: Callable[[], bool], awaited: str, *, limit_seconds: float) -> None:
-    """Poll until the condition holds.
+    """Poll until the condition holds, ever less often: most conditions ask brokers, which others wait for, too.
 
     Raises:
         TimeoutError: it does not within the limit; names what was awaited.
     """
-    deadline = time.monotonic() + limit_seconds
+    began = time.monotonic()
     while not holds():
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > limit_seconds:
             raise TimeoutError(f"not within {limit_seconds:g} s: {awaited}")
-        time.sleep(POLL_SECONDS)
+        time.sleep(min(POLL_SECONDS + waited / 10, LONGEST_POLL_SECONDS))
 
 
 def live_brokers(client: AdminClient) -> frozenset[int]:
