@@ -57,6 +57,15 @@ def test_what_a_loop_does_is_shown_as_text(
     assert width <= viewport["width"]
 
 
+def test_what_happened_to_several_in_a_row_is_said_once(server: LoopServer, url: str) -> None:
+    server.changed(acting())
+    of_each = "section:nth-of-type(3) .wide:nth-of-type(2) tbody td:nth-child(2)"
+    seen = opened(url, ["await", "html[data-ready]"], ["texts", of_each])
+    first, second, third, *_ = seen.found[0]
+    assert (first, second) == ("a broker is down", "")
+    assert third not in {first, ""}
+
+
 def test_the_page_follows_its_loop(server: LoopServer) -> None:
     server.changed(at_rest())
 

@@ -43,13 +43,17 @@ const table = (of, now) => {
   const head = body.createTHead().insertRow();
   of.heads.forEach((name, i) => head.append(made("th", name, style(i))));
   const rows = body.createTBody();
+  let above = [];
   for (const cells of of.rows) {
-    const row = rows.insertRow();
+    const row = rows.insertRow(), before = above;
+    above = cells;
     cells.forEach((cell, i) => {
       const place = row.insertCell();
       place.className = style(i);
       place.dataset.head = of.heads[i];
-      if (cell !== "") place.append(shown(cell, now));
+      // a sentence that is the same as above is not said again
+      const again = i > 0 && typeof cell === "string" && cell.length > 15 && cell === before[i];
+      if (cell !== "" && !again) place.append(shown(cell, now));
     });
   }
   wide.append(body);
