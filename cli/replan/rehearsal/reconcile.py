@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import ceil
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
@@ -131,7 +132,8 @@ def run_loop(
         moments = [began + at for at in (*(r.at for r in releases), *(a.at for a in asked))]
         coming = min((at for at in moments if at > clock.now()), default=end)
         while clock.now() < min(until, end):
-            clock.sleep(min(seconds, until - clock.now()))
+            quiet = min(plane.next_moment(), coming, until, end) - clock.now()
+            clock.sleep(min(seconds * max(1, ceil(quiet / seconds)), until - clock.now()))
             if plane.simulation.cluster is not before or clock.now() >= coming:
                 return
 

@@ -448,17 +448,25 @@ def test_unclean_elections_too_go_on_10_ms_later_where_one_run_is_full() -> None
     assert led() == 1_500
 
 
-def test_each_of_the_two_timers_goes_by_its_own_interval() -> None:
+def test_each_of_the_two_timers_goes_by_its_own_interval_and_one_in_vain_is_no_event() -> None:
     start = from_snapshot(snapshot([state([1, 2], partition=0)], unclean=["orders"]))
     speeds = replace(start.world.speeds, unclean_seconds=100.0)
     start = replace(start, world=replace(start.world, speeds=speeds, next_unclean=100.0))
     seen = list[float]()
-    advance(start, 650, meter=lambda _now, _speeds, until: seen.append(until))
-    assert [s for s in seen if s % 100 == 0] == [100, 200, 300, 400, 500, 600]
-    rebalanced = replace(start, world=replace(start.world, next_unclean=math.inf))
-    seen.clear()
-    advance(rebalanced, 650, meter=lambda _now, _speeds, until: seen.append(until))
-    assert [s for s in seen if s % 100 == 0] == [300, 600]
+    found = advance(start, 650, meter=lambda _now, _speeds, until: seen.append(until))
+    assert seen == [100, 300, 650]
+    assert (found.world.next_unclean, found.world.next_rebalance) == (700, 900)
+
+
+def test_after_a_long_time_without_a_change_leaders_are_rebalanced_by_the_clock() -> None:
+    cluster = Cluster(orders(100), version="4.3")
+    cluster.clock.sleep(1_000_010)
+    assert cluster.seen().leader == 1
+    cluster.reassign(2, 1, 3)
+    cluster.clock.sleep(189)
+    assert cluster.seen().leader == 1
+    cluster.clock.sleep(2)
+    assert cluster.seen().leader == 2
 
 
 def test_up_to_3_9_the_rebalance_waits_from_when_there_is_something_to_do() -> None:

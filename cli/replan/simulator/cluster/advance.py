@@ -28,6 +28,7 @@ from replan.simulator.cluster.replication.log_growth import grown
 from replan.simulator.cluster.submit import ask, without_keys
 from replan.simulator.controller.commands import (
     AlterIsr,
+    Command,
     Decision,
     ElectUncleanLeaders,
     FenceBroker,
@@ -36,6 +37,7 @@ from replan.simulator.controller.commands import (
 )
 from replan.simulator.controller.elections import MAX_ELECTIONS_PER_RUN
 from replan.simulator.controller.error_codes import Code
+from replan.simulator.controller.state import ClusterState
 
 CAUGHT_UP_BYTES = 0.5
 RETRY_SECONDS = 1.0
@@ -58,11 +60,23 @@ class Lookahead:
         """Lags of which none has caught up."""
         self.settled: Simulation | None = None
         """A cluster to which nothing happens now: all that was due at its moment has happened."""
+        self._in_vain: dict[type[Command], ClusterState] = {}
+        """By periodic election: the cluster in which it last had nothing to do. It has not while that is the same."""
+
+    def elected(self, command: Command, cluster: ClusterState, decision: Decision) -> None:
+        """Take in what a periodic election found to do in a cluster."""
+        if not decision.events:
+            self._in_vain[type(command)] = cluster
+
+    def in_vain(self, command: type[Command], cluster: ClusterState) -> bool:
+        """Whether a periodic election is known to have nothing to do."""
+        return self._in_vain.get(command) is cluster
 
     def next_moment(self, simulation: Simulation) -> float:
         """When something happens to the cluster if no request comes before."""
         if self._next is None or self._next[0] is not simulation:
-            moment = min(_moments(simulation, self.flows.speeds(simulation)), default=math.inf)
+            coming = (*_moments(simulation, self.flows.speeds(simulation)), *_timers(simulation, self))
+            moment = min(coming, default=math.inf)
             world, speeds = simulation.world, self.flows.speeds(simulation)
             burst = quota.soonest_empty(world, self.flows.ahead_of_rate)
             moment = min(moment, world.now + burst)
@@ -119,6 +133,7 @@ def advance(
 
 def _settle_due(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     """Let everything happen that is due now."""
+    simulation = _with_vain_timers_over(simulation, lookahead)
     while simulation.world.agenda and simulation.world.agenda[0].seconds <= simulation.world.now:
         first, *rest = simulation.world.agenda
         world = replace(simulation.world, agenda=tuple(rest))
@@ -130,7 +145,7 @@ def _settle_due(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     simulation = _stop_brokers(simulation)
     simulation = _join(simulation, lookahead)
     simulation = _shrink_isrs(simulation)
-    simulation = _fire_timers(simulation)
+    simulation = _fire_timers(simulation, lookahead)
     if simulation.world.futures:
         simulation = future_logs.with_done(simulation)
     world = with_deletions_done(simulation.world)
@@ -271,22 +286,22 @@ def _fill_disks(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     return simulation
 
 
-def _fire_timers(simulation: Simulation) -> Simulation:
+def _fire_timers(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     """The controller's two periodic elections; a run that was full is followed by another one at once.
 
     By the clock (PeriodicTaskControlManager, 4.3.1); up to 3.9 the interval of the rebalance begins when there is
     something to do (QuorumController.maybeScheduleNextBalancePartitionLeaders, 3.9.2).
     """
-    simulation = _rebalance(simulation)
+    simulation = _rebalance(simulation, lookahead)
     if simulation.world.next_unclean > simulation.world.now:
         return simulation
-    simulation, decision = ask(simulation, ElectUncleanLeaders())
+    simulation, decision = _periodic(simulation, ElectUncleanLeaders(), lookahead)
     world, interval = simulation.world, simulation.world.speeds.unclean_seconds
     following = _next_run(world.next_unclean, interval, world.now, decision)
     return replace(simulation, world=replace(world, next_unclean=following))
 
 
-def _rebalance(simulation: Simulation) -> Simulation:
+def _rebalance(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     before, interval = simulation.world, simulation.world.speeds.rebalance_seconds
     if interval is None:
         return simulation
@@ -295,7 +310,7 @@ def _rebalance(simulation: Simulation) -> Simulation:
         simulation.cluster.rules.rebalance_waits_for_imbalance,
     )
     if following <= before.now:
-        simulation, decision = ask(simulation, RebalanceLeaders())
+        simulation, decision = _periodic(simulation, RebalanceLeaders(), lookahead)
         following = _next_run(following, math.inf if by_need else interval, before.now, decision)
     if by_need and math.isinf(following):
         needed = next(simulation.cluster.not_led_by_preferred(), None) is not None
@@ -303,6 +318,32 @@ def _rebalance(simulation: Simulation) -> Simulation:
     if following == before.next_rebalance:
         return simulation
     return replace(simulation, world=replace(simulation.world, next_rebalance=following))
+
+
+def _periodic(
+    simulation: Simulation, command: Command, lookahead: Lookahead
+) -> tuple[Simulation, Decision]:
+    simulation, decision = ask(simulation, command)
+    lookahead.elected(command, simulation.cluster, decision)
+    return simulation, decision
+
+
+def _with_vain_timers_over(simulation: Simulation, lookahead: Lookahead) -> Simulation:
+    """Runs of periodic elections that were due before now, and had nothing to do, are over."""
+    world, now = simulation.world, simulation.world.now
+    rebalance, unclean = world.next_rebalance, world.next_unclean
+    every = world.speeds.rebalance_seconds
+    if every and rebalance < now and lookahead.in_vain(RebalanceLeaders, simulation.cluster):
+        rebalance += every * math.ceil((now - rebalance) / every)
+    if unclean < now and lookahead.in_vain(ElectUncleanLeaders, simulation.cluster):
+        unclean += world.speeds.unclean_seconds * math.ceil(
+            (now - unclean) / world.speeds.unclean_seconds
+        )
+    if (rebalance, unclean) == (world.next_rebalance, world.next_unclean):
+        return simulation
+    return replace(
+        simulation, world=replace(world, next_rebalance=rebalance, next_unclean=unclean)
+    )
 
 
 def _next_run(last: float, interval: float, now: float, decision: Decision) -> float:
@@ -314,9 +355,6 @@ def _next_run(last: float, interval: float, now: float, decision: Decision) -> f
 def _moments(simulation: Simulation, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:
     """The later moments at which something will happen if nothing happens before."""
     world = simulation.world
-    if world.speeds.rebalance_seconds is not None:
-        yield world.next_rebalance
-    yield world.next_unclean
     if world.agenda:
         yield world.agenda[0].seconds
     yield from world.starting.values()
@@ -331,6 +369,15 @@ def _moments(simulation: Simulation, speeds: Mapping[ReplicaName, float]) -> Ite
     yield from _arrivals(world, speeds)
     if world.behind:
         yield from _too_late(world, speeds)
+
+
+def _timers(simulation: Simulation, lookahead: Lookahead) -> Iterator[float]:
+    """When periodic elections run that may have something to do."""
+    world, cluster = simulation.world, simulation.cluster
+    if world.speeds.rebalance_seconds and not lookahead.in_vain(RebalanceLeaders, cluster):
+        yield world.next_rebalance
+    if not lookahead.in_vain(ElectUncleanLeaders, cluster):
+        yield world.next_unclean
 
 
 def _arrivals(world: World, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:
