@@ -1,21 +1,25 @@
-"""Drawn histories of a cluster that a loop keeps: what happens to it, the run, and what was seen of it.
+"""Drawn histories of weeks of a cluster that a loop keeps: what happens to it, the run, and what was seen of it.
 
-Here belong the history, its strategy and its run on the simulator; what must hold of it is in `test_reconciling`.
+Here belong the history, how a seed draws one, and its run on the simulator; what must hold of it is in `loop_laws`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
 from math import inf
+from random import Random
 
-from hypothesis import strategies as st
-from tests.builders import brokers, placement, snapshot, state
+from tests.builders import placement, snapshot, state, within
+from tests.properties.loop_lives import Deadly, PeoplesJournal, lives
 
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import Verb
+from replan.model.broker import Broker, LogDir
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigOperation, broker_change
 from replan.model.declared.placement import MoveThrottle, Placement
-from replan.model.declared.reconcile import DeviationKind, Reconcile, Window, Windows
-from replan.model.declared.rules import ReplicaBlacklist, Spread, TopicRule
+from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile, Window, Windows
+from replan.model.declared.rules import Balance, ReplicaBlacklist, Spread, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
@@ -26,10 +30,15 @@ from replan.rehearsal.recording import Recorder
 from replan.simulator.cluster.faults import (
     Ask,
     At,
+    Disconnect,
     Fault,
     KillBroker,
     LoseDisk,
+    LoseRequests,
+    Produce,
+    RepeatRequests,
     ReplaceDisks,
+    RequestKind,
     StartBroker,
     StopBroker,
 )
@@ -38,21 +47,13 @@ from replan.simulator.controller.commands import AlterConfigs, AlterReassignment
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
-EVERY = 600.0
 MB = 1_000_000
-BROKERS = range(1, 7)
-RACKS = {"a": (1, 4), "b": (2, 5), "c": (3, 6)}
-BASE = ((1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 1), (6, 1, 2))
 SIZE = 200 * MB
-NAMES = [TopicPartition("orders", number) for number in range(len(BASE))]
+VOLUME = 2_000 * MB
+"""Of each of the two log directories of a broker, where a history has any."""
+FULL_ABOVE = Fraction(85, 100)
+BASE = ((1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 1), (6, 1, 2))
 WHERE = Where("placement.yaml", 3, 3)
-KINDS = (
-    DeviationKind.BROKER_DOWN,
-    DeviationKind.PLACEMENT_CHANGED,
-    DeviationKind.CHANGED_ELSEWHERE,
-    DeviationKind.LEADERSHIP_MOVED,
-    DeviationKind.STALE_THROTTLE,
-)
 REST_HOURS = 30.0
 """After the last event: a night without a window, the longest threshold, the slowest copies."""
 
@@ -63,21 +64,27 @@ class Away:
 
     brokers: tuple[int, ...]
     at: float
-    until: float
+    returns: tuple[float, ...]
+    """When each serves again."""
     how: str
+
+    @property
+    def until(self) -> float:
+        """When all of them serve again."""
+        return max(self.returns)
 
     def schedule(self) -> Iterator[At]:
         """What happens when."""
-        for broker in map(BrokerId, self.brokers):
+        for broker, until in zip(map(BrokerId, self.brokers), self.returns, strict=True):
             ends: dict[str, tuple[Fault, Fault]] = {
                 "kill": (KillBroker(broker), StartBroker(broker)),
                 "stop": (StopBroker(broker), StartBroker(broker)),
                 "disk": (LoseDisk(broker), ReplaceDisks(broker)),
             }
-            dies, returns = ends[self.how]
+            dies, back = ends[self.how]
             yield At(self.at, dies)
-            if self.until < inf:
-                yield At(self.until, returns)
+            if until < inf:
+                yield At(until, back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +106,43 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
+class Filled:
+    """Producers write so many bytes to a partition within ten minutes."""
+
+    number: int
+    bytes: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """The network: nobody answers for so long, or the next requests of a kind get lost, or arrive twice."""
+
+    fault: Disconnect | LoseRequests | RepeatRequests
+    at: float
+
+    @property
+    def until(self) -> float:
+        """When it is over."""
+        return self.at + (self.fault.seconds if isinstance(self.fault, Disconnect) else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class KilledLoop:
+    """From then on the process dies before, or after, its so manieth effect; another one goes on a while later."""
+
+    at: float
+    effects: int
+    before: bool
+    gap: float
+
+    @property
+    def until(self) -> float:
+        """When the other one is there, if it died at once."""
+        return self.at + self.gap
+
+
+@dataclass(frozen=True, slots=True)
 class Declared:
     """A placement: lists, or a rule with brokers that are drained."""
 
@@ -109,25 +153,35 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """A person pauses the loop, and lets it go on."""
+    """A person pauses the loop, or cancels what it applies then, and lets it go on."""
 
     at: float
     until: float
+    cancels: bool = False
 
 
-Event = Away | ByHand | Left | Declared | Paused
+Event = Away | ByHand | Left | Filled | Trouble | KilledLoop | Declared | Paused
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """What happens to a cluster, and what the loop may do; times in seconds from the beginning."""
 
     policy: Reconcile
-    by_rule: bool
-    rate: int | None
-    """Of the throttle."""
     events: tuple[Event, ...]
     hours: float
+    by_rule: bool = False
+    rate: int | None = None
+    """Of the throttle."""
+    every: float = 600.0
+    brokers: int = 6
+    base: tuple[tuple[int, ...], ...] = BASE
+    balanced: bool = False
+    """Whether the placement asks for a balance of replicas."""
+    disks: bool = False
+    """Whether brokers have two log directories that may be full."""
+    elects: bool = True
+    """Whether the cluster brings leaderships back by itself."""
 
     @property
     def away(self) -> list[Away]:
@@ -142,11 +196,26 @@ class History:
     @property
     def declared(self) -> list[Declared]:
         """All placements, the first one among them."""
-        return [Declared(0.0), *(e for e in self.events if isinstance(e, Declared))]
+        changed = (e for e in self.events if isinstance(e, Declared))
+        return [Declared(0.0, self.base), *changed]
+
+    @property
+    def names(self) -> list[TopicPartition]:
+        """Of all partitions."""
+        return [TopicPartition("orders", number) for number in range(len(self.base))]
+
+    def rack(self, broker: int) -> str:
+        """Of a broker."""
+        return "abc"[(broker - 1) % 3]
 
     def down(self, broker: int, moment: float) -> float | None:
         """For how long a broker had been down at a moment; None where it served."""
-        found = [e.at for e in self.away if broker in e.brokers and e.at <= moment < e.until]
+        found = [
+            e.at
+            for e in self.away
+            for b, until in zip(e.brokers, e.returns, strict=True)
+            if b == broker and e.at <= moment < until
+        ]
         return moment - min(found) if found else None
 
     def placement(self, declared: Declared) -> Placement:
@@ -157,9 +226,15 @@ class History:
             lists = {"orders": [list(of) for of in declared.lists]}
             made = placement(lists, throttle=throttle, reconcile=self.policy)
             return replace(made, digest=digest)
-        rule = TopicRule(where=WHERE, pattern="orders", replication_factor=3, spread=Spread.RACK)
+        factor = len(self.base[0])
+        rule = TopicRule(
+            where=WHERE, pattern="orders", replication_factor=factor, spread=Spread.RACK
+        )
         drained = tuple(ReplicaBlacklist(BrokerId(b), WHERE) for b in sorted(declared.drained))
-        made = placement(throttle=throttle, reconcile=self.policy, rules={"orders": rule})
+        balance = Balance(WHERE, within(replicas=Fraction(1, 4))) if self.balanced else None
+        made = placement(
+            throttle=throttle, reconcile=self.policy, rules={"orders": rule}, balance=balance
+        )
         return replace(made, replica_blacklist=drained, digest=digest)
 
 
@@ -212,28 +287,69 @@ class Run:
     journal: MemoryJournal
     recorder: Recorder
     copied: float
+    kills: tuple[float, ...]
+    """When the process died."""
+    cancels: tuple[float, ...]
+    """When a person cancelled what it applied."""
 
 
-def happens(history: History, every: float = EVERY) -> Run:
+def happens(history: History) -> Run:
     """Run the loop through it."""
-    states = [state(of, partition=i, size=SIZE) for i, of in enumerate(BASE)]
-    simulation = from_snapshot(snapshot(states, registered=brokers(6, "abc")), "4.3")
+    simulation = begin(history)
     releases = [Release(d.at, history.placement(d)) for d in history.declared]
-    journal, seen, recorder = MemoryJournal(), Seen(), Recorder(NAMES, simulation)
+    seen, recorder = Seen(), Recorder(history.names, simulation)
+    journal = PeoplesJournal([e.at for e in history.events if isinstance(e, Paused) and e.cancels])
+    killed = [e for e in history.events if isinstance(e, KilledLoop)]
+    deadly = Deadly([(e.at, e.effects, e.before, e.gap) for e in killed])
     copied = Copied(recorder)
     month = run_loop(
         simulation,
         releases,
         history.hours * HOUR,
         tuple(sorted(_schedule(history), key=lambda at: at.seconds)),
-        every=every,
+        every=history.every,
         journal=journal,
         also=seen,
         asked=list(_asked(history)),
         meter=copied,
+        lives=lives(deadly, journal),
     )
     recorder.note(month.simulation)
-    return Run(history, month, seen, journal, recorder, copied.bytes)
+    return Run(
+        history,
+        month,
+        seen,
+        journal,
+        recorder,
+        copied.bytes,
+        tuple(deadly.died),
+        tuple(journal.cancelled),
+    )
+
+
+def begin(history: History) -> Simulation:
+    """The cluster as it is when the history begins."""
+    states = [state(of, partition=i, size=SIZE) for i, of in enumerate(history.base)]
+    registered = [Broker(BrokerId(b), history.rack(b)) for b in range(1, history.brokers + 1)]
+    seen = snapshot(
+        states, registered=registered, min_insync_replicas=max(1, len(history.base[0]) - 1)
+    )
+    if history.disks:
+        seen = replace(seen, log_dirs=tuple(_log_dirs(history)))
+    simulation = from_snapshot(seen, "4.3")
+    if history.elects:
+        return simulation
+    speeds = replace(simulation.world.speeds, rebalance_seconds=None)
+    return replace(simulation, world=replace(simulation.world, speeds=speeds))
+
+
+def _log_dirs(history: History) -> Iterator[LogDir]:
+    for broker in range(1, history.brokers + 1):
+        holds = [i for i, of in enumerate(history.base) if broker in of]
+        for path, lying in (("/a", holds[::2]), ("/b", holds[1::2])):
+            usable = VOLUME - len(lying) * SIZE
+            replicas_of = {"orders": tuple(lying)} if lying else {}
+            yield LogDir(BrokerId(broker), path, VOLUME, usable, len(lying), replicas=replicas_of)
 
 
 def _schedule(history: History) -> Iterator[At]:
@@ -242,94 +358,217 @@ def _schedule(history: History) -> Iterator[At]:
             case Away():
                 yield from event.schedule()
             case ByHand(number, target, at):
-                asked: Fault = Ask(AlterReassignments(((NAMES[number], replicas(*target)),)))
-                yield At(at, asked)
+                moved = AlterReassignments(((history.names[number], replicas(*target)),))
+                yield At(at, Ask(moved))
             case Left(broker, key, at):
                 set_to = broker_change(BrokerId(broker), key, ConfigOperation.SET, "5000000")
                 yield At(at, Ask(AlterConfigs((set_to,))))
-            case Declared() | Paused():
+            case Filled(number, bytes_, at):
+                name = history.names[number]
+                yield At(at, Produce(name, bytes_ / (10 * MINUTE)))
+                yield At(at + 10 * MINUTE, Produce(name, 0.0))
+            case Trouble(fault, at):
+                yield At(at, fault)
+            case Declared() | Paused() | KilledLoop():
                 pass
 
 
 def _asked(history: History) -> Iterator[Asked]:
     for event in history.events:
         if isinstance(event, Paused):
-            yield Asked(event.at, Verb.PAUSE, "a person")
+            if not event.cancels:
+                yield Asked(event.at, Verb.PAUSE, "a person")
             yield Asked(event.until, Verb.RESUME, "a person")
 
 
-@st.composite
-def policies(draw: st.DrawFn) -> Reconcile:
-    """Some kinds, each after its time; mostly without windows."""
-    thresholds = st.sampled_from([0, 600, 1_800, 7_200])
-    put_right = draw(st.dictionaries(st.sampled_from(KINDS), thresholds))
-    windows = Windows()
-    if not draw(st.integers(0, 3)):
-        begins = draw(st.sampled_from([0, 4, 20])) * 60
-        length = draw(st.sampled_from([30, 240, 600]))
-        days = tuple(range(7))
-        window = Window(days, begins, (begins + length - 1) % 1_440 + 1)
-        excepted = draw(st.sampled_from([(), (), (DeviationKind.BROKER_DOWN,)]))
-        windows = Windows((window,), frozenset(excepted))
-    return Reconcile(put_right, windows=windows)
-
-
-@st.composite
-def histories(draw: st.DrawFn) -> History:
-    """Days in which this and that happens, one after the other or at once; then nothing more."""
-    by_rule, events = draw(st.booleans()), list[Event]()
-    hours, busy = 1.0, dict[int, float]()
-    last = 1.0
-    for _ in range(draw(st.integers(0, 7))):
-        hours += draw(st.sampled_from([0.05, 0.3, 2.0, 7.0, 26.0]))
-        event = draw(_event(hours * HOUR, by_rule, events))
-        if isinstance(event, Away):
-            if any(busy.get(b, 0) >= event.at for b in event.brokers):
-                continue
-            busy |= dict.fromkeys(event.brokers, event.until + 2 * MINUTE)
-        events.append(event)
-        ends = getattr(event, "until", event.at)
-        last = max(last, (ends if ends < inf else event.at) / HOUR)
-    return History(
-        draw(policies()),
-        by_rule,
-        draw(st.sampled_from([None, 2 * MB, 200_000])),
-        tuple(events),
-        last + REST_HOURS,
+def drawn(seed: int) -> History:
+    """A history of one to four weeks: small clusters, any policy, and whatever happens."""
+    chance = Random(seed)  # noqa: S311 - the same history for the same seed
+    brokers, factor = chance.choice([3, 4, 5, 6, 6, 7, 8]), chance.choice([2, 3, 3, 3])
+    by_rule, disks = chance.random() < 0.6, chance.random() < 0.3
+    shape = History(
+        policy=_policy(chance, disks=disks, by_rule=by_rule),
+        events=(),
+        hours=0.0,
+        by_rule=by_rule,
+        rate=chance.choice([None, 2 * MB, 200_000]),
+        every=chance.choice([300.0, 600.0, 1_800.0, 3_600.0, 3_600.0]),
+        brokers=brokers,
+        base=_lists(chance, brokers, factor, chance.randint(2, 6)),
+        balanced=by_rule and chance.random() < 0.4,
+        disks=disks,
+        elects=chance.random() < 0.5,
     )
+    weeks = chance.randint(1, 4)
+    events = _events(chance, shape, weeks)
+    ends = [getattr(e, "until", e.at) for e in events]
+    last = max(
+        (e.at if end == inf else end for e, end in zip(events, ends, strict=True)), default=0
+    )
+    hours = max(weeks * 7 * 24.0, last / HOUR + REST_HOURS)
+    return replace(shape, events=events, hours=hours)
 
 
-@st.composite
-def _event(draw: st.DrawFn, at: float, by_rule: bool, before: Sequence[Event]) -> Event:
-    lasts = draw(st.sampled_from([0.1, 0.4, 0.6, 1.0, 3.0, 9.0])) * HOUR
-    found: Event
-    match draw(st.sampled_from(["broker", "broker", "rack", "hand", "tool", "release", "pause"])):
-        case "broker":
-            how = draw(st.sampled_from(["kill", "kill", "stop", "disk"]))
-            ever = how == "kill" and not draw(st.integers(0, 3))
-            broker = draw(st.sampled_from(BROKERS))
-            found = Away((broker,), at, inf if ever else at + lasts, how)
-        case "rack":
-            found = Away(draw(st.sampled_from(sorted(RACKS.values()))), at, at + lasts, "kill")
-        case "hand":
-            target = tuple(draw(st.permutations(BROKERS))[:3])
-            found = ByHand(draw(st.integers(0, 5)), target, at)
-        case "tool":
-            key = draw(st.sampled_from([LEADER_RATE, FOLLOWER_RATE]))
-            found = Left(draw(st.sampled_from(BROKERS)), key, at)
-        case "pause":
-            found = Paused(at, at + lasts)
+def _lists(chance: Random, brokers: int, factor: int, count: int) -> tuple[tuple[int, ...], ...]:
+    """Lists over distinct racks."""
+    racks = [range(first, brokers + 1, 3) for first in (1, 2, 3)]
+    found = []
+    for _ in range(count):
+        members = [chance.choice(rack) for rack in chance.sample(racks, factor)]
+        found.append(tuple(members))
+    return tuple(found)
+
+
+def _policy(chance: Random, *, disks: bool, by_rule: bool) -> Reconcile:
+    """Some kinds, each after its time; mostly without windows."""
+    kinds = [k for k in DeviationKind if disks or k is not DeviationKind.LOG_DIR_FULL]
+    wanted = [k for k in kinds if chance.random() < 0.7]
+    put_right = {kind: chance.choice([0, 600, 1_800, 7_200]) for kind in wanted}
+    windows, hold = Windows(), Hold()
+    if chance.random() < 0.2:
+        begins, length = chance.choice([0, 4, 20]) * 60, chance.choice([30, 240, 600])
+        window = Window(tuple(range(7)), begins, (begins + length - 1) % 1_440 + 1)
+        excepted = (DeviationKind.BROKER_DOWN,) if chance.random() < 0.3 else ()
+        windows = Windows((window,), frozenset(excepted))
+    if by_rule and chance.random() < 0.2:
+        hold = Hold(brokers_down=chance.choice([1, 2, 3]), racks_down=chance.choice([1, 2]))
+    return Reconcile(put_right, full_above=FULL_ABOVE, windows=windows, hold=hold)
+
+
+OFTEN = {
+    "broker": 4,
+    "rack": 1,
+    "hand": 2,
+    "tool": 1,
+    "release": 3,
+    "pause": 1,
+    "cancel": 1,
+    "network": 2,
+    "killed": 2,
+    "filled": 3,
+}
+"""How often each happens, beside the others; what fills directories only where there are any."""
+
+
+def _events(chance: Random, shape: History, weeks: int) -> tuple[Event, ...]:
+    events, busy = list[Event](), dict[int, float]()
+    often = {what: n for what, n in OFTEN.items() if shape.disks or what != "filled"}
+    now = HOUR
+    for _ in range(chance.randint(1, 5 + 3 * weeks)):
+        now += chance.choice([MINUTE, 10 * MINUTE, 20 * MINUTE, HOUR, 3 * HOUR, 9 * HOUR, 2 * DAY])
+        if now > weeks * 7 * DAY:
+            break
+        what = chance.choices(list(often), list(often.values()))[0]
+        found = _event(chance, what, now + chance.choice([0.0, 7.0, 131.0]), shape, events)
+        if isinstance(found, Away):
+            if any(busy.get(b, 0) >= found.at for b in found.brokers):
+                continue
+            ends = {b: t + 2 * MINUTE for b, t in zip(found.brokers, found.returns, strict=True)}
+            busy |= ends
+        events.append(found)
+    return tuple(events)
+
+
+def _event(chance: Random, what: str, at: float, shape: History, before: Sequence[Event]) -> Event:
+    match what:
+        case "broker" | "rack":
+            return _outage(chance, what, at, shape)
+        case "hand" | "release":
+            number = chance.randrange(len(shape.base))
+            by_hand = ByHand(number, _any_list(chance, shape), at)
+            return by_hand if what == "hand" else _released(chance, at, shape, before)
+        case "killed":
+            effects, gap = chance.randint(1, 12), chance.choice([5.0, 60.0, HOUR])
+            return KilledLoop(at, effects, chance.random() < 0.5, gap)
+        case "pause" | "cancel":
+            return Paused(at, at + _lasts(chance), what == "cancel")
         case _:
-            known = [e for e in before if isinstance(e, Declared)]
-            found = draw(_released(at, by_rule, known[-1] if known else Declared(0.0)))
-    return found
+            return _from_outside(chance, what, at, shape)
 
 
-@st.composite
-def _released(draw: st.DrawFn, at: float, by_rule: bool, now: Declared) -> Declared:
-    if by_rule:
-        drained = draw(st.sampled_from([frozenset(), *(frozenset({b}) for b in BROKERS)]))
-        return replace(now, at=at, drained=drained)
+def _lasts(chance: Random) -> float:
+    return chance.choice([0.1, 0.4, 0.6, 1.0, 3.0, 9.0]) * HOUR
+
+
+def _outage(chance: Random, what: str, at: float, shape: History) -> Away:
+    lasts = _lasts(chance)
+    if what == "rack":
+        rack = tuple(range(chance.randint(1, 3), shape.brokers + 1, 3))
+        apart = chance.choice([0.0, 0.0, 3 * MINUTE, HOUR])
+        return Away(rack, at, tuple(at + lasts + i * apart for i in range(len(rack))), "kill")
+    how = chance.choice(["kill", "kill", "stop", "kill" if shape.disks else "disk"])
+    ever = how == "kill" and chance.random() < 0.2
+    return Away((chance.randint(1, shape.brokers),), at, (inf if ever else at + lasts,), how)
+
+
+def _from_outside(chance: Random, what: str, at: float, shape: History) -> Event:
+    match what:
+        case "tool":
+            key = chance.choice([LEADER_RATE, FOLLOWER_RATE])
+            return Left(chance.randint(1, shape.brokers), key, at)
+        case "filled":
+            number = chance.randrange(len(shape.base))
+            return Filled(number, chance.choice([400, 900, 1_600]) * MB, at)
+        case _:
+            return Trouble(_trouble(chance), at)
+
+
+def _trouble(chance: Random) -> Disconnect | LoseRequests | RepeatRequests:
+    kind, times = chance.choice(list(RequestKind)), chance.randint(1, 3)
+    if chance.random() < 0.5:
+        return Disconnect(chance.choice([20.0, 300.0, 2_400.0]))
+    if chance.random() < 0.7:
+        return LoseRequests(kind, times, chance.choice([None, 0.0, 30.0]))
+    return RepeatRequests(kind, times)
+
+
+def _any_list(chance: Random, shape: History) -> tuple[int, ...]:
+    return tuple(chance.sample(range(1, shape.brokers + 1), len(shape.base[0])))
+
+
+def _released(chance: Random, at: float, shape: History, before: Sequence[Event]) -> Declared:
+    now = ([Declared(0.0, shape.base)] + [e for e in before if isinstance(e, Declared)])[-1]
+    if shape.by_rule:
+        drains = chance.random() < 0.6
+        broker = chance.randint(1, shape.brokers)
+        return replace(now, at=at, drained=frozenset({broker} if drains else ()))
     lists = list(now.lists)
-    lists[draw(st.integers(0, 5))] = tuple(draw(st.permutations(BROKERS))[:3])
+    lists[chance.randrange(len(lists))] = _any_list(chance, shape)
     return replace(now, at=at, lists=tuple(lists))
+
+
+def drawn_outage(seed: int) -> tuple[History, float]:
+    """One broker dies, by rule, and comes back or never does; and for how long it was away.
+
+    The process dies, and the network fails, as in any history.
+    """
+    chance = Random(seed)  # noqa: S311 - the same history for the same seed
+    after = chance.choice([0, 600, 1_800, 7_200])
+    rate = chance.choice([None, 2 * MB, 300_000, 100_000])
+    lasts = chance.choice([inf, inf, 30.0, 300.0, after - 120.0, after + 1_500.0, after + 2_400.0])
+    lasts, at = max(30.0, lasts), chance.choice([1.0, 1.13, 4.7]) * HOUR
+    away = Away((chance.randint(1, 6),), at, (at + lasts,), "kill")
+    events: list[Event] = [away]
+    for _ in range(chance.choice([0, 0, 1, 2])):
+        moment = at + chance.choice([10.0, after + 30.0, after + 300.0, after + 1_000.0, lasts + 9])
+        if moment < inf:
+            what = chance.choice(["network", "killed"])
+            shape = History(policy=Reconcile(), events=(), hours=0)
+            events.append(_event(chance, what, moment, shape, events))
+    policy = Reconcile({DeviationKind.BROKER_DOWN: after})
+    ordered = tuple(sorted(events, key=lambda e: e.at))
+    weeks = chance.randint(1, 4) * 7 * 24.0
+    history = History(policy=policy, events=ordered, hours=weeks, by_rule=True, rate=rate)
+    return history, lasts
+
+
+def with_fewer_events(history: History) -> Iterator[History]:
+    """The same without one of its events, each in turn."""
+    for left_out in range(len(history.events)):
+        events = history.events[:left_out] + history.events[left_out + 1 :]
+        yield replace(history, events=events)
+
+
+def changes(history: History) -> Iterator[tuple[Declared, Declared]]:
+    """Each placement with the one before it."""
+    return pairwise(history.declared)

@@ -80,6 +80,17 @@ class Month:
         return sum(r.bytes for r in self.watched.rounds.values())
 
 
+Lives = Callable[[LoopPorts, LoopSettings, Watched], None]
+"""Processes of a loop, one after the other, to the end of the rehearsal."""
+
+
+def one_life(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+    """One process, to the end."""
+    loop = Loop(ports, settings)
+    watched.known = lambda: loop.known
+    loop.run()
+
+
 @garbage_collection_paused()
 def run_loop(
     simulation: Simulation,
@@ -95,6 +106,7 @@ def run_loop(
     asked: Sequence[Asked] = (),
     passed: Callable[[float], None] = lambda _: None,
     meter: Meter | None = None,
+    lives: Lives = one_life,
 ) -> Month:
     """Run the loop for so long; the releases are in the order of their times, and the first is there from the start.
 
@@ -157,7 +169,7 @@ def run_loop(
         pace=quick,
     )
     applying = Settings(give_up_seconds=3_600.0) if settings is None else settings
-    loop = Loop(
+    lives(
         ports,
         LoopSettings(
             owner="rehearsal",
@@ -167,9 +179,8 @@ def run_loop(
             slice_seconds=LONGEST_REST_SECONDS,
             applying=applying,
         ),
+        watched,
     )
-    watched.known = lambda: loop.known
-    loop.run()
     ended = plane.simulation
     lack.until(clock.now())
     return Month(clock.now() - began, watched, ended, quick.looks, lack.seconds, lack.peaks)

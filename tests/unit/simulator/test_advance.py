@@ -1,6 +1,5 @@
 """What happens with time: copies at their speeds, dying and returning brokers, timers, disks."""
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import replace

@@ -75,7 +75,10 @@ class Lookahead:
     def next_moment(self, simulation: Simulation) -> float:
         """When something happens to the cluster if no request comes before."""
         if self._next is None or self._next[0] is not simulation:
-            coming = (*_moments(simulation, self.flows.speeds(simulation)), *_timers(simulation, self))
+            coming = (
+                *_moments(simulation, self.flows.speeds(simulation)),
+                *_timers(simulation, self),
+            )
             moment = min(coming, default=math.inf)
             world, speeds = simulation.world, self.flows.speeds(simulation)
             burst = quota.soonest_empty(world, self.flows.ahead_of_rate)
@@ -341,9 +344,7 @@ def _with_vain_timers_over(simulation: Simulation, lookahead: Lookahead) -> Simu
         )
     if (rebalance, unclean) == (world.next_rebalance, world.next_unclean):
         return simulation
-    return replace(
-        simulation, world=replace(world, next_rebalance=rebalance, next_unclean=unclean)
-    )
+    return replace(simulation, world=replace(world, next_rebalance=rebalance, next_unclean=unclean))
 
 
 def _next_run(last: float, interval: float, now: float, decision: Decision) -> float:
