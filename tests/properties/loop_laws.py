@@ -142,6 +142,7 @@ def _causes(run: Run, kind: DeviationKind) -> Iterator[float]:
             yield from (since for _, since, _ in run.recorder.absent)
         case DeviationKind.PLACEMENT_CHANGED:
             yield from (d.at for d in history.declared[1:])
+            yield from _returns(run)
         case DeviationKind.CHANGED_ELSEWHERE:
             yield from (e.at for e in history.by_hand)
         case DeviationKind.LOG_DIR_FULL:
@@ -152,6 +153,12 @@ def _causes(run: Run, kind: DeviationKind) -> Iterator[float]:
             yield from (e.at for e in history.events)
 
 
+def _returns(run: Run) -> Iterator[float]:
+    """When brokers came back that were replaced by rule: with them the rule may ask for other lists."""
+    if run.history.by_rule and DeviationKind.BROKER_DOWN in run.history.policy.put_right:
+        yield from (until for _, _, until in run.recorder.absent if until is not None)
+
+
 def _explains(run: Run, kind: DeviationKind, move: Move, at: float) -> bool:
     """Whether a kind is a reason for a move, by what has happened."""
     history, number = run.history, move.partition.partition
@@ -160,10 +167,11 @@ def _explains(run: Run, kind: DeviationKind, move: Move, at: float) -> bool:
         case DeviationKind.BROKER_DOWN:
             return any((down(run, b, at) or -1) >= at - since for b in move.original)
         case DeviationKind.PLACEMENT_CHANGED:
-            return any(
+            changed = any(
                 d.at <= since and (history.by_rule or d.lists[number] != before.lists[number])
                 for before, d in changes(history)
             )
+            return changed or any(moment <= since for moment in _returns(run))
         case DeviationKind.CHANGED_ELSEWHERE:
             return any(e.number == number and e.at <= since for e in history.by_hand)
         case DeviationKind.LEADERSHIP_MOVED:
@@ -340,10 +348,9 @@ def _asked_since(run: Run, first: Move, before: float, at: float, done: Round) -
     if any(e.number == number and e.at <= at for e in history.by_hand) or run.cancels:
         return True
     kinds = {*done.kinds}
-    if DeviationKind.OUT_OF_BALANCE in kinds:
-        ends = (until for _, _, until in run.recorder.absent if until is not None)
-        if any(before - every < until <= at for until in ends):
-            return True
+    by_returns = kinds & {DeviationKind.OUT_OF_BALANCE, DeviationKind.PLACEMENT_CHANGED}
+    if by_returns and any(before - every < until <= at for until in _returns(run)):
+        return True
     if DeviationKind.LOG_DIR_FULL in kinds:
         filled = (e.at for e in history.events if isinstance(e, Filled))
         if any(before - every < moment <= at for moment in filled):

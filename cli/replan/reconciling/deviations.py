@@ -28,6 +28,7 @@ from replan.planning.findings.full_log_dirs import FullLogDir, full_log_dirs, na
 from replan.planning.plans.plan import WarningKind
 from replan.reconciling.decision import ClusterFacts, Found
 from replan.reconciling.history import UNKNOWN, History, said
+from replan.reconciling.memory import down_key
 from replan.reconciling.status import (
     DeclaredByList,
     NeedsRates,
@@ -195,10 +196,10 @@ def _brokers_down(looked: Looked) -> Iterator[Found]:
         by_list = names_of(aligned.snapshot, holds & explicit)
         if by_rule:
             subject = Subject(broker=broker, detail=f"{len(by_rule)} partitions by rule")
-            yield Found(DeviationKind.BROKER_DOWN, subject, f"brokerDown {broker}", by_rule)
+            yield Found(DeviationKind.BROKER_DOWN, subject, down_key(broker), by_rule)
         if by_list:
             subject = Subject(broker=broker, detail=f"{len(by_list)} partitions by list")
-            key = f"brokerDown {broker} by list"
+            key = f"{down_key(broker)} by list"
             yield Found(DeviationKind.BROKER_DOWN, subject, key, by_list, why=DeclaredByList())
 
 

@@ -3,12 +3,15 @@
 Every failure that replan explains becomes a state with its reason, and the next round begins as if none had been.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from replan.applying.abandoning import RunningCopies, abandon
+from replan.applying.clear import throttle_clear
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import SteeredJournal
 from replan.applying.journal.records import Application, Command, Verb
@@ -48,6 +51,7 @@ from replan.reconciling.decision import (
     Judged,
     Rest,
     decide,
+    down,
     judged,
 )
 from replan.reconciling.deviations import (
@@ -85,6 +89,8 @@ from replan.reconciling.status import (
     Source,
     Status,
     Tally,
+    TooEarly,
+    WindowClosed,
 )
 from replan.reconciling.steering import STUCK_SECONDS, Steered, steer
 from replan.reconciling.store import (
@@ -297,6 +303,8 @@ class Loop:
             return self._with_open(opened, known, read, acts=acts)
         if self._memory.begun is not None:
             self._forget_begun()
+        if self._memory.owes and acts and not self._settings.dry_run:
+            self._put_back_owed(known, snapshot)
         looked = look(read.placement, as_planned_from(snapshot, known.ledger), read.rates)
         self._failing_since = None
         return self._decided(looked, read, now, acts=acts)
@@ -368,6 +376,8 @@ class Loop:
         history = remembered(self._history, looked.comparison, differing_lists(looked), differ)
         memory = self._memory.healed({str(name) for name in bad})
         memory = memory.with_since({f.key: now for f in found})
+        much = any(down(read.placement.reconcile.hold, facts_of(looked.snapshot)))
+        memory = memory.with_hold(now, holds=much)
         if history is not self._history:
             known = self._history.known
             self._history = history
@@ -502,6 +512,7 @@ class Loop:
                     verb=Verb.RESUME if resumes else None,
                     silent_since=journal.silent_since,
                 )
+                outcome = self._given_up(outcome, journal, guard)
         except Held:
             self._status = _with(self._status, running=None)
             raise
@@ -511,6 +522,56 @@ class Loop:
         self._status = _with(self._status, running=None)
         self._ended(begun, outcome, guard)
         return not outcome.interrupted
+
+    def _given_up(self, outcome: Outcome, journal: SteeredJournal, guard: "_Guard") -> Outcome:
+        """End an application whose open work waits for a broker that is down: everything else would wait with it.
+
+        Its running copies are cancelled, lists stay as they are, and what it set on that broker is written down until
+        it serves again.
+        """
+        stays = outcome.ending is Ending.STAYS_OPEN
+        if not stays and not (outcome.interrupted and guard.gives_up):
+            return outcome
+        if not stays:
+            guard.waits = _waiting_text(outcome)
+        ports, settings = self._ports, self._settings
+        ended = abandon(
+            ports.reader,
+            ports.writer,
+            journal,
+            ports.pace or ports.clock,
+            settings=replace(settings.applying, owner=settings.owner),
+            copies=RunningCopies.CANCELLED,
+        )
+        if ended.leftovers:
+            self._keep(changed(self._memory, owes=True))
+        if not stays:
+            return ended
+        done = all(r.result is Result.DONE for r in outcome.all_results)
+        code = Exit.OK if done else Exit.CHANGES
+        return replace(outcome, ending=Ending.COMPLETE, exit_code=code)
+
+    def _put_back_owed(self, known: Journalled, snapshot: Snapshot) -> None:
+        """Put back what a round could not, since a broker was down, once that serves again."""
+        live = {b.id for b in snapshot.brokers if b.live}
+        owed = {broker for broker, _ in known.ledger.rates}
+        if known.ledger.throttles and not owed & live:
+            return
+        if known.ledger.throttles:
+            ports, settings = self._ports, self._settings
+            racks = {b.id: b.rack for b in snapshot.brokers}
+            with ports.own(Plan(snapshot.cluster_id, "", racks, ()), self.lease_is_kept) as journal:
+                left = throttle_clear(
+                    ports.reader,
+                    ports.writer,
+                    journal,
+                    ports.pace or ports.clock,
+                    settings=replace(settings.applying, owner=settings.owner),
+                    silent_since=journal.silent_since,
+                ).leftovers
+            if left:
+                return
+        self._keep(changed(self._memory, owes=False))
 
     def _ended(self, begun: Begun, outcome: Outcome, guard: "_Guard") -> None:
         now = self._ports.wall()
@@ -537,16 +598,20 @@ class Loop:
         moved |= {str(r.partition): now for r in outcome.log_moves if r.result is Result.DONE}
         snapshot = self._ports.reader.observe()
         self._keep_arrived(snapshot, guard.targets)
+        if guard.gives_up and DeviationKind.CHANGED_ELSEWHERE not in begun.kinds:
+            self._keep_arrived(snapshot, guard.half_way(snapshot))
         bad = {str(name) for name in unhealthy(snapshot)}
         under = bad & {*guard.facts.under} if guard.steered.cancelled else set[str]()
         if set(facts_of(snapshot).down) - set(guard.down):
             bad &= {*begun.unhealthy}  # a broker died meanwhile: that is not the round's doing
         failure = done.text if result is RoundResult.FAILED else ""
-        if guard.steered.stuck:
+        if guard.waits:
+            failure = guard.waits
+        elif guard.steered.stuck:
             failure = f"nothing had moved for {duration(STUCK_SECONDS)}; {done.text}"
         memory = self._memory.ended(done, moved, bad, under, failure)
         memory = memory.down_since(guard.down_since)
-        if result is RoundResult.CANCELLED and not guard.steered.cancelled:
+        if result is RoundResult.CANCELLED and guard.cancelled_by_another:
             memory = changed(memory, paused=SomebodyPaused(guard.cancelled_by, now))
         self._keep(memory)
 
@@ -588,7 +653,7 @@ class Loop:
             since=since,
             reasons=said.reasons,
             differs=_tallies(said.found) if reaches else before.differs,
-            deviations=tuple(listed[:NAMED]) if reaches else before.deviations,
+            deviations=tuple(listed[:NAMED]) if reaches else _known_from_before(before, said, now),
             rounds=self._memory.rounds,
             next=self._next(said, now),
         )
@@ -633,6 +698,10 @@ class Loop:
             with suppress(ReplanError):  # then a person looks
                 self._keep(changed(self._memory, begun=begun.by_itself()))
 
+    def broker_down(self, broker: int) -> float | None:
+        """Since when a broker counts as down whose replicas by rule may go to others."""
+        return self._memory.broker_down(broker)
+
     def lease_is_kept(self) -> bool:
         """Whether this loop still is the one that works; asked while it applies."""
         if not self._settings.leased:
@@ -676,6 +745,8 @@ _NOT_BY_DUE = frozenset(
     {LoopState.DIFFERS, LoopState.HOLDING, LoopState.PAUSED, LoopState.BACKING_OFF}
 )
 """In which it does not act when the next deviation is due, but when what keeps it from that is over."""
+_NOBODY_KNOWN = "unknown"
+"""Who has cancelled what this process did not see cancelled."""
 _BY_LOOP = "reconcile: "
 """What the sender of a loop's own commands begins with."""
 _CODES = {
@@ -698,6 +769,27 @@ _CODES = {
 
 def _with(status: Status, **fields: object) -> Status:
     return msgspec.structs.replace(status, **fields)
+
+
+def _known_from_before(status: Status, said: _Said, at: float) -> tuple[Deviation, ...]:
+    """Where nobody has looked again; what was to be put right waits for the reason of the loop, if it has one."""
+    if not said.reasons:
+        return status.deviations
+    return tuple(
+        msgspec.structs.replace(one, why_not=LoopHolds()) if _waited(one, at) else one
+        for one in status.deviations
+    )
+
+
+def _waited(one: Deviation, at: float) -> bool:
+    """Whether nothing of its own is in the way of a deviation at a moment."""
+    match one.why_not:
+        case TooEarly():
+            return one.due_at is not None and one.due_at <= at
+        case WindowClosed(opens_at):
+            return opens_at is not None and opens_at <= at
+        case why:
+            return why is None
 
 
 def _holding(reasons: Sequence[Reason]) -> LoopState:
@@ -771,7 +863,9 @@ class _Guard:
     ) -> None:
         self._loop, self._journal, self._placement = loop, journal, placement
         self.steered, self._begun = steered, begun
-        self.application, self.cancelled_by = "", "unknown"
+        self.application, self.cancelled_by = "", _NOBODY_KNOWN
+        self.waits = ""
+        """For what its application waited, if it was given up."""
         self.down: tuple[int, ...] = ()
         self._healed = {move.partition: move for move in plan.moves}
         takes_back = digest(plan) != begun.plan_digest
@@ -779,8 +873,11 @@ class _Guard:
             move.partition: tuple(map(int, move.target)) for move in plan.moves if not takes_back
         }
         self.down_since: dict[int, float] = {}
+        self._holds = False
+        self._passed_over: frozenset[int] = frozenset()
         self.facts = self._seen()
         self.down = self.facts.down
+        self._known_down()
         self._looked_at = loop.ports.clock.now()
         self._progress: Progress | None = None
         self._sent: list[Command] = []
@@ -790,15 +887,36 @@ class _Guard:
         self._measured_at = self._looked_at
 
     def stop(self) -> bool:
-        """Whether the process is to leave: it was asked to, or another loop works."""
-        return self._loop.ports.stop() or self._lost
+        """Whether the process is to leave: it was asked to, another loop works, or nothing moves any more."""
+        return self._loop.ports.stop() or self._lost or self.gives_up
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether its application is to end as it is."""
+        return self.steered.given_up
+
+    @property
+    def cancelled_by_another(self) -> bool:
+        """Whether a cancel was not the loop's own."""
+        return self.cancelled_by != _NOBODY_KNOWN or not self.steered.cancelled
+
+    def half_way(self, snapshot: Snapshot) -> dict[TopicPartition, tuple[int, ...]]:
+        """What stands neither where its move began nor where it was to end: the loop left it so, and nobody else."""
+        lists = {name: snapshot.partition(name) for name in self._healed}
+        return {
+            name: tuple(map(int, seen.replicas))
+            for name, seen in lists.items()
+            if seen is not None
+            and set(seen.replicas)
+            not in ({*self._healed[name].original}, {*self._healed[name].target})
+        }
 
     def arrived(self) -> Sequence[Command]:
         """What others have sent, and what the loop itself asks for."""
         others = list(self._journal.arrived())
         for command in others:
             if command.verb is Verb.CANCEL:
-                self.cancelled_by = command.sender or "unknown"
+                self.cancelled_by = command.sender or "somebody"
         self._note_application()
         answered = (
             {r.key for r in self._journal.read() if isinstance(r, Command) and r.obeyed_by}
@@ -818,6 +936,10 @@ class _Guard:
                 self._still(self._progress),
             )
             if verb is Verb.CANCEL:
+                self._moved = (
+                    self._loop.ports.clock.now(),
+                    self._moved[1],
+                )  # the way back has its time
                 self._loop.remember_cancel()
             if verb is not None:
                 self._number += 1
@@ -847,15 +969,33 @@ class _Guard:
             for name in unhealthy(snapshot)
             if name not in self._healed or not heals(self._healed[name], live)
         }
-        now, policy = self._loop.ports.wall(), self._placement.reconcile
-        self.down_since = {b: self.down_since.get(b, now) for b in facts.down}
-        after = policy.put_right.get(DeviationKind.BROKER_DOWN)
-        due = () if after is None else (b for b, at in self.down_since.items() if now - at >= after)
         return replace(
             facts,
-            due_to_be_replaced=tuple(sorted({*due} - {*self.down, *self._begun.replaced})),
+            due_to_be_replaced=self._due(facts),
             under=tuple(sorted(under - {*self._begun.unhealthy})),
         )
+
+    def _due(self, facts: ClusterFacts) -> tuple[int, ...]:
+        """Brokers that have become due to be replaced since the round began."""
+        now, policy = self._loop.ports.wall(), self._placement.reconcile
+        held, self._holds = self._holds, any(down(policy.hold, facts))
+        over = held and not self._holds  # what is still down counts as down from now on
+        known = {} if over else self.down_since
+        self.down_since = {broker: known.get(broker, now) for broker in facts.down}
+        due = {b for b, at in self.down_since.items() if now - at >= self._after}
+        return tuple(sorted(due - self._passed_over - {*self._begun.replaced}))
+
+    def _known_down(self) -> None:
+        """Since when those are down that were when it began; who is due, or not by rule, was passed over for it."""
+        now, known = self._loop.ports.wall(), {b: self._loop.broker_down(b) for b in self.down}
+        self.down_since |= {b: at for b, at in known.items() if at is not None}
+        over = (b for b, at in known.items() if at is None or now - at >= self._after)
+        self._passed_over = frozenset(over)
+
+    @property
+    def _after(self) -> float:
+        """After how long a broker that is down is due to be replaced."""
+        return self._placement.reconcile.put_right.get(DeviationKind.BROKER_DOWN, math.inf)
 
     def _still(self, progress: Progress) -> float:
         """For how long nothing has moved, while nobody else has paused it."""
@@ -864,7 +1004,11 @@ class _Guard:
             self._measured_at = at
             copied = progress.volume().copied_bytes
             seen = (progress.done, progress.stopped, progress.running, copied)
-        unknown = any(r.copied_bytes is None for copy in progress.copies for r in copy.replicas)
+        unknown = any(
+            r.copied_bytes is None and r.broker not in self.facts.down
+            for copy in progress.copies
+            for r in copy.replicas
+        )
         if self._paused_by_another or unknown or seen != self._moved[1]:
             self._moved = at, seen
         return at - self._moved[0]

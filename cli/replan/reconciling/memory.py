@@ -71,11 +71,26 @@ class Memory(Value, frozen=True):
     """Partitions that came under min ISR while a round was at work, which stopped for them; until they are in sync."""
     paused: SomebodyPaused | None = None
     begun: Begun | None = None
+    held: bool = False
+    """Whether as many brokers or racks were down as hold, when it last looked."""
+    owes: bool = False
+    """Whether a throttle of a round is still to be put back, on a broker that was down when it ended."""
 
     def with_since(self, keys: Mapping[str, float]) -> "Memory":
         """With exactly these deviations; each is as old as it was known to be, or as given."""
         since = {key: min(at, self.since.get(key, at)) for key, at in keys.items()}
         return self if since == self.since else _changed(self, since=since)
+
+    def with_hold(self, now: float, *, holds: bool) -> "Memory":
+        """Whether as much is down as holds. Once that is over, what is still down counts as down from then on.
+
+        A rack comes back broker by broker: who is not there yet is not replaced for having been away as long as it.
+        """
+        if holds is self.held:
+            return self
+        down = DeviationKind.BROKER_DOWN.value
+        over = {key: now for key in self.since if key.startswith(down) and not holds}
+        return _changed(self, held=holds, since={**self.since, **over})
 
     def failed(self, text: str, now: float) -> "Memory":
         """After a round that failed: the next comes later and later."""
@@ -131,8 +146,11 @@ class Memory(Value, frozen=True):
 
     def down_since(self, times: Mapping[int, float]) -> "Memory":
         """With the brokers that were seen to be down while a round was at work."""
-        keys = {f"{DeviationKind.BROKER_DOWN.value} {broker}": at for broker, at in times.items()}
-        return _changed(self, since={**keys, **self.since})
+        return _changed(self, since={**self.since, **{down_key(b): at for b, at in times.items()}})
+
+    def broker_down(self, broker: int) -> float | None:
+        """Since when a broker counts as down that has replicas by rule; None where it is not known to be."""
+        return self.since.get(down_key(broker))
 
     def healed(self, unhealthy: Collection[str]) -> "Memory":
         """Once some of those that it stopped for are in sync again."""
@@ -154,6 +172,11 @@ class Memory(Value, frozen=True):
         return _changed(
             self, paused=None, worse=None, under=(), moved={}, failures=0, failure="", retry_at=0.0
         )
+
+
+def down_key(broker: int) -> str:
+    """By which a broker is known that is down, and has replicas by rule."""
+    return f"{DeviationKind.BROKER_DOWN.value} {broker}"
 
 
 def _changed(memory: Memory, **fields: Any) -> Memory:

@@ -9,8 +9,11 @@
                                              cluster is free for others until the next round
     the broker is back whose replicas are    cancel, if less is lost by that than is still to be copied
     replaced
+    a broker is due to be replaced, and      cancel, if less of what runs is copied than is still to be: nobody waits
+    something runs                           for longer than it took so far
     nothing has moved for `STUCK_SECONDS`    cancel: what it waits for, such as a broker that died meanwhile, may be for
                                              another round to put right; this one has failed
+    nor after that                           the way back waits for a broker, too: it is given up as it is
 
 A cancel is not taken back. What a person has paused, only a person lets go on. Pure.
 """
@@ -40,6 +43,8 @@ class Steered:
     cancelled: bool = False
     stuck: bool = False
     """Whether it was cancelled since nothing moved."""
+    given_up: bool = False
+    """Whether nothing has moved since then, either: the process leaves, and gives it up."""
 
 
 def steer(
@@ -52,14 +57,15 @@ def steer(
 ) -> tuple[Verb | None, Steered]:
     """What to ask for next, if anything; `still`: for how many seconds nothing has moved."""
     if before.cancelled:
-        return None, before
+        return None, replace(before, given_up=before.given_up or still >= STUCK_SECONDS)
     back = set(before.replaced) - set(facts.down)
     if before.replaced and back == set(before.replaced) and _less_work(progress):
         return Verb.CANCEL, replace(before, cancelled=True)
     reasons = _reasons(policy, facts, before.kinds, now)
     stuck = still >= STUCK_SECONDS
     over = before.paused and reasons and progress.waiting and not progress.running
-    if stuck or over:
+    first = any(isinstance(r, BrokersFirst) for r in reasons)
+    if stuck or over or (first and progress.running and _more_is_left(progress)):
         return Verb.CANCEL, replace(before, cancelled=True, stuck=stuck)
     if reasons and not before.paused:
         return Verb.PAUSE, replace(before, paused=reasons)
@@ -80,6 +86,13 @@ def _reasons(
     if not is_open(windows.open, now) and not set(kinds) <= windows.excepted:
         found.append(NoWindow(opens_at(windows.open, now)))
     return tuple(found)
+
+
+def _more_is_left(progress: Progress) -> bool:
+    """Whether more of the running copies is still to be copied than is there."""
+    running = [r for copy in progress.copies for r in copy.replicas]
+    there = sum(r.copied_bytes or 0 for r in running)
+    return sum(r.total_bytes for r in running) > 2 * there
 
 
 def _less_work(progress: Progress) -> bool:

@@ -15,6 +15,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_placement
 from replan.planning.plans.plan import Plan
+from replan.reconciling.loop import Loop, LoopPorts, LoopSettings
 from replan.reconciling.memory import OFTEN, Memory
 from replan.reconciling.status import (
     BrokersDown,
@@ -25,6 +26,7 @@ from replan.reconciling.status import (
     NeedsRates,
     NoHistory,
     NotAllowed,
+    Observer,
     Proposal,
     RacksDown,
     Reason,
@@ -36,7 +38,9 @@ from replan.reconciling.status import (
     UnderMinIsr,
 )
 from replan.reconciling.store import MemoryStore, load, memory_records
-from replan.rehearsal.reconcile import Asked, Month, Release, run_loop
+from replan.rehearsal.reconcile import Asked, Month, Release, one_life, run_loop
+from replan.rehearsal.recording import throttles_of
+from replan.rehearsal.watched import Watched
 from replan.simulator.cluster.faults import Ask, At, DropFromIsr, Fault, KillBroker, StartBroker
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.commands import AlterReassignments
@@ -298,7 +302,13 @@ BESIDE = [*([i, i % 4 + 1] for i in range(1, 5)), [5, 6]]
 """What is there before; the last one is under min ISR while 5 or 6 is down."""
 
 
-def slowly(read: Reader, after: Sequence[Sequence[int]], *faults: At, hours: float = 30) -> Month:
+def slowly(
+    read: Reader,
+    after: Sequence[Sequence[int]],
+    *faults: At,
+    hours: float = 30,
+    also: Observer | None = None,
+) -> Month:
     """A change of lists of two that is merged after half an hour, copied one by one."""
     before, merged = (
         f"assignments: {{orders: {{partitions: {[list(of) for of in lists]}}}}}"
@@ -307,7 +317,8 @@ def slowly(read: Reader, after: Sequence[Sequence[int]], *faults: At, hours: flo
     releases = [Release(0, read(before, MERGED, SLOWLY))]
     releases.append(Release(0.5 * HOUR, read(merged, MERGED, SLOWLY)))
     world = cluster(BESIDE, size=3_600 * MB)
-    return run_loop(world, releases, hours * HOUR, faults, settings=Settings(slots_per_broker=1))
+    settings = Settings(slots_per_broker=1)
+    return run_loop(world, releases, hours * HOUR, faults, settings=settings, also=also)
 
 
 def test_a_partition_that_comes_under_min_isr_stops_the_round_until_it_is_over(
@@ -413,7 +424,7 @@ class _States:
         """Not of interest."""
 
 
-def test_an_application_that_waits_for_a_broker_that_is_down_is_said_and_goes_on_with_it(
+def test_an_application_that_waits_for_a_broker_that_is_down_is_given_up_and_begun_again(
     read: Reader,
 ) -> None:
     """Broker 4 dies before it is put right what a person did, and comes back much later."""
@@ -422,18 +433,109 @@ def test_an_application_that_waits_for_a_broker_that_is_down_is_said_and_goes_on
     faults = (*at(1, moved), *at(1.5, KillBroker(BrokerId(4))), *at(20, StartBroker(BrokerId(4))))
     short = run_loop(cluster(), [Release(0, placement)], 12 * HOUR, faults)
     assert short.watched.states[LoopState.BACKING_OFF] > HOUR
-    [said] = {
-        r.text.partition(";")[0]
-        for h in short.watched.holds
-        for r in h.reasons
-        if isinstance(r, RoundsFail)
-    }
-    assert said == "its application does not move. orders-2: waiting until 4 is in sync"
+    said = {r.text for h in short.watched.holds for r in h.reasons if isinstance(r, RoundsFail)}
+    assert "its application does not move. orders-2: waiting until 4 is in sync; fenced: 4" in said
     month = run_loop(cluster(), [Release(0, placement)], 23 * HOUR, faults)
     assert lists_of(month) == [replicas(*of) for of in LISTS]
     last = month.watched.before_the_end
     assert last is not None
     assert last.state is LoopState.AT_REST
+
+
+SLOW = "throttles: {moves: {rate: 100KB/s}}"
+ALL_KINDS = "reconcile: {putRight: {placementChanged: 0s, brokerDown: 30m}}"
+
+
+@pytest.mark.parametrize("dies", [1, 2, 4])
+def test_nothing_else_waits_for_a_broker_that_died_while_a_round_was_at_work(
+    read: Reader, dies: int
+) -> None:
+    """It sends, stays, or is new; what was half done and the throttle are put right once it is back."""
+    lists = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
+    others = lists.replace("[6, 1, 2]", "[6, 3, 2]" if dies == 1 else "[6, 1, 5]")
+    places = enumerate([BY_LIST, lists, others])
+    releases = [Release(n * HOUR, read(of, SLOW, ALL_KINDS)) for n, of in places]
+    broker = BrokerId(dies)
+    faults = (*at(1.1, KillBroker(broker)), *at(20, StartBroker(broker)))
+    dead = run_loop(cluster(), releases, 6 * HOUR, faults[:1])
+    assert lists_of(dead)[5] in {replicas(6, 3, 2), replicas(6, 1, 5)}
+    month = run_loop(cluster(), releases, 30 * HOUR, faults)
+    assert lists_of(month)[0] == replicas(4, 2, 3)
+    assert not throttles_of(month.simulation.cluster)
+    last = month.watched.before_the_end
+    assert last is not None
+    assert (last.state, last.deviations) == (LoopState.AT_REST, ())
+
+
+def test_what_is_due_says_that_the_loop_backs_off(read: Reader) -> None:
+    seen = _All()
+    after = [[1, 6], [2, 4], [3, 4], [4, 1], [5, 6]]
+    slowly(read, after, *at(0.2, KillBroker(BrokerId(6))), hours=3, also=seen)
+    backing = [s for s in seen.statuses if s.state is LoopState.BACKING_OFF]
+    assert backing
+    assert all(d.why_not is not None for s in backing for d in s.deviations)
+
+
+class _All:
+    """An observer that keeps all that is said."""
+
+    def __init__(self) -> None:
+        self.statuses: list[Status] = []
+
+    def changed(self, status: Status) -> None:
+        self.statuses.append(status)
+
+    def planned(self, plan: Plan, snapshot: Snapshot) -> None:
+        """Not of interest."""
+
+    def proposed(self, proposal: Proposal) -> None:
+        """Not of interest."""
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_rack_that_comes_back_broker_by_broker_is_given_its_time_again(
+    read: Reader, processes: int
+) -> None:
+    """Also by a second process, which knows it from what the first one has kept."""
+    placement = read(RULE, "reconcile: {putRight: {brokerDown: 30m}}")
+    down = (
+        *at(1, KillBroker(BrokerId(1)), KillBroker(BrokerId(4))),
+        *at(3, StartBroker(BrokerId(1))),
+    )
+
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+        for _ in range(processes - 1):
+            first = Loop(ports, settings)
+            while ports.clock.now() < 3.1 * HOUR:
+                first.round()
+                ports.clock.sleep(300)
+        one_life(ports, settings, watched)
+
+    late = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, down, lives=lives)
+    [done] = rounds_of(late)
+    assert 3.5 * HOUR <= done.began_at - late.watched.began <= 3.8 * HOUR
+    back = (*down, *at(3.4, StartBroker(BrokerId(4))))
+    soon = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, back, lives=lives)
+    assert rounds_of(soon) == []
+
+
+@pytest.mark.parametrize(("dies", "within"), [(1.05, 0.1), (1.5, 1.3)])
+def test_a_broker_that_is_due_waits_for_a_copy_for_no_longer_than_that_took(
+    read: Reader, dies: float, within: float
+) -> None:
+    """A copy of 400 MB takes over an hour at 100 KB/s; the first ones begin after an hour."""
+    policy = "reconcile: {putRight: {placementChanged: 0s, brokerDown: 10m}}"
+    drained = "blacklists: {replicas: [{broker: 6}]}"
+    releases = [
+        Release(0, read(RULE, SLOW, policy)),
+        Release(HOUR, read(RULE, SLOW, policy, drained)),
+    ]
+    killed = at(dies, KillBroker(BrokerId(2)))
+    month = run_loop(cluster(size=400 * MB), releases, 20 * HOUR, killed)
+    replaced = [r for r in rounds_of(month) if r.kinds == (DeviationKind.BROKER_DOWN,)]
+    due = month.watched.began + dies * HOUR + 600
+    assert replaced[0].began_at - due <= within * HOUR
+    assert all(not {2, 6} & {*of} for of in lists_of(month))
 
 
 def test_what_is_released_while_a_round_runs_is_a_changed_placement_and_is_put_right(
