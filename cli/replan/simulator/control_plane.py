@@ -110,6 +110,11 @@ class SimulatedControlPlane:
         self._catch_up()
         return self._simulation
 
+    def next_moment(self) -> float:
+        """The second in which something will happen by itself, if no request comes before."""
+        self._catch_up()
+        return self._lookahead.next_moment(self._simulation)
+
     def idle(self) -> bool:
         """Whether nothing from outside is still to come: what can happen by itself happens within minutes."""
         self._catch_up()
