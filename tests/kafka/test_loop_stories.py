@@ -228,6 +228,21 @@ def test_what_a_person_pauses_waits_for_that_person(loop: Loop) -> None:
         assert loop.lists() == after
 
 
+def test_a_journal_that_is_deleted_under_a_loop_is_named_once_and_made_again(loop: Loop) -> None:
+    loop.declare("{putRight: {placementChanged: 0s}}", LISTS)
+    after = [[4, 2, 3], *LISTS[1:]]
+    with loop.running():
+        loop.says("state", state="at-rest")
+        delete_topics(loop.cluster.bootstrap, JOURNAL_TOPIC)
+        [reason] = loop.says("state", state="unreachable")["reasons"]
+        assert f"the journal topic {JOURNAL_TOPIC} was deleted" in reason["text"]
+        loop.says("state", state="at-rest")
+        loop.declare("{putRight: {placementChanged: 0s}}", after)
+        assert loop.says("round")["round"]["result"] == "done"
+        assert loop.lists() == after
+    loop.person("status")
+
+
 @pytest.mark.nightly
 def test_a_window_that_ends_in_the_middle_ends_what_runs_and_begins_nothing(loop: Loop) -> None:
     """Windows end with a minute; a copy of 60 MB at 1 MB/s runs for one, and two of them go to one broker."""

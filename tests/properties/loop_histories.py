@@ -497,7 +497,8 @@ def _outage(chance: Random, what: str, at: float, shape: History) -> Away:
         apart = chance.choice([0.0, 0.0, 3 * MINUTE, HOUR])
         return Away(rack, at, tuple(at + lasts + i * apart for i in range(len(rack))), "kill")
     how = chance.choice(["kill", "kill", "stop", "kill" if shape.disks else "disk"])
-    ever = how == "kill" and chance.random() < 0.2
+    seldom = 0.2 if shape.by_rule else 0.03  # a list that names it is tried for weeks
+    ever = how == "kill" and chance.random() < seldom
     return Away((chance.randint(1, shape.brokers),), at, (inf if ever else at + lasts,), how)
 
 

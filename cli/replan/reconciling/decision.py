@@ -181,7 +181,7 @@ def holds(hold: Hold, memory: Memory, facts: ClusterFacts, now: float) -> Iterat
     if memory.under:
         yield UnderMinIsr(memory.under[:NAMED], len(memory.under))
     yield from down(hold, facts)
-    if memory.failures and now < memory.retry_at:
+    if memory.backs_off(now):
         yield RoundsFail(memory.failures, memory.failure, memory.retry_at)
 
 
@@ -203,7 +203,7 @@ def most_down(hold: Hold, registered: int) -> int:
 
 def _too_often(due: Sequence[Found], memory: Memory, now: float) -> Iterator[Reason]:
     times = {
-        str(name): [t for t in memory.moved.get(str(name), ()) if now - t < DAY_SECONDS]
+        str(name): [t for t in memory.moved.get(str(name), ()) if abs(now - t) < DAY_SECONDS]
         for found in due
         for name in found.partitions
     }

@@ -434,7 +434,7 @@ class Loop:
         if plan is None or not acts:
             self._say(_Said(LoopState.HELD_BY_ANOTHER, (other,)))
             return False
-        if self._memory.failures and self._ports.wall() < self._memory.retry_at:
+        if self._memory.backs_off(self._ports.wall()):
             return self._backs_off(_Said(LoopState.BACKING_OFF))
         return self._apply(plan, begun, read, resumes=True)
 
@@ -629,8 +629,13 @@ class Loop:
             ports.clock.sleep(min(settings.slice_seconds, left))
             if settings.leased and not settings.dry_run:
                 held = self._lease.held
-                with suppress(ReplanError):
+                try:
                     kept = self._lease.keep(ports.wall()) is None
+                except BadFile as error:  # the journal was deleted: nobody says so twice
+                    self._fails(LoopState.UNREACHABLE, error)
+                except ReplanError:  # the next round says so
+                    continue
+                else:
                     if kept is not held or (kept and self._lease.waiting):
                         return
 

@@ -92,6 +92,10 @@ class Memory(Value, frozen=True):
         over = {key: now for key in self.since if key.startswith(down) and not holds}
         return _changed(self, held=holds, since={**self.since, **over})
 
+    def backs_off(self, now: float) -> bool:
+        """Whether it is too early after rounds that failed; no longer than the longest pause, whatever a clock did."""
+        return bool(self.failures) and now < self.retry_at <= now + LONGEST_PAUSE_SECONDS
+
     def failed(self, text: str, now: float) -> "Memory":
         """After a round that failed: the next comes later and later."""
         return self._failed(self.failures + 1, text, now)

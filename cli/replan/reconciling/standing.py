@@ -57,7 +57,7 @@ def _state(memory: Memory, now: float) -> tuple[LoopState, tuple[Reason, ...]]:
         return LoopState.HOLDING, (memory.worse,)
     if memory.under:
         return LoopState.HOLDING, (UnderMinIsr(memory.under[:NAMED], len(memory.under)),)
-    if memory.failures and now < memory.retry_at:
+    if memory.backs_off(now):
         failed = RoundsFail(memory.failures, memory.failure, memory.retry_at)
         return LoopState.BACKING_OFF, (failed,)
     return (LoopState.DIFFERS if memory.since else LoopState.AT_REST), ()

@@ -263,3 +263,12 @@ def test_whatever_is_allowed_is_done_when_it_rested_for_it(
 def test_utc_needs_no_zone_file() -> None:
     noon = datetime(2026, 11, 25, 12, tzinfo=UTC).timestamp()
     assert is_open([Window((2,), 720, 721)], noon)
+
+
+def test_a_clock_that_is_put_back_by_weeks_keeps_nothing_waiting() -> None:
+    now, back = 10_000_000.0, 6_400_000.0
+    memory = changed(known(now), moved={str(ORDERS): (now, now, now)}).failed("no", now)
+    assert decide(POLICY, [DIFFERS], memory, WELL, now + 30) == Rest(now + 600)
+    later = memory.with_since({DIFFERS.key: back})
+    assert later.since == {DIFFERS.key: back}
+    assert decide(POLICY, [DIFFERS], later, WELL, back + 600) == Act((DIFFERS,))

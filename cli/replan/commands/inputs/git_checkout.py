@@ -32,7 +32,14 @@ class Checkout:
         return _SECRET.sub("", self.url)
 
     def update(self) -> str:
-        """Fetch the newest commit and check it out; its hash in full. Raises ClusterUnreachable."""
+        """Fetch the newest commit and check it out; its hash in full. Raises ClusterUnreachable.
+
+        A branch that was rewritten is followed like any other.
+        """
+        for left in (self.folder / ".git").rglob(
+            "*.lock"
+        ):  # of a git that was killed as it took too long
+            left.unlink(missing_ok=True)
         self._git("fetch", "--quiet", "--depth", "1", "--", self.url, self.ref)
         self._git("checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
         self._git("clean", "-ffdxq")

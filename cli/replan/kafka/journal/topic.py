@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from kafka.errors import AuthorizationError, KafkaError
 
-from replan.applying.journal.records import Command, Forget, Record
+from replan.applying.journal.records import (
+    Command,
+    Forget,
+    Lease,
+    LoopChunk,
+    LoopCommand,
+    Record,
+)
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable
 from replan.kafka.clock import SystemClock
 from replan.kafka.failures import Operation, answer, passes, reason, refusal
@@ -336,10 +343,23 @@ class LoopRecords:
     def __init__(self, topic: JournalTopic, settings: Mapping[str, str]) -> None:
         self._topic, self._settings = topic, settings
         self._sender: Sender | None = None
+        self._lost: list[Record] = []
+        """What the loop had there when the topic was deleted: it comes first into the next one."""
 
     def read(self) -> Sequence[Record]:
-        """The latest record of every key. Raises as `TopicReader.refresh`."""
-        return self._topic.reader.records() if self._topic.reader.refresh() else ()
+        """The latest record of every key. Raises as `TopicReader.refresh`.
+
+        A topic that was deleted under it is an error once: then it is made, or read anew.
+        """
+        try:
+            there = self._topic.reader.refresh()
+        except BadFile:
+            known = self._topic.reader.records()
+            self._lost = [r for r in known if isinstance(r, Lease | LoopChunk | LoopCommand)]
+            for reader in self._topic.readers:
+                reader.begin_again()
+            raise
+        return self._topic.reader.records() if there else ()
 
     def write(self, records: Sequence[Record]) -> None:
         """Write them. Raises as `write.send` and `create_topic`."""
@@ -350,4 +370,5 @@ class LoopRecords:
             self._topic.create(reader)
         if self._sender is None:
             self._sender = Sender(self._settings, reader.topic)
-        self._sender.send(records)
+        self._sender.send([*self._lost, *records])
+        self._lost = []
