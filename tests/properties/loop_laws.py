@@ -52,6 +52,7 @@ from replan.reconciling.status import (
     PersonActs,
     RacksDown,
     Round,
+    RoundResult,
     RunsElsewhere,
     TooEarly,
     WindowClosed,
@@ -143,6 +144,7 @@ def _causes(run: Run, kind: DeviationKind) -> Iterator[float]:
         case DeviationKind.PLACEMENT_CHANGED:
             yield from (d.at for d in history.declared[1:])
             yield from _returns(run)
+            yield from (end for end, _ in _given_up(run))
         case DeviationKind.CHANGED_ELSEWHERE:
             yield from (e.at for e in history.by_hand)
         case DeviationKind.LOG_DIR_FULL:
@@ -151,6 +153,13 @@ def _causes(run: Run, kind: DeviationKind) -> Iterator[float]:
             yield 0.0
         case _:
             yield from (e.at for e in history.events)
+
+
+def _given_up(run: Run) -> Iterator[tuple[float, set[TopicPartition]]]:
+    """When rounds were cancelled, and what they had: what stays half done counts as a changed placement."""
+    for done, _, plan in _rounds(run):
+        if done.result is RoundResult.CANCELLED:
+            yield done.ended_at - run.month.watched.began, {m.partition for m in plan.moves}
 
 
 def _returns(run: Run) -> Iterator[float]:
@@ -171,7 +180,8 @@ def _explains(run: Run, kind: DeviationKind, move: Move, at: float) -> bool:
                 d.at <= since and (history.by_rule or d.lists[number] != before.lists[number])
                 for before, d in changes(history)
             )
-            return changed or any(moment <= since for moment in _returns(run))
+            left = any(end <= since and move.partition in names for end, names in _given_up(run))
+            return changed or left or any(moment <= since for moment in _returns(run))
         case DeviationKind.CHANGED_ELSEWHERE:
             return any(e.number == number and e.at <= since for e in history.by_hand)
         case DeviationKind.LEADERSHIP_MOVED:
