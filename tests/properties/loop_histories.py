@@ -204,6 +204,16 @@ class History:
         """Of all partitions."""
         return [TopicPartition("orders", number) for number in range(len(self.base))]
 
+    def log_dirs(self, broker: int) -> dict[str, list[int]]:
+        """Which partitions lie in which directory of a broker at the beginning."""
+        holds = [i for i, of in enumerate(self.base) if broker in of]
+        return {"/a": holds[::2], "/b": holds[1::2]}
+
+    def used_beside(self, number: int, broker: int) -> int:
+        """Bytes of the directory of a broker in which a partition lies at the beginning."""
+        [lying] = [of for of in self.log_dirs(broker).values() if number in of]
+        return len(lying) * SIZE
+
     def rack(self, broker: int) -> str:
         """Of a broker."""
         return "abc"[(broker - 1) % 3]
@@ -345,8 +355,7 @@ def begin(history: History) -> Simulation:
 
 def _log_dirs(history: History) -> Iterator[LogDir]:
     for broker in range(1, history.brokers + 1):
-        holds = [i for i, of in enumerate(history.base) if broker in of]
-        for path, lying in (("/a", holds[::2]), ("/b", holds[1::2])):
+        for path, lying in history.log_dirs(broker).items():
             usable = VOLUME - len(lying) * SIZE
             replicas_of = {"orders": tuple(lying)} if lying else {}
             yield LogDir(BrokerId(broker), path, VOLUME, usable, len(lying), replicas=replicas_of)
@@ -509,7 +518,9 @@ def _from_outside(chance: Random, what: str, at: float, shape: History) -> Event
             return Left(chance.randint(1, shape.brokers), key, at)
         case "filled":
             number = chance.randrange(len(shape.base))
-            return Filled(number, chance.choice([400, 900, 1_600]) * MB, at)
+            most = max(shape.used_beside(number, broker) for broker in shape.base[number])
+            share = chance.choice([0.5, 0.88, 0.92, 0.95])
+            return Filled(number, int(share * VOLUME) - most, at)
         case _:
             return Trouble(_trouble(chance), at)
 
