@@ -195,7 +195,7 @@ def _explains(run: Run, kind: DeviationKind, move: Move, at: float) -> bool:
 
 
 def _held(run: Run) -> Iterator[str]:
-    """No round begins while too much is down, and no broker is replaced before its time has begun anew after that."""
+    """No round begins while too much is down, and no broker is replaced before its time has begun again after that."""
     spans, policy = list(_too_much_down(run)), run.history.policy
     after = policy.put_right.get(DeviationKind.BROKER_DOWN, 0)
     for done, at, _ in _rounds(run):

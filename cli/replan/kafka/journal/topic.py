@@ -349,7 +349,7 @@ class LoopRecords:
     def read(self) -> Sequence[Record]:
         """The latest record of every key. Raises as `TopicReader.refresh`.
 
-        A topic that was deleted under it is an error once: then it is made, or read anew.
+        A topic that was deleted under it is an error once: then it is made, or read from its beginning.
         """
         try:
             there = self._topic.reader.refresh()
