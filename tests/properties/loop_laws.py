@@ -15,7 +15,7 @@
    no partition is under min ISR but for brokers that do not serve.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from math import inf
@@ -319,9 +319,14 @@ def _at_rest(run: Run) -> Iterator[str]:
 
 
 def _left(run: Run, gone: set[int]) -> Iterator[str]:
-    """What is left in the cluster that nobody needs; what a person asked of a broker that is down never ends."""
+    """What is left in the cluster that nobody needs.
+
+    What a person asked of a broker that is down never ends; nor does what another list of a person took back in part,
+    since Kafka waits for all that is being added, also where that is being removed.
+    """
     cluster, history = run.month.simulation.cluster, run.history
-    asked = {e.number for e in history.by_hand if gone & {*e.target}}
+    times = Counter(e.number for e in history.by_hand)
+    asked = {e.number for e in history.by_hand if gone & {*e.target} or times[e.number] > 1}
     for number, one in cluster.topics["orders"].partitions.items():
         if one.reassigning and number not in asked:
             yield f"a reassignment of {number} runs at the end"
