@@ -287,7 +287,9 @@ def _noticed(run: Run) -> Iterator[str]:
             lasts = down(run, broker, now.looked_at - began)
             if lasts is None:
                 continue  # it came back as it was looked at, or the look is an old one
-            if one.since < now.looked_at - lasts - 1:
+            unseen = run.history.every + _blind_seconds(run)
+            before = down(run, broker, now.looked_at - began - lasts - unseen)
+            if before is None and one.since < now.looked_at - lasts - 1:
                 since = now.looked_at - began - lasts
                 yield f"at {at:.0f} broker {broker} is down since {one.since - began:.0f}, not {since:.0f}"
 

@@ -609,6 +609,10 @@ class Loop:
             failure = guard.waits
         elif guard.steered.stuck:
             failure = f"nothing had moved for {duration(STUCK_SECONDS)}; {done.text}"
+        before = self._memory.rounds[:1]
+        again = before and {done.result, before[0].result} == {RoundResult.CANCELLED}
+        if again and not moved and not failure:
+            failure = f"two rounds were cancelled, one after the other; {done.text}"
         memory = self._memory.ended(done, moved, bad, under, failure)
         memory = memory.down_since(guard.down_since)
         if result is RoundResult.CANCELLED and guard.cancelled_by_another:
@@ -996,6 +1000,7 @@ class _Guard:
         self.down_since |= {b: at for b, at in known.items() if at is not None}
         over = (b for b, at in known.items() if at is None or now - at >= self._after)
         self._passed_over = frozenset(over)
+        self.facts = replace(self.facts, due_to_be_replaced=())
 
     @property
     def _after(self) -> float:

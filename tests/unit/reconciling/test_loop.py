@@ -467,6 +467,21 @@ def test_nothing_else_waits_for_a_broker_that_died_while_a_round_was_at_work(
     assert (last.state, last.deviations) == (LoopState.AT_REST, ())
 
 
+def test_a_broker_that_nobody_can_replace_keeps_nothing_else_from_being_put_right(
+    read: Reader,
+) -> None:
+    """Two racks of the three have the replicas that the rule wants there; broker 3 is due, and refused."""
+    states = [state((1, 2, 3), partition=i, size=MB) for i in range(3)]
+    world = from_snapshot(snapshot(states, registered=brokers(3, "abc")), "4.3")
+    policy = "reconcile: {putRight: {placementChanged: 0s, brokerDown: 0s}, hold: {brokersDown: 2, racksDown: 2}}"
+    leaders = "blacklists: {leaders: [{broker: 1}]}"
+    releases = [Release(0, read(RULE, policy)), Release(2 * HOUR, read(RULE, policy, leaders))]
+    month = run_loop(world, releases, 5 * HOUR, at(1, KillBroker(BrokerId(3))))
+    [done] = rounds_of(month)
+    assert (done.result, done.kinds) == (RoundResult.DONE, (DeviationKind.PLACEMENT_CHANGED,))
+    assert [of[0] for of in lists_of(month)] == [BrokerId(2)] * 3
+
+
 def test_what_is_due_says_that_the_loop_backs_off(read: Reader) -> None:
     seen = _All()
     after = [[1, 6], [2, 4], [3, 4], [4, 1], [5, 6]]
