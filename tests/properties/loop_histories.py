@@ -35,7 +35,6 @@ from replan.simulator.cluster.faults import (
     KillBroker,
     LoseDisk,
     LoseRequests,
-    Produce,
     RepeatRequests,
     ReplaceDisks,
     RequestKind,
@@ -49,8 +48,8 @@ from replan.simulator.persistence.from_snapshot import from_snapshot
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 MB = 1_000_000
 SIZE = 200 * MB
-VOLUME = 2_000 * MB
-"""Of each of the two log directories of a broker, where a history has any."""
+VOLUMES = (2_000 * MB, 2_000 * MB, 700 * MB, 430 * MB)
+"""Of each of the two log directories of a broker, where a history has any: two or three fill the small ones."""
 FULL_ABOVE = Fraction(85, 100)
 BASE = ((1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 1), (6, 1, 2))
 WHERE = Where("placement.yaml", 3, 3)
@@ -106,15 +105,6 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """Producers write so many bytes to a partition within ten minutes."""
-
-    number: int
-    bytes: int
-    at: float
-
-
-@dataclass(frozen=True, slots=True)
 class Trouble:
     """The network: nobody answers for so long, or the next requests of a kind get lost, or arrive twice."""
 
@@ -160,7 +150,7 @@ class Paused:
     cancels: bool = False
 
 
-Event = Away | ByHand | Left | Filled | Trouble | KilledLoop | Declared | Paused
+Event = Away | ByHand | Left | Trouble | KilledLoop | Declared | Paused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +168,8 @@ class History:
     base: tuple[tuple[int, ...], ...] = BASE
     balanced: bool = False
     """Whether the placement asks for a balance of replicas."""
-    disks: bool = False
-    """Whether brokers have two log directories that may be full."""
+    volumes: tuple[int, ...] = ()
+    """Bytes of each of the two log directories of a broker, by broker; none where a history has no directories."""
     elects: bool = True
     """Whether the cluster brings leaderships back by itself."""
 
@@ -208,11 +198,6 @@ class History:
         """Which partitions lie in which directory of a broker at the beginning."""
         holds = [i for i, of in enumerate(self.base) if broker in of]
         return {"/a": holds[::2], "/b": holds[1::2]}
-
-    def used_beside(self, number: int, broker: int) -> int:
-        """Bytes of the directory of a broker in which a partition lies at the beginning."""
-        [lying] = [of for of in self.log_dirs(broker).values() if number in of]
-        return len(lying) * SIZE
 
     def rack(self, broker: int) -> str:
         """Of a broker."""
@@ -344,7 +329,7 @@ def begin(history: History) -> Simulation:
     seen = snapshot(
         states, registered=registered, min_insync_replicas=max(1, len(history.base[0]) - 1)
     )
-    if history.disks:
+    if history.volumes:
         seen = replace(seen, log_dirs=tuple(_log_dirs(history)))
     simulation = from_snapshot(seen, "4.3")
     if history.elects:
@@ -356,9 +341,10 @@ def begin(history: History) -> Simulation:
 def _log_dirs(history: History) -> Iterator[LogDir]:
     for broker in range(1, history.brokers + 1):
         for path, lying in history.log_dirs(broker).items():
-            usable = VOLUME - len(lying) * SIZE
+            total = max(history.volumes[broker - 1], len(lying) * SIZE + MB)
+            usable = total - len(lying) * SIZE
             replicas_of = {"orders": tuple(lying)} if lying else {}
-            yield LogDir(BrokerId(broker), path, VOLUME, usable, len(lying), replicas=replicas_of)
+            yield LogDir(BrokerId(broker), path, total, usable, len(lying), replicas=replicas_of)
 
 
 def _schedule(history: History) -> Iterator[At]:
@@ -372,10 +358,6 @@ def _schedule(history: History) -> Iterator[At]:
             case Left(broker, key, at):
                 set_to = broker_change(BrokerId(broker), key, ConfigOperation.SET, "5000000")
                 yield At(at, Ask(AlterConfigs((set_to,))))
-            case Filled(number, bytes_, at):
-                name = history.names[number]
-                yield At(at, Produce(name, bytes_ / (10 * MINUTE)))
-                yield At(at + 10 * MINUTE, Produce(name, 0.0))
             case Trouble(fault, at):
                 yield At(at, fault)
             case Declared() | Paused() | KilledLoop():
@@ -405,7 +387,7 @@ def drawn(seed: int) -> History:
         brokers=brokers,
         base=_lists(chance, brokers, factor, chance.randint(2, 6)),
         balanced=by_rule and chance.random() < 0.4,
-        disks=disks,
+        volumes=tuple(chance.choice(VOLUMES) for _ in range(brokers)) if disks else (),
         elects=chance.random() < 0.5,
     )
     weeks = chance.randint(1, 4)
@@ -454,20 +436,18 @@ OFTEN = {
     "cancel": 1,
     "network": 2,
     "killed": 2,
-    "filled": 3,
 }
-"""How often each happens, beside the others; what fills directories only where there are any."""
+"""How often each happens, beside the others."""
 
 
 def _events(chance: Random, shape: History, weeks: int) -> tuple[Event, ...]:
     events, busy = list[Event](), dict[int, float]()
-    often = {what: n for what, n in OFTEN.items() if shape.disks or what != "filled"}
     now = HOUR
     for _ in range(chance.randint(1, 5 + 3 * weeks)):
         now += chance.choice([MINUTE, 10 * MINUTE, 20 * MINUTE, HOUR, 3 * HOUR, 9 * HOUR, 2 * DAY])
         if now > weeks * 7 * DAY:
             break
-        what = chance.choices(list(often), list(often.values()))[0]
+        what = chance.choices(list(OFTEN), list(OFTEN.values()))[0]
         found = _event(chance, what, now + chance.choice([0.0, 7.0, 131.0]), shape, events)
         if isinstance(found, Away):
             if any(busy.get(b, 0) >= found.at for b in found.brokers):
@@ -491,8 +471,11 @@ def _event(chance: Random, what: str, at: float, shape: History, before: Sequenc
             return KilledLoop(at, effects, chance.random() < 0.5, gap)
         case "pause" | "cancel":
             return Paused(at, at + _lasts(chance), what == "cancel")
+        case "tool":
+            key = chance.choice([LEADER_RATE, FOLLOWER_RATE])
+            return Left(chance.randint(1, shape.brokers), key, at)
         case _:
-            return _from_outside(chance, what, at, shape)
+            return Trouble(_trouble(chance), at)
 
 
 def _lasts(chance: Random) -> float:
@@ -505,24 +488,10 @@ def _outage(chance: Random, what: str, at: float, shape: History) -> Away:
         rack = tuple(range(chance.randint(1, 3), shape.brokers + 1, 3))
         apart = chance.choice([0.0, 0.0, 3 * MINUTE, HOUR])
         return Away(rack, at, tuple(at + lasts + i * apart for i in range(len(rack))), "kill")
-    how = chance.choice(["kill", "kill", "stop", "kill" if shape.disks else "disk"])
+    how = chance.choice(["kill", "kill", "stop", "kill" if shape.volumes else "disk"])
     seldom = 0.2 if shape.by_rule else 0.03  # a list that names it is tried for weeks
     ever = how == "kill" and chance.random() < seldom
     return Away((chance.randint(1, shape.brokers),), at, (inf if ever else at + lasts,), how)
-
-
-def _from_outside(chance: Random, what: str, at: float, shape: History) -> Event:
-    match what:
-        case "tool":
-            key = chance.choice([LEADER_RATE, FOLLOWER_RATE])
-            return Left(chance.randint(1, shape.brokers), key, at)
-        case "filled":
-            number = chance.randrange(len(shape.base))
-            most = max(shape.used_beside(number, broker) for broker in shape.base[number])
-            share = chance.choice([0.5, 0.88, 0.92, 0.95])
-            return Filled(number, int(share * VOLUME) - most, at)
-        case _:
-            return Trouble(_trouble(chance), at)
 
 
 def _trouble(chance: Random) -> Disconnect | LoseRequests | RepeatRequests:

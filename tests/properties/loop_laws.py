@@ -23,7 +23,6 @@ from math import inf
 from tests.properties.loop_histories import (
     HOUR,
     SIZE,
-    Filled,
     KilledLoop,
     Left,
     Run,
@@ -147,9 +146,7 @@ def _causes(run: Run, kind: DeviationKind) -> Iterator[float]:
             yield from (end for end, _ in _given_up(run))
         case DeviationKind.CHANGED_ELSEWHERE:
             yield from (e.at for e in history.by_hand)
-        case DeviationKind.LOG_DIR_FULL:
-            yield from (e.at for e in history.events if isinstance(e, Filled))
-        case DeviationKind.OUT_OF_BALANCE:
+        case DeviationKind.LOG_DIR_FULL | DeviationKind.OUT_OF_BALANCE:
             yield 0.0
         case _:
             yield from (e.at for e in history.events)
@@ -357,7 +354,7 @@ def _swings(run: Run) -> Iterator[str]:
 def _asked_since(run: Run, first: Move, before: float, at: float, done: Round) -> bool:
     """Whether something since the first move asks for another one.
 
-    A placement, a person, the end of a broker; for the balance the return of one, for a directory what is written.
+    A placement, a person, the end of a broker; for the balance the return of one.
     """
     history, number, every = run.history, first.partition.partition, run.history.every
     if any(d.at > before - every for d in history.declared[1:]):
@@ -368,10 +365,6 @@ def _asked_since(run: Run, first: Move, before: float, at: float, done: Round) -
     by_returns = kinds & {DeviationKind.OUT_OF_BALANCE, DeviationKind.PLACEMENT_CHANGED}
     if by_returns and any(before - every < until <= at for until in _returns(run)):
         return True
-    if DeviationKind.LOG_DIR_FULL in kinds:
-        filled = (e.at for e in history.events if isinstance(e, Filled))
-        if any(before - every < moment <= at for moment in filled):
-            return True
     return any(down(run, b, at) is not None for b in first.target)
 
 

@@ -83,7 +83,7 @@ def deviations(looked: Looked, history: History, policy: Reconcile) -> tuple[Fou
 def _found(looked: Looked, history: History, policy: Reconcile) -> Iterator[Found]:
     yield from _brokers_down(looked)
     yield from _full(looked, policy)
-    balancing = _for_balance(looked.comparison)
+    balancing = for_balance(looked.comparison)
     if balancing:
         detail = f"{len(balancing)} partitions"
         yield Found(
@@ -170,7 +170,7 @@ def _same(before: tuple[int, ...], now: tuple[int, ...], one: Difference) -> boo
     return set(before) == set(now)
 
 
-def _for_balance(found: Comparison) -> frozenset[TopicPartition]:
+def for_balance(found: Comparison) -> frozenset[TopicPartition]:
     """The partitions that keep their rule where they are, and would move for the balance alone."""
     left = found.left.differences
     rows = found.wanted.rows[left.positions]

@@ -68,8 +68,13 @@ def remembered(
     found: Comparison,
     differing: Collection[TopicPartition],
     settings: tuple[bool, bool],
+    for_balance: Collection[TopicPartition] = (),
 ) -> History:
-    """The history once a round has compared; `settings`: whether standing throttles, and log directories, differ."""
+    """The history once a round has compared.
+
+    `settings`: whether standing throttles, and log directories, differ; `for_balance`: what differs, and keeps its
+    rule where it is: so it stands as it was declared.
+    """
     names, codes = _names(found)
     lists, declared = _wanted(found), managed(found.aligned)
     standing, log_dirs = said(found)
@@ -88,7 +93,7 @@ def remembered(
         return before
     return History(
         digest,
-        _remembered(before, found, differing, names, codes, lists, declared),
+        _remembered(before, found, differing, names, codes, lists, declared, for_balance),
         before.standing if settings[0] else standing,
         before.log_dirs if settings[1] else log_dirs,
     )
@@ -102,6 +107,7 @@ def _remembered(
     codes: Matrix,
     lists: Matrix,
     declared: Flags,
+    for_balance: Collection[TopicPartition],
 ) -> _Lists:
     rows = np.flatnonzero(declared)
     numbers = found.aligned.snapshot.partitions.column("partition").to_numpy()[rows].tolist()
@@ -115,6 +121,8 @@ def _remembered(
             result.setdefault(name.topic, {})[number] = tuple(b for b in listed if b != PAD)
     for name in away:
         kept = before.of(name)
+        if not kept and name in for_balance and (seen := found.observed.partition(name)):
+            kept = tuple(map(int, seen.replicas))
         if kept is not None or not before.known:
             result.setdefault(name.topic, {})[name.partition] = kept or UNKNOWN
     return result

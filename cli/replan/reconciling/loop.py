@@ -59,6 +59,7 @@ from replan.reconciling.deviations import (
     deviations,
     differing_lists,
     facts_of,
+    for_balance,
     replaced,
 )
 from replan.reconciling.history import History, remembered
@@ -373,7 +374,13 @@ class Loop:
         rules, bad = {d.rule for d in looked.drift.differences}, unhealthy(looked.snapshot)
         differ = Rule.THROTTLE_DIFFERS in rules, Rule.LOG_DIR_DRAINED in rules
         found = deviations(looked, self._history, read.placement.reconcile)
-        history = remembered(self._history, looked.comparison, differing_lists(looked), differ)
+        history = remembered(
+            self._history,
+            looked.comparison,
+            differing_lists(looked),
+            differ,
+            for_balance(looked.comparison),
+        )
         memory = self._memory.healed({str(name) for name in bad})
         memory = memory.with_since({f.key: now for f in found})
         much = any(down(read.placement.reconcile.hold, facts_of(looked.snapshot)))

@@ -169,6 +169,18 @@ def test_without_a_history_it_is_only_reported(read: Reader) -> None:
     assert [d.why_not for d in last.deviations] == [NoHistory()]
 
 
+def test_a_drain_of_what_was_never_in_balance_is_a_changed_placement(read: Reader) -> None:
+    """What keeps its rule, and would stand elsewhere for the balance, is known from the first look on."""
+    lists = [(1, 2, 3)] * 6
+    policy = "reconcile: {putRight: {placementChanged: 0s}}"
+    balance, drain = "balance: {replicas: 25%}", "blacklists: {replicas: [{broker: 1}]}"
+    releases = [Release(0, read(RULE, balance, policy))]
+    releases.append(Release(HOUR, read(RULE, balance, policy, drain)))
+    month = run_loop(cluster(lists), releases, 4 * HOUR)
+    assert rounds_of(month)[0].kinds == (DeviationKind.PLACEMENT_CHANGED,)
+    assert all(1 not in of for of in lists_of(month))
+
+
 def test_what_a_person_changed_stays_where_policy_says_never(read: Reader) -> None:
     policy = "reconcile: {putRight: {placementChanged: 0s, changedElsewhere: never}}"
     moved = AlterReassignments(((TopicPartition("orders", 0), replicas(4, 2, 3)),))
