@@ -231,16 +231,27 @@ def _refused(lack: _Lack, reason: Impossible) -> Refusal:
 def _fitted(
     lists: Iterable[Replicas], lack: _Lack, placement: Placement, snapshot: Snapshot
 ) -> tuple[Replicas, ...]:
-    """Lists of the length that Kafka takes: cut, or with brokers behind that are likely to serve and not drained."""
-    gone = placement.drained
-    likely = sorted(snapshot.brokers, key=lambda b: (b.fenced, b.cordoned, b.id in gone, b.id))
-    others = [b.id for b in likely]
-    return tuple(
-        listed[: lack.factor]
-        if len(listed) >= lack.factor
-        else (*listed, *(b for b in others if b not in listed))[: lack.factor]
-        for listed in lists
-    )
+    """Lists of the length that Kafka takes: cut, or with brokers behind that are likely to serve and not drained.
+
+    Of these, each time the one that holds least of the topic.
+    """
+    kept = [listed[: lack.factor] for listed in lists]
+    gone, brokers = placement.drained, snapshot.brokers
+    holds = Counter(broker for listed in kept for broker in listed)
+    for state in snapshot.states(snapshot.topic_rows(lack.topic)[: lack.present]):
+        holds.update(state.replicas)
+    found = []
+    for listed in kept:
+        members = list(listed)
+        while len(members) < min(lack.factor, len(brokers)):
+            likely = min(
+                (b for b in brokers if b.id not in members),
+                key=lambda b: (b.fenced, b.cordoned, b.id in gone, holds[b.id], b.id),
+            )
+            holds[likely.id] += 1
+            members.append(likely.id)
+        found.append(replicas(*members))
+    return tuple(found)
 
 
 def _led_evenly(

@@ -139,6 +139,17 @@ def test_lists_of_another_length_are_created_as_they_can_be_and_then_moved() -> 
     assert [m.target for m in shorter.moves] == [replicas(6, 5)]
 
 
+def test_who_makes_new_lists_longer_is_not_always_the_same_broker() -> None:
+    """Fewer replicas are wanted than the lists have, and Kafka refuses fewer: those behind lie with who has least."""
+    rule = ruled(partition_count=8, replication_factor=1)
+    [create] = make_plan(placement(rules=rule), seen()).creates
+
+    held = Counter(b for s in TWO for b in s.replicas)
+    held.update(b for listed in create.lists for b in listed)
+    assert {len(listed) for listed in create.lists} == {3}
+    assert set(held.values()) <= {3, 4, 5}
+
+
 def test_drains_and_the_leader_blacklist_hold_of_new_partitions_at_once() -> None:
     drained = placement(
         {"orders": [[1, 2, 3], [2, 3, 4], [5, 6, 1]]},
