@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from benchmarks.placing_bound import bound
+from benchmarks.placing_bound import bound, bound_of_spread_topics
 from benchmarks.placing_peers import Lists
 from tests.builders import snapshot, state
 
@@ -444,6 +444,14 @@ def made(job: Job, seed: int) -> Iterator[tuple[str, Row | float]]:
             if part.endswith(("%,", "%}"))
         ]
         yield f"bound{name}", sum(of_set(job, number, tolerances) for number in range(len(job.may)))
+        if job.joined and not job.dead and [measure for measure, _ in tolerances] == ["replicas"]:
+            count, within = len(job.every), tolerances[0][1]
+            yield (
+                f"bound{name}, topics spread",
+                bound_of_spread_topics(
+                    job.sizes, job.of, job.factor, count, len(job.joined), within
+                ),
+            )
     for plan in PEERS[job.name]:
         chance = np.random.default_rng(seed)
         start = time.process_time()

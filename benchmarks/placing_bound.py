@@ -53,6 +53,27 @@ def bound(
     return _solved(np.array(costs), parts) * 1e9
 
 
+def bound_of_spread_topics(
+    sizes: Sequence[int],
+    topics: Sequence[int],
+    factor: int,
+    brokers: int,
+    new: int,
+    tolerance: float,
+) -> float:
+    """Bytes that brokers which join with nothing take at least until replicas are balanced, where topics stay spread.
+
+    Each partition gives one replica at most, and none of the new ones gets more of a topic than its share, rounded up,
+    and one. `sizes`, `topics`: of each partition; `brokers`: all of them, in racks of as many.
+    """
+    each = floor(len(sizes) * factor / brokers * (1 - tolerance))
+    given: list[int] = []
+    for topic in set(topics):
+        mine = sorted(size for size, of in zip(sizes, topics, strict=True) if of == topic)
+        given += mine[: new * (ceil(len(mine) * factor / brokers) + 1)]
+    return float(sum(sorted(given)[: new * each]))
+
+
 def _solved(
     costs: np.ndarray, parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
 ) -> float:
