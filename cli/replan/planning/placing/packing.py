@@ -32,6 +32,8 @@ NARROW = 16
 """The same where two are exchanged for one."""
 GRADES = 4
 """What a step brings for what it copies is graded: the twice of a step from too much to too little has so many."""
+NEARLY = 0.2
+"""So much of a grade may lack: one partition a little larger than what is lacking, rather than several small ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +334,7 @@ class Packing:
             return None
         more, costs = brings.ravel()[places], copied.ravel()[places]
         grade = -np.minimum(
-            np.floor(more * self._worth / np.maximum(costs, 1) * GRADES / 2), GRADES
+            np.floor(more * self._worth / np.maximum(costs, 1) * GRADES / 2 + NEARLY), GRADES
         ).astype(np.int64)
         best = np.lexsort((places, costs, -more, grade))[0]
         left = int(excess.sum()) - int(more[best])

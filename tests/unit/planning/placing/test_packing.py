@@ -50,6 +50,11 @@ def test_what_is_within_the_tolerance_stays() -> None:
     assert choose(asked).lists.tolist() == [[1], [2], [3]]
 
 
+def test_one_partition_a_little_too_large_goes_rather_than_several_small_ones() -> None:
+    asked = even([[1], [1], [1], [1], [1], [2], [3]], [88, 22, 10, 8, 3, 69, 100], "1/10")
+    assert choose(asked).lists[:, 0].tolist() == [1, 2, 1, 1, 1, 2, 3]
+
+
 def test_bytes_that_fit_nowhere_come_as_near_as_they_can() -> None:
     """One partition is most of all bytes: whoever has it is 194 % above a third, and the small one goes elsewhere."""
     found = choose(even([[1], [1], [1]], [100, 1, 0], "1/10"))
