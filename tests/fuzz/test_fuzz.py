@@ -16,7 +16,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.commandline import replan
 from tests.fuzz.mutations import changed_bytes, changed_value
+from tests.fuzz.placements import changed_placement, cluster
 from tests.readings import plan_text as text_of_plan
 
 from replan.applying.journal.file import peek
@@ -26,7 +28,7 @@ from replan.applying.journal.record_json import encode
 from replan.applying.run.opening import open_plan, opening
 from replan.applying.settings import Settings
 from replan.commands.inputs.plans import read_plan
-from replan.errors import ReplanError
+from replan.errors import BadPlacement, Exit, ReplanError, UnsafePlan
 from replan.model.declared.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_placement
@@ -37,11 +39,13 @@ from replan.rehearsal.summary import quick_rehearsal
 from replan.reporting.plans.plan_context import PlanContext
 from replan.simulator.open_file import open_simulated
 from replan.snapshots.files import read_snapshot, write_snapshot
+from replan.snapshots.json_form import from_document
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 SECONDS, BYTES = 10, 2**30
 CLUSTER = json.loads((EXAMPLE / "cluster.json").read_text())
 ANN = Settings(owner="ann@ops-1")
+NIGHTLY = [pytest.param(n, marks=pytest.mark.nightly) for n in range(100, 300)]
 BATCH = 25
 """Inputs of one kind in one test."""
 
@@ -54,6 +58,12 @@ def placement() -> Placement:
 @cache
 def observed() -> Snapshot:
     return read_snapshot(EXAMPLE / "cluster.json")
+
+
+@cache
+def of_examples() -> Snapshot:
+    """A cluster that most examples of placements fit."""
+    return from_document(cluster(), "cluster.json")
 
 
 @cache
@@ -123,6 +133,30 @@ def _sealed(document: object) -> str:
     return re.sub(r"\n\}\n$", lambda _: f',\n"digest": "{seal}"\n}}\n', body)
 
 
+def a_placement(folder: Path, chance: Random) -> None:
+    """A mistake has a place within the file, and what is planned of it is no bug."""
+    path = folder / "placement.yaml"
+    path.write_bytes(changed_placement(chance))
+    try:
+        text_of_plan(make_plan(load_placement([path]), of_examples()))
+    except BadPlacement as wrong:
+        _has_places(str(wrong), path)
+        raise
+    except UnsafePlan as refused:
+        if "bug in replan" in str(refused):
+            pytest.fail(str(refused))
+        raise
+
+
+def _has_places(told: str, path: Path) -> None:
+    """Each line of an error says which line of the file it is about, but where the whole file is no text."""
+    most = len(re.split("\r\n|[\r\n\x85\u2028\u2029]", path.read_text(errors="replace")))
+    for line in told.splitlines():
+        found = re.match(rf"{re.escape(str(path))}(?::(\d+)(?::\d+)?)?: |and \d+ more", line)
+        assert found is not None, line
+        assert int(found[1] or 1) <= most, line
+
+
 def a_snapshot(folder: Path, chance: Random) -> None:
     path = folder / "cluster.json"
     if chance.random() < 0.2:
@@ -162,6 +196,7 @@ def a_journal(folder: Path, chance: Random) -> None:
 
 
 KINDS: tuple[Callable[[Path, Random], None], ...] = (
+    a_placement,
     a_plan,
     a_snapshot,
     a_parquet_folder,
@@ -192,5 +227,28 @@ def test_a_bad_input_is_an_error_in_words(
 @pytest.mark.parametrize("batch", range(10))
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 def test_so_are_100_000(make: Callable[[Path, Random], None], batch: int, tmp_path: Path) -> None:
-    for number in range(10**6 + batch * 2500, 10**6 + (batch + 1) * 2500):
+    size = 10_000 // len(KINDS)
+    for number in range(10**6 + batch * size, 10**6 + (batch + 1) * size):
         tried(make, number, tmp_path)
+
+
+DOCUMENTED = {Exit.OK, Exit.ERROR, Exit.CHANGES, Exit.REFUSED}
+"""Of `plan` from a snapshot, without another tool at work in it."""
+
+
+@pytest.mark.command
+@pytest.mark.parametrize("number", [*range(6), *NIGHTLY])
+def test_the_command_says_what_is_wrong_with_a_placement(number: int, tmp_path: Path) -> None:
+    """By its exit code, too, and in `validate`, which knows no cluster."""
+    (tmp_path / "placement.yaml").write_bytes(changed_placement(Random(number)))  # noqa: S311
+    (tmp_path / "cluster.json").write_text(json.dumps(cluster()))
+    valid = replan("validate", folder=tmp_path)
+    done = replan("plan", "--snapshot", "cluster.json", folder=tmp_path)
+    shown = valid.stdout + valid.stderr + done.stdout + done.stderr
+    assert "Traceback" not in shown, shown
+    assert valid.returncode in {Exit.OK, Exit.ERROR}, shown
+    assert done.returncode in ({Exit.ERROR} if valid.returncode else DOCUMENTED), shown
+    if done.returncode == Exit.ERROR:
+        assert done.stderr.splitlines()[-1].startswith(("replan: ", "placement.yaml", "and ")), (
+            shown
+        )

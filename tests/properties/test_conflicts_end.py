@@ -13,6 +13,7 @@ from replan.model.declared.rules import TopicRule
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.conflicts import Conflict, Constraint, ConstraintKind, Proof
+from replan.planning.plans.plan import Plan
 
 Changed = list[tuple[Placement, Snapshot]]
 GONE: Mapping[ConstraintKind, Mapping[str, object]] = {
@@ -87,7 +88,11 @@ def likeness(found: Conflict) -> object:
 @given(drawn())
 @examples(fast=10, full=25, nightly=4_000)
 def test_changing_a_line_as_it_says_ends_the_conflict(world: World) -> None:
-    asked, seen, made = planned(world)
+    ends(*planned(world))
+
+
+def ends(asked: Placement, seen: Snapshot, made: Plan) -> None:
+    """Each line of each conflict that is proved."""
     for found in made.conflicts:
         if found.proof is not Proof.IMPOSSIBLE:
             continue

@@ -44,11 +44,12 @@ def note_lists_together(merged: Merged, problems: Problems) -> None:
         if isinstance(d.declared, ExplicitTopic)
     }
     for group in (d.declared for d in merged.values() if isinstance(d.declared, Apart)):
-        sides, first = group.sides(sorted(listed)), dict[object, tuple[str, int]]()
+        sides, first = group.sides(sorted(listed)), dict[int, tuple[str, int]]()
         for topic, side in sides.items():
             noted: set[str] = set()
             for row, replicas in enumerate(listed[topic].rows):
-                for broker in replicas if isinstance(replicas, list) else ():
+                brokers = replicas if isinstance(replicas, list) else ()
+                for broker in (b for b in brokers if isinstance(b, int)):
                     other, at = first.setdefault(broker, (topic, row))
                     if sides[other] != side and other not in noted:
                         noted.add(other)

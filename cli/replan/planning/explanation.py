@@ -110,14 +110,18 @@ def explain(
     """
     intents = Intents.of(placement, [name.topic])
     seen, declared = snapshot.partition(name), _declared(placement, intents, name)
-    if seen is None and not isinstance(declared, DeclaredList):
+    about = {name}
+    if seen is None and isinstance(declared, TopicRule):
+        about = _created_with(name, declared, snapshot)
+    if seen is None and (declared is None or not about):
         raise BadUsage(
-            f"{name}: the cluster has no such partition and no list declares it; write TOPIC-PARTITION, e.g. orders-7"
+            f"{name}: the cluster has no such partition and no list or partitionCount declares it; write "
+            "TOPIC-PARTITION, e.g. orders-7"
         )
     comparison = compared(placement, snapshot, rates).required()
     placement = comparison.declared
     drift = drift_of(comparison)
-    differs = [d for d in drift.differences if d.name == name]
+    differs = [d for d in drift.differences if d.name in about]
     lists = [d for d in drift.partitions if d.name == name]
     found = min(
         lists, key=lambda d: NO_LIST.index(d.kind) if d.kind in NO_LIST else -1, default=None
@@ -163,8 +167,8 @@ def explain(
         on_the_way=name in drift.converging,
         move=next((m for m in plan.moves if m.partition == name), None),
         log_moves=tuple(m for m in plan.log_moves if m.partition == name),
-        refusals=tuple(r for r in plan.refusals if r.partition == name),
-        conflicts=tuple(c for c in plan.conflicts if _concerned(name, c)),
+        refusals=tuple(r for r in plan.refusals if r.partition in about),
+        conflicts=tuple(c for c in plan.conflicts if any(_concerned(n, c) for n in about)),
         exceeded=over_limits(
             [*plan.moves, *plan.creates, *plan.standing, *plan.recoveries, *plan.log_moves],
             placement.limits,
@@ -180,6 +184,14 @@ def _declared(
 ) -> DeclaredList | TopicRule | None:
     entry = intents.entries.get(name.topic)
     return entry if isinstance(entry, TopicRule) else declared_lists(placement, [name]).get(name)
+
+
+def _created_with(name: TopicPartition, rule: TopicRule, snapshot: Snapshot) -> set[TopicPartition]:
+    """A partition that its topic's number declares, and the one that all new ones are named by."""
+    present = len(snapshot.topic_rows(name.topic))
+    if not 0 < present <= name.partition < (rule.partition_count or 0):
+        return set()
+    return {name, TopicPartition(name.topic, present)}
 
 
 def _concerned(name: TopicPartition, conflict: Conflict) -> bool:

@@ -14,7 +14,7 @@ from replan.placement_file.yaml_text.scalars import means_itself, read_plain, re
         ("true", True), ("TRUE", True), ("False", False), ("null", None), ("", None),
         ("orders", "orders"), ("50MB/s", "50MB/s"), ("5%", "5%"), ("2026-12-01", "2026-12-01"),
         ("2026-12-01T18:00:00Z", "2026-12-01T18:00:00Z"), ("10.0.0.1", "10.0.0.1"), ("1.2.3", "1.2.3"),
-        ("010x", "010x"), ("nope", "nope"), ("-", "-"), ("1-2", "1-2"),
+        ("9" * 200_000 + "x",) * 2, ("010x", "010x"), ("nope", "nope"), ("-", "-"), ("1-2", "1-2"),
     ],
 )  # fmt: skip
 def test_a_word_that_all_readers_understand_alike_is_taken(text: str, value: object) -> None:

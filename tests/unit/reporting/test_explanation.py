@@ -25,6 +25,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import DeclaredList
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import Explanation, Overruled, explain
+from replan.planning.findings.drift_classes import OtherKind
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import RefusalRule
 from replan.reporting.drift.explanation_text import render_explanation, render_explanation_json
@@ -63,6 +64,16 @@ def test_a_partition_that_nothing_can_place_has_no_list_that_is_wanted() -> None
     assert (found.kinds, found.wanted) == ((DifferenceKind.UNPLACEABLE,), None)
     assert [r.rule for r in found.refusals] == [RefusalRule.TOO_FEW_BROKERS]
     assert "is wanted" not in render_explanation(found)
+
+
+def test_a_partition_that_is_to_be_created_is_explained_before_it_is_there() -> None:
+    rule = TopicRule(at(9), "orders", partition_count=5, replication_factor=9)
+    found = explained(placement(rules={"orders": rule}), "orders-4")
+    assert (found.observed, found.declared) == (None, rule)
+    assert [r.rule for r in found.refusals] == [RefusalRule.TOO_FEW_BROKERS]
+    assert (len(found.conflicts), found.kinds) == (1, (OtherKind.PARTITIONS,))
+    with pytest.raises(BadUsage, match="no list or partitionCount declares it"):
+        explained(placement(rules={"orders": rule}), "orders-5")
 
 
 def test_a_pattern_that_excepts_the_topic_is_named_with_why_it_does_not_count() -> None:

@@ -72,7 +72,7 @@ _DOUBTS = (
         "drop the trailing zeros, or quote it",
     ),
     _Doubt(
-        re.compile(r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]*)?"),
+        re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]*)?"),
         "is a number to some YAML readers and text to others",
         "write plain decimal digits such as 1000 or 0.5, or quote it",
     ),

@@ -1,0 +1,115 @@
+"""Whatever placement stands beside whatever cluster: a plan, or an error that says where, and never a bug of replan.
+
+Each is read and planned, and some are compared and explained, as the commands do. What is planned keeps the rules, the
+plan after it is empty, and another order of the input gives the same plan.
+"""
+
+import re
+import time
+from typing import Any
+
+from hypothesis import given, note
+from hypothesis import strategies as st
+from tests.profiles import examples
+from tests.properties.any_placements import Case, cases, ended
+from tests.properties.test_all_keys import RATES, World, shuffled
+from tests.properties.test_drawn_plans import broken
+from tests.readings import plan_text
+
+from replan.errors import BadPlacement, UnsafePlan
+from replan.model.declared.placement import Placement
+from replan.model.names import TopicPartition
+from replan.model.snapshot import Snapshot
+from replan.planning.explanation import explain
+from replan.planning.findings.drift_report import drift_report
+from replan.planning.making.planner import make_plan
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import dumps, loads
+from replan.reporting.drift.drift_text import render_drift
+from replan.reporting.drift.explanation_text import render_explanation
+
+LONGEST = 10
+"""CPU seconds for all that is asked of one file."""
+PARTS = ("moves", "creates", "log_moves", "standing", "recoveries")
+"""What the order of mappings in a file changes nothing of; places in the file are not in it."""
+PLACE = re.compile(r"placement\.yaml:(\d+):\d+: ")
+
+
+@given(cases(), st.randoms(use_true_random=False))
+@examples(fast=15, full=60, nightly=20_000)
+def test_any_placement_is_planned_or_refused_in_words(case: Case, chance: Any) -> None:
+    begun = time.process_time()
+    try:
+        check(case, chance)
+    except BadPlacement as wrong:
+        note(str(wrong))
+        for line in str(wrong).splitlines():
+            assert PLACE.match(line) or line.startswith("and "), line
+    except UnsafePlan as refused:
+        if "bug in replan" in str(refused):
+            raise
+    assert time.process_time() - begun < LONGEST
+
+
+def check(case: Case, chance: Any) -> None:
+    """All that is asked of one; raises what replan says of it."""
+    world = case.world
+    asked, seen = world.placement(), world.snapshot()
+    if chance.random() < 1 / 4:
+        shown_drift(asked, seen)
+        explained(asked, seen, chance.choice(names_of(seen)))
+    made = make_plan(asked, seen, rates=RATES)
+    assert loads(dumps(made), "plan.json") == made
+    assert plan_text(made).endswith("\n")
+    if chance.random() < 1 / 4:
+        for name in [r.partition for r in made.refusals][:1]:
+            explained(asked, seen, name)
+    other = World(reordered(world, chance), shuffled(world.file, chance))
+    same = make_plan(other.placement(), other.snapshot(), rates=RATES)
+    assert [getattr(same, part) for part in PARTS] == [getattr(made, part) for part in PARTS]
+    assert refused(same) == refused(made)
+    if case.arrives:
+        after = ended(world, lists_of(made))
+        then = after.snapshot()
+        assert list(broken(asked, then, made)) == []
+        if not made.refusals and not asked.limits:
+            again = make_plan(asked, then, rates=RATES)
+            assert (again.moves, again.creates) == ((), ())
+
+
+def refused(made: Plan) -> list[Any]:
+    return [(refusal.partition, refusal.rule) for refusal in made.refusals]
+
+
+def names_of(seen: Snapshot) -> list[TopicPartition]:
+    return [one.partition for one in seen.states(range(seen.partitions.num_rows))]
+
+
+def shown_drift(asked: Placement, seen: Snapshot) -> None:
+    report = drift_report(asked, seen, rates=RATES)
+    assert render_drift(report).endswith("\n")
+
+
+def explained(asked: Placement, seen: Snapshot, name: TopicPartition) -> None:
+    assert str(name) in render_explanation(explain(asked, seen, name, RATES))
+
+
+def reordered(world: World, chance: Any) -> dict[str, Any]:
+    lists = ("brokers", "topics")
+    return world.cluster | {
+        key: chance.sample(world.cluster[key], len(world.cluster[key])) for key in lists
+    }
+
+
+def lists_of(made: Plan) -> dict[tuple[str, int], tuple[list[int], int | None]]:
+    """Where partitions lie when everything is done, and who leads them."""
+    found: dict[tuple[str, int], tuple[list[int], int | None]] = {}
+    for create in made.creates:
+        for number, listed in enumerate(create.lists, start=create.present):
+            found[create.topic, number] = [int(b) for b in listed], int(listed[0])
+    for move in made.moves:
+        leader = move.target[0] if move.elect else move.leader
+        leader = leader if leader in move.target else move.target[0]
+        topic, number = move.partition
+        found[topic, number] = [int(b) for b in move.target], leader
+    return found
