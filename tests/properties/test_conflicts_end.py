@@ -20,6 +20,7 @@ GONE: Mapping[ConstraintKind, Mapping[str, object]] = {
     ConstraintKind.BROKERS: {"brokers": None},
     ConstraintKind.IN_RACK: {"in_rack": None, "spread": None},
     ConstraintKind.SPREAD: {"spread": None},
+    ConstraintKind.PARTITION_COUNT: {"partition_count": None},
     ConstraintKind.MAX_REPLICAS_PER_BROKER: {"max_replicas_per_broker": None},
 }
 """What a rule is without a key."""
@@ -42,11 +43,13 @@ def without(asked: Placement, seen: Snapshot, conflict: Conflict, one: Constrain
         case ConstraintKind.FENCED:
             back = [replace(b, fenced=b.fenced and b.id not in brokers) for b in seen.brokers]
             return [(asked, replace(seen, brokers=tuple(back)))]
-        case ConstraintKind.APART:
-            groups = tuple(g for g in asked.apart if str(g.where) != one.where)
-            return [(replace(asked, apart=groups), seen)]
-        case ConstraintKind.REQUIRED_RACKS:
-            return [(replace(asked, requirements={}), seen)]
+        case ConstraintKind.APART | ConstraintKind.REQUIRED_RACKS:
+            left: dict[str, object] = {"requirements": {}}
+            if one.kind is ConstraintKind.APART:
+                left = {"apart": tuple(g for g in asked.apart if str(g.where) != one.where)}
+            return [(replace(asked, **left), seen)]  # type: ignore[arg-type]
+        case ConstraintKind.MAX_REPLICAS_PER_BROKER if _of_balance(asked, one):
+            return [(replace(asked, balance=None), seen)]
         case ConstraintKind.REPLICATION_FACTOR | ConstraintKind.REPLICAS_PER_RACK if one.where:
             return [
                 (changed(asked, one, {**other, **factor}), seen)
@@ -57,6 +60,11 @@ def without(asked: Placement, seen: Snapshot, conflict: Conflict, one: Constrain
             ]
         case kind:
             return [(changed(asked, one, GONE[kind]), seen)] if kind in GONE else []
+
+
+def _of_balance(asked: Placement, one: Constraint) -> bool:
+    balance = asked.balance
+    return balance is not None and one.where in map(str, balance.places.values())
 
 
 def per_rack(asked: Placement, one: Constraint) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from replan.model.columns import PAD, from_lists, row, to_matrix
 from replan.model.declared.placement import Placement
-from replan.model.declared.rules import TopicRule
+from replan.model.declared.rules import BalanceMeasure, TopicRule
 from replan.model.names import (
     Replicas,
     TopicId,
@@ -37,7 +37,7 @@ from replan.planning.comparison.chosen import (
     without,
 )
 from replan.planning.comparison.leader_order import last_leaders
-from replan.planning.comparison.overlays import wanted
+from replan.planning.comparison.overlays import Wanted, wanted
 from replan.planning.placing.problem import (
     Elsewhere,
     Impossible,
@@ -298,12 +298,14 @@ def _overlaid(
 ) -> tuple[dict[str, tuple[Replicas, ...]], list[Refusal]]:
     """The same under drains, preferred leaders and the leader blacklist: as planning would move them at once.
 
-    A topic with a new partition that would lie on a drained broker, since nobody can take its place, is refused.
+    A topic with a new partition that would lie on a drained broker, since nobody can take its place, is refused, and
+    one with a new partition on a broker that holds more than `balance` lets it, whatever moves.
     """
     placement, snapshot = aligned.placement, aligned.snapshot
     aligned = aligned.over(_with(snapshot, lacking, lists))
     asked = wanted(aligned)
     without = {at: reason for reason in asked.chosen.impossible for at in reason.partitions}
+    crowded = _crowded(aligned, asked)
     refusals: list[Refusal] = []
     matrix = to_matrix(asked.table.column("replicas"))
     known = {int(at): number for number, at in enumerate(asked.rows.tolist())}
@@ -318,8 +320,57 @@ def _overlaid(
             replicas(*row(matrix, known[at])) if at in known else listed
             for at, listed in zip(rows[lack.present :], lists[lack.topic], strict=True)
         ]
+        if crowded and lack.rule and any(crowded.keys() & of for of in wanted_lists):
+            refusals.append(_full(lack, lack.rule, crowded, placement))
+            continue
         found[lack.topic] = _fitted(wanted_lists, lack, placement, snapshot)
     return found, refusals
+
+
+def _crowded(aligned: Alignment, asked: Wanted) -> dict[int, int]:
+    """Brokers that hold more than `balance` lets them, and how much; none where other moves might do."""
+    most, snapshot = _most(aligned.placement), aligned.snapshot
+    if most is None:
+        return {}
+    there = asked.rows >= 0
+    held = to_matrix(snapshot.partitions["replicas"])
+    stays = np.ones(len(held), dtype=bool)
+    stays[asked.rows[there]] = False
+    wanted_lists = to_matrix(asked.table.column("replicas"))[there]
+    every = np.concatenate([held[stays].ravel(), wanted_lists.ravel()])
+    brokers, counts = np.unique(every[every != PAD], return_counts=True)
+    able = snapshot.live_brokers() - aligned.placement.drained
+    holds = dict(zip(brokers.tolist(), counts.tolist(), strict=True))
+    proved = any(
+        i.measure is BalanceMeasure.MAX_REPLICAS and i.steps is None
+        for i in asked.chosen.imbalances
+    )
+    if not proved and sum(holds.get(b, 0) for b in able) <= most * len(able):
+        return {}
+    return {broker: number for broker, number in holds.items() if number > most}
+
+
+def _most(placement: Placement) -> int | None:
+    """How many replicas of all topics a broker may hold."""
+    tolerances = () if placement.balance is None else placement.balance.tolerances
+    of = BalanceMeasure.MAX_REPLICAS
+    return next((int(t.within) for t in tolerances if t.measure is of), None)
+
+
+def _full(
+    lack: _Lack, rule: TopicRule, crowded: Mapping[int, int], placement: Placement
+) -> Refusal:
+    """Why new partitions do not go where brokers hold too much already; an explicit list says where they go."""
+    balance = placement.balance
+    where = "" if balance is None else str(balance.place(BalanceMeasure.MAX_REPLICAS))
+    facts: Facts = {
+        "rule": f"{rule.place('partitionCount')}: {rule.pattern}",
+        "where": where,
+        "brokers": tuple(sorted(crowded)),
+        "needed": max(crowded.values()),
+        "available": _most(placement) or 0,
+    }
+    return Refusal(TopicPartition(lack.topic, lack.present), RefusalRule.BROKERS_FULL, facts)
 
 
 def _with(

@@ -10,18 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 from tests.builders import FILE, brokers, placement, snapshot, state, within
-from tests.readings import find_drift
+from tests.readings import find_drift, plan_text
 
 from replan.errors import BadPlacement, Exit, UnsafePlan
 from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.policy import Limit, Measure
-from replan.model.declared.rules import Balance, LeaderRule, ReplicaBlacklist, Spread, TopicRule
+from replan.model.declared.rules import (
+    Balance,
+    BalanceMeasure,
+    LeaderRule,
+    ReplicaBlacklist,
+    Spread,
+    Tolerance,
+    TopicRule,
+)
 from replan.model.declared.where import Where
 from replan.model.names import FIXED_COUNT, BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan
+from replan.planning.plans.conflicts import Lack, Shortage
 from replan.planning.plans.plan import Plan, RefusalRule
 from replan.planning.plans.plan_file import dumps, loads
 from replan.planning.safety.plan_laws import require_lawful
@@ -346,6 +355,28 @@ def test_a_balance_is_kept_with_the_new_partitions_in_it() -> None:
         balance=Balance(HERE, within(replicas=Fraction(1, 2))),
     )
     arrives(asked, seen())
+
+
+def test_brokers_that_hold_all_they_may_get_no_new_partitions_and_both_places_are_named() -> None:
+    """Four replicas a broker: 24 on six, of which nine are there; eight partitions have 24 replicas, nine have 27."""
+    at, count = Where(FILE, 20, 5), Where(FILE, 10, 5)
+    most = Tolerance(BalanceMeasure.MAX_REPLICAS, Fraction(4))
+    balance = Balance(at, (most,), places={most.measure.value: at})
+    few = seen()
+
+    def planned(number: int, bound: Balance | None = balance) -> Plan:
+        rules = ruled(partition_count=number, places={"partitionCount": count})
+        return make_plan(placement(rules=rules, balance=bound), few)
+
+    assert planned(8).refusals == ()
+    made = planned(9)
+    assert (made.creates, [r.rule for r in made.refusals]) == ((), [RefusalRule.BROKERS_FULL])
+    assert loads(dumps(made), "plan.json") == made
+    [found] = made.conflicts
+    assert [(c.where, c.number) for c in found.constraints] == [(str(at), 4), (str(count), 9)]
+    assert found.lacks == (Lack(Shortage.BROKER_REPLICAS, 5, 4),)
+    assert f"{at}), and with the new partitions of its topic ({count}: orders)" in plan_text(made)
+    assert planned(9, None).refusals == ()
 
 
 def test_leaders_are_balanced_beside_a_topic_that_has_no_partitions() -> None:

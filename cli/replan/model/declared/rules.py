@@ -237,6 +237,10 @@ class Balance:
     required: bool = False
     """A plan that does not reach it is refused; otherwise it comes as near as it can."""
 
+    def place(self, measure: BalanceMeasure) -> Where:
+        """Where a measure is written."""
+        return self.places.get(measure.value, self.where)
+
     def asks(self, measure: BalanceMeasure) -> bool:
         """Whether a measure is balanced."""
         return any(found.measure is measure for found in self.tolerances)

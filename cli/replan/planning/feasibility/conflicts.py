@@ -44,6 +44,7 @@ EXPLAINED = OF_ROOM | {
     RefusalRule.RACKS_LACK_BROKERS,
     RefusalRule.NO_RACK_IS_LARGE_ENOUGH,
     RefusalRule.TOPIC_CROWDS_BROKERS,
+    RefusalRule.BROKERS_FULL,
     RefusalRule.RACKS_LOST,
     RefusalRule.TARGET_BELOW_MIN_ISR,
     RefusalRule.SAFE_START,
@@ -167,6 +168,8 @@ class _Search:
             yield self._together(name, refusal) or self._not_found(refusal)
         if refusal.rule is RefusalRule.TOPIC_CROWDS_BROKERS and not parts:
             yield self._crowded(name, refusal)
+        if refusal.rule is RefusalRule.BROKERS_FULL and not parts:
+            yield self._full(name, refusal)
 
     def _parts(self, case: Case) -> list[Part]:
         plain = simplified(case, self.known.brokers)
@@ -201,7 +204,24 @@ class _Search:
         kind = ConstraintKind.MAX_REPLICAS_PER_BROKER
         ruled = tuple(c for c in case.constraints if c.kind is kind)
         return _conflict(
-            Proof.IMPOSSIBLE, ruled, (Lack(Shortage.TOPIC_REPLICAS, needed, available),)
+            Proof.IMPOSSIBLE,
+            (*ruled, *self.known.count_of(name)),
+            (Lack(Shortage.TOPIC_REPLICAS, needed, available),),
+        )
+
+    def _full(self, name: TopicPartition, refusal: Refusal) -> Conflict:
+        """New partitions, and what `balance` lets a broker hold."""
+        needed, available = (
+            f if isinstance(f, int) else 0
+            for f in (refusal.facts["needed"], refusal.facts["available"])
+        )
+        most = Constraint(
+            ConstraintKind.MAX_REPLICAS_PER_BROKER, str(refusal.facts["where"]), number=available
+        )
+        return _conflict(
+            Proof.IMPOSSIBLE,
+            (most, *self.known.count_of(name)),
+            (Lack(Shortage.BROKER_REPLICAS, needed, available),),
         )
 
     def _overfull(self, broker: int) -> Conflict | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from replan.model.configs import TopicSettings
+from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Requirement
 from replan.model.declared.rules import BalanceMeasure, Spread, TopicRule
@@ -218,6 +219,14 @@ class Refused:
             seen = self.states.get(name)
             present = self.factors.get(name.topic, 0) if seen is None else len(seen.replicas)
             yield Constraint(ConstraintKind.REPLICATION_FACTOR, number=present)
+
+    def count_of(self, name: TopicPartition) -> tuple[Constraint, ...]:
+        """How many partitions its topic is to have, where it is one of those that are to be created."""
+        rule = Intents.of(self.placement, [name.topic]).entries.get(name.topic)
+        if name in self.states or not isinstance(rule, TopicRule) or rule.partition_count is None:
+            return ()
+        where = str(rule.place("partitionCount"))
+        return (Constraint(ConstraintKind.PARTITION_COUNT, where, number=rule.partition_count),)
 
     def placed(self, constraint: Constraint, name: TopicPartition) -> Constraint:
         """A list with its line in the placement, where it is declared there."""

@@ -33,7 +33,10 @@ class ConstraintKind(StrEnum):
     REPLICAS_PER_RACK = "replicas-per-rack"
     """The rule wants `number` replicas in the rack `text`, of which these are the `brokers`; others have one too."""
     MAX_REPLICAS_PER_BROKER = "max-replicas-per-broker"
-    """The rule lets a broker hold `number` replicas of the topic, which has `available` partitions."""
+    """The rule lets a broker hold `number` replicas of the topic, which has `available` partitions; or `balance` lets
+    it hold `number` of all topics."""
+    PARTITION_COUNT = "partition-count"
+    """The rule wants `number` partitions, of which some are to be created."""
     SPREAD = "spread"
     """How the replicas lie over the racks: `text`."""
     REPLICATION_FACTOR = "replication-factor"
@@ -77,6 +80,8 @@ class Shortage(StrEnum):
     """Only brokers that hold it already may hold it: `available` can, of `needed`."""
     TOPIC_REPLICAS = "topic-replicas"
     """`needed` replicas of the topic are to lie on brokers, of `rack` where it is named, that may hold `available`."""
+    BROKER_REPLICAS = "broker-replicas"
+    """`needed` replicas of all topics would lie on one broker, which may hold `available`."""
     ROOM = "room"
     """`needed` bytes cannot lie where `available` can."""
 

@@ -52,6 +52,8 @@ class RefusalRule(StrEnum):
     RACKS_LACK_BROKERS = "racks-lack-brokers"
     NO_RACK_IS_LARGE_ENOUGH = "no-rack-is-large-enough"
     TOPIC_CROWDS_BROKERS = "topic-crowds-brokers"
+    BROKERS_FULL = "brokers-full"
+    """It is to be created where brokers would hold more than `balance` lets them."""
     TOPIC_RUNNING = "topic-running"
     """It is to be created, and a reassignment runs on its topic: held rather than refused."""
     FACTORS_DIFFER = "factors-differ"
@@ -180,6 +182,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.RACKS_LACK_BROKERS: ("rule", "needed", "available"),
     RefusalRule.NO_RACK_IS_LARGE_ENOUGH: ("rule", "needed", "available"),
     RefusalRule.TOPIC_CROWDS_BROKERS: ("rule", "brokers", "needed", "available"),
+    RefusalRule.BROKERS_FULL: ("rule", "where", "brokers", "needed", "available"),
     RefusalRule.TOPIC_RUNNING: ("partitions", "count"),
     RefusalRule.FACTORS_DIFFER: ("factors",),
     RefusalRule.NO_PARTITIONS: (),

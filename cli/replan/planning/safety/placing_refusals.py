@@ -103,7 +103,7 @@ def out_of_balance(
     ]
     return tuple(
         OutOfBalance(
-            asked.places.get(far.measure.value, asked.where),
+            asked.place(far.measure),
             far,
             tuple(capped(_rules_of(far, placement, snapshot), str, limit=SHOWN)),
             tuple(capped(closed, str, limit=SHOWN)),

@@ -26,6 +26,7 @@ SHORTAGES: Mapping[Shortage, str] = {
         "it needs {needed}, no other than the present ones may be added, and {available} of them can stay"
     ),
     Shortage.TOPIC_REPLICAS: "its topic has {needed} to place{of}, and the brokers there may hold {available} together",
+    Shortage.BROKER_REPLICAS: "a broker would hold {needed}, and may hold {available}",
     Shortage.ROOM: "it needs room for {needed}, and {available} is the most there is",
 }
 
@@ -39,6 +40,7 @@ NOUNS: Mapping[Shortage, str] = {
     Shortage.REPLICAS: "replica",
     Shortage.PRESENT_REPLICAS: "replica",
     Shortage.TOPIC_REPLICAS: "replica",
+    Shortage.BROKER_REPLICAS: "replica",
 }
 """What is counted; room is in bytes."""
 
@@ -128,6 +130,7 @@ CONSTRAINTS: Mapping[ConstraintKind, str] = {
     ConstraintKind.IN_RACK: "inRack: {text}",
     ConstraintKind.REPLICAS_PER_RACK: "replicasPerRack: {text}: {number}",
     ConstraintKind.MAX_REPLICAS_PER_BROKER: "maxReplicasPerBroker: {number}",
+    ConstraintKind.PARTITION_COUNT: "partitionCount: {number}",
     ConstraintKind.SPREAD: "spread: {text}",
     ConstraintKind.REPLICATION_FACTOR: "replicationFactor: {number}",
     ConstraintKind.LIST: "the list {listed}",

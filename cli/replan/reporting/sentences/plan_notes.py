@@ -83,6 +83,11 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "have nowhere else to lie ({rule}): raise it, bring a broker back, add one, name more under `brokers`, or "
         "lower `replicationFactor`"
     ),
+    RefusalRule.BROKERS_FULL: (
+        "a broker may hold {available} replicas ({where}), and with the new partitions of its topic ({rule}) brokers "
+        "{brokers} would hold more, one of them {needed}, and partitions cannot be taken away again: raise "
+        "`maxReplicasPerBroker`, lower `partitionCount`, or add brokers"
+    ),
     RefusalRule.TOPIC_RUNNING: (
         "a topic gets partitions only while nothing runs on it, and reassignments run on {count} of its partitions "
         "({partitions}); let them end, then plan again"
