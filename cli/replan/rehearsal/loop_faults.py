@@ -22,7 +22,9 @@ from replan.model.names import BrokerId
 from replan.rehearsal.reconcile import Release
 
 MONTH_SECONDS = 30 * 86_400.0
-MINUTE, DAY = 60.0, 86_400.0
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
+SOME_HOURS = 3
+"""From so many on, what lasts is drawn in whole hours."""
 BETWEEN_SECONDS = 120.0
 """From the end of one accident to the next: brokers catch up."""
 LAST_PART = 0.9
@@ -53,8 +55,10 @@ def _faults(chance: Random, seconds: float, context: FaultContext) -> Iterator[s
         if at > seconds * LAST_PART:
             continue
         what, minutes = _accident(chance, name, context)
-        lasts = minutes * MINUTE
-        yield f"{what} at {at}s" + (f" for {minutes}m" if minutes else "")
+        hours = round(minutes / 60)
+        lasts = minutes * MINUTE if hours < SOME_HOURS else hours * HOUR
+        long = f"{minutes}m" if hours < SOME_HOURS else f"{hours}h"
+        yield f"{what} at {at}s" + (f" for {long}" if minutes else "")
         free = max(free, at + lasts + BETWEEN_SECONDS if lasts else free)
 
 

@@ -117,7 +117,7 @@ _SAYS: dict[LoopState, str] = {
     LoopState.BACKING_OFF: "Its rounds fail; it tries again, less and less often.",
     LoopState.OUTSIDE_WINDOW: "{differing}; what is due waits for a window.",
     LoopState.WAITING: "{differing}; what policy puts right has not lasted long enough yet.",
-    LoopState.DIFFERS: "{differing}; none of it may be put right by policy.",
+    LoopState.DIFFERS: "{differing}; none of it is put right by itself.",
     LoopState.AT_REST: "The cluster is as its placement says.",
     LoopState.ENDED: "The loop has ended.",
 }
