@@ -319,7 +319,7 @@ def _merges(
     new: Iterable[tuple[Hour, RowFile]],
     taken: set[str],
 ) -> "Iterator[AddAction | RemoveAction]":
-    """What puts merged files in the place of theirs; one of whose another commit has taken some away is removed."""
+    """Puts merged files in the place of small ones; none where another commit has taken some of these away."""
     for hour, file in new:
         if not file.replaces:
             continue

@@ -22,7 +22,7 @@ UNTHROTTLED = (
 
 CONFIRMED_LATER = "in sync; confirmed again once the application is resumed"
 ALIKE = 5
-"""Of one kind of reason, so many are told apart; more are one line."""
+"""Of one kind of reason, so many stand on lines of their own; more are one line."""
 NAMED = 3
 SHOWN_THROTTLES = 10
 """Of those so many are named."""
