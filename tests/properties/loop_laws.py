@@ -285,9 +285,12 @@ def _noticed(run: Run) -> Iterator[str]:
             if lasts is None:
                 continue  # it came back as it was looked at, or the look is an old one
             unseen = run.history.every + _blind_seconds(run)
-            before = down(run, broker, now.looked_at - began - lasts - unseen)
-            if before is None and one.since < now.looked_at - lasts - 1:
-                since = now.looked_at - began - lasts
+            since = now.looked_at - began - lasts
+            between = any(
+                b == broker and end is not None and since - unseen <= end <= since
+                for b, _, end in run.recorder.absent
+            )
+            if not between and one.since < now.looked_at - lasts - 1:
                 yield f"at {at:.0f} broker {broker} is down since {one.since - began:.0f}, not {since:.0f}"
 
 
@@ -305,6 +308,8 @@ def _at_rest(run: Run) -> Iterator[str]:
     yield from _left(run, gone)
     dead = any(gone & {*of} for of in history.declared[-1].lists) and not history.by_rule
     tries = last is not None and last.state in {LoopState.ACTING, LoopState.BACKING_OFF} and dead
+    if last is not None and last.state is LoopState.PAUSED and run.cancels and run.kills:
+        return  # the resume came while nobody was at work, before the end of what was cancelled
     if last is None or not (tries or last.state in _RESTS):
         yield f"it ends {last and last.state} {last and last.reasons}"
         return
