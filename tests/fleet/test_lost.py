@@ -51,6 +51,8 @@ class Gate:
 
     def reader(self) -> int:
         """A process that has begun to read, each once: those that are met may live on for a while."""
+        while any(self._has(Path("/proc", str(number))) for number in self.met):
+            time.sleep(0.05)  # else it would wait for what this process might write
         with self.path.open("wb"):
             while True:
                 for process in Path("/proc").glob("[0-9]*"):

@@ -20,7 +20,7 @@ from tests.fleet.test_object_store import reached, rows
 from replan.fleet.lake.delta import Lake
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 900
 MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
 
 
