@@ -25,7 +25,7 @@ from tests.kafka.harness.fake_cluster import Shape  # noqa: E402
 from replan.applying.journal.ledger import fold  # noqa: E402
 from replan.applying.journal.protocol import MemoryJournal  # noqa: E402
 from replan.applying.observation import Readings  # noqa: E402
-from replan.applying.partitions.judge import begun, intent  # noqa: E402
+from replan.applying.partitions import begun, intent  # noqa: E402
 from replan.applying.run.loop import apply_plan  # noqa: E402
 from replan.applying.run.opening import opening  # noqa: E402
 from replan.applying.settings import Settings  # noqa: E402

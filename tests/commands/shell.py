@@ -9,7 +9,7 @@ import pytest
 
 from replan.main import run
 from replan.model.partition import PartitionState
-from replan.simulator.open_file import open_simulated
+from replan.simulator.control_plane import open_simulated
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 

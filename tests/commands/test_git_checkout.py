@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from replan.commands.inputs.git_checkout import checkout
+from replan.commands.inputs.revisions import checkout
 
 
 def repository(folder: Path) -> None:

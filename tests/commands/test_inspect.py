@@ -13,7 +13,7 @@ from replan.applying.settings import Settings
 from replan.main import run
 from replan.model.names import BrokerId
 from replan.planning.plans.plan_file import digest, loads
-from replan.simulator.open_file import open_simulated
+from replan.simulator.control_plane import open_simulated
 
 pytestmark = pytest.mark.slow
 

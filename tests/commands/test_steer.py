@@ -15,7 +15,7 @@ from replan.applying.journal.file import FileJournal
 from replan.applying.journal.records import Order
 from replan.model.control_plane import Wanted
 from replan.model.names import TopicPartition, replicas
-from replan.simulator.open_file import open_simulated
+from replan.simulator.control_plane import open_simulated
 
 pytestmark = pytest.mark.command
 __all__ = ["folder"]

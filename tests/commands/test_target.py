@@ -7,7 +7,6 @@ import pytest
 from tests.commands.shell import EXAMPLE, Shell
 from typer import BadParameter
 
-from replan.commands.inputs.journal_place import place
 from replan.commands.inputs.options import DEFAULT_FILES, placement_files
 from replan.commands.inputs.target import (
     BOOTSTRAP_VARIABLE,
@@ -16,6 +15,7 @@ from replan.commands.inputs.target import (
     JournaledTarget,
     LiveTarget,
     OptionalTarget,
+    place,
 )
 from replan.errors import BadUsage
 

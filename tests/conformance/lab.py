@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from replan.applying.steps.probing import probe
+from replan.applying.steps.recovering import probe
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,

@@ -22,9 +22,9 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.run.loop import apply_plan
 from replan.applying.settings import Settings
-from replan.applying.steps.probing import with_logs
-from replan.applying.views.known_snapshot import as_planned_from
+from replan.applying.steps.recovering import with_logs
 from replan.applying.views.outcome import Outcome, Result
+from replan.applying.views.standing import as_planned_from
 from replan.errors import Exit
 from replan.model.configs import MIN_INSYNC_REPLICAS
 from replan.model.control_plane import Wanted

@@ -4,10 +4,10 @@ import inspect
 
 from tests.docs.pages import check_section
 
-from replan.applying.partitions.phase import TRANSITIONS
+from replan.applying.partitions import TRANSITIONS
 
 SECTION = """\
-`applying/partitions/phase.py` has the reason of each transition.
+`applying/partitions.py` has the reason of each transition.
 
 ```mermaid
 stateDiagram-v2

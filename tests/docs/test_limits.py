@@ -5,7 +5,7 @@ import re
 from tests.docs.pages import DOCS, check_section
 from tests.kafka.harness.distribution import VERSIONS
 
-from replan.kafka.properties.security import PASSWORD_MECHANISMS
+from replan.kafka.security import PASSWORD_MECHANISMS
 from replan.simulator.controller.versions import RULES
 
 KAFKA = """\

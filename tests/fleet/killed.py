@@ -30,7 +30,7 @@ import replan.fleet.stages.cost
 import replan.fleet.stages.history
 import replan.fleet.stages.plan
 import replan.fleet.stages.rates  # noqa: F401 - likewise
-from replan.documents.atomic import write_file
+from replan.documents.files import write_file
 from replan.fleet.lake.files import commit_files
 from replan.main import run
 

@@ -37,7 +37,7 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest, dumps
 from replan.rehearsal.summary import quick_rehearsal
 from replan.reporting.plans.plan_context import PlanContext
-from replan.simulator.open_file import open_simulated
+from replan.simulator.control_plane import open_simulated
 from replan.snapshots.files import read_snapshot, write_snapshot
 from replan.snapshots.json_form import from_document
 

@@ -15,14 +15,14 @@ from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.readings import sizes_of
 
 from replan.errors import ClusterUnreachable
+from replan.kafka.client_properties import client_properties
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster
-from replan.kafka.properties.client_properties import client_properties
 from replan.kafka.reads.partitions import pages
 from replan.kafka.reads.patience import Reads
-from replan.kafka.wire.abilities import ASKING
-from replan.kafka.wire.bootstrap import connect
 from replan.kafka.wire.conversations import Interrupt
+from replan.kafka.wire.frames import ASKING
+from replan.kafka.wire.wire import connect
 from replan.model.configs import ConfigOperation, ConfigScope, broker_change, topic_change
 from replan.model.control_plane import Accepted, Wanted
 from replan.model.names import BrokerId, TopicPartition, replicas

@@ -11,12 +11,12 @@ from tests.kafka.harness.layout import Layout, free_ports
 from tests.readings import rates_of
 
 from replan.errors import ClusterUnreachable
+from replan.kafka.client_properties import client_properties
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster
 from replan.kafka.messages import request_class
-from replan.kafka.properties.client_properties import client_properties
-from replan.kafka.wire.bootstrap import connect
 from replan.kafka.wire.conversations import Interrupt
 from replan.kafka.wire.frames import Question
+from replan.kafka.wire.wire import connect
 from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
 from replan.model.control_plane import Accepted, Answer, ElectionType, Look, OutcomeUnknown, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas

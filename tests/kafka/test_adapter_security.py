@@ -21,12 +21,12 @@ from tests.readings import rates_of
 
 from replan.applying.journal.records import SavedRate
 from replan.errors import ClusterRefused, ClusterUnreachable
+from replan.kafka.client_properties import client_properties
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import KafkaControlPlane, open_cluster
-from replan.kafka.properties.client_properties import client_properties
 from replan.kafka.reads.configs import asking_broker, of_topics
 from replan.kafka.reads.patience import Reads
-from replan.kafka.wire.bootstrap import connect
+from replan.kafka.wire.wire import connect
 from replan.model.configs import (
     LEADER_RATE,
     ConfigOperation,

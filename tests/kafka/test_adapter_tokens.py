@@ -10,7 +10,7 @@ import pytest
 from tests.kafka.harness.layout import free_ports
 
 from replan.kafka.failures import passes
-from replan.kafka.properties.tokens import TokenEndpoint, fetch_token, token_provider
+from replan.kafka.tokens import TokenEndpoint, fetch_token, token_provider
 
 # "replan:hush" in base64, as RFC 6749 2.3.1 wants it.
 BASIC = "Basic cmVwbGFuOmh1c2g="

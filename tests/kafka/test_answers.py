@@ -8,12 +8,12 @@ from tests.commandline import replan
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 from tests.kafka.harness.layout import free_ports
 
+from replan.kafka.client_properties import client_properties
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import open_cluster
-from replan.kafka.properties.client_properties import client_properties
 from replan.kafka.reads.partitions import PAGE, pages
 from replan.kafka.reads.patience import Reads
-from replan.kafka.wire.bootstrap import connect
+from replan.kafka.wire.wire import connect
 from replan.model.configs import (
     LEADER_RATE,
     LEADER_REPLICAS,

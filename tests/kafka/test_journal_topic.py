@@ -26,9 +26,8 @@ from replan.applying.journal.records import (
     SavedRate,
 )
 from replan.applying.settings import Settings
-from replan.commands.inputs.journal_place import Place
 from replan.commands.inputs.journals import known_of, owned_journal
-from replan.commands.inputs.target import LiveTarget
+from replan.commands.inputs.target import LiveTarget, Place
 from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held, WrongCluster
 from replan.kafka.control_plane import open_cluster
 from replan.kafka.journal.entries import (

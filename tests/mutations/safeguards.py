@@ -46,7 +46,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "no replica is added while an empty one could be elected",
-        "applying/admission/gates.py",
+        "applying/admission.py",
         "        or _unclean_election(move, state, seen)\n",
         "",
         (f"{SMALL_WORLD}[unclean election, 4.3]", GATES, STORIES),
@@ -74,35 +74,35 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a rate that was changed stays written down while the request for the one before may arrive",
-        "applying/throttles/broker_rates.py",
+        "applying/throttles.py",
         "() if may_arrive and wanted in prior.ours else _recorded(prior, wanted)",
         "_recorded(prior, wanted)",
         (f"{UNIT}/throttles/test_throttles.py",),
     ),
     Safeguard(
         "a rate is restored only while it has a value that replan set",
-        "applying/throttles/broker_rates.py",
+        "applying/throttles.py",
         "    if found not in prior.ours:\n        return RateStep(\n",
         "    if not prior.ours:\n        return RateStep(\n",
         ("tests/unit/applying/throttles", STORIES),
     ),
     Safeguard(
         "the late effect of an earlier request of replan is its echo",
-        "applying/partitions/judge.py",
+        "applying/partitions.py",
         "    if found.running is not None and found.running.target in own.past:\n",
         "    if found.running is not None and not own.past:\n",
         (f"{SMALL_WORLD}[requests and brokers fail, 4.3]", STORIES),
     ),
     Safeguard(
         "two looks agree before anything is concluded",
-        "applying/tick_input.py",
+        "applying/observation.py",
         "        return suspected.get(suspicion, self.ended) <= self.now - needed\n",
         "        return suspected.get(suspicion, self.ended) <= self.now\n",
         (f"{SMALL_WORLD}[brokers lag behind a new order, 4.3]", HOSTILE, STORIES),
     ),
     Safeguard(
         "what brokers show ends a partition only after it was shown for longer than metadata lag",
-        "applying/tick_input.py",
+        "applying/observation.py",
         "        needed = self.settings.agreeing_seconds if listed else self.settings.ending_seconds\n",
         "        needed = self.settings.agreeing_seconds if listed else self.settings.agreeing_seconds\n",
         (
@@ -113,14 +113,14 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a partition is done only when no earlier list of it may arrive any more",
-        "applying/partitions/judge.py",
+        "applying/partitions.py",
         "    if own.asked is None or not own.list_pending or sight.quarantine_seconds is None:\n",
         "    if own.asked is None or own.list_pending or not own.list_pending:\n",
         (f"{SMALL_WORLD}[two plans, 4.3]", STORIES),
     ),
     Safeguard(
         "an entry that replan takes out itself was not removed by another tool",
-        "applying/throttles/replica_lists.py",
+        "applying/throttles.py",
         "        in_place=ours & present & wanted,\n",
         "        in_place=ours & present,\n",
         (
@@ -189,7 +189,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a copy waits while the rate of a live broker cannot be read",
-        "applying/throttles/tick.py",
+        "applying/throttles.py",
         "        if rate[0] in view.brokers or rate[0] in view.live\n",
         "        if rate[0] in view.brokers\n",
         (
@@ -248,7 +248,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a reassignment of another tool that hangs on dead brokers takes no slots",
-        "applying/admission/slots.py",
+        "applying/admission.py",
         "    if not any(map(live, running.adding)):\n",
         "    if not running.adding:\n",
         (
@@ -258,7 +258,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "replan's own copies are no other tool's reassignments",
-        "applying/admission/gates.py",
+        "applying/admission.py",
         "        if name not in ours:\n",
         "        if name:\n",
         (
@@ -268,7 +268,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a request without an answer is repeated after growing pauses",
-        "applying/partitions/judge.py",
+        "applying/partitions.py",
         "    if sight.repeat_seconds:\n",
         "    if sight.repeat_seconds and sight.own is None:\n",
         (f"{STORY}[a-request-without-an-answer-is-repeated-with-longer-and-longer-pauses]",),
@@ -286,7 +286,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a partition does not end while its own copy waits for a broker that is gone for good",
-        "applying/partitions/judge.py",
+        "applying/partitions.py",
         "(_worse_with_it(sight, state) if copies else None) or endless",
         "_worse_with_it(sight, state) if copies else None",
         (f"{STORY}[a-copy-to-a-broker-that-is-gone-for-good-leaves-nothing-running]", HOSTILE),
@@ -310,7 +310,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "what is not as planned any more ends a partition also while it copies",
-        "applying/partitions/judge.py",
+        "applying/partitions.py",
         "            broken = _broken(sight) or _unavailable(sight)\n",
         "            broken = _unavailable(sight)\n",
         (
@@ -320,7 +320,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a leaving broker that Kafka refuses in a list is left out of it",
-        "applying/partitions/judge.py",
+        "applying/partitions.py",
         "    refused = isinstance(sight.answer, Rejected) and sight.answer.code == INVALID_ASSIGNMENT\n",
         "    refused = False\n",
         (
@@ -330,7 +330,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "the plan alone says of nobody that no list may name him",
-        "applying/partitions/judge.py",
+        "applying/partitions.py",
         "    gone |= cordoned if refused else cordoned & move.unnameable\n",
         "    gone |= cordoned if refused else move.unnameable\n",
         (
@@ -340,7 +340,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a move that was passed over reserves slots for a while, not for ever",
-        "applying/admission/slots.py",
+        "applying/admission.py",
         "    return passed_over // PATIENT_TIMES % 2 == 1\n",
         "    return passed_over >= PATIENT_TIMES\n",
         (
@@ -357,7 +357,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a broker begins to lead one partition of an internal topic after the other",
-        "applying/admission/gates.py",
+        "applying/admission.py",
         "        if broker in self.loads:\n",
         "        if False:\n",
         (
@@ -381,7 +381,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a copy is taken back when an unclean election could choose it",
-        "applying/partitions/judge.py",
+        "applying/partitions.py",
         "return _stops_writes(sight, state, settings) or _could_lead(sight, state, settings)",
         "return _stops_writes(sight, state, settings)",
         (
@@ -392,7 +392,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a copy is taken back when a raised minimum would stop writes because of it",
-        "applying/partitions/judge.py",
+        "applying/partitions.py",
         "return _stops_writes(sight, state, settings) or _could_lead(sight, state, settings)",
         "return _could_lead(sight, state, settings)",
         (f"{STORY}[a-min-isr-that-is-raised-over-the-replicas-takes-the-copy-back]",),
@@ -406,7 +406,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a rate gives way to a replica that an entry of another tool would hold at it",
-        "applying/throttles/tick.py",
+        "applying/throttles.py",
         "        if where in wanted and gives_way:\n",
         "        if where in wanted and gives_way and not wanted:\n",
         (
@@ -441,14 +441,14 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "the rate of a broker that is unregistered keeps no application open",
-        "applying/throttles/broker_rates.py",
+        "applying/throttles.py",
         "        if where[0] in unregistered and where not in wanted\n",
         "        if where[0] in unregistered and where in wanted\n",
         (f"{STORY}[the-rate-of-a-broker-that-is-unregistered-keeps-no-application-open]",),
     ),
     Safeguard(
         "throttles go with their topic when an application is given up",
-        "applying/clear.py",
+        "applying/abandoning.py",
         "            gone=frozenset(subject for subject in gone if isinstance(subject, str)),\n",
         "",
         (f"{STORY}[clear-and-abandon-end-although-a-throttled-topic-is-deleted]",),

@@ -17,15 +17,15 @@ from tests.profiles import count
 from tests.unit.applying.lab import Lab
 
 from replan.applying.journal.ledger import fold
-from replan.applying.views.known_snapshot import as_planned_from
+from replan.applying.views.standing import as_planned_from
 from replan.errors import BadPlacement, UnsafePlan
 from replan.model.declared.placement import Placement
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_sources
-from replan.placement_file.yaml_text.events import fastest_parser
-from replan.placement_file.yaml_text.sources import Source
+from replan.placement_file.sources import Source
+from replan.placement_file.yaml_text import fastest_parser
 from replan.planning.making.limits import over_limits, topic_of
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan

@@ -33,9 +33,8 @@ from replan.planning.findings.drift_classes import DriftClass, OtherKind, Rule
 from replan.planning.findings.drift_report import DriftReport, drift_report
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
-from replan.reporting.drift.drift_json import render_drift_json
-from replan.reporting.drift.drift_prometheus import render_drift_prometheus
-from replan.reporting.drift.drift_text import render_drift
+from replan.reporting.drift.drift_text import render_drift, render_drift_json
+from replan.reporting.prometheus import render_drift_prometheus
 
 ENOUGH = settings(
     max_examples=count(fast=15, full=40, nightly=2_000),

@@ -26,9 +26,9 @@ from replan.errors import BadPlacement
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Where
 from replan.placement_file.load import load_sources
-from replan.placement_file.schema.schemas import PLACEMENT, directory, read_schema
-from replan.placement_file.yaml_text.events import EventParser, fastest_parser, python_parser
-from replan.placement_file.yaml_text.sources import Source
+from replan.placement_file.schemas import PLACEMENT, directory, read_schema
+from replan.placement_file.sources import Source
+from replan.placement_file.yaml_text import EventParser, fastest_parser, python_parser
 
 SCHEMAS = sorted(p.name for p in directory().iterdir() if p.name.endswith(".json"))
 

@@ -11,8 +11,8 @@ import pytest
 
 from replan.errors import BadPlacement
 from replan.placement_file.load import load_placement, load_sources
-from replan.placement_file.yaml_text.events import fastest_parser, python_parser
-from replan.placement_file.yaml_text.sources import read_source
+from replan.placement_file.sources import read_source
+from replan.placement_file.yaml_text import fastest_parser, python_parser
 
 HERE = Path(__file__).parent
 ACCEPTS, REJECTS = HERE / "accepts", HERE / "rejects"

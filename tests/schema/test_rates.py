@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from replan.errors import BadFile
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
-from replan.placement_file.schema.schemas import read_schema
+from replan.placement_file.schemas import read_schema
 from replan.snapshots.rates_file import rates_document, read_rates, with_digest
 
 VALIDATOR = Draft202012Validator(read_schema("rates.v1.json"))

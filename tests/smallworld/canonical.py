@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 from tests.smallworld.settings import QUANTUM, SETTINGS
 
-from replan.applying.admission.slots import AdmissionQueue
+from replan.applying.admission import AdmissionQueue
 from replan.applying.known import Known, Refused, Repeat
 from replan.applying.observation import MISSES, Neighbours, PartitionHistory, Readings
 from replan.applying.run.application_run import ApplicationRun

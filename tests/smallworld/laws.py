@@ -8,7 +8,7 @@ from tests.smallworld.steps import THROTTLES, Steps
 from tests.smallworld.world import Ghost, SmallWorld, State
 
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.steps import Status
+from replan.applying.journal.records import Status
 from replan.applying.reasons.holds import NeverEnding
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.errors import Exit

@@ -17,12 +17,11 @@ from tests.unit.applying.lab import Killed
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.journal.records import Record
-from replan.applying.journal.steps import MoveRecord
+from replan.applying.journal.records import MoveRecord, Record
+from replan.applying.observation import Job
 from replan.applying.reasons.reason import HoldReason, Note
 from replan.applying.run.application_run import ApplicationRun
 from replan.applying.run.opening import opening
-from replan.applying.tick_input import Job
 from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress
 from replan.errors import Exit

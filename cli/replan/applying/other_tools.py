@@ -31,9 +31,13 @@ from replan.applying.journal.ledger import Ledger
 from replan.applying.observation import Observation, runs_own
 from replan.applying.reasons.notes import RateLowered, SlowerAlready
 from replan.applying.reasons.reason import Note
-from replan.applying.throttles.broker_rates import effective_rate
-from replan.applying.throttles.replica_lists import Copy, RunningCopy
-from replan.applying.throttles.tick import ThrottleInput, WantedThrottles
+from replan.applying.throttles import (
+    Copy,
+    RunningCopy,
+    ThrottleInput,
+    WantedThrottles,
+    effective_rate,
+)
 from replan.model.configs import own_value
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition

@@ -25,7 +25,7 @@ So a command is obeyed if and only if it is acknowledged, whatever fails:
 
 A rate may hold for reassignments of other tools, too (`other_tools`).
 
-`cancel` is the one that is not taken back; what happens then is in `cancelling`. It lifts a pause.
+`cancel` is the one that is not taken back; what happens then is in `run.opening`. It lifts a pause.
 
 A pause keeps everything that has not begun from beginning; what has begun goes on to its end under its throttles. A
 rate replaces the rate of the plan, and not those that the placement gives to single brokers; `apply -f` with other

@@ -1,15 +1,21 @@
-"""Files read whole, within limits: a document that is too large, endless or never written is an error, not a stop.
+"""Files and folders: read whole within limits, written whole or not at all, and folders for the work of one process.
 
-Pipes work (`<(command)`); devices such as /dev/zero end at the first zero byte or at the limit.
+A document that is too large, endless or never written is an error, not a stop. What is written is there whole or not at
+all, and stays there after a power cut. A folder for work is removed by the next process where this one was killed.
 """
 
 import errno
 import os
 import select
+import shutil
 import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, LOCK_NB, flock
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from tempfile import mkdtemp
 
 from replan.errors import BadFile
 
@@ -76,3 +82,154 @@ def _too_large(limit: int) -> OSError:
     return OSError(
         errno.EFBIG, f"it has more than {limit:,} bytes, the most that such a file may have"
     )
+
+
+def write_file(path: Path, content: str) -> None:
+    """Write a text file in one go; a device or a pipe is written as it is. Raises BadFile."""
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(content, encoding="utf-8")
+            return
+        target = path.resolve()
+        replace_file(target, lambda partial: _write(partial, content))
+        sync(target.parent)
+    except OSError as problem:
+        raise cannot("write", path, problem) from problem
+
+
+def _write(path: Path, content: str) -> None:
+    with path.open("x", encoding="utf-8") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace_file(target: Path, fill: Callable[[Path], None]) -> None:
+    """Let `fill` write a file, then put it at `target`; it outlives a power cut if `fill` sees to that.
+
+    Raises OSError.
+    """
+    partial = _partial(target)
+    try:
+        fill(partial)
+        partial.replace(target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def publish_folder(path: Path, fill: Callable[[Path], None], mine: Callable[[Path], bool]) -> None:
+    """Let `fill` write a folder, then put it at `path`; raises BadFile.
+
+    A folder that is there is replaced if it is empty or `mine` says so; nothing else is ever removed.
+    While one replaces another there is an instant without either.
+    """
+    try:
+        target = path.resolve()
+        if target.exists() and not _replaceable(target, mine):
+            raise BadFile(
+                f"{path}: something else is there already; remove it or choose another name"
+            )
+        partial = _partial(target)
+        partial.mkdir()
+        try:
+            fill(partial)
+            _sync_all(partial)
+            _exchange(partial, target)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        sync(target.parent)
+    except OSError as problem:
+        raise cannot("write", path, problem) from problem
+
+
+def _replaceable(target: Path, mine: Callable[[Path], bool]) -> bool:
+    return target.is_dir() and (mine(target) or not any(target.iterdir()))
+
+
+def _exchange(partial: Path, target: Path) -> None:
+    if not target.exists():
+        partial.rename(target)
+        return
+    before = _partial(target)
+    target.rename(before)
+    try:
+        partial.rename(target)
+    except OSError:
+        before.rename(target)
+        raise
+    shutil.rmtree(before)
+
+
+def _partial(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.urandom(4).hex()}.partial")
+
+
+def _sync_all(folder: Path) -> None:
+    for found in folder.rglob("*"):
+        sync(found)
+    sync(folder)
+
+
+def sync(path: Path) -> None:
+    """Make a file, or the entries of a folder, durable. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+LOCK = "lock"
+
+
+@contextmanager
+def work_folder(
+    parent: Path, prefix: str, remove: Callable[[Path], None] = lambda _: None
+) -> Iterator[Path]:
+    """A new folder in `parent`, removed at the end; those of its name that killed processes left are removed first.
+
+    `remove`: what else is removed with each of these. Raises OSError.
+    """
+    for left in parent.glob(f"{prefix}*"):
+        _remove_if_left(left, remove)
+    folder, lock = _locked_folder(parent, prefix)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int]:
+    while True:
+        folder = Path(mkdtemp(prefix=prefix, dir=parent))
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        if _taken(lock) is not True and (folder / LOCK).exists():
+            return folder, lock
+        os.close(lock)  # another process has just taken it for left behind
+
+
+def _remove_if_left(folder: Path, remove: Callable[[Path], None]) -> None:
+    try:
+        lock = os.open(folder / LOCK, os.O_RDWR)
+    except OSError:  # it has none yet, is gone meanwhile, or is not ours
+        return
+    try:
+        if _taken(lock) is False:
+            remove(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def _taken(lock: int) -> bool | None:
+    """Whether another process has the lock; None where that cannot be known."""
+    try:
+        flock(lock, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    return False

@@ -2,15 +2,24 @@
 
 Belongs here: layout and parsing of any JSON: snapshots, plans and journals have this one reader, with its errors.
 Does not belong here: what is in it, and files.
+
+Typed reading of a parsed JSON document, where every complaint names the file and the JSON path.
+
+Belongs here: what is asked of one value (a whole number, one of these words, a list of broker ids).
+Does not belong here: what the keys of a document mean; a snapshot's are in `snapshots.json_form`, a plan's in
+`planning.plans.plan_file`.
 """
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from json import JSONDecodeError
+from typing import TypeVar
 
 from replan.errors import BadFile
+from replan.model.names import Replicas
 
 _ESCAPES = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -126,3 +135,149 @@ def _holds_objects(value: object) -> bool:
             for child in value
         )
     return False
+
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+MOST_REPLICAS = 2**15 - 1
+"""Kafka's replication factor has 16 bits (CreateTopicsRequest)."""
+
+T = TypeVar("T")
+
+
+@dataclass(
+    slots=True, eq=False
+)  # frozen ones take four times as long to make, and there are millions
+class Node:
+    """One value of a document; its path is spelled out only for an error."""
+
+    value: object
+    source: str
+    """The file, as the user named it."""
+    parent: "Node | None" = None
+    key: str | int = ""
+
+    def path(self) -> str:
+        """Its path, as `$.topics[2].partitions[0]`."""
+        if self.parent is None:
+            return "$"
+        mark = f"[{self.key}]" if isinstance(self.key, int) else f".{self.key}"
+        return self.parent.path() + mark
+
+    def wrong(self, what: str) -> BadFile:
+        """Make the error that says what is wrong with this value."""
+        return BadFile(f"{self.source}: {self.path()}: {what}")
+
+    def mapping(self, known: Collection[str]) -> Mapping[str, object]:
+        """This value as an object that has no other keys than the known ones."""
+        if not isinstance(self.value, dict):
+            raise self.wrong(f"expected an object, found {shown(self.value)}")
+        for key in self.value:
+            if key not in known:
+                raise self.wrong(f"unknown key {shown(key)}; {advice(key, known)}")
+        return self.value
+
+    def child(self, key: str) -> "Node":
+        """The value under a key of this object; it must be there."""
+        if not isinstance(self.value, dict) or key not in self.value:
+            raise self.wrong(f'"{key}" is missing')
+        return Node(self.value[key], self.source, self, key)
+
+    def get(self, key: str) -> "Node | None":
+        """The value under a key of this object, or None where there is no such key."""
+        if isinstance(self.value, dict) and key in self.value:
+            return Node(self.value[key], self.source, self, key)
+        return None
+
+    def elements(self, key: str) -> "Iterator[Node]":
+        """The elements of the list under a key; none where there is no such key."""
+        found = self.get(key)
+        if found is None:
+            return
+        if not isinstance(found.value, list):
+            raise found.wrong(f"expected a list, found {shown(found.value)}")
+        for position, element in enumerate(found.value):
+            yield Node(element, self.source, found, position)
+
+    def members(self, key: str) -> "Iterator[tuple[str, Node]]":
+        """The keys and values of the object under a key; none where there is no such key."""
+        found = self.get(key)
+        if found is None:
+            return
+        if not isinstance(found.value, dict):
+            raise found.wrong(f"expected an object, found {shown(found.value)}")
+        for name, value in found.value.items():
+            yield name, Node(value, self.source, found, name)
+
+    def text(self) -> str:
+        """This value as a string that is not empty."""
+        if not isinstance(self.value, str) or not self.value:
+            raise self.wrong(f"expected a string that is not empty, found {shown(self.value)}")
+        return self.value
+
+    def any_text(self) -> str:
+        """This value as a string, which may be empty."""
+        if not isinstance(self.value, str):
+            raise self.wrong(f"expected a string, found {shown(self.value)}")
+        return self.value
+
+    def flag(self) -> bool:
+        """This value as true or false."""
+        if not isinstance(self.value, bool):
+            raise self.wrong(f"expected true or false, found {shown(self.value)}")
+        return self.value
+
+    def int32(self, least: int = 0) -> int:
+        """This value as a whole number of 32 bits (ids, epochs, counts)."""
+        return self._whole(least, INT32_MAX)
+
+    def int64(self) -> int:
+        """This value as a whole number of 64 bits, at least 0 (bytes)."""
+        return self._whole(0, INT64_MAX)
+
+    def broker_list(self) -> Replicas:
+        """This value as a list of broker ids, each at most once."""
+        if not isinstance(self.value, list):
+            raise self.wrong(f"expected a list of broker ids, found {shown(self.value)}")
+        for position, broker in enumerate(self.value):
+            if type(broker) is not int or not 0 <= broker <= INT32_MAX:
+                Node(broker, self.source, self, position).int32()
+        if len(self.value) > MOST_REPLICAS:
+            raise self.wrong(
+                f"expected at most {MOST_REPLICAS:,} brokers, found {len(self.value):,}"
+            )
+        if len(set(self.value)) != len(self.value):
+            twice = next(b for b, number in Counter(self.value).items() if number > 1)
+            raise self.wrong(f"broker {twice} is listed twice; name it once")
+        return tuple(self.value)
+
+    def _whole(self, least: int, most: int) -> int:
+        if type(self.value) is not int:
+            raise self.wrong(f"expected a whole number, found {shown(self.value)}")
+        if not least <= self.value <= most:
+            raise self.wrong(f"expected a number from {least} to {most}, found {shown(self.value)}")
+        return self.value
+
+
+def optional(node: Node | None, read: Callable[[Node], T], default: T) -> T:
+    """What `read` makes of a value, or the default where there is none."""
+    return default if node is None else read(node)
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """A value as the file has it, cut where it is long."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=repr)
+    except RecursionError:
+        return "something nested deeply"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def advice(key: object, known: Collection[str]) -> str:
+    """What may be meant by an unknown key."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(key)[:60], known, n=1)
+    if close:
+        return f'did you mean "{close[0]}"?'
+    return "known keys: " + ", ".join(sorted(known))

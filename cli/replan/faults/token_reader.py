@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from replan.errors import BadScenario, ReplanError
 from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_partition, replicas
-from replan.placement_file.sections.units import parse_rate
+from replan.placement_file.units import parse_rate
 
 T = TypeVar("T")
 

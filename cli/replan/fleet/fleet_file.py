@@ -13,11 +13,10 @@ from typing import Any
 from replan.errors import BadUsage
 from replan.model.declared.policy import Prices
 from replan.model.declared.topic_patterns import winners
-from replan.placement_file.schema.schema_check import accepts
-from replan.placement_file.schema.schemas import read_schema
-from replan.placement_file.yaml_text.events import fastest_parser, read_document
-from replan.placement_file.yaml_text.sources import Problems, Source, read_source
-from replan.placement_file.yaml_text.values import YamlMapping, key_place_of
+from replan.placement_file.schema import accepts
+from replan.placement_file.schemas import read_schema
+from replan.placement_file.sources import Problems, Source, read_source
+from replan.placement_file.yaml_text import YamlMapping, fastest_parser, key_place_of, read_document
 
 FLEET = "fleet.v1.json"
 DEFAULT_TIMEOUT_SECONDS = 60.0
@@ -75,7 +74,7 @@ def read_fleet(path: Path) -> Fleet:
     if root is not None:
         schema = read_schema(FLEET)
         if not accepts(schema, root, schema):
-            from replan.placement_file.schema.schema_messages import note_schema_problems
+            from replan.placement_file.schema_messages import note_schema_problems
 
             note_schema_problems(dict(root), root, source, schema, problems)
         _note_contradictions(root, source, problems)

@@ -16,8 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from replan.documents.files import cannot
-from replan.documents.work_folder import work_folder
+from replan.documents.files import cannot, work_folder
 from replan.errors import BadFile, BadPlacement, ReplanError
 from replan.fleet.engine import Where, folder_between
 from replan.fleet.fleet_file import Fleet, FleetCluster

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from replan.documents.atomic import publish_folder
+from replan.documents.files import publish_folder
 from replan.fleet.lake.tables import TABLES
 from replan.fleet.run import FleetRun
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from replan.fleet.run import FleetRun
 from replan.planning.comparison.diff import DifferenceKind
-from replan.reporting.table import columns
+from replan.reporting.lines import columns
 from replan.wording import brokers, capped, count, left_out
 
 Row = Mapping[str, Any]

@@ -5,13 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from replan.kafka.client_properties import client_properties
 from replan.kafka.clock import SystemClock
-from replan.kafka.properties.client_properties import client_properties
 from replan.kafka.reads import brokers, log_dirs, logs
 from replan.kafka.reads.look import Known, look, observe
 from replan.kafka.reads.patience import Reads
-from replan.kafka.wire.bootstrap import connect
-from replan.kafka.wire.wire import Wire
+from replan.kafka.wire.wire import Wire, connect
 from replan.kafka.writes import alter, create_partitions, elect, move_logs, reassign
 from replan.model.access import Access, ClockDifference
 from replan.model.broker import LogDir
@@ -205,7 +204,7 @@ def open_cluster(
         return JournalTopic(reads, properties, topic, clock)
 
     def principal() -> str:
-        from replan.kafka.properties.principal import principal_of
+        from replan.kafka.client_properties import principal_of
 
         return principal_of(properties)
 

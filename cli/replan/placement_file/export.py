@@ -15,8 +15,8 @@ from replan.errors import BadUsage, ClusterRefused
 from replan.model.declared.topic_patterns import is_pattern, matches
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot, topic_codes
-from replan.placement_file.schema.schemas import PLACEMENT
-from replan.placement_file.yaml_text.scalars import means_itself
+from replan.placement_file.scalars import means_itself
+from replan.placement_file.schemas import PLACEMENT
 from replan.wording import capped, listed
 
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")

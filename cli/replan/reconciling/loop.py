@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from replan.applying.abandoning import RunningCopies, abandon
-from replan.applying.clear import throttle_clear
+from replan.applying.abandoning import RunningCopies, abandon, throttle_clear
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import SteeredJournal
 from replan.applying.journal.records import Application, Command, Verb
@@ -19,9 +18,9 @@ from replan.applying.reasons.holds import Paused
 from replan.applying.run.loop import apply_plan, never
 from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
-from replan.applying.views.known_snapshot import as_planned_from
 from replan.applying.views.outcome import Ending, Outcome, Result
 from replan.applying.views.progress import Progress, Report
+from replan.applying.views.standing import as_planned_from
 from replan.errors import (
     BadFile,
     BadPlacement,

@@ -46,7 +46,7 @@ from replan.applying.journal.records import (
     Record,
     changed,
 )
-from replan.documents.atomic import write_file
+from replan.documents.files import write_file
 from replan.errors import BadFile
 from replan.model.control_plane import Clock
 from replan.reconciling.history import History, packed, unpacked

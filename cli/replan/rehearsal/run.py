@@ -10,8 +10,7 @@ from functools import partial
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.journal.records import Record
-from replan.applying.journal.steps import Status
+from replan.applying.journal.records import Record, Status
 from replan.applying.run.loop import apply_plan
 from replan.applying.views.outcome import Ending, Outcome, Result
 from replan.applying.views.progress import Progress, Report

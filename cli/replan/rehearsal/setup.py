@@ -30,7 +30,7 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
-from replan.placement_file.sections.units import format_rate
+from replan.placement_file.units import format_rate
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan

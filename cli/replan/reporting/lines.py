@@ -2,6 +2,8 @@
 
 A report says what a part is (what comes, what goes), not which colour that has. What names and reasons have of control
 characters becomes visible here, before any colour is put in, so that nothing that others wrote is obeyed by a terminal.
+
+Rows as aligned columns of plain text: the one table of every report.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -166,3 +168,19 @@ def _spans(cell: Cell) -> tuple[Span, ...]:
 
 def _length(cell: Sequence[Span]) -> int:
     return sum(len(one_line(text)) for text, _ in cell)
+
+
+def columns(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> list[str]:
+    """One line a row, its cells two spaces apart; the columns in `right` are aligned to the right.
+
+    Every row has as many cells as the first. What a cell has of line feeds becomes visible.
+    """
+    rows = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

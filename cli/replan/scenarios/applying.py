@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from replan.applying.abandoning import RunningCopies
+from replan.applying.abandoning import RunningCopies, throttle_clear
 from replan.applying.abandoning import abandon as give_up
-from replan.applying.clear import throttle_clear
-from replan.applying.journal.records import Command, Verb
-from replan.applying.journal.steps import MoveRecord, Status
+from replan.applying.journal.records import Command, MoveRecord, Status, Verb
 from replan.applying.run.loop import apply_plan
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Outcome
@@ -28,8 +26,7 @@ from replan.reporting.application.outcome_text import STOPPED, outcome_text, ref
 from replan.reporting.application.progress_text import counts
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
-from replan.scenarios.process import Killed, Process
-from replan.scenarios.session import Session
+from replan.scenarios.session import Killed, Process, Session
 from replan.simulator.controller.state import Partition
 
 OWNER = "ann@ops-1"

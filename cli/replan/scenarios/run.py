@@ -1,18 +1,78 @@
 """Run a scenario from its text, and compare the output of each command with what is written.
 
 A refusal by replan is part of the scenario; an unknown command ends it, with its file and line.
+
+All commands by name: the one place that knows every family.
 """
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from replan.errors import BadScenario, ReplanError
+from replan.faults.read import FIRST_WORDS
 from replan.faults.token_reader import TokenReader
-from replan.scenarios.applying import refused
+from replan.scenarios.applying import (
+    abandon,
+    apply,
+    cancel,
+    clear,
+    interrupt,
+    kill_process,
+    refused,
+    resume,
+    tick,
+)
+from replan.scenarios.effect_boundary import at, inject
+from replan.scenarios.planning import (
+    drift,
+    elect,
+    journal,
+    placement,
+    plan,
+    rollback,
+    show,
+    status,
+    throttles,
+)
 from replan.scenarios.reader import Block, read_blocks, write_blocks
 from replan.scenarios.session import Session
-from replan.scenarios.table import COMMANDS, WITH_BODY
+from replan.scenarios.setup import cluster, disk, topic
+
+Command = Callable[[Session, TokenReader, Sequence[str]], str]
+
+
+WITH_BODY = frozenset({"placement"})
+"""Commands that have lines below them."""
+
+COMMANDS: Mapping[str, Command] = MappingProxyType(
+    {
+        "abandon": abandon,
+        "apply": apply,
+        "at": at,
+        "cancel": cancel,
+        "clear": clear,
+        "cluster": cluster,
+        "crash": kill_process,
+        "disk": disk,
+        "drift": drift,
+        "elect": elect,
+        "interrupt": interrupt,
+        "journal": journal,
+        "placement": placement,
+        "plan": plan,
+        "resume": resume,
+        "rollback": rollback,
+        "show": show,
+        "status": status,
+        "throttles": throttles,
+        "tick": tick,
+        "topic": topic,
+        **dict.fromkeys(FIRST_WORDS, inject),
+    }
+)
+
 
 MOST_REWRITES = 3
 

@@ -1,32 +1,113 @@
 """One scenario while it runs: the cluster, the clock, the journal, the plan, the process that applies.
 
 Here belongs what commands share. What each command means is in its own module.
+
+One process that applies, paused and resumed by a scenario.
+
+The applier is a loop that sleeps between two ticks. It runs in a thread of its own that is paused only while it
+sleeps: scenario and process never run at the same time, and every run is the same.
 """
 
 import base64
 import hashlib
 import re
 from collections.abc import Callable
+from threading import Semaphore, Thread
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.run.opening import open_plan
-from replan.applying.views.known_snapshot import as_planned_from
+from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress
-from replan.applying.views.standing import OpenApplication, open_application
-from replan.errors import BadScenario
+from replan.applying.views.standing import OpenApplication, as_planned_from, open_application
+from replan.errors import BadScenario, ReplanError
 from replan.faults.kinds import FaultContext, refusals
+from replan.model.control_plane import Clock
 from replan.model.declared.placement import Placement
 from replan.model.names import TopicId
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
-from replan.scenarios.process import Process
 from replan.scenarios.reader import Transcript
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import At, Fault
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
+
+
+class Killed(BaseException):
+    """The process died; nothing in the applier may catch it."""
+
+
+End = Outcome | ReplanError | Killed
+
+
+class Process:
+    """A run of the applier that can be paused while it sleeps."""
+
+    def __init__(self, clock: VirtualClock, run: Callable[[Clock], Outcome]) -> None:
+        self._clock = clock
+        self._run = run
+        self._go = Semaphore(0)
+        self._rest = Semaphore(0)
+        self._until = 0.0
+        self._reached: Callable[[], bool] = _never
+        self._killed = False
+        self._failure: BaseException | None = None
+        self.end: End | None = None
+        """How it ended; None as long as it lives."""
+        self._thread = Thread(target=self._live, daemon=True)
+        self._thread.start()
+
+    def resume_until(self, until: float, reached: Callable[[], bool] | None = None) -> None:
+        """Run it until this second, or until it sleeps and `reached` holds, or to its end."""
+        self._until = until
+        self._reached = _never if reached is None else reached
+        self._go.release()
+        self._rest.acquire()
+        if self._failure is not None:
+            raise self._failure
+
+    def kill(self) -> None:
+        """Kill it where it sleeps."""
+        if self.end is None:
+            self._killed = True
+            self.resume_until(self._until)
+
+    def now(self) -> float:
+        """Its clock: that of the cluster."""
+        return self._clock.now()
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep in virtual time; the only place where it rests."""
+        wakes = self._clock.now() + seconds
+        if self._reached():
+            self._rest_here()
+        while self._until < wakes:
+            self._clock.jump_to(self._until)
+            self._rest_here()
+        self._clock.jump_to(wakes)
+
+    def _rest_here(self) -> None:
+        self._rest.release()
+        self._go.acquire()
+        if self._killed:
+            raise Killed
+
+    def _live(self) -> None:
+        self._go.acquire()
+        try:
+            self.end = self._run(self)
+        except (ReplanError, Killed) as end:
+            self.end = end
+        except BaseException as failure:  # noqa: BLE001 - raised again in the scenario's own thread
+            self._failure = failure
+        self._rest.release()
+
+
+def _never() -> bool:
+    return False
+
 
 PROCESS = "pid 1 on ops-1"
 SHOWN_DIGITS = 12

@@ -45,11 +45,16 @@ from replan.model.replica_logs import EpochEnd, LogEnd, ProbeFailure, ProbeProbl
 from replan.model.snapshot import TOPICS_SCHEMA, Snapshot
 from replan.simulator.cluster.disks import lies_on_lost_disk
 from replan.simulator.cluster.faults import Permission, Question
-from replan.simulator.cluster.physical_state import Simulation, World
-from replan.simulator.cluster.replica_logs import Log, epoch_end, of_partition, offset
-from replan.simulator.controller.commands import Decision, Subject
+from replan.simulator.cluster.physical_state import (
+    Log,
+    Simulation,
+    World,
+    epoch_end,
+    of_partition,
+    offset,
+)
+from replan.simulator.controller.commands import Code, Decision, Subject, rejected
 from replan.simulator.controller.configs import DEFAULTS, DESCRIBED_RATES, as_described
-from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.state import (
     CLUSTER_DEFAULT,
     BrokerRegistration,

@@ -7,10 +7,8 @@ takes as long as to read a small document.
 
 from pathlib import Path
 
-from replan.documents.atomic import write_file
-from replan.documents.files import read_text
-from replan.documents.json_text import parse_document, render_document
-from replan.documents.nodes import Node
+from replan.documents.files import read_text, write_file
+from replan.documents.json_text import Node, parse_document, render_document
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.snapshot import Snapshot
 from replan.snapshots.head import Identity, identity_of

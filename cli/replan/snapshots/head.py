@@ -1,7 +1,7 @@
 """The head of a snapshot: what is said once, whatever its form, and a snapshot put together with it.
 
 Belongs here: format, cluster, time, features, and the parts that few snapshots have. Brokers and topics are in
-`json_brokers` and `json_topics`, the columns of tables in `parquet_tables`.
+`json_brokers` and `json_topics`, the columns of tables in `parquet_form`.
 """
 
 import re
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.documents.nodes import Node, optional, shown
+from replan.documents.json_text import Node, optional, shown
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import Configs
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -103,7 +103,7 @@ def _check_sizes(root: Node, partitions: pa.Table) -> None:
 
 def _write_offline(snapshot: Snapshot) -> list[object]:
     """Replicas that are offline on live brokers; few snapshots have any, so their form is read only for them."""
-    from replan.snapshots.json_offline import write_offline
+    from replan.snapshots.json_rare import write_offline
 
     return write_offline(snapshot.offline)
 
@@ -112,14 +112,14 @@ def _read_offline(root: Node) -> dict[TopicPartition, Replicas]:
     node = root.get("offline")
     if node is None:
         return {}
-    from replan.snapshots.json_offline import read_offline
+    from replan.snapshots.json_rare import read_offline
 
     return read_offline(node)
 
 
 def _write_logs(snapshot: Snapshot) -> list[object]:
     """What replicas said of their logs; few snapshots have that, so its form is read only for them."""
-    from replan.snapshots.json_logs import write_logs
+    from replan.snapshots.json_rare import write_logs
 
     return write_logs(snapshot.logs)
 
@@ -128,14 +128,14 @@ def _read_logs(root: Node) -> dict[TopicPartition, LogsFound]:
     node = root.get("logs")
     if node is None:
         return {}
-    from replan.snapshots.json_logs import read_logs
+    from replan.snapshots.json_rare import read_logs
 
     return read_logs(node)
 
 
 def _write_application(snapshot: Snapshot) -> object:
     """The application that was open; few snapshots have any, so its form is read only for them."""
-    from replan.snapshots.json_application import write_application
+    from replan.snapshots.json_rare import write_application
 
     return snapshot.application and write_application(snapshot.application)
 
@@ -144,7 +144,7 @@ def _read_application(root: Node) -> OwnApplication | None:
     node = root.get("application")
     if node is None:
         return None
-    from replan.snapshots.json_application import read_application
+    from replan.snapshots.json_rare import read_application
 
     return read_application(node)
 

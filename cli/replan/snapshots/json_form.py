@@ -1,7 +1,7 @@
 """A snapshot as one JSON document: what the keys mean, and what is left out because it follows.
 
 The head is in `head`, text and layout are in `documents.json_text`, files in `files`; what few snapshots have is in
-modules of its own (`json_application`, `json_logs`, `json_offline`), since it takes msgspec to read.
+a module of its own (`json_rare`), since it takes msgspec to read.
 
 People write these documents too (a cluster to simulate, a case for a test), so only what cannot be derived has to be
 said. When reading: a partition's number is its position, its ISR its replicas on registered brokers, its leader the
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from replan.documents.nodes import (
+from replan.documents.json_text import (
     INT32_MAX,
     INT64_MAX,
     MOST_REPLICAS,

@@ -8,10 +8,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from replan.documents.files import read_text
-from replan.documents.forms import Form, Int64, Text
-from replan.documents.json_text import parse_document
-from replan.documents.nodes import INT32_MAX
-from replan.documents.typed import typed
+from replan.documents.json_text import INT32_MAX, parse_document
+from replan.documents.typed import Form, Int64, Text, typed
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 

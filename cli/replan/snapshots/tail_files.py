@@ -29,11 +29,9 @@ from typing import Literal
 
 import msgspec
 
-from replan.documents.atomic import write_file
-from replan.documents.files import cannot, read_text
-from replan.documents.forms import Broker, Form, Int32, Int64, Text
+from replan.documents.files import cannot, read_text, write_file
 from replan.documents.json_text import parse_document
-from replan.documents.typed import typed
+from replan.documents.typed import Broker, Form, Int32, Int64, Text, typed
 from replan.errors import BadFile
 from replan.model.names import TopicId, TopicPartition
 

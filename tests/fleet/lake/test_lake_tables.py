@@ -18,7 +18,7 @@ from replan.errors import BadFile, BadUsage
 from replan.fleet.lake.delta import Hour, Lake, at
 from replan.fleet.lake.files import replace_rows
 from replan.fleet.lake.tables import ERRORS, HISTORY, TABLES
-from replan.placement_file.schema.schemas import read_schema
+from replan.placement_file.schemas import read_schema
 
 pytestmark = pytest.mark.slow
 

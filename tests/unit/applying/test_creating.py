@@ -6,9 +6,10 @@ from tests.builders import TOPIC, TOPIC_ID, state
 from tests.unit.applying.lab import plan_of
 
 from replan.applying.journal.ledger import Ledger, Subject
-from replan.applying.journal.steps import CreateRecord, Status
+from replan.applying.journal.records import CreateRecord, Status
 from replan.applying.known import Known, Refused
-from replan.applying.partitions.judge import End, Hold, Suspect
+from replan.applying.observation import Job, TickInput
+from replan.applying.partitions import End, Hold, Suspect
 from replan.applying.reasons.ends import (
     Fact,
     NotAsPlanned,
@@ -26,7 +27,6 @@ from replan.applying.reasons.holds import (
 from replan.applying.settings import Settings
 from replan.applying.steps.creating import CREATES, CreateStep
 from replan.applying.steps.step import Ask, StepInput
-from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import Broker
 from replan.model.control_plane import (
     Accepted,

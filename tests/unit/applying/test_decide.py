@@ -8,14 +8,20 @@ import pytest
 from tests.builders import brokers, move, state
 from tests.unit.applying.lab import plan_of
 
-from replan.applying.admission.gates import Room
-from replan.applying.admission.slots import PATIENT_TIMES
+from replan.applying.admission import PATIENT_TIMES, Room
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Application, ApplicationStatus, changed
-from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Asked,
+    MoveRecord,
+    Reached,
+    Status,
+    changed,
+)
 from replan.applying.known import Known, Refused
-from replan.applying.observation import Observation
-from replan.applying.partitions.phase import Admitted, Deferred, Ended, InFlight, Parked, Phase
+from replan.applying.observation import Job, Observation, TickInput
+from replan.applying.partitions import Admitted, Deferred, Ended, InFlight, Parked, Phase
 from replan.applying.reasons.holds import (
     AwaitingThrottle,
     NewBrokerFenced,
@@ -27,10 +33,9 @@ from replan.applying.reasons.holds import (
 )
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.settings import Settings
-from replan.applying.throttles.tick import ThrottleHistory
+from replan.applying.throttles import ThrottleHistory
 from replan.applying.tick.decide import decide
 from replan.applying.tick.run_state import Decision, RunState, first_state
-from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import LogDir
 from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope, TopicSettings
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected

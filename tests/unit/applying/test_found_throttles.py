@@ -9,7 +9,7 @@ from tests.unit.applying.test_steering import ledger_of
 from tests.unit.applying.three_moves import three_moves
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.views.found_throttles import (
+from replan.applying.views.standing import (
     FoundThrottle,
     Owner,
     found_throttles,
@@ -26,7 +26,7 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId
 from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.reporting.cluster.throttle_text import render_throttles, render_throttles_json
+from replan.reporting.cluster.checkup_text import render_throttles, render_throttles_json
 from replan.simulator.cluster.faults import KillBroker
 
 

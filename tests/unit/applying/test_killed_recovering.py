@@ -7,12 +7,10 @@ from tests.builders import state
 from tests.unit.applying.lab import Boundary, Killed, Lab, killed_anywhere, lab
 
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Verb
-from replan.applying.journal.steps import RecoveryRecord, Status
+from replan.applying.journal.records import RecoveryRecord, Status, Verb
 from replan.applying.reasons.ends import EvidenceChanged
 from replan.applying.reasons.holds import RecoveryArrivalPossible
-from replan.applying.steps.probing import probe, with_logs
-from replan.applying.steps.recovering import evidence_differs, lost_records
+from replan.applying.steps.recovering import evidence_differs, lost_records, probe, with_logs
 from replan.applying.views.outcome import Outcome
 from replan.errors import Exit
 from replan.model.configs import MIN_INSYNC_REPLICAS, ConfigOperation, topic_change

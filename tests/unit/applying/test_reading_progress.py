@@ -23,12 +23,12 @@ from replan.planning.findings.replica_progress import (
     rows_of,
     standing,
 )
-from replan.reporting.cluster.replica_progress_text import status_text
 from replan.reporting.cluster.status_text import (
     Status,
     render_status,
     render_status_json,
     status_lines,
+    status_text,
 )
 
 COPIED, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1)

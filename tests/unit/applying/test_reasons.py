@@ -11,8 +11,7 @@ from types import ModuleType
 import pytest
 from tests.builders import TOPIC_ID
 
-from replan.applying.journal.records import Verb
-from replan.applying.journal.steps import Reached, RecoveryStep
+from replan.applying.journal.records import Reached, RecoveryStep, Verb
 from replan.applying.reasons import ends, holds, notes
 from replan.applying.reasons.ends import (
     ChangedElsewhere,

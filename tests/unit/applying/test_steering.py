@@ -29,7 +29,7 @@ from replan.errors import BadFile, Exit
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope
 from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, TopicPartition
-from replan.reporting.cluster.application_text import application_lines
+from replan.reporting.cluster.status_text import application_lines
 from replan.reporting.lines import drawn
 from replan.simulator.cluster.faults import KillBroker
 

@@ -8,10 +8,10 @@ from tests.builders import TOPIC, TOPIC_ID
 from tests.unit.applying.lab import plan_of
 
 from replan.applying.journal.ledger import Ledger, Subject
-from replan.applying.journal.steps import CreateRecord, Status
+from replan.applying.journal.records import CreateRecord, Status
 from replan.applying.known import Known
-from replan.applying.observation import Observation
-from replan.applying.partitions.judge import End, Hold, Suspect
+from replan.applying.observation import Job, Observation, TickInput
+from replan.applying.partitions import End, Hold, Suspect
 from replan.applying.reasons.ends import NotCreated
 from replan.applying.reasons.holds import (
     Cancelling,
@@ -32,7 +32,6 @@ from replan.applying.steps.step import (
     judged,
     suspected,
 )
-from replan.applying.tick_input import Job, TickInput
 from replan.model.names import TopicPartition
 
 NAME = TopicPartition(TOPIC, 7)

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab, plan_of
 
-from replan.applying.clear import throttle_clear
+from replan.applying.abandoning import throttle_clear
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.protocol import Journal, MemoryJournal, PatientJournal

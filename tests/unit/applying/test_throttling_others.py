@@ -6,15 +6,14 @@ import pytest
 from tests.builders import CLUSTER_ID, move, state
 from tests.unit.applying.lab import MB, Boundary, Lab, killed_anywhere, lab
 
-from replan.applying.abandoning import RunningCopies
-from replan.applying.clear import throttle_clear
+from replan.applying.abandoning import RunningCopies, throttle_clear
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
 from replan.applying.other_tools import plan_of_throttle
 from replan.applying.reasons.notes import RateKept, RateLowered, RateRemoved, SlowerAlready
 from replan.applying.settings import Settings
-from replan.applying.views.found_throttles import Owner, found_throttles
 from replan.applying.views.outcome import Ending
+from replan.applying.views.standing import Owner, found_throttles
 from replan.errors import Exit, Held
 from replan.model.configs import (
     FOLLOWER_RATE,

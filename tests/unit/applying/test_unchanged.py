@@ -9,15 +9,21 @@ from tests.builders import brokers, move, state
 from tests.unit.applying.lab import plan_of
 
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Application, ApplicationStatus, changed
-from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Asked,
+    MoveRecord,
+    Reached,
+    Status,
+    changed,
+)
 from replan.applying.known import Repeat
-from replan.applying.observation import Observation
-from replan.applying.partitions.judge import PartitionInput
+from replan.applying.observation import Job, Observation, TickInput
+from replan.applying.partitions import PartitionInput
 from replan.applying.settings import Settings
 from replan.applying.tick.decide import decide
 from replan.applying.tick.run_state import RunState, Waits, first_state
-from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition, replicas

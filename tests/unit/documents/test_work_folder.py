@@ -7,12 +7,12 @@ from pathlib import Path
 
 from tests.commandline import environment
 
-from replan.documents.work_folder import work_folder
+from replan.documents.files import work_folder
 
 HOLD = """
 import sys
 from pathlib import Path
-from replan.documents.work_folder import work_folder
+from replan.documents.files import work_folder
 with work_folder(Path(sys.argv[1]), "work-") as folder:
     (folder / "file").write_text("x")
     print(folder.name, flush=True)

@@ -7,8 +7,7 @@ import pytest
 
 from replan.applying.journal.records import Verb
 from replan.errors import BadUsage
-from replan.faults.loop_events import LOOP_FORMS, What, read_loop_event
-from replan.faults.read import FIRST_WORDS
+from replan.faults.read import FIRST_WORDS, LOOP_FORMS, What, read_loop_event
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "faults.md"
 

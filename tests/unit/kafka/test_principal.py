@@ -11,11 +11,15 @@ import pytest
 from kafka.errors import KafkaConnectionError
 
 from replan.kafka.certificates import CertificateProblem, refused_certificate
+from replan.kafka.client_properties import (
+    ANONYMOUS,
+    ClientProperties,
+    client_properties,
+    principal_of,
+)
 from replan.kafka.failures import passes, refusal
-from replan.kafka.properties.client_properties import ClientProperties, client_properties
-from replan.kafka.properties.principal import ANONYMOUS, principal_of
-from replan.kafka.properties.tls import valid_until
 from replan.kafka.reads.access import DESCRIBE_QUORUM
+from replan.kafka.security import valid_until
 
 
 class Given:

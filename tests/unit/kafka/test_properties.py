@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from replan.errors import BadFile, BadUsage
-from replan.kafka.properties.client_properties import (
+from replan.kafka.client_properties import (
     Address,
     ClientProperties,
     client_properties,

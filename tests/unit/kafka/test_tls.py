@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.unit.kafka.conftest import OPENER
 
-from replan.kafka.properties.keys import Keys, UnsupportedKey
-from replan.kafka.properties.tls import tls_context
+from replan.kafka.property_keys import Keys, UnsupportedKey
+from replan.kafka.security import tls_context
 
 
 def context(**written: str) -> ssl.SSLContext:

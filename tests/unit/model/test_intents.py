@@ -19,8 +19,7 @@ HOMES = {
     "fleet/fleet_file.py": "owners are the fleet file's",
     "model/declared/intents.py": "the home",
     "model/declared/rules.py": "the sides of `apart`, which do not win over one another",
-    "placement_file/merge.py": "entries against one another, without a cluster",
-    "placement_file/requirements.py": "entries against one another, without a cluster",
+    "placement_file/read.py": "entries against one another, without a cluster",
     "planning/comparison/acknowledged.py": "of several that count, the one in force for a partition",
 }
 

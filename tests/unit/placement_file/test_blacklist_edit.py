@@ -9,8 +9,8 @@ from replan.errors import BadUsage, ReplanError
 from replan.model.declared.placement import LeaderBlacklist, RackBlacklist
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
-from replan.placement_file.blacklist_edit import add, remove
 from replan.placement_file.load import load_placement
+from replan.placement_file.text_edit import add, remove
 
 SEVEN = listed_leader(7, reason="disk at 92 %", review_by="2026-12-01")
 WRITTEN = "{broker: 7, reason: disk at 92 %, reviewBy: 2026-12-01}"

@@ -6,7 +6,7 @@ import pytest
 
 from replan.errors import BadFile, ReplanError
 from replan.model.names import BrokerId, TopicPartition
-from replan.placement_file.election_file import read_election_file
+from replan.placement_file.kafka_json import read_election_file
 
 TWO = {TopicPartition("orders", 0): None, TopicPartition("orders-eu", 11): None}
 

@@ -5,15 +5,22 @@ import sys
 import pytest
 
 from replan.model.garbage_collection import garbage_collection_paused
-from replan.placement_file.yaml_text.events import fastest_parser, python_parser, read_document
-from replan.placement_file.yaml_text.sources import Problems, Source
-from replan.placement_file.yaml_text.values import YamlList, YamlMapping, key_place_of, place_of
+from replan.placement_file.sources import Problems, Source
+from replan.placement_file.yaml_text import (
+    YamlList,
+    YamlMapping,
+    fastest_parser,
+    key_place_of,
+    place_of,
+    python_parser,
+    read_document,
+)
 
 WITHOUT_LIBYAML = """
 import logging, sys
 logging.basicConfig(format="%(levelname)s %(message)s")
 sys.modules["yaml._yaml"] = None  # what an interpreter without the compiled part says
-from replan.placement_file.yaml_text.events import fastest_parser, python_parser
+from replan.placement_file.yaml_text import fastest_parser, python_parser
 print(fastest_parser() is python_parser)
 """
 TEXT = 'é: [1, "2", x]\nb:\n  - {c: true}\n  -\n'

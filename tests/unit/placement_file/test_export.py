@@ -11,8 +11,8 @@ from replan.model.declared.placement import Placement
 from replan.model.partition import PartitionState
 from replan.placement_file.export import export_placement
 from replan.placement_file.load import load_sources
-from replan.placement_file.yaml_text.events import fastest_parser
-from replan.placement_file.yaml_text.sources import Source
+from replan.placement_file.sources import Source
+from replan.placement_file.yaml_text import fastest_parser
 from replan.planning.making.planner import make_plan
 
 NAMES = st.one_of(

@@ -8,8 +8,12 @@ from tests.builders import snapshot, state
 
 from replan.errors import BadFile
 from replan.model.names import TopicPartition
-from replan.placement_file.election_file import read_election_file
-from replan.placement_file.kafka_json import election_json, import_kafka_json, reassignment_json
+from replan.placement_file.kafka_json import (
+    election_json,
+    import_kafka_json,
+    read_election_file,
+    reassignment_json,
+)
 from replan.placement_file.load import load_placement
 from replan.planning.making.planner import make_plan
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadUsage
-from replan.placement_file.list_edit import Lists, patch_of
 from replan.placement_file.load import load_placement
+from replan.placement_file.text_edit import Lists, patch_of
 
 TEXT = """\
 # What payments need.

@@ -15,8 +15,8 @@ from replan.model.declared.placement import (
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.placement_file.load import load_placement, load_sources
-from replan.placement_file.yaml_text.events import fastest_parser
-from replan.placement_file.yaml_text.sources import Source
+from replan.placement_file.sources import Source
+from replan.placement_file.yaml_text import fastest_parser
 
 WHOLE = """\
 version: 1

@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.placement_file.yaml_text.events import (
+from replan.placement_file.sources import Problems, Source
+from replan.placement_file.yaml_text import (
     EventParser,
+    YamlList,
+    YamlMapping,
     fastest_parser,
+    plain_rows,
     python_parser,
     read_document,
     read_events,
 )
-from replan.placement_file.yaml_text.plain_rows import plain_rows
-from replan.placement_file.yaml_text.sources import Problems, Source
-from replan.placement_file.yaml_text.values import YamlList, YamlMapping
 
 PARSERS = [fastest_parser(), python_parser]
 HEAD = "version: 1\nassignments:\n  ordérs:\n    partitions:\n"

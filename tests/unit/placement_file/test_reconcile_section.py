@@ -8,7 +8,7 @@ import pytest
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile, Window, Windows
 from replan.placement_file.load import load_placement
-from replan.placement_file.sections.units import check_zone, parse_days
+from replan.placement_file.units import check_zone, parse_days
 from replan.reporting.plans.placement_difference import between, render_placement_difference
 
 POLICY = """version: 1

@@ -25,12 +25,12 @@ from replan.model.declared.rules import (
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.placement_file.digest import digest_of
-from replan.placement_file.merge import merge
-from replan.placement_file.placement_of import placement_of
-from replan.placement_file.sections.rule_entries import read_rules
-from replan.placement_file.sections.sections import read_small_sections
-from replan.placement_file.yaml_text.events import fastest_parser, read_document
-from replan.placement_file.yaml_text.sources import Problems, Source
+from replan.placement_file.entries import read_rules
+from replan.placement_file.load import placement_of
+from replan.placement_file.read import merge
+from replan.placement_file.sections import read_small_sections
+from replan.placement_file.sources import Problems, Source
+from replan.placement_file.yaml_text import fastest_parser, read_document
 
 WHOLE = """\
 version: 1

@@ -11,16 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.errors import BadPlacement
-from replan.placement_file.load import load_placement
-from replan.placement_file.placement_of import lines_and_columns
-from replan.placement_file.yaml_text.sources import Source, find_files, read_source
+from replan.placement_file.load import lines_and_columns, load_placement
+from replan.placement_file.sources import Source, find_files, read_source
 
 NOBODY = 65534
 READ = """
 import os, sys
 from pathlib import Path
 from replan.errors import BadPlacement
-from replan.placement_file.yaml_text.sources import find_files, read_source
+from replan.placement_file.sources import find_files, read_source
 b"a".decode("utf-8-sig")  # a codec is imported when first used, perhaps from a folder that root alone may read
 if os.geteuid() == 0:
     os.setgid({nobody})

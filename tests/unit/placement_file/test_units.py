@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
-from replan.placement_file.sections.units import (
+from replan.placement_file.units import (
     format_rate,
     parse_broker_range,
     parse_day,

@@ -20,7 +20,7 @@ from replan.planning.explanation import explain
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import ReasonKind
 from replan.planning.plans.plan import Plan, WarningKind
-from replan.reporting.sentences.plan_notes import warning_text
+from replan.reporting.sentences import warning_text
 from replan.snapshots.rates_file import with_digest
 
 HERE = Where(FILE, 9, 3)

@@ -14,7 +14,7 @@ from tests.strategies import BROKERS, Fleetlet, fleetlets, replica_lists
 from replan.errors import BadFile
 from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, TopicPartition
-from replan.placement_file.schema.schemas import read_schema
+from replan.placement_file.schemas import read_schema
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Election, Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import FACTS, Plan, PlanWarning, Refusal, RefusalRule, WarningKind

@@ -13,8 +13,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan, WarningKind
-from replan.reporting.sentences.move_reasons import reason_text
-from replan.reporting.sentences.plan_notes import warning_text
+from replan.reporting.sentences import reason_text, warning_text
 
 THREE = snapshot([state([1, 2, 3])])
 

@@ -10,7 +10,7 @@ from replan.model.declared.policy import Measure
 from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.creates import Create
 from replan.planning.plans.plan import Plan
-from replan.reporting.sentences.risk_text import RISKS, risk_text
+from replan.reporting.sentences import RISKS, risk_text
 
 SLOW = MoveThrottle(1_000_000)
 CALM = Plan("c", "d", {}, (move([1, 2, 3], [1, 2, 4], size=1),), throttle=SLOW)

@@ -8,7 +8,7 @@ from tests.readings import find_drift
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import SavedRate, SavedReplicaList
-from replan.applying.views.known_snapshot import as_planned_from
+from replan.applying.views.standing import as_planned_from
 from replan.errors import BadPlacement
 from replan.model.configs import (
     FOLLOWER_RATE,

@@ -7,7 +7,7 @@ from tests.unit.reconciling.test_loop import BY_LIST, HOUR, LISTS, RULE, Reader,
 
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
-from replan.placement_file.list_edit import patch_of
+from replan.placement_file.text_edit import patch_of
 from replan.planning.plans.plan import Plan
 from replan.reconciling.status import Proposal, Status
 from replan.rehearsal.reconcile import Release, run_loop

@@ -8,9 +8,8 @@ from tests.unit.applying.lab import plan_of as planned
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, load_of, plan_of, rehearsed
 
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import changed
-from replan.applying.journal.steps import Status
-from replan.applying.partitions.judge import begun
+from replan.applying.journal.records import Status, changed
+from replan.applying.partitions import begun
 from replan.applying.reasons.holds import AwaitingSync, ClusterSilent, NoSlot
 from replan.applying.run.opening import opening
 from replan.applying.settings import Settings

@@ -6,7 +6,7 @@ from replan.rehearsal.outcome import Report
 from replan.rehearsal.report.sections import rehearsal_report
 from replan.reporting import markdown, page
 from replan.reporting.blocks import text_lines
-from replan.reporting.drift.drift_report import drift_blocks
+from replan.reporting.drift.drift_text import drift_blocks
 from replan.reporting.lines import drawn
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plans.plan_report import plan_report

@@ -18,8 +18,8 @@ from replan.model.declared.where import MistakenPlacement, Where
 from replan.model.names import TopicPartition, replicas
 from replan.model.snapshot import OwnApplication
 from replan.placement_file.read import read_sources
-from replan.placement_file.yaml_text.events import fastest_parser
-from replan.placement_file.yaml_text.sources import Source
+from replan.placement_file.sources import Source
+from replan.placement_file.yaml_text import fastest_parser
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps

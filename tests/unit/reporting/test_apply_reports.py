@@ -11,8 +11,8 @@ from replan.applying.views.outcome import Ending, Outcome, PartitionResult, Resu
 from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.plan import Refusal, RefusalRule
-from replan.reporting.application.application_prometheus import render_application_prometheus
 from replan.reporting.application.junit import render_junit
+from replan.reporting.prometheus import render_application_prometheus
 
 DONE, STALE, WAITING, REFUSED = (TopicPartition("orders", n) for n in range(4))
 OUTCOME = Outcome(

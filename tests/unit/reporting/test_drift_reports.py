@@ -16,11 +16,9 @@ from replan.model.names import BrokerId
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import Difference, DriftClass, OtherKind, Rule
 from replan.planning.findings.drift_report import DriftReport, Item, Spell, drift_report
-from replan.reporting.drift.drift_json import render_drift_json
-from replan.reporting.drift.drift_prometheus import render_drift_prometheus
-from replan.reporting.drift.drift_text import render_drift
-from replan.reporting.drift.drift_words import CLASSES, MEANINGS
+from replan.reporting.drift.drift_text import CLASSES, MEANINGS, render_drift, render_drift_json
 from replan.reporting.markdown import LIMIT, SMALLEST, weight
+from replan.reporting.prometheus import render_drift_prometheus
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from replan.model.declared.placement import Placement
 from replan.placement_file.load import load_sources
-from replan.placement_file.yaml_text.events import fastest_parser
-from replan.placement_file.yaml_text.sources import Source
+from replan.placement_file.sources import Source
+from replan.placement_file.yaml_text import fastest_parser
 from replan.reporting.plans.placement_difference import (
     ListChange,
     between,

@@ -5,7 +5,7 @@ import pytest
 from replan.applying.reasons.holds import Stopping
 from replan.applying.views.outcome import PartitionResult, Result
 from replan.model.names import TopicPartition
-from replan.reporting.sentences.result_text import result_text
+from replan.reporting.application.outcome_text import result_text
 
 NAME = TopicPartition("orders", 0)
 

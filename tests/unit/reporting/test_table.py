@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.reporting.table import columns
+from replan.reporting.lines import columns
 
 CELL = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=8)
 

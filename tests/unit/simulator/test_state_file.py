@@ -34,10 +34,9 @@ from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.disks import directory_of
 from replan.simulator.cluster.faults import KillBroker, Produce, StartBroker, StopBroker
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
-from replan.simulator.control_plane import SimulatedControlPlane
+from replan.simulator.control_plane import SimulatedControlPlane, open_simulated
 from replan.simulator.controller.state import ClusterState, Partition
 from replan.simulator.controller.versions import RULES
-from replan.simulator.open_file import open_simulated
 from replan.simulator.persistence.from_snapshot import from_snapshot, whole_snapshot
 from replan.simulator.persistence.state_file import restore, written
 from replan.snapshots.files import write_snapshot

@@ -14,7 +14,7 @@ from replan.simulator.controller.events import (
     TopicCreated,
     evolve_all,
 )
-from replan.simulator.controller.hash_table import first_of, slots_after_replacing, slots_for
+from replan.simulator.controller.state import first_of, slots_after_replacing, slots_for
 
 
 def topic(name: str, *lists: tuple[int, ...], **configs: str) -> CreateTopic:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.builders import TOPIC_ID, snapshot, state
 from tests.unit.snapshots.strategies import snapshots
 
-from replan.documents.atomic import publish_folder, write_file
+from replan.documents.files import publish_folder, write_file
 from replan.errors import BadFile
 from replan.model.configs import LEADER_RATE
 from replan.model.snapshot import Snapshot

@@ -12,7 +12,7 @@ import msgspec
 
 from replan.applying.journal.record_json import decode, encode
 from replan.applying.journal.records import INBOX, Command
-from replan.documents.atomic import write_file
+from replan.documents.files import write_file
 
 _SUFFIX = ".json"
 

@@ -12,22 +12,20 @@ from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
+    CreateRecord,
     Forget,
     Kept,
+    LogMoveRecord,
+    MoveRecord,
     Order,
     PlanChunk,
     Record,
+    RecoveryRecord,
     SavedRate,
     SavedReplicaList,
-    order_key,
-)
-from replan.applying.journal.steps import (
-    CreateRecord,
-    LogMoveRecord,
-    MoveRecord,
-    RecoveryRecord,
     StandingRecord,
     Status,
+    order_key,
 )
 from replan.errors import Held
 from replan.model.configs import SettingName

@@ -17,7 +17,7 @@ import msgspec
 
 from replan.applying.journal.record_json import NewerRecord, decode, encode
 from replan.applying.journal.records import Record
-from replan.documents.forms import Form, Int32, Positive
+from replan.documents.typed import Form, Int32, Positive
 from replan.errors import BadFile
 
 FORMAT_VERSION = 1

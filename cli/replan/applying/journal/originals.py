@@ -13,8 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import Application, OriginalsChunk
-from replan.applying.journal.steps import Status
+from replan.applying.journal.records import Application, OriginalsChunk, Status
 from replan.errors import BadFile, BadUsage, Held
 from replan.model.configs import SettingName
 from replan.model.declared.placement import MoveThrottle

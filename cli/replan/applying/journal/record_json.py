@@ -12,23 +12,21 @@ import msgspec
 from replan.applying.journal.records import (
     Application,
     Command,
+    CreateRecord,
     Forget,
     Kept,
     Lease,
+    LogMoveRecord,
     LoopChunk,
     LoopCommand,
+    MoveRecord,
     Order,
     OriginalsChunk,
     PlanChunk,
     Record,
+    RecoveryRecord,
     SavedRate,
     SavedReplicaList,
-)
-from replan.applying.journal.steps import (
-    CreateRecord,
-    LogMoveRecord,
-    MoveRecord,
-    RecoveryRecord,
     StandingRecord,
 )
 from replan.documents.typed import complaint

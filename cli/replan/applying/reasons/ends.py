@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from replan.applying.journal.steps import Reached
+from replan.applying.journal.records import Reached
 from replan.applying.reasons.reason import EndReason
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from replan.applying.journal.steps import RecoveryStep
+from replan.applying.journal.records import RecoveryStep
 from replan.applying.reasons.reason import EndReason, HoldReason
 from replan.model.configs import SettingName
 from replan.model.control_plane import TopicPermission

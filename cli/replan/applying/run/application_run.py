@@ -20,25 +20,24 @@ from replan.applying.journal.records import (
     Command,
     Forget,
     Record,
+    Status,
     Verb,
     changed,
 )
-from replan.applying.journal.steps import Status
 from replan.applying.known import Known
+from replan.applying.observation import Job, TickInput
 from replan.applying.reasons.holds import ClusterSilent, JournalSilent, LookTooOld, NextBatch
 from replan.applying.reasons.notes import RefusedSetting
 from replan.applying.reasons.reason import Leftover
-from replan.applying.run.cancelling import is_cancelled, turned
 from replan.applying.run.looking import Looked, Ports, TickReader, way_back
-from replan.applying.run.opening import closing, copied_bytes, kept
+from replan.applying.run.opening import closing, copied_bytes, is_cancelled, kept, turned
 from replan.applying.steering import for_application, keeps_throttles
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.log_moves import LOG_MOVES
 from replan.applying.steps.recovering import waits_until
 from replan.applying.steps.standing_throttles import place_of
 from replan.applying.steps.step import ConfigResource
-from replan.applying.throttles.broker_rates import leftovers
-from replan.applying.throttles.replica_lists import unread_lists
+from replan.applying.throttles import leftovers, unread_lists
 from replan.applying.tick.decide import decide, lingering, may_arrive
 from replan.applying.tick.run_state import (
     Answers,
@@ -48,7 +47,6 @@ from replan.applying.tick.run_state import (
     first_state,
     too_slow,
 )
-from replan.applying.tick_input import Job, TickInput
 from replan.applying.views.outcome import (
     Ending,
     LogMoveResult,

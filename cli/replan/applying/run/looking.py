@@ -7,14 +7,12 @@ from dataclasses import dataclass, field, replace
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Command
-from replan.applying.observation import Readings
-from replan.applying.run.cancelling import plan_back, unfinished
-from replan.applying.steps.probing import probe
-from replan.applying.steps.recovering import to_probe
+from replan.applying.observation import Job, Readings, TickInput
+from replan.applying.run.opening import plan_back, unfinished
+from replan.applying.steps.recovering import probe, to_probe
 from replan.applying.steps.step import ConfigResource
 from replan.applying.tick.questions import copying, urgent, wanted
 from replan.applying.tick.run_state import RunState
-from replan.applying.tick_input import Job, TickInput
 from replan.applying.views.progress import Report
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.model.broker import LogDir

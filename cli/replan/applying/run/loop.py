@@ -6,6 +6,7 @@ from dataclasses import replace
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Command, Verb
+from replan.applying.observation import Job
 from replan.applying.run.application_run import ApplicationRun
 from replan.applying.run.looking import Ports
 from replan.applying.run.opening import check_cluster, finished, opening
@@ -15,7 +16,6 @@ from replan.applying.steering import (
     none_arrived,
     taken_over,
 )
-from replan.applying.tick_input import Job
 from replan.applying.views.outcome import (
     Ending,
     LogMoveResult,

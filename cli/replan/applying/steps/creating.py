@@ -19,10 +19,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.journal.ledger import Ledger, Subject, unended
-from replan.applying.journal.steps import CreateRecord, Status
+from replan.applying.journal.records import CreateRecord, Status
 from replan.applying.known import Known
-from replan.applying.observation import unshown
-from replan.applying.partitions.judge import End, Hold, Suspect, rejected
+from replan.applying.observation import Job, unshown
+from replan.applying.partitions import End, Hold, Suspect, rejected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, NotCreated, OtherPartitions
 from replan.applying.reasons.holds import (
     CreateArrivalPossible,
@@ -33,7 +33,6 @@ from replan.applying.reasons.holds import (
 )
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.steps.step import Ask, Requests, StepInput, Verdict, suspected
-from replan.applying.tick_input import Job
 from replan.model.broker import Broker
 from replan.model.control_plane import NewPartitions, Rejected, Wanted
 from replan.model.names import BrokerId, TopicPartition

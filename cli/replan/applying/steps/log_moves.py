@@ -10,7 +10,7 @@ A replica is known by its partition and the topic's id: AlterReplicaLogDirs and 
 partition is looked at, too. One of a recreated topic, or that its broker has no more, is stale, once no request of it
 may arrive.
 
-While the application is cancelled (`cancelling`), none is begun, and one that was asked for
+While the application is cancelled, none is begun, and one that was asked for
 
     lies where it was to go                        done: it stays
     copies there                                   its own directory is asked for, which ends the copy
@@ -25,12 +25,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from replan.applying.admission.slots import Slots
+from replan.applying.admission import Slots
 from replan.applying.journal.ledger import Ledger, Subject, unended
-from replan.applying.journal.steps import LogMoveRecord, Status
+from replan.applying.journal.records import LogMoveRecord, Status
 from replan.applying.known import Known
-from replan.applying.observation import unshown
-from replan.applying.partitions.judge import End, Hold, Suspect, rejected
+from replan.applying.observation import Job, unshown
+from replan.applying.partitions import End, Hold, Suspect, rejected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherLogDir, ReplicaGone, StaysInLogDir
 from replan.applying.reasons.holds import CopyingInBroker, MoveFirst, Rechecking, ReplicaUnread
 from replan.applying.reasons.reason import HoldReason
@@ -44,8 +44,7 @@ from replan.applying.steps.step import (
     judged,
     suspected,
 )
-from replan.applying.throttles.broker_rates import Rate
-from replan.applying.tick_input import Job
+from replan.applying.throttles import Rate
 from replan.model.configs import LOG_DIRS_RATE
 from replan.model.control_plane import LogPlace, Look, ReplicaName, Wanted
 from replan.model.declared.placement import MoveThrottle, Side

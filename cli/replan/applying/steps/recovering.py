@@ -42,19 +42,28 @@ Of the others a look shows (`judge_cancelled`):
     no leader, our list, which Kafka keeps      cancelled; the plan back refuses the partition by name
 
 `to_probe` says whose logs a look probes.
+
+Probes logs through the port: rounds of questions until the best log and all points of parting are known.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
 from replan.applying.journal.ledger import Ledger, Subject, unended
-from replan.applying.journal.records import Forget, Order, Record, changed
-from replan.applying.journal.steps import RecoveryRecord, RecoveryStep, Status
+from replan.applying.journal.records import (
+    Forget,
+    Order,
+    Record,
+    RecoveryRecord,
+    RecoveryStep,
+    Status,
+    changed,
+)
 from replan.applying.known import Known
-from replan.applying.observation import unshown
-from replan.applying.partitions.judge import End, Hold, Suspect, rejected
+from replan.applying.observation import Job, unshown
+from replan.applying.partitions import End, Hold, Suspect, rejected
 from replan.applying.reasons.ends import (
     EvidenceChanged,
     Fact,
@@ -72,20 +81,51 @@ from replan.applying.reasons.holds import (
     RecoveryArrivalPossible,
     RecoveryUnseen,
 )
-from replan.applying.steps.step import (
-    Ask,
-    Requests,
-    StepInput,
-    Verdict,
-    suspected,
-)
-from replan.applying.tick_input import Job
+from replan.applying.steps.step import Ask, Requests, StepInput, Verdict, suspected
 from replan.model.control_plane import Answer, ClusterWriter, ElectionType, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogsFound, ProbeFailure, ReplicaLog
+from replan.model.replica_logs import LogReader, LogsFound, ProbeFailure, ReplicaLog
+from replan.model.snapshot import Snapshot
+from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.recovery.candidates import lost
+from replan.planning.recovery.probing import Probing
 from replan.planning.recovery.recovery import Recovery
+
+NOTHING_EARLIER: Mapping[TopicPartition, LogsFound] = {}
+
+
+def with_logs(
+    reader: LogReader,
+    snapshot: Snapshot,
+    names: Iterable[TopicPartition],
+    formerly: Mapping[TopicPartition, LogsFound] = NOTHING_EARLIER,
+) -> Snapshot:
+    """The snapshot with what the live replicas of these partitions say of their logs.
+
+    They also say where they part from those of `formerly`, which an earlier snapshot knew.
+    """
+    live, named = snapshot.live_brokers(), named_partitions(sorted(names))
+    rows = rows_of(named, snapshot.partitions).tolist()
+    wanted = {
+        state.partition: tuple(b for b in state.replicas if b in live)
+        for state in snapshot.states(row for row in rows if row >= 0)
+    }
+    return replace(snapshot, logs={**snapshot.logs, **probe(reader, wanted, formerly)})
+
+
+def probe(
+    reader: LogReader,
+    wanted: Mapping[TopicPartition, Collection[BrokerId]],
+    formerly: Mapping[TopicPartition, LogsFound] = NOTHING_EARLIER,
+) -> dict[TopicPartition, LogsFound]:
+    """What the replicas of partitions on these brokers hold, or why that is not known."""
+    probing = Probing(wanted, formerly)
+    probing.with_ends(reader.log_ends(probing.ends_wanted()))
+    while asked := probing.epochs_wanted():
+        probing.with_epochs(asked, reader.epoch_ends(asked))
+    return probing.found()
+
 
 LOOK_AGAIN = frozenset({84, 85})
 """Rejections that say: look. An election that is not needed, no reassignment that runs."""

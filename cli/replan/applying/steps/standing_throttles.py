@@ -6,7 +6,7 @@ answer is sent again, and while one may arrive nothing is concluded. While moves
 saved in the journal), a setting waits until that is restored. While it is on its way, the copies that set throttles
 there wait for it (`first_of`).
 
-While the application is cancelled (`cancelling`), none is asked for. One that was is done if it has arrived, and
+While the application is cancelled, none is asked for. One that was is done if it has arrived, and
 cancelled where its place is as before once no request may reach it.
 """
 
@@ -14,9 +14,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from replan.applying.journal.ledger import Ledger, Subject, unended
-from replan.applying.journal.steps import StandingRecord, Status
+from replan.applying.journal.records import StandingRecord, Status
 from replan.applying.known import Known
-from replan.applying.partitions.judge import End, Hold, rejected
+from replan.applying.observation import Job
+from replan.applying.partitions import End, Hold, rejected
 from replan.applying.reasons.ends import OtherValue, StaysUnset, SubjectGone
 from replan.applying.reasons.holds import SettingInUse, SettingUnread, SettingUnseen
 from replan.applying.reasons.reason import HoldReason
@@ -28,7 +29,6 @@ from replan.applying.steps.step import (
     Verdict,
     suspected,
 )
-from replan.applying.tick_input import Job
 from replan.model.configs import ConfigChange, ConfigScope, SettingName, override_of, own_value
 from replan.model.control_plane import Answer, Look, Wanted
 from replan.model.names import BrokerId

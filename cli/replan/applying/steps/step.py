@@ -20,13 +20,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from replan.applying.journal.ledger import Ledger, StepRecord, Subject
-from replan.applying.journal.records import Record
-from replan.applying.journal.steps import Status
+from replan.applying.journal.records import Record, Status
 from replan.applying.known import Known
-from replan.applying.partitions.judge import End, Hold, Suspect
+from replan.applying.observation import Job, TickInput
+from replan.applying.partitions import End, Hold, Suspect
 from replan.applying.reasons.holds import Cancelling, Rechecking
 from replan.applying.reasons.reason import EndReason, HoldReason
-from replan.applying.tick_input import Job, TickInput
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import Answer, ClusterWriter, Rejected, Wanted
 from replan.model.names import TopicPartition

@@ -35,23 +35,30 @@ from collections.abc import Collection, Container, Hashable, Iterable, Iterator,
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from replan.applying.admission.gates import (
+from replan.applying.admission import (
     Coordinators,
+    Slots,
     closed_gate,
+    foreign_load,
     others_by_topic,
     under_min_isr,
 )
-from replan.applying.admission.slots import Slots, foreign_load
 from replan.applying.journal.ledger import Subject
-from replan.applying.journal.records import Record, changed
-from replan.applying.journal.steps import MoveRecord, Reached, Status
-from replan.applying.observation import made_again, runs_own
+from replan.applying.journal.records import MoveRecord, Reached, Record, Status, changed
+from replan.applying.observation import TickInput, made_again, runs_own
 from replan.applying.other_tools import rates_of_others
-from replan.applying.partitions.judge import (
+from replan.applying.partitions import (
+    Admitted,
+    Deferred,
     End,
+    Ended,
     Hold,
+    InFlight,
+    Parked,
+    Phase,
     Suspect,
     Verdict,
+    Waiting,
     begun,
     forgetting,
     intent,
@@ -61,15 +68,6 @@ from replan.applying.partitions.judge import (
     never_there,
     no_more_left,
     remembering,
-)
-from replan.applying.partitions.phase import (
-    Admitted,
-    Deferred,
-    Ended,
-    InFlight,
-    Parked,
-    Phase,
-    Waiting,
 )
 from replan.applying.reasons.ends import ThrottleRefused
 from replan.applying.reasons.holds import (
@@ -100,9 +98,9 @@ from replan.applying.steps.step import (
     StepsDecided,
     judged,
 )
-from replan.applying.throttles.broker_rates import Rate
-from replan.applying.throttles.replica_lists import Copy
-from replan.applying.throttles.tick import (
+from replan.applying.throttles import (
+    Copy,
+    Rate,
     ThrottleInput,
     ThrottleTick,
     WantedThrottles,
@@ -122,7 +120,6 @@ from replan.applying.tick.run_state import (
     partition_input,
     quarantine_left,
 )
-from replan.applying.tick_input import TickInput
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.control_plane import Look
 from replan.model.declared.placement import MoveThrottle

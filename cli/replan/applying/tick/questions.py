@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from replan.applying.journal.steps import Reached
-from replan.applying.partitions.judge import left_out
+from replan.applying.journal.records import Reached
+from replan.applying.observation import Job
+from replan.applying.partitions import left_out
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.standing_throttles import own_brokers
 from replan.applying.steps.step import ConfigResource
 from replan.applying.tick.run_state import RunState
-from replan.applying.tick_input import Job
 from replan.model.control_plane import Rejected, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 

@@ -17,22 +17,22 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from replan.applying.admission.gates import Loads, Room
-from replan.applying.admission.slots import AdmissionQueue, Slots, grown, halved
+from replan.applying.admission import AdmissionQueue, Loads, Room, Slots, grown, halved
 from replan.applying.journal.ledger import Ledger, Subject
-from replan.applying.journal.records import Order, Record
-from replan.applying.journal.steps import MoveRecord, Status
+from replan.applying.journal.records import MoveRecord, Order, Record, Status
 from replan.applying.known import Known, Repeat, again, held_since
-from replan.applying.observation import Neighbours, PartitionHistory
+from replan.applying.observation import Job, Neighbours, PartitionHistory, TickInput
 from replan.applying.other_tools import OtherCopies
-from replan.applying.partitions.judge import End, PartitionInput, Suspect
-from replan.applying.partitions.phase import (
+from replan.applying.partitions import (
     Admitted,
     Deferred,
+    End,
     Ended,
     InFlight,
     Parked,
+    PartitionInput,
     Phase,
+    Suspect,
     Waiting,
     check_transition,
 )
@@ -44,14 +44,13 @@ from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.recovering import RECOVERIES
 from replan.applying.steps.standing_throttles import place_of
 from replan.applying.steps.step import ConfigResource, StepKind
-from replan.applying.throttles.broker_rates import behind_entries_of_others
-from replan.applying.throttles.tick import (
+from replan.applying.throttles import (
     ThrottleHistory,
     ThrottleInput,
     ThrottleTick,
+    behind_entries_of_others,
     history_after,
 )
-from replan.applying.tick_input import Job, TickInput
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import ConfigChange, ConfigScope, SettingName
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown

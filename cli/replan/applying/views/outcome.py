@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from replan.applying.journal.ledger import Ledger, StepRecord, Subject
-from replan.applying.journal.steps import CreateRecord, MoveRecord, RecoveryRecord, Status
+from replan.applying.journal.records import CreateRecord, MoveRecord, RecoveryRecord, Status
 from replan.applying.reasons.reason import HoldReason, Leftover, Note
 from replan.errors import Exit
 from replan.model.configs import SettingName

@@ -7,12 +7,11 @@ from functools import cached_property
 from math import inf
 from typing import Protocol, overload
 
-from replan.applying.journal.steps import Status
-from replan.applying.observation import PartitionHistory
+from replan.applying.journal.records import Status
+from replan.applying.observation import PartitionHistory, TickInput
 from replan.applying.reasons.holds import CopyingInBroker, Stalled
 from replan.applying.reasons.reason import HoldReason, Note
 from replan.applying.tick.run_state import Decision, RunState
-from replan.applying.tick_input import TickInput
 from replan.model.control_plane import ClusterReader, Wanted, by_broker
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import LogReader

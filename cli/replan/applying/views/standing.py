@@ -2,12 +2,25 @@
 
 Every command that plans or reports imports this, so it imports nothing of what decides. What partitions wait for is in
 `waiting`.
+
+A snapshot with what the journal says of it: what it adds (remembered orders, the open application and where that
+moves partitions to), and what is only there for a while.
+
+Throttles that moves have set are neither drift nor anything that a plan is to change: planning sees what was there
+before them, which is what they are restored to.
+
+Every throttle setting of a cluster, and whose it is, as far as the journal says: for those who only look.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import numpy as np
+import pyarrow as pa
 
 from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.originals import standing_settings
 from replan.applying.journal.records import Application
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import (
@@ -20,7 +33,22 @@ from replan.applying.views.outcome import (
     results_of,
     setting_results,
 )
-from replan.model.names import Replicas, TopicPartition
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    LOG_DIRS_RATE,
+    Configs,
+    ConfigScope,
+    ConfigSource,
+    ConfigValue,
+    SettingName,
+    elements,
+    own_value,
+)
+from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.snapshot import OwnApplication, Snapshot
 from replan.planning.plans.plan import Plan
 
 
@@ -110,3 +138,163 @@ def _results(ledger: Ledger, plan: Plan | None, waits: Waits) -> tuple[AnyResult
 def knows_nothing(ledger: Ledger) -> bool:
     """Whether a journal has never had an application: it is new, or another one was lost."""
     return not any(isinstance(record, Application) for record in ledger.records.values())
+
+
+def as_planned_from(
+    seen: Snapshot, ledger: Ledger, application: OpenApplication | None = None
+) -> Snapshot:
+    """The snapshot as it is planned from; `application`: the open one of that journal."""
+    remembered = {**seen.remembered, **ledger.remembered()}
+    return replace(
+        seen,
+        remembered=remembered,
+        application=None if application is None else _own(application, seen, ledger),
+        topics=_without_entries(seen.topics, ledger),
+        broker_configs={
+            broker: _without_rates(broker, configs, ledger)
+            for broker, configs in seen.broker_configs.items()
+        },
+    )
+
+
+def _own(application: OpenApplication, seen: Snapshot, ledger: Ledger) -> OwnApplication:
+    """What it has not finished, but for what another tool reassigns: that is judged by where the other one leads it."""
+    running = seen.states(np.flatnonzero(seen.moving).tolist())
+    others = {found.partition for found in running if not ledger.began(found)}
+    return OwnApplication(
+        application.id,
+        application.owner,
+        at_work=application.process is not None,
+        targets={n: to for n, to in application.targets.items() if n not in others},
+    )
+
+
+def _without_entries(topics: pa.Table, ledger: Ledger) -> pa.Table:
+    columns = {LEADER_REPLICAS: "leader_throttled", FOLLOWER_REPLICAS: "follower_throttled"}
+    names = topics.column("name").to_pylist() if ledger.entries else []
+    for key, column in columns.items():
+        known = {topic: saved for (topic, config), saved in ledger.entries.items() if config == key}
+        if not known:
+            continue
+        at = topics.schema.get_field_index(column)
+        values = topics.column(column).to_pylist()
+        for row, name in enumerate(names):
+            if name in known:
+                kept = [e for e in elements(values[row]) if e not in known[name].ours]
+                empty = "" if known[name].overridden else None
+                values[row] = ",".join(kept) if kept else empty
+        topics = topics.set_column(at, topics.schema.field(at), pa.array(values, pa.string()))
+    return topics
+
+
+def _without_rates(broker: BrokerId, configs: Configs, ledger: Ledger) -> Configs:
+    found = dict(configs)
+    for key in configs:
+        saved = ledger.rates.get((broker, key))
+        if saved is not None and own_value(configs, key) in saved.ours:
+            del found[key]
+            if saved.before is not None:
+                found[key] = ConfigValue(saved.before, ConfigSource.BROKER)
+    return found
+
+
+Stay = Mapping[SettingName, str | None]
+"""The settings that ended applications have set to stay."""
+
+
+class Owner(StrEnum):
+    """Whose a throttle setting is."""
+
+    COPIES = "replan"
+    """replan's, for the copies of an application."""
+    RUNNING = "replan-running"
+    """replan's, for reassignments of other tools (`throttle RATE --running`)."""
+    SILENT = "replan-silent"
+    """replan's, as it was set: the broker is down, and does not say whether it still is."""
+    KEPT = "kept"
+    """replan's, left in place on purpose."""
+    DECLARED = "declared"
+    """replan's, declared to stay."""
+    OTHER = "other"
+    """Not in the journal: another tool's, or declared to stay a long time ago."""
+    DEFAULT = "cluster-default"
+    """The dynamic default of all brokers."""
+    UNUSED = "not-used"
+    """A value of a broker's file: shown by Kafka, and not used (ConfigHelper)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundThrottle:
+    """A rate, or a part of a list of throttled replicas."""
+
+    setting: SettingName
+    value: str
+    owner: Owner
+    before: str | None = None
+    """Of replan's rates: what it was, and is to be again; None where it was not set."""
+
+
+def found_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]:
+    """All of them: rates by broker, then lists by topic."""
+    stay = standing_settings(ledger)
+    return [*_rates(snapshot, ledger, stay), *_lists(snapshot, ledger, stay)]
+
+
+def unknown_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]:
+    """Those that the journal does not know: nobody can say whose they are."""
+    return [found for found in found_throttles(snapshot, ledger) if found.owner is Owner.OTHER]
+
+
+def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThrottle]:
+    of_others = ledger.throttles_others
+    answering = {b.id for b in snapshot.brokers if b.live} | snapshot.broker_configs.keys()
+    for (broker, key), known in sorted(ledger.rates.items()):
+        if broker not in answering:
+            setting = SettingName(ConfigScope.BROKER, str(broker), key)
+            yield FoundThrottle(setting, known.ours[-1], Owner.SILENT, known.before)
+    for broker, configs in sorted(snapshot.broker_configs.items()):
+        for key in (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE):
+            found, saved = configs.get(key), ledger.rates.get((broker, key))
+            if found is None:
+                continue
+            setting = SettingName(ConfigScope.BROKER, str(broker), key)
+            match found.source:
+                case ConfigSource.BROKER if saved is not None and found.value in saved.ours:
+                    copies = Owner.RUNNING if of_others and not ledger.open else Owner.COPIES
+                    owner = Owner.KEPT if saved.kept else copies
+                    yield FoundThrottle(setting, found.value, owner, saved.before)
+                case ConfigSource.BROKER:
+                    declared = setting in ledger.standing or found.value == stay.get(setting)
+                    yield FoundThrottle(setting, found.value, _not_of_moves(declared=declared))
+                case ConfigSource.CLUSTER_DEFAULT:
+                    yield FoundThrottle(setting, found.value, Owner.DEFAULT)
+                case _:
+                    yield FoundThrottle(setting, found.value, Owner.UNUSED)
+
+
+def _not_of_moves(*, declared: bool) -> Owner:
+    return Owner.DECLARED if declared else Owner.OTHER
+
+
+def _lists(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThrottle]:
+    columns = ((LEADER_REPLICAS, "leader_throttled"), (FOLLOWER_REPLICAS, "follower_throttled"))
+    for topic in snapshot.topics.select(["name", *(c for _, c in columns)]).to_pylist():
+        for key, column in columns:
+            setting = SettingName(ConfigScope.TOPIC, topic["name"], key)
+            parts: dict[Owner, list[str]] = {}
+            for entry in elements(topic[column]):
+                parts.setdefault(_owner(setting, entry, ledger, stay), []).append(entry)
+            for owner, part in sorted(parts.items(), key=lambda found: found[0] is Owner.OTHER):
+                yield FoundThrottle(setting, ",".join(part), owner)
+
+
+def _owner(setting: SettingName, entry: str, ledger: Ledger, stay: Stay) -> Owner:
+    """Whose an entry of a list is."""
+    saved, number = ledger.entries.get((setting.name, setting.key)), entry.partition(":")[0]
+    if saved is None or entry not in saved.ours:
+        declared = setting in ledger.standing or entry in elements(stay.get(setting))
+        return _not_of_moves(declared=declared)
+    if saved.kept:
+        return Owner.KEPT
+    own = TopicPartition(setting.name, int(number)) in ledger.open
+    return Owner.COPIES if own or not ledger.throttles_others else Owner.RUNNING

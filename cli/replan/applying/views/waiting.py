@@ -9,16 +9,14 @@ from math import inf
 from typing import TypeVar
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.observation import PartitionHistory
+from replan.applying.observation import Job, PartitionHistory, TickInput
 from replan.applying.reasons.holds import AwaitingThrottle, Cancelling, OthersFirst, Paused
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.settings import Settings
-from replan.applying.steps.probing import probe
-from replan.applying.steps.recovering import to_probe
+from replan.applying.steps.recovering import probe, to_probe
 from replan.applying.tick.decide import decide
 from replan.applying.tick.questions import copying, wanted
 from replan.applying.tick.run_state import first_state
-from replan.applying.tick_input import Job, TickInput
 from replan.applying.views.progress import Progress, progress_of
 from replan.applying.views.standing import Waits
 from replan.model.control_plane import ClusterReader, by_broker

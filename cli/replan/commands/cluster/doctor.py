@@ -99,7 +99,7 @@ def _journal(
     cluster: JournaledTarget, connection: Connection, seen: "Snapshot"
 ) -> "Iterator[Check]":
     """Whether the journal can be read, and what it says."""
-    from replan.applying.views.found_throttles import unknown_throttles
+    from replan.applying.views.standing import unknown_throttles
     from replan.commands.inputs.journals import read_journal
     from replan.planning.findings.checkup import Check, CheckKind, Level, throttles_check
 

@@ -31,8 +31,13 @@ def validate(*, files: Files = None, annotations: Annotations = None) -> Exit:
       replan validate
       replan validate -f placements/
     """
-    from replan.placement_file.merge import explicit_topics, fixed_counts, idle_rates, rule_count
-    from replan.placement_file.read import read_files
+    from replan.placement_file.read import (
+        explicit_topics,
+        fixed_counts,
+        idle_rates,
+        read_files,
+        rule_count,
+    )
 
     named = placement_files(files)
     with annotated(annotations, named):
@@ -71,7 +76,7 @@ def schema(
       replan schema placement -o placement.v1.json
       replan schema plan
     """
-    from replan.placement_file.schema.schemas import directory
+    from replan.placement_file.schemas import directory
 
     found = next(file for file in directory().iterdir() if file.name.startswith(f"{name}.v"))
     write(found.read_text(encoding="utf-8"), output)
@@ -163,7 +168,7 @@ def import_file(
 
 def _with_logs(seen: "Snapshot", cluster: JournaledTarget) -> "Snapshot":
     """With what the live replicas of every partition say of their logs."""
-    from replan.applying.steps.probing import with_logs
+    from replan.applying.steps.recovering import with_logs
 
     names = (s.partition for s in seen.states(range(seen.partitions.num_rows)))
     with cluster.connect() as connection:

@@ -231,9 +231,8 @@ class _Watcher:
 
     def look(self) -> "Status":
         """One look."""
-        from replan.applying.views.found_throttles import unknown_throttles
-        from replan.commands.inputs.journals import known_of
-        from replan.commands.inputs.loop_store import loop_of
+        from replan.applying.views.standing import unknown_throttles
+        from replan.commands.inputs.journals import known_of, loop_of
         from replan.commands.inputs.unread import note_unread
         from replan.commands.inputs.with_journal import resume_command
         from replan.planning.findings.replica_progress import Asked, rows_of, standing

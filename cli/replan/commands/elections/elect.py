@@ -69,7 +69,7 @@ def elect_preferred(
     from replan.commands.inputs.plans import allowed_of, verdict
     from replan.commands.performing.application import check_free, perform, resumed
     from replan.planning.elections.preferred import preferred_elections
-    from replan.reporting.application.election_text import (
+    from replan.reporting.application.outcome_text import (
         election_results,
         render_elections,
         render_elections_json,

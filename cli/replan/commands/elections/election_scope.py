@@ -77,7 +77,7 @@ class ElectionScope:
         if self.everything:
             return Selection(everything=True)
         if self.election_file is not None:
-            from replan.placement_file.election_file import read_election_file
+            from replan.placement_file.kafka_json import read_election_file
 
             return Selection(partitions=tuple(read_election_file(self.election_file)))
         if not self.partitions:

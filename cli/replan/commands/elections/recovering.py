@@ -94,7 +94,7 @@ def recover(
 
     `leader`: who is to lead what `elect designated` names; `moves_led`: also where another one leads now.
     """
-    from replan.applying.steps.probing import with_logs
+    from replan.applying.steps.recovering import with_logs
     from replan.commands.inputs.journals import known_of
     from replan.commands.inputs.plans import allowed_of, verdict
     from replan.commands.performing.application import check_free, resumed
@@ -175,7 +175,7 @@ def _request(
 
 def _desired(path: Path, *, required: bool) -> "dict[TopicPartition, BrokerId]":
     """Who shall lead; raises BadFile where one is `required` for each partition, and is missing."""
-    from replan.placement_file.election_file import read_election_file
+    from replan.placement_file.kafka_json import read_election_file
 
     found = read_election_file(path)
     without = [f"{of.where}: {name}" for name, of in found.items() if of.leader is None]
@@ -204,8 +204,7 @@ def _renderer(
     method: "Method", form: str, plan: "Plan", found: "RecoveryElections | None" = None
 ) -> "Callable[[Outcome | None], str]":
     """How the plan is shown before, and what became of it afterwards; `found` where it is not an earlier command's."""
-    from replan.reporting.application.outcome_text import render_outcome
-    from replan.reporting.application.recovery_results import render_recoveries_json
+    from replan.reporting.application.outcome_text import render_outcome, render_recoveries_json
     from replan.reporting.plans.recovery_text import render_recoveries
 
     not_needed = () if found is None else found.not_needed

@@ -157,7 +157,7 @@ def tails_show(*, folder: TailFolder) -> Exit:
       replan tails show lost/
       replan tails show /var/lib/replan/tails
     """
-    from replan.reporting.table import columns
+    from replan.reporting.lines import columns
     from replan.snapshots.tail_files import read_content, read_index, read_replays
 
     index, replays = read_index(folder), read_replays(folder)

@@ -164,7 +164,7 @@ def passing(text: str) -> None:
 
 def save(text: str, path: Path) -> None:
     """Write a file whole or not at all. Raises BadFile."""
-    from replan.documents.atomic import write_file
+    from replan.documents.files import write_file
 
     write_file(path, text)
 

@@ -70,8 +70,7 @@ def ask_loop(cluster: Target, connection: Connection, verb: "Verb") -> str | Non
     nobody answers in time.
     """
     from replan.applying.journal.records import LoopCommand
-    from replan.commands.inputs.journals import known_of, owner
-    from replan.commands.inputs.loop_store import loop_store
+    from replan.commands.inputs.journals import known_of, loop_store, owner
     from replan.reconciling.store import lease_of
 
     known = known_of(cluster, connection, connection.control_plane.cluster_id())

@@ -2,6 +2,8 @@
 
 On a real cluster it is a topic there, so that any machine may go on; beside the state file for a simulated one.
 `--journal` names another.
+
+Where the loop of a cluster keeps its records, for commands; and what it has left there, for those that only look.
 """
 
 import getpass
@@ -16,13 +18,16 @@ from replan.applying.journal.file import FileJournal, holder, peek
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
 from replan.commands.frame.output import note
-from replan.commands.inputs.journal_place import Place
-from replan.commands.inputs.target import Connection, LiveTarget, Target
+from replan.commands.inputs.target import Connection, LiveTarget, Place, Target
 from replan.errors import BadFile, BadUsage, ClusterRefused, ClusterUnreachable, Held
 from replan.model.names import JOURNAL_TOPIC, Replicas
+from replan.reconciling.status import Status
 
 if TYPE_CHECKING:
     from replan.kafka.journal.topic import JournalTopic
+    from replan.reconciling.history import History
+    from replan.reconciling.memory import Memory
+    from replan.reconciling.store import LoopStore
 
 NOT_LOCKED = "note: the journal is a file on this machine: nothing is locked, and no other machine can resume"
 LEADERLESS_SECONDS = 5.0
@@ -174,3 +179,33 @@ def _open_in_a_topic(connection: Connection) -> str:
     from replan.kafka.journal.read import elsewhere_text
 
     return elsewhere_text(*found)
+
+
+def loop_store(
+    cluster: Target, connection: Connection, topic: "JournalTopic | None" = None
+) -> "LoopStore":
+    """Beside a journal file, or in the topic of the journal: `topic`, where that was made already."""
+    from replan.reconciling.store import FolderStore
+
+    where = cluster.journal_place
+    if where.path is not None:
+        return FolderStore(where.path)
+    return (topic or topic_of(connection, where)).loop_records()
+
+
+def loop_of(cluster: Target, connection: Connection, now: float) -> Status | None:
+    """What the loop of a cluster does, by the journal; None where there is none.
+
+    Raises ClusterUnreachable, ClusterRefused, BadFile.
+    """
+    from replan.reconciling.standing import standing_loop
+
+    return standing_loop(loop_store(cluster, connection).read(), now)
+
+
+def kept_by_loop(cluster: Target) -> "tuple[Memory, History]":
+    """What the loops of a cluster remember. Raises ClusterUnreachable, ClusterRefused, BadFile."""
+    from replan.reconciling.store import load
+
+    with cluster.connect() as connection:
+        return load(loop_store(cluster, connection).read())

@@ -159,7 +159,7 @@ AS = typer.Option("--format", help="How the result is written.")
 
 def _bytes(text: str | int) -> int:
     """Read a size: a number of bytes, or one with a unit. Raises BadParameter."""
-    from replan.placement_file.sections.units import parse_size
+    from replan.placement_file.units import parse_size
 
     try:
         return int(text) if str(text).isdecimal() else parse_size(str(text))

@@ -21,7 +21,7 @@ from replan.model.declared.policy import Measure
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
-from replan.placement_file.sections.units import parse_size
+from replan.placement_file.units import parse_size
 from replan.planning.comparison.alignment import partition_counts
 from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Facts, Plan

@@ -1,6 +1,8 @@
 """Which cluster a command speaks to: exactly one of a real one, a simulated one, a snapshot file; and its connection.
 
 Here belong the options that name a cluster, and the environment. A command has one parameter of one of these types.
+
+Where the journal of a cluster is: a topic on the cluster itself, or a file. What `--journal` says.
 """
 
 import os
@@ -13,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from replan.commands.inputs.journal_place import Place, place
 from replan.errors import BadUsage
 from replan.model.declared.policy import Prices
 from replan.model.names import JOURNAL_TOPIC
@@ -24,6 +25,41 @@ if TYPE_CHECKING:
     from replan.model.access import Access, ClockDifference
     from replan.model.control_plane import Clock, ControlPlane
     from replan.model.snapshot import Snapshot
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+"""Kafka's rule for the names of topics (org.apache.kafka.common.internals.Topic)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file on this machine, or else a topic on the cluster."""
+
+    topic: str = JOURNAL_TOPIC
+    path: Path | None = None
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Those that are written: that of the lock, which is the same for all journals of a cluster, and its own."""
+        return () if self.path is not None else tuple(dict.fromkeys([JOURNAL_TOPIC, self.topic]))
+
+    def __str__(self) -> str:
+        return f"topic:{self.topic}" if self.path is None else f"file:{self.path}"
+
+
+def place(text: str | Place) -> Place:
+    """Read what `--journal` says. Raises BadParameter."""
+    if isinstance(text, Place):
+        return text
+    kind, colon, name = text.partition(":")
+    if kind == "topic" and _TOPIC.fullmatch(name) and name not in {".", ".."}:
+        return Place(name)
+    if kind == "file" and name:
+        return Place(path=Path(name))
+    raise typer.BadParameter(
+        f"{text!r} is no place of a journal; write topic:NAME or file:PATH"
+        + ("" if colon else f", e.g. file:{text}")
+    )
+
 
 FLEET_FILE = Path("fleet.yaml")
 DEFAULT_TIMEOUT_SECONDS = 60.0
@@ -240,7 +276,7 @@ class Target:
     def connect(self) -> Iterator[Connection]:
         """Open the cluster for reading and acting; heavy clients are imported only here."""
         if self.simulated is not None:
-            from replan.simulator.open_file import open_simulated
+            from replan.simulator.control_plane import open_simulated
 
             simulated = open_simulated(self.simulated)
             try:

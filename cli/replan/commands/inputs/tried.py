@@ -7,8 +7,7 @@ change itself does: who only plans may lack it, and gets a note.
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.reasons.ends import as_sentence, throttle_advice
-from replan.applying.throttles.replica_lists import Copy
-from replan.applying.throttles.tick import ThrottleInput, WantedThrottles, throttle_tick
+from replan.applying.throttles import Copy, ThrottleInput, WantedThrottles, throttle_tick
 from replan.commands.frame.output import note
 from replan.commands.inputs.target import Target
 from replan.errors import ClusterRefused, ClusterUnreachable, Exit

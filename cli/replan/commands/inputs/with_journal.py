@@ -4,12 +4,12 @@ import shlex
 from contextlib import suppress
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.views.found_throttles import unknown_throttles
-from replan.applying.views.known_snapshot import as_planned_from
 from replan.applying.views.standing import (
     OpenApplication,
+    as_planned_from,
     knows_nothing,
     open_application,
+    unknown_throttles,
 )
 from replan.commands.frame.output import note
 from replan.commands.inputs.journals import Known, known_of
@@ -53,7 +53,7 @@ def for_placement(seen: Snapshot, placement: Placement | None, reader: ClusterRe
     """The snapshot with the logs of those partitions without a leader that `recovery` of a placement is about."""
     if placement is None or not placement.recovery:
         return seen
-    from replan.applying.steps.probing import with_logs
+    from replan.applying.steps.recovering import with_logs
     from replan.planning.making.recoveries import declared_wishes
 
     return with_logs(reader, seen, declared_wishes(placement, seen))
@@ -73,7 +73,7 @@ def observed_with_journal(
     ledger, application = known.ledger, application_of(known)
     note_unread(seen)
     if application is not None:
-        from replan.reporting.cluster.application_text import headline
+        from replan.reporting.cluster.status_text import headline
 
         note(f"note: {headline(application, resume_command(cluster))}")
     left, unknown = ledger.throttles, unknown_throttles(seen, ledger)

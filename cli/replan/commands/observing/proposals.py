@@ -14,7 +14,7 @@ from types import TracebackType
 from replan.commands.frame.output import note, save
 from replan.documents.files import cannot
 from replan.errors import BadFile, ReplanError
-from replan.placement_file.list_edit import patch_of
+from replan.placement_file.text_edit import patch_of
 from replan.planning.plans.plan_file import dumps
 from replan.reconciling.status import Proposal
 from replan.reporting.loop.loop_proposal import render_proposal

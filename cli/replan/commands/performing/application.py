@@ -7,18 +7,15 @@ from pathlib import Path
 
 from replan.applying.abandoning import left_running, left_running_text
 from replan.applying.journal.ledger import Ledger, fold
-from replan.applying.journal.moment import moment
 from replan.applying.journal.protocol import PatientJournal
-from replan.applying.journal.records import Verb
+from replan.applying.journal.records import Verb, moment
 from replan.applying.run.loop import apply_plan
 from replan.applying.run.opening import check_same, open_plan
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, throttle_of
-from replan.applying.views.found_throttles import unknown_throttles
-from replan.applying.views.known_snapshot import as_planned_from
 from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Report
-from replan.applying.views.standing import knows_nothing
+from replan.applying.views.standing import as_planned_from, knows_nothing, unknown_throttles
 from replan.commands.frame.output import Color, note, report_outcome, result_lines, save
 from replan.commands.frame.signals import asked_to_stop
 from replan.commands.inputs.journals import Known, known_of, owned_journal, owner
@@ -41,7 +38,7 @@ from replan.planning.plans.plan import Plan, left_out_text
 from replan.planning.plans.plan_file import digest
 from replan.reporting.application.junit import render_junit
 from replan.reporting.application.outcome_text import refused_line, render_outcome
-from replan.reporting.cluster.application_text import throttle_lines
+from replan.reporting.cluster.status_text import throttle_lines
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_report import plan_lines
 from replan.wording import capped, count

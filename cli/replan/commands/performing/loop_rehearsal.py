@@ -9,8 +9,7 @@ from replan.commands.frame.output import passing
 from replan.commands.inputs.target import Target
 from replan.commands.performing.rehearsals import Shown, stage_of
 from replan.errors import BadUsage
-from replan.faults.loop_events import read_loop_event
-from replan.faults.read import FaultSpec, read_fault
+from replan.faults.read import FaultSpec, read_fault, read_loop_event
 from replan.model.declared.placement import Placement
 from replan.placement_file.load import load_placement
 from replan.reconciling.rounds import look

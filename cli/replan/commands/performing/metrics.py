@@ -7,7 +7,7 @@ from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress, Report
 from replan.commands.frame.output import note, save
 from replan.errors import BadFile
-from replan.reporting.application.application_prometheus import render_application_prometheus
+from replan.reporting.prometheus import render_application_prometheus
 
 EVERY_SECONDS = 5.0
 

@@ -27,7 +27,7 @@ from replan.rehearsal.setup import (
 )
 from replan.reporting.application.progress_text import counts
 from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.open_file import open_simulated
+from replan.simulator.control_plane import open_simulated
 
 SHOWN_SECONDS = 0.2
 LOGGED_SECONDS = 5.0

@@ -39,7 +39,7 @@ def show(
     from replan.commands.inputs.observed import observed
     from replan.placement_file.load import load_placement
     from replan.planning.blacklist_report import blacklist_report
-    from replan.reporting.cluster.blacklist_text import render_blacklist, render_blacklist_json
+    from replan.reporting.cluster.checkup_text import render_blacklist, render_blacklist_json
 
     declared = load_placement(placement_files(files, cluster))
     found = blacklist_report(declared, observed(cluster).snapshot)
@@ -94,8 +94,8 @@ def add(
     from replan.model.declared.placement import LeaderBlacklist, LeaderMove, RackBlacklist
     from replan.model.declared.where import Where
     from replan.model.names import BrokerId
-    from replan.placement_file import blacklist_edit
-    from replan.placement_file.sections.units import parse_day
+    from replan.placement_file import text_edit
+    from replan.placement_file.units import parse_day
 
     try:
         reviewed = None if review_by is None else parse_day(review_by)
@@ -107,7 +107,7 @@ def add(
     entry = (
         RackBlacklist(who, *said) if isinstance(who, str) else LeaderBlacklist(BrokerId(who), *said)
     )
-    note(f"wrote {blacklist_edit.add(placement_files(files), entry)}; {NEXT}")
+    note(f"wrote {text_edit.add(placement_files(files), entry)}; {NEXT}")
     return Exit.OK
 
 
@@ -126,11 +126,11 @@ def remove(*, broker: Broker = None, rack: Rack = None, files: Files = None) -> 
       replan blacklist remove --rack eu-1a
     """
     from replan.model.names import BrokerId
-    from replan.placement_file import blacklist_edit
+    from replan.placement_file import text_edit
 
     who = _who(broker, rack)
     listed = who if isinstance(who, str) else BrokerId(who)
-    note(f"wrote {blacklist_edit.remove(placement_files(files), listed)}; {NEXT}")
+    note(f"wrote {text_edit.remove(placement_files(files), listed)}; {NEXT}")
     return Exit.OK
 
 

@@ -94,21 +94,21 @@ def drift(
             lines = drift_lines(found, everything=everything, unmanaged=unmanaged)
             result_lines(lines, color)
         case "markdown":
-            from replan.reporting.drift.drift_report import drift_blocks
+            from replan.reporting.drift.drift_text import drift_blocks
             from replan.reporting.markdown import document
 
             result(document(drift_blocks(found, unmanaged=unmanaged), limit=limit))
         case "html":
-            from replan.reporting.drift.drift_report import drift_blocks
+            from replan.reporting.drift.drift_text import drift_blocks
             from replan.reporting.page import document as page
 
             result(page(drift_blocks(found, unmanaged=unmanaged)))
         case "json":
-            from replan.reporting.drift.drift_json import render_drift_json
+            from replan.reporting.drift.drift_text import render_drift_json
 
             result(render_drift_json(found, unmanaged=unmanaged))
         case "prometheus":
-            from replan.reporting.drift.drift_prometheus import render_drift_prometheus
+            from replan.reporting.prometheus import render_drift_prometheus
 
             result(render_drift_prometheus(found, _seconds))
     if found.drift.mistakes:

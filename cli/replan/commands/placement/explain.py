@@ -74,7 +74,7 @@ def _by_policy(
 ) -> "tuple[ByPolicy, ...]":
     """What the loop does, by what it has kept in the journal; nothing without a policy."""
     from replan.commands.frame.output import note
-    from replan.commands.inputs.loop_store import kept_by_loop
+    from replan.commands.inputs.journals import kept_by_loop
     from replan.errors import BadFile, ClusterRefused, ClusterUnreachable
     from replan.reconciling.explaining import by_policy
     from replan.reconciling.history import History

@@ -65,7 +65,7 @@ def init(
       replan init placements --rules --simulated cluster.json
     """
     from replan.placement_file.export import export_placement
-    from replan.placement_file.schema.schemas import PLACEMENT, find_schema
+    from replan.placement_file.schemas import PLACEMENT, find_schema
 
     placement = export_placement(cluster.observe(), commented=True, rules=rules)
     texts = {

@@ -86,7 +86,7 @@ def reconcile(
       replan reconcile --bootstrap-server kafka-1:9092 --dry-run
       replan reconcile --bootstrap-server kafka-1:9092 --git https://git.example/kafka.git --path payments
     """
-    from replan.applying.journal.moment import moment
+    from replan.applying.journal.records import moment
     from replan.commands.frame.signals import asked_to_stop
     from replan.commands.inputs.journals import owner
     from replan.commands.inputs.rates import rates_of
@@ -147,7 +147,7 @@ def _placements(
 
         yield read, files
         return
-    from replan.commands.inputs.git_checkout import checkout
+    from replan.commands.inputs.revisions import checkout
 
     with checkout(git, ref) as working:
 
@@ -170,8 +170,7 @@ def _ports(
     *,
     once: bool,
 ) -> "LoopPorts":
-    from replan.commands.inputs.journals import owned_journal, read_journal, topic_of
-    from replan.commands.inputs.loop_store import loop_store
+    from replan.commands.inputs.journals import loop_store, owned_journal, read_journal, topic_of
     from replan.commands.inputs.permissions import check_allowed
     from replan.reconciling.loop import Journalled, LoopPorts
 

@@ -33,7 +33,7 @@ def _rate(name: str, text: str, *, zero: bool = False) -> Any:
     """An option that takes a rate, in bytes per second; raises BadUsage."""
 
     def read(written: str) -> float:
-        from replan.placement_file.sections.units import parse_rate
+        from replan.placement_file.units import parse_rate
 
         if written == "0" and zero:
             return 0.0

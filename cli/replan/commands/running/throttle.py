@@ -21,7 +21,7 @@ BROKERS = 20
 
 
 def _steered_rate(text: str) -> str:
-    from replan.placement_file.sections.units import parse_rate
+    from replan.placement_file.units import parse_rate
 
     try:
         found = parse_rate(text)
@@ -164,9 +164,9 @@ def throttle_show(
       replan throttle show --simulated cluster.json --format json
     """
     from replan.applying.journal.ledger import Ledger
-    from replan.applying.views.found_throttles import found_throttles
+    from replan.applying.views.standing import found_throttles
     from replan.commands.inputs.journals import known_of
-    from replan.reporting.cluster.throttle_text import render_throttles, render_throttles_json
+    from replan.reporting.cluster.checkup_text import render_throttles, render_throttles_json
 
     if cluster.snapshot is not None:
         seen, ledger = cluster.observe(), Ledger()
@@ -198,7 +198,7 @@ def throttle_clear(*, cluster: LiveTarget) -> Exit:
       replan throttle clear --bootstrap-server kafka-1:9092
       replan throttle clear --simulated cluster.json
     """
-    from replan.applying.clear import throttle_clear as clear
+    from replan.applying.abandoning import throttle_clear as clear
     from replan.commands.performing.application import with_journal
 
     return with_journal(clear, cluster, unknown=True)

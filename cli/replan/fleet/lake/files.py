@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from replan.documents.work_folder import work_folder
+from replan.documents.files import work_folder
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile, explained, loose
 from replan.fleet.lake.store import file_system, in_store

@@ -14,17 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.documents.json_text import parse_document
-from replan.documents.nodes import Node
+from replan.documents.json_text import Node, parse_document
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile
 from replan.fleet.lake.files import RowFile, commit_files, many, merged, put_rows, run_in
 from replan.fleet.lake.tables import SNAPSHOTS
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
-from replan.snapshots.assembled import assembled, header_of
 from replan.snapshots.head import identity_of
-from replan.snapshots.parquet_tables import SCHEMAS, to_tables
+from replan.snapshots.parquet_form import SCHEMAS, assembled, header_of, to_tables
 
 HEADER = "header"
 

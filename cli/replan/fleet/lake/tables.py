@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from replan.model.columns import BROKERS
-from replan.snapshots.parquet_tables import SCHEMAS
+from replan.snapshots.parquet_form import SCHEMAS
 
 VERSION = 1
 """Raised where an older replan would misread the tables."""

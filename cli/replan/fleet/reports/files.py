@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from replan.documents.atomic import write_file
+from replan.documents.files import write_file
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Lake
 from replan.fleet.report import Row

@@ -23,7 +23,7 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from replan.documents.work_folder import work_folder
+from replan.documents.files import work_folder
 from replan.errors import ReplanError
 from replan.fleet.lake.store import SUBMITTED
 from replan.fleet.spark.java import ClassArchive, alone, class_archive, find_java

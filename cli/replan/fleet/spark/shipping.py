@@ -7,7 +7,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import replan
-from replan.placement_file.schema.schemas import directory
+from replan.placement_file.schemas import directory
 
 
 def package_folder() -> Path:

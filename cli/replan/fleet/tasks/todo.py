@@ -21,7 +21,7 @@ from replan.fleet.lake.snapshots import Kept, kept_in
 from replan.fleet.lake.store import files_at, in_store
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
 from replan.fleet.tasks.work import Task, prices_text
-from replan.placement_file.yaml_text.sources import find_files
+from replan.placement_file.sources import find_files
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from replan.model.declared.policy import Prices
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_placement, load_sources
-from replan.placement_file.yaml_text.events import fastest_parser
-from replan.placement_file.yaml_text.sources import SUFFIXES, source_of
+from replan.placement_file.sources import SUFFIXES, source_of
+from replan.placement_file.yaml_text import fastest_parser
 from replan.planning.compared import Comparison, compared
 from replan.planning.findings.drift import Drift, drift_of
 

@@ -10,9 +10,8 @@ from uuid import uuid4
 
 import msgspec
 
-from replan.applying.journal.moment import moment
 from replan.applying.journal.record_json import decode, encode
-from replan.applying.journal.records import Record
+from replan.applying.journal.records import Record, moment
 from replan.errors import BadFile
 from replan.model.names import JOURNAL_TOPIC
 

@@ -18,12 +18,12 @@ from replan.applying.journal.records import (
     Record,
 )
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable
+from replan.kafka.client_properties import ClientProperties
 from replan.kafka.clock import SystemClock
 from replan.kafka.failures import Operation, answer, passes, reason, refusal
 from replan.kafka.journal.entries import Lock
 from replan.kafka.journal.read import TopicReader
 from replan.kafka.messages import request_class
-from replan.kafka.properties.client_properties import ClientProperties
 from replan.kafka.reads.configs import topic_values
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.frames import Question

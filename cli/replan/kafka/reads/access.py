@@ -15,8 +15,8 @@ from replan.kafka.failures import DESCRIBE_CLUSTER, TOPIC_AUTHORIZATION_FAILED, 
 from replan.kafka.messages import request_class
 from replan.kafka.reads.partitions import pages
 from replan.kafka.reads.patience import Reads
-from replan.kafka.wire.bootstrap import describe_cluster
 from replan.kafka.wire.frames import Question
+from replan.kafka.wire.wire import describe_cluster
 from replan.model.access import Access, ClockDifference, Operations
 from replan.model.names import BrokerId
 

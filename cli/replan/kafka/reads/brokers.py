@@ -15,9 +15,8 @@ from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.kafka.failures import DESCRIBE_CLUSTER, TOPIC_AUTHORIZATION_FAILED, Operation
 from replan.kafka.messages import AlterPartitionReassignments, request_class
 from replan.kafka.reads.patience import REQUEST_SECONDS, Reading, Reads
-from replan.kafka.wire.bootstrap import addresses_in, describe_cluster
 from replan.kafka.wire.frames import Question
-from replan.kafka.wire.wire import Wire
+from replan.kafka.wire.wire import Wire, addresses_in, describe_cluster
 from replan.model.broker import Broker
 from replan.model.names import BrokerId
 from replan.model.snapshot import Features

@@ -30,13 +30,20 @@ from replan.kafka.certificates import (
     CertificateRefused,
     refused_certificate,
 )
+from replan.kafka.client_properties import Address, ClientProperties
 from replan.kafka.failures import reason
 from replan.kafka.messages import SaslAuthenticate, SaslHandshake
-from replan.kafka.properties.client_properties import Address, ClientProperties
-from replan.kafka.properties.tls import is_given, valid_until
-from replan.kafka.wire.abilities import ASKING, UNKNOWN
+from replan.kafka.security import is_given, valid_until
 from replan.kafka.wire.conversations import READ, WRITE, Conversation, Wait, in_background
-from replan.kafka.wire.frames import Question, answer_in, frame_length, unchecked, version_for
+from replan.kafka.wire.frames import (
+    ASKING,
+    UNKNOWN,
+    Question,
+    answer_in,
+    frame_length,
+    unchecked,
+    version_for,
+)
 from replan.model.names import BrokerId
 
 _RECEIVED_AT_ONCE = 1_000_000

@@ -1,7 +1,7 @@
 """What a reviewer should look at first in a plan that keeps every rule: what cannot be undone, and what leaves less.
 
 Each risk is derived from the plan alone. What is refused is in `Plan.refusals`, what the cluster suffers already in
-`Plan.warnings`. The sentences are in `reporting.sentences.risk_text`.
+`Plan.warnings`. The sentences are in `reporting.sentences`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

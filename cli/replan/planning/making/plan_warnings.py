@@ -1,6 +1,6 @@
 """What a person should know beside the moves and the refusals: warnings, which stop nothing.
 
-Partitions and topics are named, the first twenty of them. The sentences are in `reporting.sentences.plan_notes`.
+Partitions and topics are named, the first twenty of them. The sentences are in `reporting.sentences`.
 """
 
 from collections.abc import Collection, Iterator, Sequence

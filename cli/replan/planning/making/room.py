@@ -15,7 +15,7 @@ What waits even then has no room: because there is too little, whatever moves; o
 and then a replica must be moved aside first.
 
 Directories and sizes that are not known take everything. How far an application has got is what
-`applying.admission.gates` judges.
+`applying.admission` judges.
 """
 
 from collections import defaultdict, deque

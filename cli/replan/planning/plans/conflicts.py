@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from replan.documents.forms import Form, Int32, Int64, Text
+from replan.documents.typed import Form, Int32, Int64, Text
 
 
 class ConstraintKind(StrEnum):

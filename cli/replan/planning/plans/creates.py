@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from replan.documents.forms import Form, Positive, ReplicaList, Text, once_each
+from replan.documents.typed import Form, Positive, ReplicaList, Text, once_each
 from replan.model.names import Replicas, TopicId, TopicPartition
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from replan.documents.forms import Broker, Form, Text
+from replan.documents.typed import Broker, Form, Text
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
-from replan.documents.forms import (
+from replan.documents.json_text import INT32_MAX, INT64_MAX, NotJson, advice, parse_json, shown
+from replan.documents.typed import (
     Broker,
     Brokers,
     Form,
@@ -25,10 +26,8 @@ from replan.documents.forms import (
     Text,
     once_each,
     twice,
+    typed,
 )
-from replan.documents.json_text import NotJson, parse_json
-from replan.documents.nodes import INT32_MAX, INT64_MAX, advice, shown
-from replan.documents.typed import typed
 from replan.errors import BadFile
 from replan.model.configs import ConfigScope, SettingName, can_hold
 from replan.model.declared.placement import MoveThrottle, SideRates

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from replan.documents.forms import Broker, Form, Int64
+from replan.documents.typed import Broker, Form, Int64
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogFound, LogsFound, ReplicaLog

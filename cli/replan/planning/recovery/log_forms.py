@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from replan.documents.forms import Broker, Form, Int32, Int64
+from replan.documents.typed import Broker, Form, Int32, Int64
 from replan.model.names import BrokerId
 from replan.model.replica_logs import NO_EPOCH, LogFound, ProbeFailure, ProbeProblem, ReplicaLog
 from replan.planning.recovery.candidates import Candidate

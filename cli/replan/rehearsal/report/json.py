@@ -12,7 +12,7 @@ from replan.applying.views.outcome import PartitionResult
 from replan.model.names import TopicPartition
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import Report
-from replan.reporting.sentences.result_text import result_text
+from replan.reporting.application.outcome_text import result_text
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -8,8 +8,8 @@ from replan.rehearsal.coarse import Coarse
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report
 from replan.rehearsal.result import Harm, Headroom, InjectedFault, Rehearsal, Waited
-from replan.reporting.sentences.plan_notes import refusal_text
-from replan.reporting.sentences.result_text import result_text
+from replan.reporting.application.outcome_text import result_text
+from replan.reporting.sentences import refusal_text
 from replan.wording import capped, count, duration, rate, size
 
 DAY_SECONDS = 86_400.0

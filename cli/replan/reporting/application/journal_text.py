@@ -4,11 +4,17 @@ import json
 from typing import Any
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.moment import seconds_of
 from replan.applying.journal.record_json import encode
-from replan.applying.journal.records import Application, Kept, Order, PlanChunk
-from replan.applying.journal.steps import MoveRecord, RecoveryRecord
-from replan.reporting.table import columns
+from replan.applying.journal.records import (
+    Application,
+    Kept,
+    MoveRecord,
+    Order,
+    PlanChunk,
+    RecoveryRecord,
+    seconds_of,
+)
+from replan.reporting.lines import columns
 from replan.wording import count, duration, size
 
 NO_LOCK = "nobody holds the lock\n"

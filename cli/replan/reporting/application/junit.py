@@ -11,7 +11,7 @@ from replan.applying.views.outcome import (
 )
 from replan.model.names import TopicPartition
 from replan.reporting.application.outcome_text import STOPPED, outcome_text
-from replan.reporting.sentences.plan_notes import refusal_text
+from replan.reporting.sentences import refusal_text
 from replan.reporting.xml_text import document
 
 

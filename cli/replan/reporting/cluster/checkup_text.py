@@ -1,12 +1,172 @@
-"""The findings of `doctor` as lines: what was checked, what was found, and what to do about it."""
+"""The findings of `doctor` as lines: what was checked, what was found, and what to do about it.
+
+The leader blacklist as text, and as json.
+
+The throttles of a cluster, and whose each is, as text and JSON.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
+from replan.applying.views.standing import FoundThrottle, Owner
 from replan.model.access import ClockDifference
+from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, LOG_DIRS_RATE, ConfigScope
+from replan.planning.blacklist_report import BlacklistReport, EntryReport, EntryState
 from replan.planning.findings.checkup import Check, CheckKind, Level, Missing
-from replan.reporting.table import columns
-from replan.wording import count, duration, left_out
+from replan.reporting.lines import columns
+from replan.wording import capped, count, duration, left_out, rate
+
+SHOWN = 50
+EMPTY = "The leader blacklist is empty."
+NOT_DECLARED = (
+    "The placement does not say who is on the leader blacklist (blacklists.leaders), so an earlier one goes on; an "
+    "empty list ends it."
+)
+STATES: Mapping[EntryState, str] = {
+    EntryState.IN_FORCE: "in force",
+    EntryState.REVIEW_DUE: "in force; to be reviewed",
+    EntryState.ENDED: "ended: its broker has caught up, take it out",
+    EntryState.UNREGISTERED: "no effect: its broker is not registered",
+}
+
+
+def render_blacklist(found: BlacklistReport) -> str:
+    """Each entry with what it does, then the remembered orders; ends with a newline."""
+    titles = ("broker", "state", "replicas", "leads", "out of sync", "last in list", "entry")
+    rows = [titles, *map(_row, found.entries)]
+    nobody = [] if found.idle else [EMPTY if found.declared else NOT_DECLARED]
+    lines = columns(rows) if found.entries else nobody
+    lines += [f"No registered broker is in rack {e.rack} ({e.where})." for e in found.idle]
+    if found.remembered:
+        lines += ["", "Orders that are restored where no entry reaches them any more:"]
+        lines += capped(
+            [f"  {name}  {list(order)}" for name, order in found.remembered], str, limit=SHOWN
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _row(of: EntryReport) -> tuple[str, ...]:
+    numbers = (of.replicas, of.leads, of.behind, of.last)
+    return (str(of.entry.broker), STATES[of.state], *(f"{n:,}" for n in numbers), _entry(of))
+
+
+def _entry(of: EntryReport) -> str:
+    entry = of.entry
+    parts = [
+        entry.reason,
+        entry.owner,
+        f"review by {entry.review_by}" if entry.review_by else None,
+        f"topics {', '.join(entry.topics)}" if entry.topics else None,
+        f"move {entry.move}",
+        "until caught up" if entry.until_caught_up else None,
+    ]
+    return f"{'; '.join(p for p in parts if p)} ({entry.where})"
+
+
+def render_blacklist_json(found: BlacklistReport) -> str:
+    """The same as json; ends with a newline."""
+    document = {
+        "formatVersion": 1,
+        "kind": "replan.blacklist",
+        "declared": found.declared,
+        "entries": [_json(e) for e in found.entries],
+        "racksWithoutBrokers": [{"rack": e.rack, "where": str(e.where)} for e in found.idle],
+        "remembered": [
+            {"topic": name.topic, "partition": name.partition, "replicas": list(order)}
+            for name, order in found.remembered
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _json(of: EntryReport) -> dict[str, object]:
+    entry = of.entry
+    found = {
+        "broker": entry.broker,
+        "where": str(entry.where),
+        "state": str(of.state),
+        "reason": entry.reason,
+        "owner": entry.owner,
+        "reviewBy": entry.review_by,
+        "topics": None if entry.topics is None else list(entry.topics),
+        "move": str(entry.move),
+        "until": "caught-up" if entry.until_caught_up else None,
+        "replicas": of.replicas,
+        "leads": of.leads,
+        "outOfSync": of.behind,
+        "lastInList": of.last,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+WHOSE: Mapping[Owner, str] = MappingProxyType(
+    {
+        Owner.COPIES: "replan's, while copies run",
+        Owner.RUNNING: "replan's, for reassignments of other tools",
+        Owner.SILENT: "replan's, when it was set; the broker is down",
+        Owner.KEPT: "replan's, kept on purpose",
+        Owner.DECLARED: "replan's, declared to stay",
+        Owner.OTHER: "not in the journal: another tool's, or declared to stay a long time ago",
+        Owner.DEFAULT: "default of all brokers",
+        Owner.UNUSED: "from the broker's file; Kafka does not use it",
+    }
+)
+
+
+def render_throttles(found: Sequence[FoundThrottle], observed_at: str) -> str:
+    """Rates by broker, then lists by topic; ends with a newline."""
+    if not found:
+        return f"No throttle is set.\nAs of {observed_at}.\n"
+    rows = [("Of", "Side", "Value", "Whose")]
+    rows += [(f"{f.setting.scope} {f.setting.name}", _side(f), _value(f), _whose(f)) for f in found]
+    lines = columns(rows)
+    return "\n".join([lines[0], *capped(lines[1:], str), f"As of {observed_at}."]) + "\n"
+
+
+def _side(found: FoundThrottle) -> str:
+    if found.setting.key == LOG_DIRS_RATE:
+        return "log directories"
+    return "leader" if found.setting.key in {LEADER_RATE, LEADER_REPLICAS} else "follower"
+
+
+def _value(found: FoundThrottle) -> str:
+    if found.setting.scope is ConfigScope.TOPIC or not found.value.isdigit():
+        return found.value
+    return rate(int(found.value))
+
+
+def _whose(found: FoundThrottle) -> str:
+    text = WHOSE[found.owner]
+    if (
+        found.owner not in {Owner.COPIES, Owner.RUNNING, Owner.KEPT, Owner.SILENT}
+        or found.setting.scope is ConfigScope.TOPIC
+    ):
+        return text
+    before = "not set" if found.before is None else rate(int(found.before))
+    return f"{text}; before: {before}"
+
+
+def render_throttles_json(found: Sequence[FoundThrottle], observed_at: str) -> str:
+    """One JSON document, format version 1."""
+    document = {
+        "formatVersion": 1,
+        "kind": "replan.throttles",
+        "observedAt": observed_at,
+        "throttles": [
+            {
+                "scope": f.setting.scope,
+                "name": f.setting.name,
+                "key": f.setting.key,
+                "value": f.value,
+                "whose": f.owner,
+                "before": f.before,
+            }
+            for f in found
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
 
 PLAN = "plan, drift, status, snapshot and export"
 APPLY = "apply, resume, abandon, elect and throttle"

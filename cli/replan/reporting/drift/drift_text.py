@@ -1,35 +1,191 @@
-"""Drift as plain text: by kind, and apart what failures and other tools do; every partition with its name."""
+"""Drift as plain text: by kind, and apart what failures and other tools do; every partition with its name.
 
-from collections.abc import Iterator, Sequence
+The words of drift that all its forms share: how a partition differs, who must act, and one line for each thing.
+
+Drift as a document: who must act first, then every difference: on a page filtered, in Markdown by class.
+
+Two pages of the same state are the same bytes. The differences are data, which the script (`drift.js`) lists: for each
+class its topics, for each topic its rows `[PARTITION, KIND, DECLARED, HAS]` with an index of `kinds`, and `SINCE` where
+that was asked for; what is no topic's stands under its own name with null for the partition.
+
+Drift as one JSON document.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import Difference, DriftClass, OtherKind
 from replan.planning.findings.drift_report import DriftReport
 from replan.planning.safety.placing_refusals import balance_text
-from replan.reporting.drift.drift_words import (
-    CLASSES,
-    MEANINGS,
-    acknowledged,
-    by_class,
-    electable,
-    since,
-    subject,
-    summary,
-    warnings,
+from replan.reporting.blocks import (
+    Block,
+    Column,
+    Folded,
+    Heading,
+    Listing,
+    OnPage,
+    Small,
+    Table,
+    Title,
 )
-from replan.reporting.lines import (
-    EMPTY,
-    Line,
-    Span,
-    Tone,
-    drawn,
-    heading,
-    line,
-    plain,
-    table,
-)
+from replan.reporting.lines import EMPTY, Line, Span, Tone, drawn, heading, line, plain, table
 from replan.reporting.plans.plan_words import throttle_value
-from replan.wording import brokers, count, left_out
+from replan.reporting.sentences import (
+    broker_down_json,
+    broker_down_text,
+    elr_gone_text,
+    unclean_text,
+    warning_text,
+)
+from replan.wording import brokers, capped, count, left_out
+
+MEANINGS: Mapping[DifferenceKind | OtherKind, str] = {
+    DifferenceKind.MISSING: "declared, but not in the cluster",
+    DifferenceKind.REPLICAS: "other replicas",
+    DifferenceKind.ORDER: "other order",
+    DifferenceKind.RUNNING: "on the way to the declared list",
+    DifferenceKind.LEADER: "another leader",
+    DifferenceKind.UNPLACEABLE: "no list keeps its rule or its drain; `replan plan` says why",
+    DifferenceKind.NO_LEADER: "no leader: nobody can read or write it",
+    DifferenceKind.PREFERRED_ABSENT: "the preferred leader is no replica",
+    OtherKind.PARTITIONS: "another number of partitions",
+    OtherKind.LOG_DIR: "a replica in a log directory that is to be empty",
+    OtherKind.STANDING: "a throttle that is to stay",
+    OtherKind.THROTTLE: "a throttle",
+    OtherKind.LEADER_BLACKLIST: "an entry of the leader blacklist",
+    OtherKind.REPLICA_BLACKLIST: "an entry of the replica blacklist",
+    OtherKind.LOG_DIR_BLACKLIST: "an entry of the log directory blacklist",
+    OtherKind.BALANCE: "the balance",
+    OtherKind.PLACEMENT: "a line of the placement",
+}
+"""What differs, by the kind of a `Difference`, in a few words."""
+
+CLASSES: Mapping[DriftClass, tuple[str, str]] = {
+    DriftClass.MISTAKE: (
+        "Mistakes in the placement",
+        "correct the file; until then `replan plan` plans nothing",
+    ),
+    DriftClass.OPERATOR: (
+        "Changed in the cluster or in the placement, and not in both",
+        "apply the placement, or change it",
+    ),
+    DriftClass.FAILURE: (
+        "Because brokers are down or out of sync",
+        "bring them back; a plan replaces them where they are drained",
+    ),
+    DriftClass.OTHER_TOOL: (
+        "Being moved elsewhere by another tool",
+        "let it end, or cancel it, and plan again",
+    ),
+    DriftClass.PARTITION_COUNT: (
+        "Another number of partitions than declared",
+        "declare what there is, or plan the rest",
+    ),
+    DriftClass.STALE_THROTTLE: (
+        "Throttles that nothing needs",
+        "`replan throttle clear` removes replan's own and lists the others",
+    ),
+    DriftClass.REVIEW_DUE: (
+        "Blacklist entries to be reviewed",
+        "take them out, or give them another date",
+    ),
+    DriftClass.UNKNOWN: (
+        "Not explained by the state of the cluster",
+        "`replan explain` says more; where the journal of an open application is not read, it may be that application",
+    ),
+    DriftClass.IN_FLIGHT: ("On the way to what is declared", "nothing: it is no drift"),
+}
+"""What a class means, and what to do; the worst for its reader first."""
+
+
+def subject(found: Difference) -> str:
+    """What drifted: a partition, a topic, a broker or the cluster."""
+    if found.topic is not None:
+        return found.topic if found.partition is None else f"{found.topic}-{found.partition}"
+    return "the cluster" if found.broker is None else f"broker {found.broker}"
+
+
+def differences(report: DriftReport, drift_class: DriftClass) -> list[Difference]:
+    """Those of a class, without the throttles that are to stay: they are listed apart, with both values."""
+    return [c for c in report.of(drift_class) if c.kind is not OtherKind.STANDING]
+
+
+def compared(found: Difference) -> tuple[str, str]:
+    """What is declared and what is there, in words of one table."""
+    declared = brokers(found.declared) if found.declared else ""
+    observed = brokers(found.observed) if found.observed else ""
+    if found.kind == DifferenceKind.LEADER:
+        return str(found.declared[0]), f"{found.leader}"
+    if found.kind == OtherKind.LOG_DIR:
+        return "", f"broker {found.broker}, {found.detail}"
+    return declared, observed or found.detail
+
+
+def since(report: DriftReport, found: Difference) -> str:
+    """Since when something drifts, and how often it began; empty where nobody asked."""
+    spell = report.spell(found)
+    if spell is None:
+        return ""
+    often = f", {spell.spells:,} times" if spell.spells > 1 else ""
+    return f"{spell.since}{often}{', flapping' if spell.flapping else ''}"
+
+
+def by_class(report: DriftReport) -> str:
+    """How many differences each class has: `2 operator, 1 failure`."""
+    tally = report.tally()
+    return ", ".join(
+        f"{tally[c]:,} {c}" for c in CLASSES if tally[c] and c is not DriftClass.IN_FLIGHT
+    )
+
+
+def total(report: DriftReport) -> int:
+    """How many differences there are; what is on its way is none."""
+    tally = report.tally()
+    return sum(number for found, number in tally.items() if found is not DriftClass.IN_FLIGHT)
+
+
+def summary(report: DriftReport) -> str:
+    """The one line that says whether there is drift."""
+    if report.drift.none:
+        return f"No drift, as of {report.drift.observed_at}."
+    return f"Drift: {count(total(report), 'difference')}, as of {report.drift.observed_at}."
+
+
+def acknowledged(report: DriftReport) -> list[str]:
+    """A line about what is acknowledged, if anything is."""
+    known = report.drift.acknowledged
+    if not known:
+        return []
+    names = ", ".join(capped(known, limit=20))
+    return [f"{count(len(known), 'partition')} acknowledged, so not counted: {names}."]
+
+
+def electable(report: DriftReport) -> list[str]:
+    """A line about the partitions that the next failure leaves without a clean leader, if there are any."""
+    number, shown = report.electable.at_risk, report.electable.named[:5]
+    if not number:
+        return []
+    named = ", ".join([*map(str, shown), *left_out(number - len(shown))])
+    return [
+        f"{count(number, 'partition')} with at most one electable replica (ISR or ELR): {named}."
+    ]
+
+
+def warnings(report: DriftReport) -> list[str]:
+    """What is no difference by itself: brokers that are down, topics with unclean election, an ELR that is gone."""
+    drift = report.drift
+    found = [broker_down_text(down) for down in drift.down]
+    if drift.unjudged:
+        number = count(drift.unjudged, "partition")
+        found.append(
+            f"{number} not judged by racks: Kafka does not tell the rack of a broker that is down"
+        )
+    found += [unclean_text(drift.unclean)] if drift.unclean else []
+    found += map(warning_text, drift.warnings)
+    return found + ([elr_gone_text(drift.elr_gone)] if drift.elr_gone else [])
+
 
 SHOWN = 500
 APART = (DriftClass.FAILURE, DriftClass.OTHER_TOOL)
@@ -164,3 +320,190 @@ def _columns(found: Difference) -> tuple[str, str, str]:
 
 def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
+
+
+HEADS = {"what": "left", "declared": "left", "has": "left", "how": "left", "why": "prose"}
+OTHERWISE = "The differences are listed by a script; `replan drift` lists them as text."
+
+
+def marker(cluster_id: str) -> str:
+    """The line by which the issue of an earlier run for the same cluster is found."""
+    return f"<!-- replan drift {escape(cluster_id[:200].replace('--', '-_'))} -->"
+
+
+def drift_blocks(report: DriftReport, *, unmanaged: bool = False) -> Iterator[Block]:
+    """The whole document."""
+    drift = report.drift
+    name = report.cluster_name or drift.cluster_id
+    yield Title("replan drift", name, marker(drift.cluster_id))
+    yield line(Span(summary(report), Tone.COMES if report.drift.none else Tone.GOES))
+    tally = by_class(report)
+    yield from (line(text) for text in ([f"By cause: {tally}."] if tally else []))
+    yield from map(line, [*electable(report), *acknowledged(report)])
+    yield from (line(Span(f"Warning: {text}", Tone.GOES)) for text in warnings(report))
+    yield from (line(f"{balance_text(reason.facts)}.") for reason in drift.unbalanced)
+    yield from _classes(report)
+    if report.drift.differences:
+        yield _listing(report)
+    if unmanaged and report.unmanaged:
+        rows = [(topic, f"{number:,}") for topic, number in report.unmanaged.items()]
+        columns = [Column("topic", code=True), Column("partitions", right=True)]
+        yield Folded(
+            f"{count(len(rows), 'topic')} that no entry names", [Table(columns, rows, "topic")]
+        )
+    yield Small(f"Cluster `{drift.cluster_id[:200]}`.")
+
+
+def _classes(report: DriftReport) -> Iterator[Block]:
+    """One row a class that there is, with what to do; its button filters the differences."""
+    rows = [
+        (found, f"{len(report.of(found)):,}", title, way_out)
+        for found, (title, way_out) in CLASSES.items()
+        if report.of(found)
+    ]
+    if rows:
+        columns = [
+            Column("class", pick="kind"),
+            Column("number", right=True),
+            Column("what", prose=True),
+            Column("what to do", prose=True),
+        ]
+        yield OnPage([Heading("Who must act"), Table(columns, rows, name="classes")])
+
+
+def _listing(report: DriftReport) -> Listing:
+    ages = {} if report.spells is None else {"since": "left"}
+    return Listing(
+        "Differences",
+        "differences",
+        HEADS | ages,
+        lambda: _data(report),
+        "drift.js",
+        OTHERWISE,
+        instead=(*_by_class(report), *_throttles(report)),
+    )
+
+
+def _by_class(report: DriftReport) -> Iterator[Block]:
+    """Each class with what to do, and its differences as a table."""
+    ages = () if report.spells is None else ("since",)
+    columns = [
+        Column("what", code=True),
+        Column("how"),
+        Column("declared", code=True),
+        Column("has", code=True),
+        *map(Column, ages),
+    ]
+    for drift_class, (title, way_out) in CLASSES.items():
+        rows = [
+            (subject(of), MEANINGS[of.kind], *compared(of), *(since(report, of) for _ in ages))
+            for of in differences(report, drift_class)
+        ]
+        if rows:
+            yield Heading(title, len(rows))
+            yield line(f"What to do: {way_out}.")
+            yield Table(columns, rows, "difference")
+
+
+def _throttles(report: DriftReport) -> Iterator[Block]:
+    """The throttles that are to stay, with both values."""
+    rows = [
+        (str(s.setting), throttle_value(s, s.after), throttle_value(s, s.before))
+        for s in report.drift.standing
+    ]
+    if rows:
+        yield Heading("Throttles that are not as declared", len(rows))
+        columns = [Column(head, code=True) for head in ("throttle", "declared", "has")]
+        yield Table(columns, rows, "throttle setting")
+
+
+def _data(report: DriftReport) -> dict[str, object]:
+    kinds: dict[str, int] = {}
+    classes: list[object] = []
+    for drift_class, (title, _) in CLASSES.items():
+        topics: dict[str, list[object]] = {}
+        for found in report.of(drift_class):
+            kind = kinds.setdefault(MEANINGS[found.kind], len(kinds))
+            row = [found.partition, kind, *compared(found)]
+            row += [] if report.spells is None else [since(report, found)]
+            topics.setdefault(found.topic or subject(found), []).append(row)
+        if topics:
+            classes.append([drift_class, title, list(topics.items())])
+    return {"classes": classes, "kinds": list(kinds)}
+
+
+def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
+    """The document, in a stable order; ends with a newline."""
+    drift = report.drift
+    document: dict[str, object] = {
+        "formatVersion": 1,
+        "kind": "replan.drift",
+        "clusterId": drift.cluster_id,
+        "clusterName": report.cluster_name,
+        "observedAt": drift.observed_at,
+        "drift": not report.drift.none,
+        "classes": report.tally(),
+        "differences": [_difference(report, found) for found in report.drift.differences],
+        "partitionCounts": [
+            {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
+        ],
+        "standing": [
+            {
+                "scope": s.setting.scope,
+                "name": s.setting.name,
+                "key": s.setting.key,
+                "declared": s.after,
+                "observed": s.before,
+            }
+            for s in drift.standing
+        ],
+        "unbalanced": [
+            {
+                "measure": r.imbalance.measure,
+                "where": str(r.where),
+                "asked": r.facts["asked"],
+                "reached": r.facts["reached"],
+                "brokers": list(r.imbalance.brokers),
+                "message": balance_text(r.facts),
+            }
+            for r in drift.unbalanced
+        ],
+        "acknowledged": [
+            {"topic": tp.topic, "partition": tp.partition} for tp in drift.acknowledged
+        ],
+        "brokersDown": [broker_down_json(found) for found in drift.down],
+        "uncleanElection": list(report.drift.unclean),
+        "elrCleared": [{"topic": n.topic, "partition": n.partition} for n in report.drift.elr_gone],
+        "electable": {
+            "fewest": report.electable.least,
+            "atRisk": report.electable.at_risk,
+            "partitions": {str(n): found for n, found in report.electable.partitions.items()},
+        },
+    }
+    if unmanaged:
+        document["unmanaged"] = [{"topic": t, "partitions": n} for t, n in report.unmanaged.items()]
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _difference(report: DriftReport, found: Difference) -> Mapping[str, object]:
+    """Who must act, by which rule, and what differs; fields that it does not have are null.
+
+    Since when, how often and whether it flaps, where that was asked for.
+    """
+    spell = report.spell(found)
+    return {
+        "class": found.drift_class,
+        "rule": found.rule,
+        "kind": found.kind,
+        "topic": found.topic,
+        "partition": found.partition,
+        "broker": found.broker,
+        "declared": list(found.declared),
+        "observed": list(found.observed),
+        "leader": found.leader,
+        "detail": found.detail or None,
+    } | (
+        {}
+        if spell is None
+        else {"since": spell.since, "spells": spell.spells, "flapping": spell.flapping}
+    )

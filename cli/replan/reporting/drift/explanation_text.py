@@ -14,13 +14,11 @@ from replan.planning.explanation import Explanation
 from replan.planning.plans.preview import planned_requests
 from replan.planning.safety.placing_refusals import balance_text
 from replan.reconciling.explaining import ByPolicy
-from replan.reporting.drift.drift_words import MEANINGS
+from replan.reporting.drift.drift_text import MEANINGS
+from replan.reporting.lines import columns
 from replan.reporting.loop.loop_words import by_policy_text
 from replan.reporting.plans.plan_words import change, describe, log_move_text
-from replan.reporting.sentences.conflict_text import conflict_lines
-from replan.reporting.sentences.health_text import elr_gone_text
-from replan.reporting.sentences.plan_notes import awaited_text, refusal_text
-from replan.reporting.table import columns
+from replan.reporting.sentences import awaited_text, conflict_lines, elr_gone_text, refusal_text
 from replan.wording import brokers, count
 
 Line = tuple[str, str]

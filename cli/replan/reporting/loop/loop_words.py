@@ -3,7 +3,7 @@
 Times within a sentence are written in UTC; whoever shows a moment of its own shows it as one (`loop_view`).
 """
 
-from replan.applying.journal.moment import moment_of
+from replan.applying.journal.records import moment_of
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling.explaining import ByPolicy
 from replan.reconciling.status import (

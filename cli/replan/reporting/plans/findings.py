@@ -14,8 +14,7 @@ from replan.planning.findings.causes import Causes
 from replan.planning.making.limits import LimitExceeded, exceeded_text
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.plan import Plan, Refusal, RefusalRule
-from replan.reporting.sentences.conflict_text import conflict_with_constraints
-from replan.reporting.sentences.plan_notes import refusal_text, warning_text
+from replan.reporting.sentences import conflict_with_constraints, refusal_text, warning_text
 from replan.wording import left_out
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from replan.model.names import BrokerId, Replicas
 from replan.planning.plans.moves import Move
-from replan.reporting.sentences.move_reasons import reason_text
+from replan.reporting.sentences import reason_text
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -17,8 +17,8 @@ from replan.model.declared.reconcile import Window
 from replan.model.declared.rules import Apart, BalanceMeasure, BrokerSelector, Tolerance, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
+from replan.reporting.lines import columns
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
-from replan.reporting.table import columns
 from replan.wording import SHOWN, brokers, capped, count, listed, rate, size
 
 DIGITS = 3

@@ -8,7 +8,7 @@ from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import OwnApplication, Snapshot
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
-from replan.reporting.sentences.price_text import price_lines
+from replan.reporting.sentences import price_lines
 from replan.wording import count, size
 
 

@@ -59,8 +59,7 @@ from replan.reporting.plans.steps_text import (
     transcript,
     warned,
 )
-from replan.reporting.sentences.move_reasons import reason_text
-from replan.reporting.sentences.price_text import cross_rack_bytes
+from replan.reporting.sentences import cross_rack_bytes, reason_text
 from replan.wording import brokers, changed, count, duration, ranges, rate, signed, size
 
 NAMED = 5

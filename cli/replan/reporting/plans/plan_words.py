@@ -22,7 +22,7 @@ from replan.planning.plans.requests import Request, RequestKind
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.recovery_text import summary as recovery_summary
-from replan.reporting.sentences.risk_text import NAMED, risk_text
+from replan.reporting.sentences import NAMED, risk_text
 from replan.wording import brokers, count, duration, listed, rate, size
 
 UNCLEAN_HINT = (

@@ -8,8 +8,8 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import Candidate, Tail, best, parting
 from replan.planning.recovery.recovery import Method, Recovery
-from replan.reporting.sentences.plan_notes import refusal_text, warning_text
-from replan.reporting.table import columns
+from replan.reporting.lines import columns
+from replan.reporting.sentences import refusal_text, warning_text
 from replan.wording import brokers, capped, count, duration, left_out, listed, size
 
 SHOWN = 50

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from replan.planning.plans.plan import Plan, Refusal, RefusalRule
 from replan.planning.plans.preview import planned_requests
 from replan.reporting.blocks import Block, Column, Heading, Item, Items, Table, text_lines
-from replan.reporting.lines import Span, Tone, drawn, line
+from replan.reporting.lines import Span, Tone, columns, drawn, line
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plans.plan_words import (
     change,
@@ -20,10 +20,7 @@ from replan.reporting.plans.plan_words import (
     summary,
 )
 from replan.reporting.plans.recovery_text import recovery_lines
-from replan.reporting.sentences.conflict_text import conflict_lines
-from replan.reporting.sentences.move_reasons import reason_text
-from replan.reporting.sentences.plan_notes import refusal_text, warning_text
-from replan.reporting.table import columns
+from replan.reporting.sentences import conflict_lines, reason_text, refusal_text, warning_text
 from replan.wording import brokers, capped
 
 OWN = "Being moved by replan's own application"

@@ -28,6 +28,7 @@ from replan.simulator.cluster.replication.log_growth import grown
 from replan.simulator.cluster.submit import ask, without_keys
 from replan.simulator.controller.commands import (
     AlterIsr,
+    Code,
     Command,
     Decision,
     ElectUncleanLeaders,
@@ -36,7 +37,6 @@ from replan.simulator.controller.commands import (
     ShutDownBroker,
 )
 from replan.simulator.controller.elections import MAX_ELECTIONS_PER_RUN
-from replan.simulator.controller.error_codes import Code
 from replan.simulator.controller.state import ClusterState
 
 CAUGHT_UP_BYTES = 0.5

@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import assert_never
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.simulator.cluster.disk_failures import (
+from replan.simulator.cluster.disks import (
     can_start,
     chosen,
     halts,
+    id_of,
     registered_dirs,
     started_again,
     unreported,
 )
-from replan.simulator.cluster.disks import id_of
 from replan.simulator.cluster.faults import (
     Ask,
     At,

@@ -23,8 +23,7 @@ from replan.simulator.cluster.disks import (
 from replan.simulator.cluster.physical_state import FutureLog, Simulation, World
 from replan.simulator.cluster.replication.quota import rate_in_force
 from replan.simulator.cluster.submit import ask
-from replan.simulator.controller.commands import AssignDirs
-from replan.simulator.controller.error_codes import Code, rejected
+from replan.simulator.controller.commands import AssignDirs, Code, rejected
 from replan.simulator.controller.state import ClusterState
 
 DONE_BYTES = 0.5

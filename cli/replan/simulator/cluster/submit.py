@@ -16,8 +16,13 @@ from replan.simulator.cluster.disks import (
     with_new,
     without_dropped,
 )
-from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
-from replan.simulator.cluster.replica_logs import of_partition
+from replan.simulator.cluster.physical_state import (
+    Lag,
+    ReplicaName,
+    Simulation,
+    World,
+    of_partition,
+)
 from replan.simulator.controller.commands import AssignDirs, Command, Decision
 from replan.simulator.controller.decide import perform
 from replan.simulator.controller.events import (

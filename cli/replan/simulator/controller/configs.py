@@ -28,8 +28,7 @@ from replan.model.configs import (
     ConfigScope,
 )
 from replan.model.control_plane import Accepted, Answer, Rejected
-from replan.simulator.controller.commands import AlterConfigs, Decision
-from replan.simulator.controller.error_codes import Code, rejected
+from replan.simulator.controller.commands import AlterConfigs, Code, Decision, rejected
 from replan.simulator.controller.events import ConfigChanged, ElrCleared, Event
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Resource
 

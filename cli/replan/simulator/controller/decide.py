@@ -8,11 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from replan.simulator.controller import (
-    alter_partition,
     broker_lifecycle,
     configs,
     elections,
-    log_dirs,
+    partition,
     reassignment,
     topics,
 )
@@ -21,6 +20,7 @@ from replan.simulator.controller.commands import (
     AlterIsr,
     AlterReassignments,
     AssignDirs,
+    Code,
     Command,
     CordonDirs,
     CreatePartitions,
@@ -36,8 +36,8 @@ from replan.simulator.controller.commands import (
     ShutDownBroker,
     UnfenceBroker,
     UnregisterBroker,
+    rejected,
 )
-from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.events import evolve_all
 from replan.simulator.controller.partition import NoSuchReplica
 from replan.simulator.controller.state import ClusterState
@@ -45,7 +45,7 @@ from replan.simulator.controller.state import ClusterState
 RULES: Mapping[type[Command], Callable[[ClusterState, Any], Decision]] = MappingProxyType(
     {
         AlterReassignments: reassignment.alter_reassignments,
-        AlterIsr: alter_partition.alter_isr,
+        AlterIsr: partition.alter_isr,
         AlterConfigs: configs.alter_configs,
         ElectLeaders: elections.elect_leaders,
         RebalanceLeaders: elections.rebalance_leaders,
@@ -59,8 +59,8 @@ RULES: Mapping[type[Command], Callable[[ClusterState, Any], Decision]] = Mapping
         ShutDownBroker: broker_lifecycle.shut_down,
         UnregisterBroker: broker_lifecycle.unregister,
         CordonDirs: broker_lifecycle.cordon,
-        LoseDirs: log_dirs.lose,
-        AssignDirs: log_dirs.assign,
+        LoseDirs: broker_lifecycle.lose,
+        AssignDirs: broker_lifecycle.assign,
     }
 )
 """Each takes commands of its own type."""

@@ -10,12 +10,13 @@ from itertools import islice
 from replan.model.control_plane import Accepted, Answer, ElectionType, OutcomeUnknown, Rejected
 from replan.model.names import TopicPartition
 from replan.simulator.controller.commands import (
+    Code,
     Decision,
     ElectLeaders,
     ElectUncleanLeaders,
     RebalanceLeaders,
+    rejected,
 )
-from replan.simulator.controller.error_codes import Code, rejected
 from replan.simulator.controller.events import PartitionChanged
 from replan.simulator.controller.partition import Election, Wish, changed, context, lists_of
 from replan.simulator.controller.reassignment import MAX_RECORDS

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.simulator.controller.hash_table import slots_after_replacing
 from replan.simulator.controller.state import (
     BrokerRegistration,
     ClusterState,
@@ -19,6 +18,7 @@ from replan.simulator.controller.state import (
     Partition,
     Resource,
     Topic,
+    slots_after_replacing,
 )
 
 T = TypeVar("T")

@@ -1,14 +1,12 @@
 """AlterPartitionReassignments: new targets and cancels.
 
 Here belong validation, its order, its codes and its limits (ReplicationControlManager.alterPartitionReassignments). The
-arithmetic of the lists is in `replica_lists`, what a change writes in `partition.change`.
+arithmetic of the lists is in `partition`, what a change writes in `partition.change`.
 """
 
 from replan.model.control_plane import Accepted, Answer, Rejected
 from replan.model.names import Replicas, TopicPartition
-from replan.simulator.controller.assignments import refusal
-from replan.simulator.controller.commands import AlterReassignments, Decision
-from replan.simulator.controller.error_codes import Code, rejected
+from replan.simulator.controller.commands import AlterReassignments, Code, Decision, rejected
 from replan.simulator.controller.events import PartitionChanged
 from replan.simulator.controller.partition import (
     Election,
@@ -22,6 +20,7 @@ from replan.simulator.controller.partition import (
     reverted,
 )
 from replan.simulator.controller.state import ClusterState, Partition
+from replan.simulator.controller.topics import refusal
 
 MAX_RECORDS = 10_000
 """Of one request (QuorumController.MAX_RECORDS_PER_USER_OP)."""

@@ -3,6 +3,11 @@
 Here belong frozen values and questions about them that every rule asks. Not here: rules (`partition.change` and its
 siblings), what physically happens on brokers (`physical_state`), the model that the rest of replan sees
 (`from_snapshot` translates). Mappings are never changed in place; `events.evolve` makes new ones.
+
+In which order the controller comes upon what it keeps by number.
+
+Here belongs what of Kafka's hash tables can be seen from outside (BaseHashTable, TimelineHashMap): how many slots one
+has, and which key an iteration meets first. A table grows before something is added or replaced, and never shrinks.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,8 +16,30 @@ from functools import cached_property
 
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.simulator.controller.hash_table import first_of, slots_for
 from replan.simulator.controller.versions import Rules, rules_of
+
+GOLDEN_RATIO = 0x9E3779B97F4A7C15
+HASHES = 1 << 64
+FEWEST_SLOTS = 2
+
+
+def slots_for(elements: int) -> int:
+    """The slots of a table to which so many elements were added, and none replaced."""
+    slots = FEWEST_SLOTS
+    while 3 * elements > 4 * slots:
+        slots *= 2
+    return slots
+
+
+def slots_after_replacing(elements: int) -> int:
+    """The slots that a table of so many elements has at least, once one of them was replaced: room for one more."""
+    return slots_for(elements + 1)
+
+
+def first_of(keys: Iterable[int], slots: int) -> int:
+    """The key that an iteration meets first: the latest in the first slot, where ascending keys were added."""
+    return max(key for key in keys if key * GOLDEN_RATIO % HASHES * slots < HASHES)
+
 
 Resource = tuple[ConfigScope, str]
 """Whose configuration: a topic by name, a broker by its id in decimal, or all brokers by the empty name."""

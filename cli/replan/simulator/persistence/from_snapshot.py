@@ -27,10 +27,24 @@ from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.replica_logs import LogsFound, ReplicaLog
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.simulator.client_view import broker_configs, broker_seen, topic_settings
-from replan.simulator.cluster.disk_failures import offline_replicas
-from replan.simulator.cluster.disks import UNREPORTED, directory_id_of, directory_of, id_of, spread
-from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, Speeds, World
-from replan.simulator.cluster.replica_logs import BEGINNING, EpochStart, Log
+from replan.simulator.cluster.disks import (
+    UNREPORTED,
+    directory_id_of,
+    directory_of,
+    id_of,
+    offline_replicas,
+    spread,
+)
+from replan.simulator.cluster.physical_state import (
+    BEGINNING,
+    EpochStart,
+    Lag,
+    Log,
+    ReplicaName,
+    Simulation,
+    Speeds,
+    World,
+)
 from replan.simulator.cluster.submit import ask
 from replan.simulator.controller.commands import FenceBroker, LoseDirs
 from replan.simulator.controller.state import (

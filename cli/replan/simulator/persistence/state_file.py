@@ -18,28 +18,27 @@ from typing import IO, Annotated, Any, Protocol
 
 from msgspec import Meta, defstruct, structs, to_builtins
 
-from replan.documents.atomic import write_file
-from replan.documents.files import cannot
-from replan.documents.forms import Form, Int32, Text
-from replan.documents.json_text import render_document
-from replan.documents.nodes import INT32_MAX, INT64_MAX
-from replan.documents.typed import typed
+from replan.documents.files import cannot, write_file
+from replan.documents.json_text import INT32_MAX, INT64_MAX, render_document
+from replan.documents.typed import Form, Int32, Text, typed
 from replan.errors import BadFile, Held
 from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import (
+    BEGINNING,
     Burst,
     Deletion,
+    EpochStart,
     FutureLog,
     Lag,
+    Log,
     ReplicaName,
     Simulation,
     Speeds,
     World,
 )
-from replan.simulator.cluster.replica_logs import BEGINNING, EpochStart, Log
 from replan.simulator.controller.configs import DEFAULTS, DESCRIBED_RATES
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
 from replan.simulator.persistence.from_snapshot import (

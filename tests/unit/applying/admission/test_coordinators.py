@@ -3,7 +3,7 @@
 import pytest
 from tests.builders import move, state
 
-from replan.applying.admission.gates import Coordinators
+from replan.applying.admission import Coordinators
 from replan.applying.reasons.holds import CoordinatorLoads
 from replan.model.names import BrokerId, replicas
 from replan.planning.plans.moves import Move

@@ -3,7 +3,7 @@
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.admission.gates import Room, closed_gate, others_by_topic
+from replan.applying.admission import Room, closed_gate, others_by_topic
 from replan.applying.observation import Observation
 from replan.applying.reasons.holds import (
     NewBrokerCordoned,

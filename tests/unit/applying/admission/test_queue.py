@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.applying.admission.slots import PATIENT_TIMES, AdmissionQueue, Slots
-from replan.applying.partitions.phase import Admitted, Deferred, Parked
+from replan.applying.admission import PATIENT_TIMES, AdmissionQueue, Slots
+from replan.applying.partitions import Admitted, Deferred, Parked
 from replan.model.names import BrokerId
 
 B1, B2, B3 = BrokerId(1), BrokerId(2), BrokerId(3)

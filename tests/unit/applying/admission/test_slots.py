@@ -2,8 +2,7 @@
 
 import pytest
 
-from replan.applying.admission.gates import Room
-from replan.applying.admission.slots import Slots, foreign_load, grown, halved
+from replan.applying.admission import Room, Slots, foreign_load, grown, halved
 from replan.applying.reasons.holds import NoSlot
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas

@@ -5,24 +5,22 @@ from tests.builders import TOPIC_ID
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
+    Asked,
     BrokerRates,
     Command,
-    Order,
-    OriginalsChunk,
-    PlanChunk,
-    Record,
-    SavedRate,
-    SavedReplicaList,
-    Verb,
-)
-from replan.applying.journal.steps import (
-    Asked,
     CreateRecord,
     LogMoveRecord,
     MoveRecord,
+    Order,
+    OriginalsChunk,
+    PlanChunk,
     Reached,
+    Record,
+    SavedRate,
+    SavedReplicaList,
     StandingRecord,
     Status,
+    Verb,
 )
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS, ConfigScope
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
-from replan.applying.journal.file import FileJournal, holder, peek
-from replan.applying.journal.file_lock import not_locked
+from replan.applying.journal.file import FileJournal, holder, not_locked, peek
 from replan.applying.journal.lines import head, render
 from replan.applying.journal.records import Record, SavedRate
 from replan.errors import BadFile, Exit, Held

@@ -12,11 +12,12 @@ from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Forget,
+    MoveRecord,
     Record,
     SavedRate,
     SavedReplicaList,
+    Status,
 )
-from replan.applying.journal.steps import MoveRecord, Status
 from replan.errors import Held
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE
 from replan.model.names import BrokerId, replicas

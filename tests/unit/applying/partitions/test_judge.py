@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 from tests.builders import TOPIC_ID, brokers, move, state
 
-from replan.applying.journal.records import changed
-from replan.applying.journal.steps import Asked, MoveRecord, Reached, Status
+from replan.applying.journal.records import Asked, MoveRecord, Reached, Status, changed
 from replan.applying.observation import Observation
-from replan.applying.partitions.judge import End, Hold, PartitionInput, Suspect, Verdict, judge
+from replan.applying.partitions import End, Hold, PartitionInput, Suspect, Verdict, judge
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,

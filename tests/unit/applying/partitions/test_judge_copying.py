@@ -16,7 +16,7 @@ from tests.unit.applying.partitions.test_judge import (
 )
 
 from replan.applying.journal.records import changed
-from replan.applying.partitions.judge import (
+from replan.applying.partitions import (
     Hold,
     PartitionInput,
     Suspect,

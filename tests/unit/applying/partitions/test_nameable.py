@@ -5,9 +5,9 @@ from collections.abc import Collection, Sequence
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.journal.steps import Asked, MoveRecord
+from replan.applying.journal.records import Asked, MoveRecord
 from replan.applying.observation import Observation
-from replan.applying.partitions.judge import as_nameable
+from replan.applying.partitions import as_nameable
 from replan.model.broker import Broker
 from replan.model.names import Replicas, replicas
 from replan.model.partition import PartitionState

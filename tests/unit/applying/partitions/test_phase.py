@@ -6,9 +6,9 @@ from typing import get_args
 import pytest
 from tests.builders import move
 
-from replan.applying.journal.steps import MoveRecord
-from replan.applying.partitions import phase
-from replan.applying.partitions.phase import (
+from replan.applying import partitions
+from replan.applying.journal.records import MoveRecord
+from replan.applying.partitions import (
     TRANSITIONS,
     Admitted,
     Deferred,
@@ -35,7 +35,7 @@ ALL: list[Phase] = [
 
 def documented() -> dict[str, set[str]]:
     """The table of the docstring: from a phase to the phases whose column has an x."""
-    lines = (phase.__doc__ or "").splitlines()
+    lines = (partitions.__doc__ or "").splitlines()
     (head,) = [i for i, line in enumerate(lines) if line.strip().startswith("from \\ to")]
     columns = {m.group(): m.start() for m in re.finditer(r"[A-Z]\w+", lines[head])}
     table = {}

@@ -1,7 +1,7 @@
 import pytest
 from tests.builders import brokers, move
 
-from replan.applying.partitions.judge import broken_precondition
+from replan.applying.partitions import broken_precondition
 from replan.applying.reasons.ends import Fact, NotAsPlanned
 from replan.applying.reasons.reason import EndReason
 from replan.model.broker import Broker

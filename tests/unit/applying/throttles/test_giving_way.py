@@ -8,12 +8,12 @@ from tests.builders import lists, move
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
 from replan.applying.reasons.notes import RateGivesWay
-from replan.applying.throttles.broker_rates import behind_entries_of_others
-from replan.applying.throttles.replica_lists import Copy
-from replan.applying.throttles.tick import (
+from replan.applying.throttles import (
+    Copy,
     ThrottleHistory,
     ThrottleInput,
     WantedThrottles,
+    behind_entries_of_others,
     gives_way_to,
     in_place,
     throttle_tick,

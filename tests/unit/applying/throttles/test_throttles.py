@@ -9,29 +9,25 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
 from replan.applying.reasons.holds import ThrottleContested
 from replan.applying.reasons.notes import RateChanged, RateKept, RateRemoved, UnrestoredRate
-from replan.applying.throttles.broker_rates import (
-    RateStep,
-    leftovers,
-    raise_step,
-    restore_step,
-    wanted_rates,
-)
-from replan.applying.throttles.replica_lists import (
+from replan.applying.throttles import (
     Copy,
-    covers,
-    list_step,
-    wanted_entries,
-)
-from replan.applying.throttles.tick import (
     Place,
+    RateStep,
     ThrottleHistory,
     ThrottleInput,
     WantedThrottles,
     admission_closed,
+    covers,
     history_after,
     in_place,
+    leftovers,
+    list_step,
+    raise_step,
+    restore_step,
     throttle_tick,
     unread,
+    wanted_entries,
+    wanted_rates,
 )
 from replan.model.configs import (
     FOLLOWER_RATE,

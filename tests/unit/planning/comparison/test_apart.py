@@ -17,7 +17,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.conflicts import ConstraintKind
-from replan.reporting.sentences.conflict_text import constraint_texts
+from replan.reporting.sentences import constraint_texts
 
 pytestmark = pytest.mark.slow
 

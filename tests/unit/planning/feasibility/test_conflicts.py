@@ -23,7 +23,7 @@ from replan.planning.feasibility.conflicts import EXPLAINED, OF_ROOM
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.conflicts import Conflict, ConstraintKind, Lack, Proof, Shortage
 from replan.planning.plans.plan_file import dumps, loads
-from replan.reporting.sentences.conflict_text import constraint_texts
+from replan.reporting.sentences import constraint_texts
 
 KEYS = {"replicationFactor": 5, "spread": 6, "brokers": 7, "inRack": 8, "replicasPerRack": 10}
 

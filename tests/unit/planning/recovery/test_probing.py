@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import TOPIC_ID
 
-from replan.applying.steps.probing import probe
+from replan.applying.steps.recovering import probe
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import (
@@ -18,7 +18,7 @@ from replan.model.replica_logs import (
     ReplicaLog,
 )
 from replan.planning.recovery.candidates import candidates, loss, lost, parting
-from replan.simulator.cluster.replica_logs import EpochStart, Log, epoch_end
+from replan.simulator.cluster.physical_state import EpochStart, Log, epoch_end
 
 NAME = TopicPartition("orders", 0)
 

@@ -9,7 +9,7 @@ from replan.model.names import BrokerId, replicas
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
-from replan.reporting.sentences.plan_notes import refusal_text
+from replan.reporting.sentences import refusal_text
 
 
 def registered(

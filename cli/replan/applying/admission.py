@@ -1,0 +1,433 @@
+"""How many copies a broker takes part in, and how many it may.
+
+A copy takes a slot on the leader now and on each broker that receives; reassignments of other tools count too. Limits
+shrink where in-sync replicas are lost and grow back with every settled move (additive increase, multiplicative
+decrease), so the number of copies finds by itself what a broker bears.
+
+The queue: the moves that have not begun, and which of them to look at next, without scanning all of them.
+
+Here are the phases Waiting, Deferred and Parked of `partitions`, by place in the plan. A move that finds a broker
+full is parked in that broker's queue, in plan order; a broker with room releases as many as it has room for. A move
+whose gate is closed is deferred for some seconds. So a tick costs what can change in it, not what waits: O(moves ×
+brokers touched) over the whole application.
+
+What must hold now before replicas are added, or a list is asked for; it may come to hold later.
+
+Every list that is asked for passes `closed_gate`, whatever the history of its partition; a new gate belongs there. What
+makes a plan stale instead is in `broken_precondition`.
+
+Room on log directories: Kafka places a new replica in the directory with the fewest logs (LogManager.nextLogDirs),
+whatever their sizes: it must fit there. What was promised and is not there yet comes before it, one in each directory
+in turn. Kafka takes any of those with equally few logs, and copies begin in any order, so the replica must fit in each
+directory that its turn may come to, beside the largest of the promised ones. What is there already takes more of the
+directory it lies in.
+
+Room counts only when a reading showed it, so what was admitted since the last reading stays reserved until the next
+one, also where a copy has ended or a replica was dropped meanwhile (file.delete.delay.ms).
+
+Leaders of internal topics move so far apart that the coordinators on their new broker keep up.
+
+Whoever leads a partition of __consumer_offsets, __transaction_state or __share_group_state coordinates the groups, the
+transactions or the share groups that hash to it. When the leader moves, the new one reads that log from its beginning
+before it answers for them (CoordinatorLoader, TransactionStateManager.loadTransactionsForTxnTopicPartition): until then
+they get COORDINATOR_LOAD_IN_PROGRESS, commit nothing, and end no transaction. Members stay in their groups meanwhile,
+as the session timeout (45 s) is far longer than a load. What would make it so long that they do not:
+
+* Many logs for one broker at once: one after the other is loaded, so the last waits for all of them. So a leader moves
+  to a broker only when the partition that it began to lead before is likely to be loaded, by its size, at a rate that
+  brokers are faster than. Each group depends on one partition alone, so leaders may move to different brokers at once.
+
+Copies, and lists that keep the leader, disturb no group: they go like those of any topic, and only the list that lets
+another broker lead waits here. The election that follows such a list is not held again: the list has had its turn, and
+Kafka may elect by it at any moment (auto.leader.rebalance.enable). Elections alone, without a list, are asked for
+together, as Kafka's own tool does. A process that has just begun knows of no load: the first leader moves at once.
+
+Here is who waits. That moves of internal topics come last in a plan is in `planning.making.admission_order`.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from heapq import heapify, heapreplace
+from itertools import chain
+
+from replan.applying.observation import Observation
+from replan.applying.partitions import Deferred, Parked, Phase
+from replan.applying.reasons.holds import (
+    CoordinatorLoads,
+    NewBrokerCordoned,
+    NewBrokerFenced,
+    NoRoom,
+    NoSlot,
+    TopicReassigned,
+    UncleanElectionPossible,
+    WritesWouldStop,
+)
+from replan.applying.reasons.reason import HoldReason
+from replan.model.broker import LogDir
+from replan.model.layered import Layered
+from replan.model.names import BrokerId, Replicas, TopicPartition, is_internal
+from replan.model.partition import PartitionState, Reassignment, effective_min_isr
+from replan.planning.plans.log_dirs import HEADROOM
+from replan.planning.plans.moves import Move
+from replan.planning.plans.requests import Request, RequestKind
+
+
+@dataclass(init=False, slots=True)
+class Slots:
+    """The slots of one tick: what is taken, and what may be taken yet."""
+
+    _limits: Mapping[BrokerId, int]
+    _default: int
+    _taken: Counter[BrokerId]
+    _others: Mapping[TopicPartition, Collection[BrokerId]]
+
+    def __init__(
+        self,
+        limits: Mapping[BrokerId, int],
+        default: int,
+        taken: Iterable[Iterable[BrokerId]] = (),
+        others: Mapping[TopicPartition, Collection[BrokerId]] | None = None,
+    ) -> None:
+        """`limits` of the brokers that differ from the default; `taken`: the brokers of each running copy of replan;
+        `others`: those of other tools' reassignments.
+        """
+        self._limits = limits
+        self._default = default
+        self._others = others or {}
+        self._taken = Counter(chain.from_iterable(map(set, taken)))
+        self._taken.update(chain.from_iterable(self._others.values()))
+
+    def limit(self, broker: BrokerId) -> int:
+        """How many copies it may take part in now."""
+        return self._limits.get(broker, self._default)
+
+    def free(self, broker: BrokerId) -> int:
+        """How many more it may take; negative after its limit shrank."""
+        return self.limit(broker) - self._taken[broker]
+
+    def first_full(self, brokers: Iterable[BrokerId]) -> BrokerId | None:
+        """The first broker without a free slot."""
+        return next((b for b in brokers if self.free(b) <= 0), None)
+
+    def take(self, brokers: Iterable[BrokerId]) -> None:
+        """Take a slot on each, all at once."""
+        self._taken.update(set(brokers))
+
+    def reserve(self, brokers: Iterable[BrokerId]) -> None:
+        """Keep for a move that was passed over too often what is free on its brokers."""
+        self._taken.update({b for b in brokers if self.free(b) > 0})
+
+    def why_full(self, broker: BrokerId) -> NoSlot:
+        """The wait for a slot on a broker that is full."""
+        others = tuple(sorted(n for n, brokers in self._others.items() if broker in brokers))
+        return NoSlot(broker, self.limit(broker), self._default, others)
+
+
+def foreign_load(running: Reassignment, live: Callable[[BrokerId], bool]) -> frozenset[BrokerId]:
+    """The brokers that another tool's reassignment loads; the source is taken to be the first that is not new.
+
+    One whose new brokers are all dead loads nobody, however long it hangs.
+    """
+    if not any(map(live, running.adding)):
+        return frozenset()
+    return frozenset({*running.adding, *running.original[:1]})
+
+
+def halved(
+    limits: Mapping[BrokerId, int], brokers: Iterable[BrokerId], default: int
+) -> dict[BrokerId, int]:
+    """Limits after an in-sync replica was lost: half, at least one."""
+    after = dict(limits)
+    for broker in set(brokers):
+        after[broker] = max(1, after.get(broker, default) // 2)
+    return after
+
+
+def grown(
+    limits: Mapping[BrokerId, int], brokers: Iterable[BrokerId], default: int
+) -> dict[BrokerId, int]:
+    """Limits after a move settled without a loss: one more, at most the default."""
+    after = dict(limits)
+    for broker in set(brokers):
+        after[broker] = after.get(broker, default) + 1
+        if after[broker] >= default:
+            del after[broker]
+    return after
+
+
+PATIENT_TIMES = 50
+"""A move that was passed over so often reserves slots as they become free."""
+LOOK_AHEAD = 4
+"""How many more than it has room for a broker releases: some will be full elsewhere."""
+
+Places = tuple[int, ...]
+"""Places in the plan, ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionQueue:
+    """Places in the plan that wait; every place is in exactly one of the queues."""
+
+    ready: Places = ()
+    parked: Mapping[BrokerId, Places] = field(default_factory=dict)
+    deferred: tuple[tuple[float, int], ...] = ()
+    """By the time until when."""
+    passed_over: Layered[int, int] = field(default_factory=Layered)
+    """How often each found a broker full."""
+
+    def __len__(self) -> int:
+        parked = sum(len(places) for places in self.parked.values())
+        return len(self.ready) + len(self.deferred) + parked
+
+    def starving(self, place: int) -> bool:
+        """Whether a move was passed over so often that it reserves slots, and not for ever.
+
+        After as many times more others have their turn: one of its brokers may stay full.
+        """
+        return _reserves(self.passed_over.get(place, 0))
+
+    def next(self, limit: int) -> Places:
+        """Up to `limit` places to look at now, in plan order."""
+        return self.ready[:limit]
+
+    def released(self, now: float, free: Callable[[BrokerId], int]) -> "AdmissionQueue":
+        """The queue after everything whose time has come, or whose broker has room, waits again."""
+        due = bisect_right(self.deferred, now, key=lambda entry: entry[0])
+        back = [place for _, place in self.deferred[:due]]
+        parked: dict[BrokerId, Places] = {}
+        for broker, places in self.parked.items():
+            room = free(broker)
+            some = room + LOOK_AHEAD if room > 0 else 0
+            back += places[:some]
+            if len(places) > some:
+                parked[broker] = places[some:]
+        if not back:
+            return self
+        ready = tuple(sorted((*self.ready, *back)))
+        return replace(self, ready=ready, parked=parked, deferred=self.deferred[due:])
+
+    def after(self, changes: Mapping[int, Phase]) -> "AdmissionQueue":
+        """The queue after these places came into other phases; one that was admitted may come back."""
+        if not changes:
+            return self
+        aside = {p: phase for p, phase in changes.items() if self._goes_aside(p, phase)}
+        waits = {p for p, phase in changes.items() if isinstance(phase, Deferred | Parked)}
+        stays = waits - aside.keys()
+        end = bisect_right(self.ready, max(changes))
+        head = {p for p in self.ready[:end] if p not in changes} | stays
+        return replace(
+            self,
+            ready=(*sorted(head), *self.ready[end:]),
+            parked=self._parked_after(aside),
+            deferred=self._deferred_after(aside),
+            passed_over=self._passed_over_after(changes),
+        )
+
+    def _goes_aside(self, place: int, phase: Phase) -> bool:
+        """One that was passed over too often stays in view."""
+        passed_over = self.passed_over.get(place, 0) + 1
+        return isinstance(phase, Deferred) or (
+            isinstance(phase, Parked) and not _reserves(passed_over)
+        )
+
+    def _parked_after(self, aside: Mapping[int, Phase]) -> Mapping[BrokerId, Places]:
+        fresh: dict[BrokerId, list[int]] = {}
+        for place, phase in aside.items():
+            if isinstance(phase, Parked):
+                fresh.setdefault(phase.broker, []).append(place)
+        merged = {b: tuple(sorted((*self.parked.get(b, ()), *p))) for b, p in fresh.items()}
+        return {**self.parked, **merged} if merged else self.parked
+
+    def _deferred_after(self, aside: Mapping[int, Phase]) -> tuple[tuple[float, int], ...]:
+        fresh = [(phase.until, p) for p, phase in aside.items() if isinstance(phase, Deferred)]
+        return tuple(sorted((*self.deferred, *fresh))) if fresh else self.deferred
+
+    def _passed_over_after(self, changes: Mapping[int, Phase]) -> Layered[int, int]:
+        known = self.passed_over
+        again = {p: known.get(p, 0) + 1 for p, of in changes.items() if isinstance(of, Parked)}
+        begun = [
+            p for p, of in changes.items() if p in known and not isinstance(of, Parked | Deferred)
+        ]
+        return known.changed(again, begun) if again or begun else known
+
+
+def _reserves(passed_over: int) -> bool:
+    return passed_over // PATIENT_TIMES % 2 == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Log directories as of the last reading, less what was promised since."""
+
+    dirs: tuple[LogDir, ...] = ()
+    promised: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
+    """Bytes by broker and partition."""
+
+    def reserve(self, partition: TopicPartition, brokers: Iterable[BrokerId], size: int) -> "Room":
+        """The room after a copy of so many bytes to each broker was admitted; once more makes no difference."""
+        promised = {b: {**self.promised.get(b, {}), partition: size} for b in brokers}
+        return Room(self.dirs, {**self.promised, **promised})
+
+    def why_not(self, partition: TopicPartition, broker: BrokerId, size: int) -> NoRoom | None:
+        """Why a replica of so many bytes does not fit on a broker; None where it fits or the room is not known."""
+        found = [self._no_room(d, size) for d in self._turns(partition, broker)]
+        lacking = [no for no in found if no is not None]
+        return min(lacking, key=lambda no: (no.usable - no.promised, no.path), default=None)
+
+    def _no_room(self, chosen: "_Turn", size: int) -> NoRoom | None:
+        found = chosen.directory
+        if found.usable_bytes is None or found.total_bytes is None or not size:
+            return None
+        kept_free = int(found.total_bytes * HEADROOM)
+        if found.usable_bytes - chosen.promised - size >= kept_free:
+            return None
+        return NoRoom(
+            found.broker, found.path, size, found.usable_bytes, chosen.promised, kept_free
+        )
+
+    def _turns(self, partition: TopicPartition, broker: BrokerId) -> Iterator["_Turn"]:
+        """The directories that Kafka may put the next replica in, once all that is promised is there."""
+        usable = [d for d in self.dirs if d.broker == broker and d.error is None and not d.cordoned]
+        others = {p: b for p, b in self.promised.get(broker, {}).items() if p != partition}
+        there = {p: d for d in usable for p in others if _lies_in(p, d)}
+        coming = sorted((b for p, b in others.items() if p not in there), reverse=True)
+        logs = [d.logs for d in usable]
+        heapify(logs)
+        for _ in coming if usable else ():
+            heapreplace(logs, logs[0] + 1)
+        for d in usable:
+            if d.logs <= logs[0]:
+                more = sum(b for p, b in others.items() if there.get(p) is d)
+                yield _Turn(d, more + sum(coming[: logs[0] - d.logs]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    directory: LogDir
+    promised: int
+    """Bytes that come to lie in it before, at most."""
+
+
+def _lies_in(partition: TopicPartition, directory: LogDir) -> bool:
+    return partition.partition in directory.replicas.get(partition.topic, ())
+
+
+LEAST_SECONDS = 1.0
+"""Between two leaders that move to one broker, however small: clients find the new coordinator in that time."""
+BYTES_PER_SECOND = 20_000_000
+"""At which a coordinator reads a log, at least."""
+
+Loads = Mapping[BrokerId, float]
+"""Until when each broker is likely to read the log of a partition that it has begun to lead."""
+
+
+@dataclass(slots=True)
+class Coordinators:
+    """Who loads what in one tick; what is asked for in the tick counts."""
+
+    now: float
+    loads: dict[BrokerId, float] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, now: float, before: Loads) -> "Coordinators":
+        """What is still being loaded now."""
+        return cls(now, {broker: until for broker, until in before.items() if until > now})
+
+    def busy(self, move: Move, ask: Request, found: PartitionState) -> CoordinatorLoads | None:
+        """Why a list waits that makes another broker lead; it is taken as asked for where nothing keeps it."""
+        broker = move.target[0]
+        stays = found.leader in ask.replicas and (not move.elect or found.leader == broker)
+        if ask.kind is not RequestKind.ASSIGN or stays or not is_internal(move.partition.topic):
+            return None
+        if broker in self.loads:
+            return CoordinatorLoads(broker)
+        size = max(move.bytes, found.bytes)
+        self.loads[broker] = self.now + LEAST_SECONDS + size / BYTES_PER_SECOND
+        return None
+
+
+Others = Mapping[str, tuple[TopicPartition, ...]]
+"""The partitions that other tools reassign now, by topic."""
+
+
+def closed_gate(
+    move: Move,
+    listed: Replicas,
+    state: PartitionState,
+    seen: Observation,
+    room: Room,
+    others: Others,
+) -> HoldReason | None:
+    """Why this list may not be asked for now, if so; whether it is asked for the first time makes no difference."""
+    if set(listed) <= set(state.replicas):
+        return _reorder_guard(move, seen, others)
+    return (
+        _new_brokers(move, seen)
+        or _min_isr(move, state, seen)
+        or _unclean_election(move, state, seen)
+        or _disk_space(move, state, room)
+    )
+
+
+def _new_brokers(move: Move, seen: Observation) -> HoldReason | None:
+    for broker in move.new:
+        if not seen.live(broker):
+            return NewBrokerFenced(broker)
+        if seen.brokers[broker].cordoned:
+            return NewBrokerCordoned(broker)
+    return None
+
+
+def _min_isr(move: Move, state: PartitionState, seen: Observation) -> HoldReason | None:
+    """Adding replicas raises the effective minimum.
+
+    Where a partition is under its minimum already and the start does not raise it, it is not made worse: it is healed.
+    """
+    m = move.min_insync_replicas
+    in_sync = tuple(b for b in state.isr if seen.live(b))
+    before = effective_min_isr(m, len(move.original))
+    after = effective_min_isr(m, len(move.original) + len(move.new))
+    if len(in_sync) >= after or (len(in_sync) < before and before == after):
+        return None
+    return WritesWouldStop(in_sync, m, after)
+
+
+def _unclean_election(move: Move, state: PartitionState, seen: Observation) -> HoldReason | None:
+    settings = seen.topics.get(move.partition.topic)
+    in_sync = tuple(b for b in state.isr if seen.live(b))
+    if settings is None or not settings.unclean_election or len(in_sync) >= 2:
+        return None
+    return UncleanElectionPossible(move.partition.topic, in_sync)
+
+
+def _disk_space(move: Move, state: PartitionState, room: Room) -> HoldReason | None:
+    size = max(move.bytes, state.bytes)
+    reasons = (room.why_not(move.partition, broker, size) for broker in move.new)
+    return next((r for r in reasons if r is not None), None)
+
+
+def others_by_topic(seen: Observation, ours: Container[TopicPartition]) -> Others:
+    """What runs and is not replan's own."""
+    found: dict[str, list[TopicPartition]] = {}
+    for name in sorted(seen.running):
+        if name not in ours:
+            found.setdefault(name.topic, []).append(name)
+    return {topic: tuple(names) for topic, names in found.items()}
+
+
+def _reorder_guard(move: Move, seen: Observation, others: Others) -> HoldReason | None:
+    """Whether a move that copies nothing has to wait.
+
+    Without the guard of KIP-860 a list may overwrite a reassignment that another tool began a moment ago.
+    """
+    if seen.features.replication_factor_guard or move.new:
+        return None
+    busy = others.get(move.partition.topic)
+    return TopicReassigned(busy) if busy else None
+
+
+def under_min_isr(move: Move, state: PartitionState) -> bool:
+    """Whether a partition is under its own min ISR: its copy is what ends that, so it waits for no other move."""
+    return len(state.isr) < effective_min_isr(move.min_insync_replicas, len(state.replicas))

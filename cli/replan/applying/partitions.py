@@ -1,0 +1,731 @@
+r"""The lifecycle of one partition of an application: its phases, and all transitions between them.
+
+RULES: a partition is in one phase; `decide` alone chooses the next one; what is not in this table does not happen.
+A request is sent only for a partition that is InFlight after the tick: its intent is written down first.
+
+    from \ to  Waiting  Deferred  Parked  Admitted  InFlight  Ended   a partition in this phase
+    Waiting      x        x         x       x         x        x     has not begun, and is looked at
+    Deferred     x                                                   waits for its time
+    Parked       x                                                   waits for a free slot
+    Admitted              x         x       x         x        x     has slots and room, waits for its throttle
+    InFlight                                          x        x     was asked for something
+    Ended                                              x             is asked for nothing, unless a list of it runs on
+
+    Waiting  -> Deferred   a gate is closed; the gates are asked again after some seconds
+    Waiting  -> Parked     a broker has no free slot
+    Waiting  -> Waiting    passed over so often that it stays in view and reserves the slots that become free
+    Waiting  -> Admitted   every gate is open, its slots are taken and its room is reserved
+    Waiting  -> InFlight   it copies nothing, or its copy needs no throttle
+    Admitted -> InFlight   its throttle is in force, and the gates are still open
+    Admitted -> Deferred, Parked   a gate has closed, or a limit has shrunk, since
+    InFlight -> InFlight   its next request, or the same one again
+    any      -> Ended      done, stale, rejected, or changed by another tool
+    Ended    -> InFlight   a list that was asked for runs after all, or runs on and never ends: it is taken back
+
+InFlight and Ended are written down in the journal and outlive the process. The others are this process's alone: another
+one begins with Waiting.
+
+What to do about one partition: its next request, a wait, or its end. Pure.
+
+`next_request` says what the move needs; here it is compared with what was asked before: whether an earlier request may
+still be on its way, whether an effect disappeared, whether what runs is an echo of an earlier request.
+
+Preconditions (`broken_precondition`): what was reviewed with the plan and must still hold, or the partition is stale.
+
+A precondition is about topic, configured values and racks. It never reads ISR, leader, epochs or sizes. A fenced broker
+is not gone, and before Kafka 4.1 its rack is not known.
+
+As nameable (`as_nameable`): which leaving brokers a list may not name now: decided by the cluster, never by the plan
+alone.
+
+Kafka drops what expand leaves out as soon as the copies end, without the settle time. So nothing is left out because a
+plan says so: a broker that was unregistered or cordoned when planned may be back, and a plan may have been edited.
+
+While it copies (`judge_while_copying`): when a running copy is taken back, because with it the partition is worse off
+than without.
+
+The gates (`admission.closed_gate`) let no copy begin where its longer list would stop writes (the effective minimum is
+min(m, assigned), Partition.effectiveMinIsr), nor where an unclean election could choose it: with unclean election on,
+Kafka may let any live replica lead a partition without a live one in sync, also one that has hardly begun to copy, and
+what it lacks is lost when the others truncate to it. The same holds while it runs:
+
+    the copy runs, and ...                                             then
+    without it writes with acks=all would succeed, with it they fail   it is cancelled, once looks have agreed for 5 s
+    unclean election is off                                            it goes on
+    unclean election was on when planned, two live ones are in sync    it goes on
+    unclean election is on and fewer are, or it was off when planned   it is cancelled, once looks have agreed for 5 s
+    its partition is to end, and the copy waits for a broker that      it is cancelled, once looks have agreed for 5 s;
+    is not registered any more: it would run for ever                  then the partition ends
+    the cancel was asked for and shows no effect                       it is asked for again
+    the cancel has taken effect                                        the move begins again, through all gates; it is
+                                                                       stale where the plan rests on other settings
+
+A replica that is in the ISR is no copy any more. Without a leader nothing is asked for: with ELR on, Kafka refuses it.
+Where Kafka drops replicas after the copy, because the list could not name them, a cancel puts them at the end of the
+list (PartitionReassignmentRevert): the move begins again from that order.
+
+While its application is cancelled `judge_cancelled` says what to do about it, until it rests; the states are in
+`run.opening`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import (
+    Asked,
+    Forget,
+    MoveRecord,
+    Order,
+    Reached,
+    Record,
+    Status,
+    changed,
+)
+from replan.applying.observation import Observation, unshown
+from replan.applying.reasons.ends import (
+    ChangedElsewhere,
+    EffectUndone,
+    Fact,
+    NotAsPlanned,
+    OtherReassignment,
+    PreferredUnavailable,
+    RejectedByKafka,
+    TakenBack,
+)
+from replan.applying.reasons.holds import (
+    ArrivalPossible,
+    AwaitingSync,
+    Confirming,
+    CopyNeverEnds,
+    CopyStopsWrites,
+    EffectUnseen,
+    MetadataBehind,
+    NeverEnding,
+    NoLeader,
+    OutcomePending,
+    Rechecking,
+    RejectionPending,
+    RepeatPending,
+    SameListElsewhere,
+    UncleanElectionPossible,
+)
+from replan.applying.reasons.reason import EndReason, HoldReason
+from replan.model.broker import Broker
+from replan.model.configs import TopicSettings
+from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
+from replan.model.names import BrokerId, Replicas
+from replan.model.partition import PartitionState, Reassignment, effective_min_isr
+from replan.planning.elections.available import unavailable
+from replan.planning.plans.moves import Move
+from replan.planning.plans.next_request import Done, Next, OffPath, Stale, Wait, next_request
+from replan.planning.plans.origins import Origin
+from replan.planning.plans.requests import CANCEL, Request, RequestKind
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Not begun; looked at in one of the next ticks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """Not begun: a gate was closed."""
+
+    until: float
+    """When the gates are asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Not begun: this broker has no free slot."""
+
+    broker: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Has slots, room and open gates, and waits until its throttle is in force."""
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """Something was asked for it, or is about to be."""
+
+    record: MoveRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Nothing more is asked for it."""
+
+    record: MoveRecord
+
+
+Phase = Waiting | Deferred | Parked | Admitted | InFlight | Ended
+
+TRANSITIONS: dict[type[Phase], tuple[type[Phase], ...]] = {
+    Waiting: (Waiting, Deferred, Parked, Admitted, InFlight, Ended),
+    Deferred: (Waiting,),
+    Parked: (Waiting,),
+    Admitted: (Deferred, Parked, Admitted, InFlight, Ended),
+    InFlight: (InFlight, Ended),
+    Ended: (InFlight,),
+}
+
+
+def check_transition(before: Phase, after: Phase) -> None:
+    """Raise ValueError where a phase cannot follow another: a mistake of replan's."""
+    if type(after) not in TRANSITIONS[type(before)]:
+        raise ValueError(f"no way from {before} to {after}")
+
+
+def broken_precondition(
+    move: Move,
+    settings: TopicSettings | None,
+    brokers: Mapping[BrokerId, Broker],
+    racks: Mapping[BrokerId, str | None],
+) -> EndReason | None:
+    """What is not as it was when planned; None where all is."""
+    if settings is None:
+        return NotAsPlanned(Fact.TOPIC, move.topic_id, None)
+    m, unclean = settings.min_insync_replicas, settings.unclean_election
+    if m != move.min_insync_replicas:
+        return NotAsPlanned(Fact.MIN_ISR, move.min_insync_replicas, m)
+    if unclean != move.unclean_election:
+        return NotAsPlanned(Fact.UNCLEAN_ELECTION, move.unclean_election, unclean)
+    for broker in (
+        b for b in move.target if b in racks
+    ):  # an election's list may have had an unregistered one
+        found, rack = brokers.get(broker), racks[broker]
+        if found is None:
+            return NotAsPlanned(Fact.REGISTRATION, rack, None, broker)
+        unlisted = found.fenced and found.rack is None  # before 4.1 nobody lists it (KIP-1073)
+        if found.rack != rack and not unlisted:
+            return NotAsPlanned(Fact.RACK, rack, found.rack, broker)
+    return None
+
+
+def left_out(move: Move, own: MoveRecord | None) -> frozenset[BrokerId] | None:
+    """The leaving brokers that the last expand did not name; None where none was asked for, or it was cancelled."""
+    if own is None or own.asked is None or own.asked.kind is RequestKind.CANCEL:
+        return None
+    expands = [of for of in own.past if of != move.target and set(move.new) <= set(of)]
+    if own.expanding:
+        expands.append(own.asked.replicas)
+    return frozenset(move.leaving).difference(expands[-1]) if expands else None
+
+
+def as_nameable(
+    move: Move,
+    own: MoveRecord | None,
+    state: PartitionState | None,
+    seen: Observation,
+    *,
+    refused: bool,
+) -> Move:
+    """The move, without what no list may name now. `refused`: Kafka has just refused its list for that (39).
+
+    Those that are not registered and out of the ISR; those that are cordoned, where the plan knew it or Kafka refused
+    the expand for it; where it did, those that are fenced too, as before 4.1 not every user can tell an unregistered
+    broker from a fenced one. What an expand has left out stays so, unless it shows no effect and the broker is in sync
+    again.
+    """
+    isr = frozenset() if state is None else frozenset(state.isr)
+    cordoned = {b for b in move.leaving if b in seen.brokers and seen.brokers[b].cordoned}
+    out = frozenset(move.leaving) - isr
+    gone = {b for b in out if b not in seen.brokers or (refused and not seen.live(b))}
+    gone |= cordoned if refused else cordoned & move.unnameable
+    known = left_out(move, own)
+    if known is not None:
+        gone = set(known) | (gone if refused else set())
+        if state is not None and state.replicas == move.original and state.running is None:
+            gone -= {b for b in isr if seen.live(b)} - cordoned
+    return move if gone == move.unnameable else replace(move, unnameable=frozenset(gone))
+
+
+def begun(move: Move, ledger: Ledger) -> MoveRecord:
+    """The first record of a move in the open application."""
+    return MoveRecord(
+        application=ledger.application_id,
+        partition=move.partition,
+        topic_id=move.topic_id,
+        original=move.original,
+        target=move.target,
+    )
+
+
+def intent(own: MoveRecord, ask: Request) -> MoveRecord:
+    """The record that says what is about to be asked; a cancel takes back what was reached."""
+    is_list = ask.kind in {RequestKind.EXPAND, RequestKind.ASSIGN}
+    fresh = (ask.replicas,) if is_list and ask.replicas not in own.past else ()
+    return changed(
+        own,
+        asked=Asked(ask.kind, ask.replicas),
+        past=own.past + fresh,
+        reached=Reached.NOTHING if ask.kind is RequestKind.CANCEL else own.reached,
+    )
+
+
+def remembering(move: Move, ledger: Ledger) -> tuple[Record, ...]:
+    """Keep the order to come back to: the first one, as long as topic and replica set are the same.
+
+    One that a recovery has left becomes the blacklist's, which the end of the recovery alone does not lift.
+    """
+    order = Order(move.partition, move.topic_id, move.original)
+    kept = ledger.order(order.key)
+    if kept is None or set(kept.replicas) != set(order.replicas):
+        return (order,)
+    return (changed(kept, recovered=False),) if kept.recovered else ()
+
+
+def forgetting(move: Move, ledger: Ledger) -> tuple[Record, ...]:
+    """Forget an order that stands again, and a list that can come back no more."""
+    return _no_more(Order(move.partition, move.topic_id, move.target), ledger)
+
+
+def no_more_left(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
+    """Forget the list to come back to, where the partition of a move that was given up has its original one."""
+    return _no_more(Order(own.partition, own.topic_id, own.original), ledger)
+
+
+def _no_more(there: Order, ledger: Ledger) -> tuple[Record, ...]:
+    order = ledger.order(there.key)
+    if order is None or (not order.left and order.replicas != there.replicas):
+        return ()
+    if order.replicas != there.replicas and set(order.replicas) == set(there.replicas):
+        return (changed(order, left=()),)
+    return (Forget(there.key),)
+
+
+def left_behind(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
+    """Keep the list to come back to, where a move is given up that has begun to add replicas.
+
+    Where no entry declares the partition, nothing else knows that those were not to stay. Its order is the remembered
+    one, if there is any. A cancel that was asked for last may have been refused: then the list before it runs.
+    """
+    if own.asked is None or own.reached is Reached.ASSIGNED:
+        return ()
+    refusable = own.asked.kind is RequestKind.CANCEL and own.past
+    listed = own.past[-1] if refusable else own.asked.replicas if own.expanding else ()
+    if set(listed) <= set(own.original):
+        return ()
+    order = Order(own.partition, own.topic_id, own.original, listed)
+    kept = ledger.order(order.key)
+    if kept is not None and set(kept.replicas) == set(order.replicas):
+        order = changed(kept, left=order.left)
+    return (order,)
+
+
+INVALID_ASSIGNMENT = 39
+"""INVALID_REPLICA_ASSIGNMENT: the list names a broker that is not registered, or (from 4.4 on) cordoned."""
+LOOK_AGAIN = frozenset({3, 80, 83, 84, 85})
+"""Rejections that say: look again. Unknown topic, leader not available, election or cancel not needed."""
+NOT_AVAILABLE = frozenset({80})
+"""PREFERRED_LEADER_NOT_AVAILABLE: the answer that ends an election that was asked for by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Nothing to ask now, and why."""
+
+    reason: HoldReason
+    soon: bool = False
+    """Judge it again in the next tick: it is a matter of seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """This partition has ended."""
+
+    status: Status
+    reason: EndReason | None = None
+    """None where it is done."""
+
+
+def rejected(answer: Rejected, *, whole: bool = False) -> End:
+    """The end that Kafka's refusal is; `whole`: of the request as a whole."""
+    return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message, whole))
+
+
+Q = TypeVar("Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect(Generic[Q]):
+    """A conclusion that a second look, some seconds later, must agree with."""
+
+    conclusion: Q | End
+    reason: HoldReason
+
+
+Verdict = Request | Hold | End | Suspect[Request]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionInput:
+    """All that one partition is judged by."""
+
+    move: Move
+    own: MoveRecord | None
+    state: PartitionState | None
+    seen: Observation
+    settled: bool
+    settle_seconds: float
+    racks: Mapping[BrokerId, str | None]
+    answer: Answer | None = None
+    """To the request of the tick before."""
+    refusal: Rejected | None = None
+    """Of that request, if it is believed."""
+    repeat_seconds: float | None = None
+    """In how long the last request may be sent again; None where it had a definite outcome."""
+    repeat_refusal: str = ""
+    """What the cluster said where it refused that as a whole."""
+    quarantine_seconds: float | None = None
+    """How long an earlier request may still be on its way; None where its outcome is definite."""
+    logless: frozenset[BrokerId] = frozenset()
+    """Brokers of the target that show no log of it."""
+    left_behind: Replicas = ()
+    """The list that an earlier application has left, in whose copies it ended; empty if none has."""
+
+    @property
+    def asked(self) -> Asked | None:
+        """The last request."""
+        return None if self.own is None else self.own.asked
+
+
+def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
+    """The record of a partition as it stands now, and what to do about it."""
+    refused = isinstance(sight.answer, Rejected) and sight.answer.code == INVALID_ASSIGNMENT
+    move = as_nameable(sight.move, sight.own, sight.state, sight.seen, refused=refused)
+    if move is not sight.move:
+        sight = replace(sight, move=move)
+    hidden = unshown(sight.seen, move.partition)
+    if hidden is not None:
+        return sight.own, Hold(hidden, soon=isinstance(hidden, MetadataBehind))
+    needed = next_request(move, sight.state, settled=sight.settled)
+    if sight.own is None or sight.asked is None:
+        return sight.own, _not_begun(sight, needed)
+    own = _progressed(sight, sight.own, sight.asked)
+    return own, _begun(sight, own, needed)
+
+
+def _not_begun(sight: PartitionInput, needed: Next) -> Verdict:
+    move, state = sight.move, sight.state
+    if isinstance(needed, Done):
+        return End(Status.DONE)
+    if isinstance(needed, Stale) or state is None:
+        return stale_topic(move, state)
+    planned = state.replicas in {move.original, move.target} and state.running is None
+    if not planned or isinstance(needed, OffPath):
+        return _elsewhere(sight, state)
+    if isinstance(needed, Wait):
+        return _unavailable(sight) or Hold(_awaited(sight, needed), soon=needed.settling)
+    return _if_as_planned(sight, needed)
+
+
+def _unavailable(sight: PartitionInput) -> Suspect[Request] | None:
+    """Why an election that was asked for by itself ends where a move of a placement would wait."""
+    move, state = sight.move, sight.state
+    if move.election is None or state is None:
+        return None
+    why = unavailable(move.target[0], state, sight.seen.brokers)
+    if why is None:
+        return None
+    return _suspect(Status.REJECTED, PreferredUnavailable(move.target[0], why, state.isr))
+
+
+def _elsewhere(sight: PartitionInput, state: PartitionState) -> Verdict:
+    """It has neither the planned original nor the target, and nothing was asked for."""
+    move, running = sight.move, state.running
+    if running is None or running.target == sight.left_behind:
+        return _suspect(Status.STALE, NotAsPlanned(Fact.REPLICAS, move.original, state.replicas))
+    if running.target == move.target:
+        return Hold(SameListElsewhere())
+    other = OtherReassignment(running.target, running.adding, running.removing)
+    return _suspect(Status.FOREIGN, other)
+
+
+def _suspect(status: Status, reason: EndReason) -> Suspect[Request]:
+    return Suspect(End(status, reason), Rechecking(reason))
+
+
+def _awaited(sight: PartitionInput, needed: Wait) -> HoldReason:
+    if needed.leaderless:
+        return NoLeader()
+    if needed.settling:
+        return Confirming(sight.settle_seconds)
+    running = None if sight.state is None else sight.state.running
+    both = set() if running is None else set(running.adding) & set(running.removing)
+    if both and not needed.missing:
+        return NeverEnding(tuple(sorted(both)))
+    missing = tuple(sorted(needed.missing))
+    live = [b for b in missing if sight.seen.live(b)]
+    return AwaitingSync(
+        missing,
+        fenced=tuple(b for b in missing if b in sight.seen.brokers and b not in live),
+        unregistered=tuple(b for b in missing if b not in sight.seen.brokers),
+        without_log=tuple(b for b in live if b in sight.logless),
+    )
+
+
+def stale_topic(move: Move, state: PartitionState | None) -> Verdict:
+    """Its topic is gone, or another one has its name."""
+    found = None if state is None else state.topic_id
+    return _suspect(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, found))
+
+
+def _if_as_planned(sight: PartitionInput, request: Request) -> Verdict:
+    return _broken(sight) or request
+
+
+def _broken(sight: PartitionInput) -> Suspect[Request] | None:
+    """What is not as planned any more; it ends a partition also while it copies."""
+    seen = sight.seen
+    broken = broken_precondition(
+        sight.move, seen.topics.get(sight.move.partition.topic), seen.brokers, sight.racks
+    )
+    return None if broken is None else _suspect(Status.STALE, broken)
+
+
+def _progressed(sight: PartitionInput, own: MoveRecord, asked: Asked) -> MoveRecord:
+    """What the answer and the look add to the record."""
+    if sight.quarantine_seconds is None and not asked.confirmed:
+        own = changed(own, asked=changed(asked, confirmed=True))
+    reached = Reached.NOTHING if asked.kind is RequestKind.CANCEL else _reached(sight)
+    return changed(own, reached=reached) if reached > own.reached else own
+
+
+def _reached(sight: PartitionInput) -> Reached:
+    move, state = sight.move, sight.state
+    if state is None or state.topic_id != move.topic_id:
+        return Reached.NOTHING
+    if state.replicas == move.target and not state.removing:
+        return Reached.ASSIGNED
+    if move.new and set(move.new) <= set(state.replicas):
+        return Reached.EXPANDED
+    return Reached.NOTHING
+
+
+def _begun(sight: PartitionInput, own: MoveRecord, needed: Next) -> Verdict:
+    match needed:
+        case Done():
+            return _done(sight, own)
+        case Stale():
+            return stale_topic(sight.move, sight.state)
+        case OffPath(found):
+            return off_path(sight, own, found)
+        case Wait():
+            broken = _broken(sight) or _unavailable(sight)
+            return Hold(_awaited(sight, needed)) if broken is None else broken
+        case Request():
+            return _again_or_next(sight, own, needed)
+
+
+def _done(sight: PartitionInput, own: MoveRecord) -> Verdict:
+    """It is done when no earlier list may arrive any more and undo that, in this application or in the next one."""
+    if own.asked is None or not own.list_pending or sight.quarantine_seconds is None:
+        return End(Status.DONE)
+    return Hold(ArrivalPossible(own.asked.kind, own.asked.replicas, sight.quarantine_seconds))
+
+
+def off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> Verdict:
+    """A running state that equals an earlier request of replan is its echo; anything else is another tool's."""
+    if found.running is not None and found.running.target in own.past:
+        return unless_quarantined(sight, own, CANCEL)
+    running = found.running
+    listed = found.replicas if running is None else running.target
+    changed = ChangedElsewhere(sight.move.target, listed, running is not None)
+    return _suspect(Status.FOREIGN, changed)
+
+
+def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> Verdict:
+    if _taken_back(own, needed):
+        return _disappeared(sight, own)
+    asked = own.asked
+    if asked is not None and (asked.kind, asked.replicas) == (needed.kind, needed.replicas):
+        return _again(sight, needed)
+    verdict = _if_as_planned(sight, needed)
+    if isinstance(verdict, Request):
+        verdict = unless_quarantined(sight, own, verdict)
+    other = verdict is needed and own.expanding and needed.kind is RequestKind.EXPAND
+    if other and not isinstance(sight.answer, Rejected):  # who was left out is back
+        return Suspect(needed, EffectUnseen(needed.kind))
+    return verdict
+
+
+def _again(sight: PartitionInput, needed: Request) -> Verdict:
+    """The last request shows no effect: at once again if nobody knows whether it arrived, else after a second look."""
+    final = NOT_AVAILABLE if sight.move.election else frozenset()
+    if sight.refusal is not None and sight.refusal.code not in LOOK_AGAIN - final:
+        return _rejected(sight, sight.refusal)
+    verdict = _if_as_planned(sight, needed)
+    if not isinstance(verdict, Request):
+        return verdict
+    return repeated(sight, needed)
+
+
+def repeated(sight: PartitionInput, request: Request) -> Verdict:
+    """A request once more that shows no effect: the pauses grow while nobody knows what became of it."""
+    kind, answer = request.kind, sight.answer
+    if sight.repeat_seconds:
+        return Hold(RepeatPending(kind, sight.repeat_seconds, sight.repeat_refusal), soon=True)
+    if sight.repeat_seconds is not None or isinstance(answer, OutcomeUnknown):
+        return request
+    if isinstance(answer, Rejected):
+        return Suspect(request, EffectUnseen(kind, answer.code, answer.name))
+    return Suspect(request, EffectUnseen(kind))
+
+
+def _taken_back(own: MoveRecord, needed: Request) -> bool:
+    """Whether what is needed was seen to be there before."""
+    match needed.kind:
+        case RequestKind.EXPAND:
+            return own.reached >= Reached.EXPANDED
+        case RequestKind.ASSIGN:
+            return own.reached >= Reached.ASSIGNED
+        case RequestKind.ELECT | RequestKind.CANCEL:
+            return False
+
+
+def _disappeared(sight: PartitionInput, own: MoveRecord) -> Verdict:
+    found = () if sight.state is None else sight.state.replicas
+    return _suspect(Status.FOREIGN, EffectUndone(sight.move.target, own.reached, found))
+
+
+def _rejected(sight: PartitionInput, rejection: Rejected) -> Verdict:
+    if sight.quarantine_seconds is not None:
+        return Hold(RejectionPending(rejection.code, rejection.name, sight.quarantine_seconds))
+    return rejected(rejection, whole=rejection.whole)
+
+
+def unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) -> Verdict:
+    """A request that differs from one whose copies may still be on their way has to wait."""
+    asked = own.asked
+    if asked is None or asked.confirmed or (asked.kind, asked.replicas) == (ask.kind, ask.replicas):
+        return ask
+    left = sight.quarantine_seconds or 0.0
+    return Hold(OutcomePending(asked.kind, asked.replicas, ask.kind, left))
+
+
+def judge_cancelled(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
+    """The record of a partition that has begun, as it stands now, and what to do about it."""
+    own, verdict = judge(sight)
+    state = sight.state
+    if own is None or own.asked is None or verdict == End(Status.DONE):
+        return own, verdict
+    if unshown(sight.seen, sight.move.partition) is not None:
+        return own, verdict
+    if state is None or state.topic_id != own.topic_id:
+        return own, stale_topic(sight.move, state)
+    if state.running is None:
+        return own, _resting(sight, own, own.asked, state)
+    return own, _running(sight, own, own.asked, state)
+
+
+def _running(
+    sight: PartitionInput, own: MoveRecord, asked: Asked, state: PartitionState
+) -> Verdict:
+    if state.running is None or state.running.target not in own.past:
+        return off_path(sight, own, state)
+    if state.leader is None and asked.kind is RequestKind.CANCEL and sight.refusal is not None:
+        said = sight.refusal  # with ELR on 39, until somebody leads it
+        return Hold(NoLeader(f"{said.code} {said.name}: {said.message}"))
+    if asked.kind is RequestKind.CANCEL:  # whatever Kafka answers, there is no other way to rest
+        return repeated(sight, CANCEL)
+    return unless_quarantined(sight, own, CANCEL)
+
+
+def _resting(
+    sight: PartitionInput, own: MoveRecord, asked: Asked, state: PartitionState
+) -> Verdict:
+    if own.list_pending and sight.quarantine_seconds is not None:
+        return Hold(ArrivalPossible(asked.kind, asked.replicas, sight.quarantine_seconds))
+    if not Origin(own.partition, own.topic_id, own.original, own.target).leads_to(state):
+        return off_path(sight, own, state)
+    rest = TakenBack(own.original, state.replicas)
+    return Suspect(End(Status.CANCELLED, rest), Rechecking(rest))
+
+
+def judge_while_copying(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
+    """The record of a partition as it stands now, and what to do about it."""
+    own, verdict = judge(_from_the_order_that_is_left(sight))
+    state = sight.state
+    if own is None or own.asked is None or state is None or verdict == End(Status.DONE):
+        return own, verdict
+    if state.topic_id != own.topic_id or not _ours(own, state):
+        return own, verdict
+    copies, endless = not set(state.adding) <= set(state.isr), _endless(sight, state, verdict)
+    if own.asked.kind is RequestKind.CANCEL and (copies or endless):
+        return own, repeated(sight, CANCEL) if state.leader is not None else Hold(NoLeader())
+    worse = (_worse_with_it(sight, state) if copies else None) or endless
+    if worse is None:
+        return own, verdict
+    if state.leader is None:
+        return own, Hold(NoLeader())
+    ask = unless_quarantined(sight, own, CANCEL)
+    return own, Suspect(CANCEL, worse) if isinstance(ask, Request) else ask
+
+
+def _from_the_order_that_is_left(sight: PartitionInput) -> PartitionInput:
+    """After a cancel the original list may have another order."""
+    own, state = sight.own, sight.state
+    cancelled = own is not None and own.asked is not None and own.asked.kind is RequestKind.CANCEL
+    if not cancelled or state is None or state.running is not None:
+        return sight
+    if state.replicas == sight.move.original or set(state.replicas) != set(sight.move.original):
+        return sight
+    return replace(sight, move=replace(sight.move, original=state.replicas))
+
+
+def _ours(own: MoveRecord, state: PartitionState) -> bool:
+    """Whether a reassignment of replan's runs."""
+    return state.running is not None and state.running.target in own.past
+
+
+def _endless(
+    sight: PartitionInput, state: PartitionState, verdict: Verdict
+) -> CopyNeverEnds | None:
+    """For whom what runs would wait for ever, once nothing more is asked for its partition."""
+    if not isinstance(verdict.conclusion if isinstance(verdict, Suspect) else verdict, End):
+        return None
+    gone = () if state.running is None else never_there(state.running, sight.seen)
+    return CopyNeverEnds(gone) if gone else None
+
+
+def never_there(running: Reassignment, seen: Observation) -> Replicas:
+    """The brokers that a reassignment waits for and that are not registered any more; empty where it can end."""
+    return tuple(b for b in running.target if b not in seen.brokers)
+
+
+def _worse_with_it(
+    sight: PartitionInput, state: PartitionState
+) -> CopyStopsWrites | UncleanElectionPossible | None:
+    settings = sight.seen.topics.get(sight.move.partition.topic)
+    if settings is None:
+        return None
+    return _stops_writes(sight, state, settings) or _could_lead(sight, state, settings)
+
+
+def _stops_writes(
+    sight: PartitionInput, state: PartitionState, settings: TopicSettings
+) -> CopyStopsWrites | None:
+    """Whether the list with the copy needs more replicas in sync than there are, and the list without it does not."""
+    m, original = settings.min_insync_replicas, sight.move.original
+    in_sync = tuple(b for b in state.isr if sight.seen.live(b))
+    needed = effective_min_isr(m, len(state.replicas))
+    without = len(set(in_sync) & set(original)) >= effective_min_isr(m, len(original))
+    return CopyStopsWrites(in_sync, m, needed) if without and len(in_sync) < needed else None
+
+
+def _could_lead(
+    sight: PartitionInput, state: PartitionState, settings: TopicSettings
+) -> UncleanElectionPossible | None:
+    """Why a replica that copies could be elected."""
+    if not settings.unclean_election:
+        return None
+    in_sync = tuple(b for b in state.isr if sight.seen.live(b))
+    if sight.move.unclean_election and len(in_sync) >= 2:
+        return None
+    return UncleanElectionPossible(sight.move.partition.topic, in_sync)

@@ -1,0 +1,334 @@
+"""The Java client's spelling of security keys, as librdkafka spells them: the same file serves Kafka's own tools.
+
+Both clients of replan take what comes out, so one connection is never secured otherwise than the other. Certificates
+and keys of a keystore go through OpenSSL's program, since no library that replan needs reads PKCS12; they are never
+written to a disk.
+
+Client properties in librdkafka's or the Java client's spelling, understood.
+
+Tools that share a file with replan may know keys that replan does not. A key about security that is ignored is a
+risk, a connection that is verified by one and not by the other; so each of them is understood or refused by name.
+Other keys are tuning, and have no meaning here.
+
+Secrets are kept out of `repr` and out of every message: a message names keys, never values.
+
+As whom Kafka's brokers know a client, as far as its own properties say: no request asks them.
+
+The name is that of the default principal builder (DefaultKafkaPrincipalBuilder); a broker may map it to another one
+(ssl.principal.mapping.rules, sasl.kerberos.principal.to.local.rules).
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from ssl import SSLContext
+from typing import Any
+
+from kafka.errors import KafkaError
+
+from replan.errors import BadFile, BadUsage
+from replan.kafka.property_keys import UnsupportedKey
+from replan.kafka.security import Keystore, is_given, opened, security, subject_of
+
+JAAS = "sasl.jaas.config"
+CONTINUED = frozenset(
+    {JAAS, "ssl.truststore.certificates", "ssl.keystore.key", "ssl.keystore.certificate.chain"}
+)
+"""Java's own keys: their values may go on in the next line, after a backslash."""
+_HANDLER = "sasl.login.callback.handler.class"
+_OWN_HANDLERS = frozenset(
+    {
+        "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+        "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+    }
+)
+_OPTION = re.compile(r'\s*([\w.]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;"]+)')
+_PASSWORDS = {"username": "sasl.username", "password": "sasl.password"}
+_TOKENS = {
+    "clientId": "sasl.oauthbearer.client.id",
+    "clientSecret": "sasl.oauthbearer.client.secret",
+    "scope": "sasl.oauthbearer.scope",
+}
+_EXTENSION = "extension_"
+_PROTOCOLS = frozenset({"TLS", "TLSv1.2", "TLSv1.3"})
+
+
+def in_librdkafkas_spelling(written: Mapping[str, str]) -> dict[str, str]:
+    """The keys with all that only Java spells so put otherwise; one that stands in both spellings is refused."""
+    left = dict(written)
+    found = {**_login(left), **_authorities(left), **_own_certificate(left), **_verification(left)}
+    for key in sorted(found.keys() & left.keys()):
+        raise UnsupportedKey(f"{key} is there in the Java client's spelling, too; keep one of them")
+    return {**left, **found}
+
+
+def _login(left: dict[str, str]) -> dict[str, str]:
+    config, handler = left.pop(JAAS, None), left.get(_HANDLER)
+    if handler in _OWN_HANDLERS:
+        del left[_HANDLER]
+    if not config:
+        return {}
+    module, options = _jaas(config)
+    match module.rpartition(".")[2]:
+        case "PlainLoginModule" | "ScramLoginModule":
+            return _named(options, _PASSWORDS)
+        case "OAuthBearerLoginModule":
+            said = {k.removeprefix(_EXTENSION): v for k, v in options.items() if _extends(k)}
+            more = {"sasl.oauthbearer.extensions": ",".join(f"{k}={v}" for k, v in said.items())}
+            usual = {k: v for k, v in options.items() if not _extends(k)}
+            return {
+                "sasl.oauthbearer.method": "oidc",
+                **_named(usual, _TOKENS),
+                **(more if said else {}),
+            }
+        case "Krb5LoginModule":
+            raise UnsupportedKey(
+                f"{JAAS}: a Krb5LoginModule is not read; log in with `kinit` (-kt KEYTAB), "
+                "and write sasl.mechanism=GSSAPI and sasl.kerberos.service.name"
+            )
+        case _:
+            raise UnsupportedKey(
+                f"{JAAS}: its login module must be Plain-, Scram- or OAuthBearerLoginModule"
+            )
+
+
+def _jaas(config: str) -> tuple[str, dict[str, str]]:
+    """The login module, and its options: `MODULE required username="…" password="…";`."""
+    module, _, rest = config.strip().partition(" ")
+    flag, _, rest = rest.strip().partition(" ")
+    options, at = dict[str, str](), 0
+    while (found := _OPTION.match(rest, at)) is not None:
+        value = found[2]
+        options[found[1]] = re.sub(r"\\(.)", r"\1", value[1:-1]) if value[0] == '"' else value
+        at = found.end()
+    if flag.rstrip(";") not in {"required", "requisite", "sufficient", "optional"}:
+        raise UnsupportedKey(f'{JAAS}: it must be MODULE required NAME="VALUE" …;')
+    if rest[at:].strip() not in {"", ";"}:
+        raise UnsupportedKey(
+            f'{JAAS}: an option is not NAME="VALUE", or more than one module is there'
+        )
+    return module, options
+
+
+def _extends(option: str) -> bool:
+    return option.startswith(_EXTENSION)
+
+
+def _named(options: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    unknown = sorted(options.keys() - names.keys())
+    if unknown:
+        raise UnsupportedKey(f"{JAAS}: the option {unknown[0]} is not supported; remove it")
+    return {names[option]: value for option, value in options.items()}
+
+
+def _authorities(left: dict[str, str]) -> dict[str, str]:
+    """Whom to trust: a PEM file, a PKCS12 file, or certificates in the value."""
+    store = _store(left, "truststore")
+    certificates = left.pop("ssl.truststore.certificates", None)
+    if certificates:
+        return {"ssl.ca.pem": certificates}
+    if store is None:
+        return {}
+    return (
+        {"ssl.ca.location": str(store.path)} if store.is_pem else {"ssl.ca.pem": opened(store).all}
+    )
+
+
+def _own_certificate(left: dict[str, str]) -> dict[str, str]:
+    """By what this client proves who it is; a PKCS12 file is also librdkafka's `ssl.keystore.location`."""
+    store = _store(left, "keystore")
+    key, chain = (
+        left.pop("ssl.keystore.key", None),
+        left.pop("ssl.keystore.certificate.chain", None),
+    )
+    if key or chain:
+        given = {"ssl.key.pem": key, "ssl.certificate.pem": chain}
+        return {name: value for name, value in given.items() if value}
+    if store is None:
+        return {}
+    if store.is_pem:
+        return {name: str(store.path) for name in ("ssl.key.location", "ssl.certificate.location")}
+    left.pop("ssl.key.password", None)  # the one of a key in PKCS12 is the keystore's
+    found = opened(store)
+    if not found.key or not found.chain:
+        raise UnsupportedKey(f"{store.key}: there is no private key with its certificate in it")
+    return {"ssl.key.pem": found.key, "ssl.certificate.pem": found.chain}
+
+
+def _store(left: dict[str, str], kind: str) -> Keystore | None:
+    location, password, _type = (
+        left.pop(f"ssl.{kind}.{name}", None) for name in ("location", "password", "type")
+    )
+    key = f"ssl.{kind}.location"
+    return Keystore(key, Path(location), password or "") if location else None
+
+
+def _verification(left: dict[str, str]) -> dict[str, str]:
+    """An empty algorithm is Java's way to say none; of protocols there are those that replan speaks in any case."""
+    for key in ("ssl.protocol", "ssl.enabled.protocols"):
+        named = [p.strip() for p in left.get(key, "").split(",") if p.strip()]
+        if key in left and {*named} <= _PROTOCOLS:
+            del left[key]
+    if left.get("ssl.endpoint.identification.algorithm") == "":
+        del left["ssl.endpoint.identification.algorithm"]
+        return {"ssl.endpoint.identification.algorithm": "none"}
+    return {}
+
+
+_SECURITY_PREFIXES = (
+    "sasl.",
+    "ssl.",
+    "security.",
+    "enable.ssl.",
+    "enable.sasl.",
+    "oauth",
+    "https.",
+)
+# Not a matter of one connection's security, and not for a file that others write.
+_NOT_OURS = frozenset({"plugin.library.paths", "transactional.id", "group.id"})
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a broker listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProperties:
+    """Whom to ask first, and how connections are secured."""
+
+    addresses: tuple[Address, ...]
+    client_id: str = "replan"
+    tls: SSLContext | None = None
+    sasl: Mapping[str, object] | None = field(default=None, repr=False)
+    """The mechanism and its settings, as kafka-python names them."""
+    librdkafka: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The same for confluent-kafka."""
+
+
+def client_properties(bootstrap: str, file: Path | None) -> ClientProperties:
+    """Read a client properties file and set the addresses of the command line, which win over the file's.
+
+    Raises:
+        BadFile: it cannot be read, a line is no `key=value`, or a security key is not supported.
+        BadUsage: an address is not HOST:PORT.
+    """
+    written = {} if file is None else _parse(file)
+    where = "client properties" if file is None else str(file)
+    addresses = _addresses(bootstrap)
+    try:
+        keys = in_librdkafkas_spelling(_security_keys(written))
+        secured = security(keys)
+    except UnsupportedKey as problem:
+        raise BadFile(f"{where}: {problem}") from problem
+    client_id = written.get("client.id", "replan")
+    librdkafka = {
+        **{
+            key: value.replace("\\n", "\n") if key.endswith(".pem") else value
+            for key, value in keys.items()
+        },
+        "bootstrap.servers": ",".join(map(str, addresses)),
+        "client.id": client_id,
+    }
+    return ClientProperties(addresses, client_id, secured.tls, secured.sasl, librdkafka)
+
+
+def _security_keys(written: Mapping[str, str]) -> dict[str, str]:
+    for key in sorted(_NOT_OURS & written.keys()):
+        raise UnsupportedKey(f"{key} does not belong here; remove the line")
+    for key in sorted(written):
+        spelt = key.lower().replace("_", ".")
+        if spelt != key and spelt.startswith(_SECURITY_PREFIXES):
+            raise UnsupportedKey(f"{key} is no property; write {spelt}")
+    return {k: v for k, v in written.items() if k.startswith(_SECURITY_PREFIXES)}
+
+
+def _parse(file: Path) -> dict[str, str]:
+    try:
+        # A byte order mark would make the first key another one, and its line be ignored.
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BadFile(f"{file}: cannot be read: {problem}") from problem
+    found: dict[str, str] = {}
+    for number, line in _logical_lines(text):
+        stripped = line.strip()
+        if not stripped or stripped.startswith(("#", "!")):
+            continue
+        key, equals, value = stripped.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise BadFile(f"{file}:{number}: not KEY=VALUE")
+        if key in found:
+            raise BadFile(f"{file}:{number}: {key} stands twice; keep one of them")
+        found[key] = value.strip()
+    return found
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers; a value of Java's own keys goes on behind a backslash at the end of its line."""
+    lines = iter(enumerate(text.splitlines(), start=1))
+    for number, line in lines:
+        whole = line
+        while whole.endswith("\\") and whole.partition("=")[0].strip() in CONTINUED:
+            _, more = next(lines, (0, ""))
+            whole = whole[:-1] + more.lstrip()
+        yield number, whole
+
+
+def _addresses(bootstrap: str) -> tuple[Address, ...]:
+    found = tuple(_address(part.strip()) for part in bootstrap.split(",") if part.strip())
+    if not found:
+        raise BadUsage("--bootstrap-server: no address; give HOST:PORT[,HOST:PORT...]")
+    return found
+
+
+def _address(text: str) -> Address:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise BadUsage(f"--bootstrap-server: {text!r} is not HOST:PORT")
+    if host.startswith("[") and host.endswith("]"):
+        return Address(host[1:-1], int(port))
+    if "/" in host or ";" in host or " " in host:
+        raise BadUsage(f"--bootstrap-server: {text!r} is not HOST:PORT[,HOST:PORT...]")
+    if ":" in host:
+        raise BadUsage(
+            f"--bootstrap-server: {text!r} could be read in two ways; write [{host}]:{port} for an IPv6 address"
+        )
+    return Address(host, int(port))
+
+
+ANONYMOUS = "User:ANONYMOUS"
+
+
+def principal_of(properties: ClientProperties) -> str:
+    """`User:NAME`, or words for one that cannot be known here."""
+    sasl, keys = properties.sasl, properties.librdkafka
+    if sasl is None:
+        if properties.tls is None or not is_given(keys):
+            return ANONYMOUS
+        subject = subject_of(keys)
+        return "the owner of this client's certificate" if subject is None else f"User:{subject}"
+    if "sasl_plain_username" in sasl:
+        return f"User:{sasl['sasl_plain_username']}"
+    if "sasl_oauth_token_provider" in sasl:
+        return _of_token(sasl["sasl_oauth_token_provider"], keys["sasl.oauthbearer.client.id"])
+    return "the user of the Kerberos ticket"
+
+
+def _of_token(provider: Any, client_id: str) -> str:
+    """The subject of the token (sasl.oauthbearer.sub.claim.name, by default `sub`)."""
+    with suppress(KafkaError, ValueError, LookupError):
+        claims = provider.token().split(".")[1]
+        subject = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["sub"]
+        return f"User:{subject}"
+    return f"the client {client_id} of the token endpoint"

@@ -1,1 +1,0 @@
-"""Refusals, warnings and risks of plans as sentences, each rendered once; reports put them in place."""
