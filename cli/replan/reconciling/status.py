@@ -9,10 +9,12 @@ from typing import Final, Literal, Protocol
 
 import msgspec
 
+from replan.applying.journal.records import moment_of
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
+from replan.wording import count, duration, listed, size
 
 KIND: Final = "reconcile"
 FORMAT_VERSION: Final = 1
@@ -41,6 +43,17 @@ class LoopState(StrEnum):
     ENDED = "ended"
 
 
+def utc(seconds: float) -> str:
+    """A moment within a sentence: `2026-11-24 03:00:00 UTC`."""
+    return moment_of(seconds).replace("T", " ").replace("Z", " UTC")
+
+
+def _some(names: tuple[str, ...], total: int) -> str:
+    shown = names[:10]
+    more = total - len(shown)
+    return listed(shown) + (f" and {more:,} more" if more > 0 else "")
+
+
 class Value(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """A part of the status."""
 
@@ -49,7 +62,8 @@ class Typed(Value, frozen=True, tag_field="is"):
     """One of several: its type is in `is`."""
 
 
-# Why the loop is in its state. `needs_person`: it does not go on by itself; `replan resume` lets it.
+# Why the loop is in its state, and the way out where a person has one, as a sentence.
+# `needs_person`: it does not go on by itself; `replan resume` lets it.
 
 
 class LeaseHeld(Typed, frozen=True, tag="lease-held"):
@@ -62,6 +76,13 @@ class LeaseHeld(Typed, frozen=True, tag="lease-held"):
     """For how long it has shown no sign of life; taken over at `taken_over_at_seconds`."""
     taken_over_at_seconds: float
 
+    def __str__(self) -> str:
+        return (
+            f"{self.holder} has worked on it since {utc(self.since)}; its last sign of life was "
+            f"{duration(self.silent_seconds)} ago, and it is taken over after "
+            f"{duration(self.taken_over_at_seconds)} without one."
+        )
+
 
 class Failed(Typed, frozen=True, tag="failed"):
     """The cluster, the journal, the placement or git could not be read; in the words of the error."""
@@ -69,12 +90,18 @@ class Failed(Typed, frozen=True, tag="failed"):
     text: str
     since: float
 
+    def __str__(self) -> str:
+        return f"Since {utc(self.since)}: {self.text}"
+
 
 class SomebodyPaused(Typed, frozen=True, tag="paused-by"):
     """Somebody paused the loop, or its application."""
 
     sender: str
     since: float
+
+    def __str__(self) -> str:
+        return f"{self.sender} paused it, {utc(self.since)}."
 
 
 class OtherApplication(Typed, frozen=True, tag="other-application"):
@@ -86,11 +113,18 @@ class OtherApplication(Typed, frozen=True, tag="other-application"):
     """Whether a process performs it."""
     text: str = ""
 
+    def __str__(self) -> str:
+        works = "is being applied" if self.at_work else "is open, and no process is at work"
+        return f"Application {self.application} of {self.owner} {works}.{f' {self.text}' if self.text else ''}"
+
 
 class LockHeld(Typed, frozen=True, tag="lock-held"):
     """Another process has the lock of the cluster, or took it."""
 
     text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class BrokersDown(Typed, frozen=True, tag="brokers-down"):
@@ -101,12 +135,24 @@ class BrokersDown(Typed, frozen=True, tag="brokers-down"):
     most: int
     """So many hold."""
 
+    def __str__(self) -> str:
+        return (
+            f"{count(len(self.down), 'broker')} of {self.registered:,} {'is' if len(self.down) == 1 else 'are'} down "
+            f"({listed(self.down)}); it holds from {self.most:,} on (`hold.brokersDown`)."
+        )
+
 
 class RacksDown(Typed, frozen=True, tag="racks-down"):
     """As many racks have no live broker as `hold` says, or more."""
 
     down: tuple[str, ...]
     most: int
+
+    def __str__(self) -> str:
+        return (
+            f"{count(len(self.down), 'rack')} without a live broker ({listed(self.down)}); it holds from "
+            f"{self.most:,} on (`hold.racksDown`)."
+        )
 
 
 class UnderMinIsr(Typed, frozen=True, tag="under-min-isr"):
@@ -116,11 +162,23 @@ class UnderMinIsr(Typed, frozen=True, tag="under-min-isr"):
     """The first of them."""
     total: int
 
+    def __str__(self) -> str:
+        return (
+            f"{count(self.total, 'partition')} came under min ISR since the round began, which it does not heal: "
+            f"{_some(self.partitions, self.total)}."
+        )
+
 
 class BrokersFirst(Typed, frozen=True, tag="brokers-first"):
     """Brokers died while the round was at work, and are due to be replaced: the next round does that first."""
 
     brokers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{count(len(self.brokers), 'broker')} died while the round was at work ({listed(self.brokers)}), and "
+            "the replicas there come first; the rest of the round comes after."
+        )
 
 
 class EndedWorse(Typed, frozen=True, tag="ended-worse"):
@@ -131,6 +189,13 @@ class EndedWorse(Typed, frozen=True, tag="ended-worse"):
     after: int
     needs_person: bool = True
 
+    def __str__(self) -> str:
+        looks = " `replan resume` lets it go on." if self.needs_person else ""
+        return (
+            f"Round {self.round:,} ended with {self.after:,} partitions without a leader or under min ISR, and began "
+            f"with {self.before:,}; a person must look.{looks}"
+        )
+
 
 class MovedTooOften(Typed, frozen=True, tag="moved-too-often"):
     """A partition was moved three times within a day, and is to be moved again."""
@@ -138,6 +203,12 @@ class MovedTooOften(Typed, frozen=True, tag="moved-too-often"):
     partitions: tuple[str, ...]
     times: int
     until: float
+
+    def __str__(self) -> str:
+        return (
+            f"Moved {self.times:,} times within a day, and to be moved again: "
+            f"{_some(self.partitions, len(self.partitions))}; not before {utc(self.until)}."
+        )
 
 
 class RoundsFail(Typed, frozen=True, tag="rounds-fail"):
@@ -147,11 +218,21 @@ class RoundsFail(Typed, frozen=True, tag="rounds-fail"):
     text: str
     until: float
 
+    def __str__(self) -> str:
+        return f"{count(self.times, 'round')} failed; the next one is at {utc(self.until)}. The last one: {self.text}"
+
 
 class NoWindow(Typed, frozen=True, tag="no-window"):
     """No window is open."""
 
     opens_at: float | None
+
+    def __str__(self) -> str:
+        return "No window is open; " + (
+            "none opens."
+            if self.opens_at is None
+            else f"the next one opens at {utc(self.opens_at)}."
+        )
 
 
 Reason = (
@@ -177,13 +258,22 @@ Reason = (
 class NotAllowed(Typed, frozen=True, tag="not-allowed"):
     """Policy says `never`, or nothing, of its kind."""
 
+    def __str__(self) -> str:
+        return "policy never puts it right"
+
 
 class NoHistory(Typed, frozen=True, tag="no-history"):
     """No round was completed yet, so nobody knows whether the placement or the cluster was changed."""
 
+    def __str__(self) -> str:
+        return "no round was completed yet, so nobody knows who changed it"
+
 
 class TooEarly(Typed, frozen=True, tag="too-early"):
     """It has not lasted long enough."""
+
+    def __str__(self) -> str:
+        return "has not lasted long enough"
 
 
 class WindowClosed(Typed, frozen=True, tag="window-closed"):
@@ -191,9 +281,17 @@ class WindowClosed(Typed, frozen=True, tag="window-closed"):
 
     opens_at: float | None
 
+    def __str__(self) -> str:
+        return "no window is open" + (
+            "" if self.opens_at is None else f" until {utc(self.opens_at)}"
+        )
+
 
 class LoopHolds(Typed, frozen=True, tag="loop-holds"):
     """The loop does nothing now: see its reasons."""
+
+    def __str__(self) -> str:
+        return "the loop does nothing now"
 
 
 class Refused(Typed, frozen=True, tag="refused"):
@@ -201,21 +299,36 @@ class Refused(Typed, frozen=True, tag="refused"):
 
     rule: str
 
+    def __str__(self) -> str:
+        return f"refused [{self.rule}]"
+
 
 class NextStage(Typed, frozen=True, tag="next-stage"):
     """The limits leave it for a later round."""
+
+    def __str__(self) -> str:
+        return "in a later round, by the limits"
 
 
 class RunsElsewhere(Typed, frozen=True, tag="runs-elsewhere"):
     """A reassignment of another tool runs on it."""
 
+    def __str__(self) -> str:
+        return "another tool moves it"
+
 
 class DeclaredByList(Typed, frozen=True, tag="declared-by-list"):
     """Its replicas are declared one by one: a person changes the placement."""
 
+    def __str__(self) -> str:
+        return "declared by list: change the placement"
+
 
 class NeedsRates(Typed, frozen=True, tag="needs-rates"):
     """The balance goes by what producers write, and nobody has said that: `--rates`."""
+
+    def __str__(self) -> str:
+        return "not known without --rates, which says what producers write"
 
 
 class NoRoom(Typed, frozen=True, tag="no-room"):
@@ -223,13 +336,22 @@ class NoRoom(Typed, frozen=True, tag="no-room"):
 
     bytes: int
 
+    def __str__(self) -> str:
+        return f"{size(self.bytes)} of it have room nowhere else"
+
 
 class PersonActs(Typed, frozen=True, tag="person-acts"):
     """No policy puts it right: it has no leader, a date has passed, partitions are too many, a topic is absent."""
 
+    def __str__(self) -> str:
+        return "needs a person"
+
 
 class DryRun(Typed, frozen=True, tag="dry-run"):
     """It would be put right now, and the loop only watches."""
+
+    def __str__(self) -> str:
+        return "would be put right now (dry run)"
 
 
 WhyNot = (

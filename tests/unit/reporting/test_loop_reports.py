@@ -20,7 +20,6 @@ from replan.reporting.loop.loop_words import (
     KINDS,
     RESULTS,
     STATES,
-    reason_text,
     state_text,
     why_not_text,
 )
@@ -63,7 +62,7 @@ def test_each_reason_state_and_kind_has_words_of_its_own() -> None:
     assert STATES.keys() == set(LoopState)
     assert KINDS.keys() == {*DeviationKind, None}
     assert RESULTS.keys() == set(RoundResult)
-    texts = [reason_text(r) for r in REASONS] + [why_not_text(w) for w in (None, *WHY_NOTS)]
+    texts = [str(r) for r in REASONS] + [why_not_text(w) for w in (None, *WHY_NOTS)]
     states = [state_text(msgspec.structs.replace(at_rest(), state=state)) for state in LoopState]
     assert len({*texts, *states}) == len(texts) + len(states)
 

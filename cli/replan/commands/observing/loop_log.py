@@ -8,7 +8,6 @@ from replan.reporting.loop.loop_words import (
     KINDS,
     RESULTS,
     STATES,
-    reason_text,
     state_text,
     utc,
 )
@@ -62,7 +61,7 @@ class LoopLog:
         _say("differs", status, text, {"differs": msgspec.to_builtins(status.differs)})
 
     def _state(self, before: Status | None, status: Status) -> None:
-        sentences = " ".join((state_text(status), *map(reason_text, status.reasons)))
+        sentences = " ".join((state_text(status), *map(str, status.reasons)))
         fields = {
             "before": None if before is None else before.state.value,
             "reasons": msgspec.to_builtins(status.reasons),

@@ -13,7 +13,7 @@ from replan.rehearsal.report.sentences import DAY_SECONDS, assumptions, span
 from replan.rehearsal.watched import Lack
 from replan.reporting.blocks import Block, Column, Heading, Item, Items, OnPage, Table, Title
 from replan.reporting.lines import Span, Tone, line
-from replan.reporting.loop.loop_words import HELD, KINDS, RESULTS, STATES, reason_text
+from replan.reporting.loop.loop_words import HELD, KINDS, RESULTS, STATES
 from replan.wording import count, duration, listed, size
 
 FORMAT_VERSION = 1
@@ -46,7 +46,7 @@ def loop_rehearsal_report(found: LoopRehearsal) -> Iterator[Block]:
     if acting.reasons or acting.refused:
         yield Heading("At the end")
         rules = [f"refused [{rule}]" for rule in acting.refused]
-        yield Items([Item(line(text)) for text in (*map(reason_text, acting.reasons), *rules)])
+        yield Items([Item(line(text)) for text in (*map(str, acting.reasons), *rules)])
     yield line(assumptions(found.options))
     drawn = "" if found.seed is None else f", faults of seed {found.seed}"
     yield line(
@@ -120,7 +120,7 @@ def _held(held: Sequence[HeldTotal]) -> Table:
             f"{of.times:,}",
             span(of.seconds),
             span(of.longest_seconds),
-            reason_text(of.reason),
+            str(of.reason),
         )
         for of in held
     ]

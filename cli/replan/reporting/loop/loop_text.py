@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from replan.reconciling.status import Status
+from replan.reconciling.status import Status, utc
 from replan.reporting.lines import EMPTY, Line, Span, Tone, heading, line, plain
 from replan.reporting.lines import table as drawn_table
 from replan.reporting.loop.loop_view import Bar, Block, Cell, Link, Moment, Table, view_of
-from replan.reporting.loop.loop_words import STATES, reason_text, state_text, utc
+from replan.reporting.loop.loop_words import STATES, state_text
 from replan.wording import SHOWN, duration, left_out
 
 DAY_SECONDS = 86_400.0
@@ -83,7 +83,7 @@ def message(before: Status | None, now: Status) -> dict[str, object]:
     cluster = now.cluster_name or now.cluster_id or "no cluster yet"
     word = STATES[now.state][0]
     dry = " (dry run)" if now.dry_run else ""
-    sentences: Sequence[str] = (state_text(now), *map(reason_text, now.reasons))
+    sentences: Sequence[str] = (state_text(now), *map(str, now.reasons))
     text = f"replan reconcile, {cluster}{dry}: {word}. {' '.join(sentences)}"
     return {
         "text": _for_slack(text),

@@ -16,7 +16,6 @@ from replan.reporting.loop.loop_words import (
     KINDS,
     RESULTS,
     STATES,
-    reason_text,
     state_text,
     subject_text,
     why_not_text,
@@ -125,7 +124,7 @@ def view_of(status: Status, now: float, plans: frozenset[str] = frozenset()) -> 
         tone=_tone(tone),
         since=status.since,
         text=state_text(status),
-        reasons=tuple(map(reason_text, status.reasons)),
+        reasons=tuple(map(str, status.reasons)),
         blocks=blocks,
         stale=now - status.at > silence_of(status),
     )
@@ -198,7 +197,7 @@ def _running(running: Running, plans: frozenset[str]) -> Block:
     holds = running.nothing_begins
     return Block(
         "It applies",
-        lines=() if holds is None else (f"Nothing more of it begins: {reason_text(holds)}",),
+        lines=() if holds is None else (f"Nothing more of it begins: {holds}",),
         facts=tuple(facts),
         tables=(Table(heads, rows, right=(1, 3, 4, 5)),) if rows else (),
     )

@@ -1,47 +1,35 @@
 """What a loop's state, its reasons, and what keeps a deviation from being put right are called, in sentences.
 
-Times within a sentence are written in UTC; whoever shows a moment of its own shows it as one (`loop_view`).
+A reason says itself. Times within a sentence are written in UTC; whoever shows a moment of its own shows it as one
+(`loop_view`).
 """
 
-from replan.applying.journal.records import moment_of
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling.explaining import ByPolicy
 from replan.reconciling.status import (
     BrokersDown,
     BrokersFirst,
-    DeclaredByList,
-    DryRun,
     EndedWorse,
     Failed,
     LeaseHeld,
     LockHeld,
-    LoopHolds,
     LoopState,
     MovedTooOften,
-    NeedsRates,
-    NextStage,
-    NoHistory,
-    NoRoom,
-    NotAllowed,
     NoWindow,
     OtherApplication,
-    PersonActs,
     RacksDown,
     Reason,
-    Refused,
     RoundResult,
     RoundsFail,
-    RunsElsewhere,
     SomebodyPaused,
     Status,
     Subject,
-    TooEarly,
     UnderMinIsr,
     WhyNot,
-    WindowClosed,
+    utc,
 )
 from replan.reporting.lines import Tone
-from replan.wording import count, duration, listed, size
+from replan.wording import count, duration
 
 STATES: dict[LoopState, tuple[str, Tone]] = {
     LoopState.STARTING: ("starts", Tone.PLAIN),
@@ -98,11 +86,6 @@ HELD: dict[type[Reason], str] = {
 """What each reason is called where many are summed up."""
 
 
-def utc(seconds: float) -> str:
-    """`2026-11-24 03:00:00 UTC`."""
-    return moment_of(seconds).replace("T", " ").replace("Z", " UTC")
-
-
 _SAYS: dict[LoopState, str] = {
     LoopState.STARTING: "It has not looked at the cluster yet.",
     LoopState.WAITING_FOR_LEASE: "It stands by: another loop works on this cluster.",
@@ -129,93 +112,9 @@ def state_text(status: Status) -> str:
     return _SAYS[status.state].format(differing=differing)
 
 
-def reason_text(reason: Reason) -> str:  # noqa: C901, PLR0911, PLR0912 - a case each
-    """Why it is in its state, and the way out where a person has one."""
-    match reason:
-        case LeaseHeld(holder, since, silent, taken):
-            return (
-                f"{holder} has worked on it since {utc(since)}; its last sign of life was {duration(silent)} ago, "
-                f"and it is taken over after {duration(taken)} without one."
-            )
-        case Failed(text, since):
-            return f"Since {utc(since)}: {text}"
-        case SomebodyPaused(sender, since):
-            return f"{sender} paused it, {utc(since)}."
-        case OtherApplication(application, owner, at_work, text):
-            works = "is being applied" if at_work else "is open, and no process is at work"
-            return f"Application {application} of {owner} {works}.{f' {text}' if text else ''}"
-        case LockHeld(text):
-            return text
-        case BrokersDown(down, registered, most):
-            return (
-                f"{count(len(down), 'broker')} of {registered:,} {'is' if len(down) == 1 else 'are'} down "
-                f"({listed(down)}); it holds from {most:,} on (`hold.brokersDown`)."
-            )
-        case RacksDown(down, most):
-            return (
-                f"{count(len(down), 'rack')} without a live broker ({listed(down)}); it holds from {most:,} on "
-                "(`hold.racksDown`)."
-            )
-        case UnderMinIsr(partitions, total):
-            return (
-                f"{count(total, 'partition')} came under min ISR since the round began, which it does not heal: "
-                f"{_some(partitions, total)}."
-            )
-        case BrokersFirst(brokers):
-            return (
-                f"{count(len(brokers), 'broker')} died while the round was at work ({listed(brokers)}), and "
-                "the replicas there come first; the rest of the round comes after."
-            )
-        case EndedWorse(number, before, after, person):
-            looks = " `replan resume` lets it go on." if person else ""
-            return (
-                f"Round {number:,} ended with {after:,} partitions without a leader or under min ISR, and began with "
-                f"{before:,}; a person must look.{looks}"
-            )
-        case MovedTooOften(partitions, times, until):
-            return (
-                f"Moved {times:,} times within a day, and to be moved again: {_some(partitions, len(partitions))}; "
-                f"not before {utc(until)}."
-            )
-        case RoundsFail(times, text, until):
-            return f"{count(times, 'round')} failed; the next one is at {utc(until)}. The last one: {text}"
-        case NoWindow(opens):
-            return "No window is open; " + (
-                "none opens." if opens is None else f"the next one opens at {utc(opens)}."
-            )
-
-
-def why_not_text(why: WhyNot | None) -> str:  # noqa: C901, PLR0911, PLR0912 - a case each
+def why_not_text(why: WhyNot | None) -> str:
     """Why a deviation is not put right at this moment."""
-    match why:
-        case None:
-            return "is put right next"
-        case NotAllowed():
-            return "policy never puts it right"
-        case NoHistory():
-            return "no round was completed yet, so nobody knows who changed it"
-        case TooEarly():
-            return "has not lasted long enough"
-        case WindowClosed(opens):
-            return "no window is open" + ("" if opens is None else f" until {utc(opens)}")
-        case LoopHolds():
-            return "the loop does nothing now"
-        case Refused(rule):
-            return f"refused [{rule}]"
-        case NextStage():
-            return "in a later round, by the limits"
-        case RunsElsewhere():
-            return "another tool moves it"
-        case DeclaredByList():
-            return "declared by list: change the placement"
-        case NeedsRates():
-            return "not known without --rates, which says what producers write"
-        case NoRoom(left):
-            return f"{size(left)} of it have room nowhere else"
-        case PersonActs():
-            return "needs a person"
-        case DryRun():
-            return "would be put right now (dry run)"
+    return "is put right next" if why is None else str(why)
 
 
 def by_policy_text(one: ByPolicy) -> str:
@@ -251,9 +150,3 @@ def subject_text(subject: Subject) -> str:
     name = f"{name} on {on}" if name and on else name or on or "the cluster"
     more = [part for part in (subject.path, subject.detail) if part]
     return f"{name}: {', '.join(more)}" if more else name
-
-
-def _some(names: tuple[str, ...], total: int) -> str:
-    shown = names[:10]
-    more = total - len(shown)
-    return listed(shown) + (f" and {more:,} more" if more > 0 else "")
