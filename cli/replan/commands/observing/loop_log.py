@@ -3,13 +3,12 @@
 import msgspec
 
 from replan.commands.frame.output import event
-from replan.reconciling.status import Reason, Round, Status
+from replan.reconciling.status import Reason, Round, Status, utc
 from replan.reporting.loop.loop_words import (
     KINDS,
     RESULTS,
     STATES,
     state_text,
-    utc,
 )
 from replan.wording import count, duration, listed, size
 
