@@ -306,7 +306,8 @@ def _at_rest(run: Run) -> Iterator[str]:
     if opened:
         yield "an application is open at the end"
     yield from _left(run, gone)
-    dead = any(gone & {*of} for of in history.declared[-1].lists) and not history.by_rule
+    lists = [p.replicas for p in partitions] if history.by_rule else history.declared[-1].lists
+    dead = any(gone & {*of} for of in lists)
     tries = last is not None and last.state in {LoopState.ACTING, LoopState.BACKING_OFF} and dead
     if last is not None and last.state is LoopState.PAUSED and run.cancels and run.kills:
         return  # the resume came while nobody was at work, before the end of what was cancelled
@@ -334,7 +335,7 @@ def _left(run: Run, gone: set[int]) -> Iterator[str]:
     for number, one in cluster.topics["orders"].partitions.items():
         if one.reassigning and number not in asked:
             yield f"a reassignment of {number} runs at the end"
-    left = {(b, k) for _, b, k in throttles_of(cluster)}
+    left = {(b, k) for _, b, k in throttles_of(cluster) if b not in map(str, gone)}
     tools = {(str(e.broker), e.key) for e in history.events if isinstance(e, Left)}
     if left - tools:
         yield f"throttles are left: {sorted(left - tools)}"
@@ -367,6 +368,8 @@ def _asked_since(run: Run, first: Move, before: float, at: float, done: Round) -
     if any(e.number == number and e.at <= at for e in history.by_hand) or run.cancels:
         return True
     kinds = {*done.kinds}
+    if DeviationKind.OUT_OF_BALANCE in kinds and any(before <= e.at <= at for e in history.by_hand):
+        return True
     by_returns = kinds & {DeviationKind.OUT_OF_BALANCE, DeviationKind.PLACEMENT_CHANGED}
     if by_returns and any(before - every < until <= at for until in _returns(run)):
         return True
