@@ -12,17 +12,20 @@ none              no leader, dates that have passed, too many partitions, a topi
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from replan.model.columns import to_matrix
+from replan.model.columns import from_lists, to_matrix
+from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind, Reconcile
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.declared.rules import ReplicaBlacklist
+from replan.model.declared.where import Where
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.compared import Comparison
+from replan.planning.compared import Comparison, compared
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift import Drift
+from replan.planning.findings.drift import Drift, drift_of
 from replan.planning.findings.drift_classes import Difference, OtherKind, Rule
 from replan.planning.findings.full_log_dirs import FullLogDir, full_log_dirs, names_of, placed
 from replan.planning.plans.plan import WarningKind
@@ -43,6 +46,10 @@ from replan.reconciling.status import (
 RUNNING = (Rule.RUNS_ELSEWHERE, Rule.INTERRUPTED)
 BY_HISTORY = frozenset({Rule.BROKER_DOWN, Rule.LISTS_DIFFER, Rule.TOO_FEW_PARTITIONS, *RUNNING})
 BALANCE_KEY = "outOfBalance"
+BY_POLICY = Where("reconcile.putRight", 1, 1)
+"""Where a broker that is down, or full, is said to hold nothing: by no line of a placement."""
+_LEADS = {DifferenceKind.LEADER, DifferenceKind.NO_LEADER, DifferenceKind.PREFERRED_ABSENT}
+"""What is about who leads, and not about the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +75,7 @@ def facts_of(snapshot: Snapshot) -> ClusterFacts:
 
 def differing_lists(looked: Looked) -> list[TopicPartition]:
     """The partitions whose list is not as declared, whatever the reason; those on their way among them."""
-    kinds = {DifferenceKind.LEADER, DifferenceKind.NO_LEADER, DifferenceKind.PREFERRED_ABSENT}
-    found = [d.name for d in looked.drift.partitions if d.name and d.kind not in kinds]
+    found = [d.name for d in looked.drift.partitions if d.name and d.kind not in _LEADS]
     lacking = [n for c in looked.comparison.growth.creates for n in c.partitions]
     return [*found, *looked.drift.converging, *lacking]
 
@@ -204,8 +210,52 @@ def _brokers_down(looked: Looked) -> Iterator[Found]:
 
 
 def full_of(looked: Looked, policy: Reconcile) -> tuple[FullLogDir, ...]:
-    """What is used above the share of the policy, and what brings it below."""
-    return full_log_dirs(looked.comparison.aligned, policy.full_above)
+    """What is used above the share of the policy, and what brings it below.
+
+    A partition leaves a broker only where its rule does not ask for it back: else it would come and go for ever.
+    """
+    aligned = looked.comparison.aligned
+    full = full_log_dirs(aligned, policy.full_above)
+    leaves = {of.broker for of in full if of.leaving}
+    if not leaves:
+        return full
+    by_rule = frozenset(names_of(aligned.snapshot, placed(aligned)[0]))
+    stays = {broker: _asked_back(looked, broker, by_rule) for broker in leaves}
+    return full_log_dirs(aligned, policy.full_above, stays)
+
+
+def _asked_back(
+    looked: Looked, broker: BrokerId, by_rule: frozenset[TopicPartition]
+) -> frozenset[TopicPartition]:
+    """The partitions that cannot leave a broker, or whose rule would have them back; a balance does not count."""
+    snapshot = looked.snapshot
+    placement = replace(looked.comparison.declared, balance=None)
+    drained = ReplicaBlacklist(broker, BY_POLICY, reason="full, by policy")
+    given = replace(placement, replica_blacklist=(*placement.replica_blacklist, drained))
+    lists = {
+        name: wanted
+        for name, wanted in _wanted(given, snapshot).items()
+        if name in by_rule and broker not in wanted
+    }
+    table = snapshot.partitions
+    names = table.select(["topic", "partition", "replicas"]).to_pylist()
+    gone = [lists.get(TopicPartition(of["topic"], of["partition"]), of["replicas"]) for of in names]
+    at = table.schema.get_field_index("replicas")
+    after = replace(
+        snapshot,
+        partitions=table.set_column(at, table.schema.field(at), from_lists(gone)),
+    )
+    return (by_rule - lists.keys()) | (lists.keys() & _wanted(placement, after).keys())
+
+
+def _wanted(placement: Placement, snapshot: Snapshot) -> dict[TopicPartition, Replicas]:
+    """The lists that are to be others than they are."""
+    looked = drift_of(compared(placement, snapshot))
+    return {
+        d.name: d.declared
+        for d in looked.partitions
+        if d.name is not None and d.kind not in _LEADS and d.declared
+    }
 
 
 def _full(looked: Looked, policy: Reconcile) -> Iterator[Found]:

@@ -7,7 +7,6 @@ from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
 from replan.model.declared.rules import ReplicaBlacklist
-from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
@@ -22,10 +21,7 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan, Refusal
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reconciling.decision import Found
-from replan.reconciling.deviations import Looked, full_of, replaced
-
-BY_POLICY = Where("reconcile.putRight", 1, 1)
-"""Where a broker that is down, or full, is said to hold nothing: by no line of a placement."""
+from replan.reconciling.deviations import BY_POLICY, Looked, full_of, replaced
 
 
 def look(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Looked:

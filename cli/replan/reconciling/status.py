@@ -337,7 +337,7 @@ class NoRoom(Typed, frozen=True, tag="no-room"):
     bytes: int
 
     def __str__(self) -> str:
-        return f"{size(self.bytes)} of it have room nowhere else"
+        return f"{size(self.bytes)} of it have room nowhere else by the rules"
 
 
 class PersonActs(Typed, frozen=True, tag="person-acts"):

@@ -46,12 +46,12 @@ def log_dir(
     return LogDir(BrokerId(broker), path, total * MB, usable, len(numbers), replicas=lying)
 
 
-def filled(*dirs: LogDir) -> Simulation:
+def filled(*dirs: LogDir, racks: str = "abcd") -> Simulation:
     """Four brokers; the directories of those that are not named are empty."""
     states = [state(of, partition=i, size=SIZES[i] * MB) for i, of in enumerate(LISTS)]
     named = {d.broker for d in dirs}
     others = [log_dir(b, "/d", 0) for b in (1, 2, 3, 4) if b not in named]
-    seen = snapshot(states, registered=brokers(4, "abcd"))
+    seen = snapshot(states, registered=brokers(4, racks))
     return from_snapshot(replace(seen, log_dirs=(*dirs, *others)), "4.3")
 
 
@@ -89,6 +89,18 @@ def test_without_another_directory_those_by_rule_go_to_a_broker_that_has_room(re
     assert len(moved) == 2
     assert all(1 not in of for of in moved)
     assert 3 not in lists_of(month)[2]
+
+
+def test_what_its_rule_would_ask_back_stays_where_it_is(read: Reader) -> None:
+    world = filled(log_dir(1, "/a", 900), racks="abbb")  # who leaves broker 1 leaves its rack
+    by_rack = "assignments: {orders: {replicationFactor: 2, spread: rack}}"
+    month = after(world, read, by_rack, POLICY)
+    assert rounds_of(month) == []
+    last = month.watched.last
+    assert last is not None
+    assert [(d.kind, d.why_not) for d in last.deviations] == [
+        (DeviationKind.LOG_DIR_FULL, NoRoom(50 * MB))
+    ]
 
 
 def test_declared_lists_are_only_reported(read: Reader) -> None:

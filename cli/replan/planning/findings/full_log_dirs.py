@@ -1,15 +1,16 @@
 """Volumes that are used above a share: the fewest bytes whose leaving brings each below it, and where they go.
 
 First to the log directories of the broker that lie on other volumes, as far as these stay below the share themselves
-and a tenth of them stays free; then, of partitions that are placed by rule, to other brokers; what is left are the
-declared lists, which only a person changes. Directories of a broker whose volumes have one size and nearly the same
-free space lie on one. A partition that a reassignment runs on is left alone, and a directory that failed, is cordoned
-or is to be empty takes nothing.
+and a tenth of them stays free; then, of partitions that are placed by rule, to other brokers, where the rule does not
+ask for them back; what is left are the declared lists, which only a person changes. Directories of a broker whose
+volumes have one size and nearly the same free space lie on one. A partition that a reassignment runs on is left alone,
+and a directory that failed, is cordoned or is to be empty takes nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,7 @@ NEAR = 0.01
 """Directories of a broker whose volumes have the same size, and free space that differs by less, lie on one."""
 _Lies = dict[TopicPartition, tuple[PartitionState, str]]
 """What lies on a volume, with its directory."""
+EMPTY: Mapping[BrokerId, frozenset[TopicPartition]] = MappingProxyType({})
 STEPS = 1 << 14
 """The search for the fewest bytes counts in this part of what must leave."""
 
@@ -55,8 +57,13 @@ class FullLogDir:
         return bool(self.moves or self.leaving)
 
 
-def full_log_dirs(aligned: Alignment, above: Fraction) -> tuple[FullLogDir, ...]:
-    """What would bring each volume that is above the share below it, as far as that can be."""
+def full_log_dirs(
+    aligned: Alignment, above: Fraction, stays: Mapping[BrokerId, frozenset[TopicPartition]] = EMPTY
+) -> tuple[FullLogDir, ...]:
+    """What would bring each volume that is above the share below it, as far as that can be.
+
+    `stays`: what no other broker takes of each.
+    """
     placement, snapshot = aligned.placement, aligned.snapshot
     if not any(_excess(d, above) for d in snapshot.log_dirs):
         return ()
@@ -65,7 +72,8 @@ def full_log_dirs(aligned: Alignment, above: Fraction) -> tuple[FullLogDir, ...]
     found = []
     for volume in _volumes(snapshot.log_dirs, above):
         lies = {seen.partition: (seen, path) for seen, path in _lying(volume, snapshot)}
-        relieved = _relieved(volume[0], _excess(volume[0], above), lies, rooms, by_rule, by_list)
+        goes = by_rule - stays.get(volume[0].broker, frozenset())
+        relieved = _relieved(volume[0], _excess(volume[0], above), lies, rooms, goes, by_list)
         found.append(replace(relieved, path=min(d.path for d in volume)))
     return tuple(found)
 
