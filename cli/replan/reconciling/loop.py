@@ -820,7 +820,7 @@ def _resting(found: Sequence[Judged]) -> LoopState:
     coming = [j for j in found if j.acts_at is not None]
     if not coming:
         return LoopState.DIFFERS
-    late = any(type(j.why_not).__name__ == "WindowClosed" for j in coming)
+    late = any(isinstance(j.why_not, WindowClosed) for j in coming)
     return LoopState.OUTSIDE_WINDOW if late else LoopState.WAITING
 
 
