@@ -9,6 +9,7 @@ try {
   const { viewport, colorScheme, steps } = JSON.parse(actions);
   const context = await browser.newContext({ viewport, colorScheme });
   const tab = await context.newPage();
+  tab.setDefaultTimeout(90_000); // other tests may have the machine meanwhile
   tab.on("console", message => console_.push(message.text()));
   tab.on("pageerror", error => console_.push(String(error)));
   tab.on("request", request => requests.push(request.url()));
