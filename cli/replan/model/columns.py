@@ -57,6 +57,12 @@ def from_matrix(matrix: Matrix) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(matrix[inside], pa.int32()))
 
 
+def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    """The same table with other values in one of its columns, which keeps its field."""
+    at = table.schema.get_field_index(name)
+    return table.set_column(at, table.schema.field(at), values)
+
+
 def from_lists(lists: Iterable[Sequence[int]]) -> pa.ListArray:
     """Python lists as one list column."""
     return pa.array([list(x) for x in lists], BROKERS)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from replan.model.columns import from_lists, to_matrix
+from replan.model.columns import from_lists, to_matrix, with_column
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind, Reconcile
 from replan.model.declared.rules import ReplicaBlacklist
@@ -240,11 +240,7 @@ def _asked_back(
     table = snapshot.partitions
     names = table.select(["topic", "partition", "replicas"]).to_pylist()
     gone = [lists.get(TopicPartition(of["topic"], of["partition"]), of["replicas"]) for of in names]
-    at = table.schema.get_field_index("replicas")
-    after = replace(
-        snapshot,
-        partitions=table.set_column(at, table.schema.field(at), from_lists(gone)),
-    )
+    after = replace(snapshot, partitions=with_column(table, "replicas", from_lists(gone)))
     return (by_rule - lists.keys()) | (lists.keys() & _wanted(placement, after).keys())
 
 

@@ -13,7 +13,7 @@ from random import Random
 
 from replan.faults.kinds import FaultContext
 from replan.faults.read import FaultSpec, read_fault
-from replan.model.columns import from_lists
+from replan.model.columns import from_lists, with_column
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import ReplicaBlacklist
@@ -183,7 +183,6 @@ def _changed(
             at = chance.randrange(table.num_rows)
             lists = table.column("replicas").to_pylist()
             lists[at] = list(_with_another(chance, lists[at], sorted(context.cluster.brokers)))
-            column = table.schema.get_field_index("replicas")
-            table = table.set_column(column, table.schema.field(column), from_lists(lists))
+            table = with_column(table, "replicas", from_lists(lists))
             name = f"{table.column('topic')[at].as_py()}-{table.column('partition')[at].as_py()}"
             return replace(placement, explicit=table), f"{name} is {lists[at]}"

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from replan.model.broker import LogDir
-from replan.model.columns import to_matrix
+from replan.model.columns import to_matrix, with_column
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
@@ -95,10 +95,7 @@ def with_room_below(
         of["bytes"] if TopicPartition(of["topic"], of["partition"]) in leaving else 0
         for of in names
     ]
-    at = table.schema.get_field_index("bytes")
-    sized = table.set_column(
-        at, table.schema.field(at), pa.array(sizes, table.schema.field(at).type)
-    )
+    sized = with_column(table, "bytes", pa.array(sizes, table.schema.field("bytes").type))
     return replace(snapshot, partitions=sized, log_dirs=tuple(dirs))
 
 

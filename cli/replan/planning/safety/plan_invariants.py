@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replan.errors import UnsafePlan
-from replan.model.columns import from_lists
+from replan.model.columns import from_lists, with_column
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement, PreferredLeader
 from replan.model.names import TopicPartition
@@ -182,8 +182,7 @@ def _moved_alone(
         ("adding", from_lists([()] * len(ends))),
         ("removing", from_lists([()] * len(ends))),
     ):
-        at = table.schema.get_field_index(column)
-        table = table.set_column(at, table.schema.field(at), values)
+        table = with_column(table, column, values)
     orders = {
         m.partition: _kept(m, snapshot.remembered.get(m.partition))
         for m, _ in judged
