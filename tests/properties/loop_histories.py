@@ -269,7 +269,9 @@ class Copied:
         for (name, broker), speed in speeds.items():
             found = simulation.cluster.partition(name)
             if found is not None and broker in found.adding:
-                self.bytes += speed * seconds
+                self.bytes += min(
+                    speed * seconds, simulation.world.lags[name, broker].remaining_bytes
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """Cancelled in every phase, and killed at every boundary: what was not finished is back, and nothing else is left."""
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.builders import CLUSTER_ID
-from tests.unit.applying.lab import Boundary, Killed, Lab
+from tests.unit.applying.lab import Boundary, Killed, Lab, T
 from tests.unit.applying.test_steering import at, ledger_of
 from tests.unit.applying.three_moves import MOVES, three_moves
 
@@ -17,7 +18,8 @@ from replan.applying.reasons.holds import Cancelling
 from replan.applying.reasons.notes import ListsLeft
 from replan.applying.views.outcome import Ending, Outcome
 from replan.errors import BadUsage, Exit, Held
-from replan.model.names import TopicPartition
+from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope
+from replan.model.names import Replicas, TopicPartition
 from replan.planning.plans.plan_file import loads
 
 pytestmark = pytest.mark.slow
@@ -216,6 +218,32 @@ def test_a_cancel_of_copies_whose_request_may_be_on_its_way_waits_until_it_is_no
     began = made.clock.now()
     assert made.abandon(RunningCopies.CANCELLED).exit_code is Exit.OK
     assert made.clock.now() - began >= made.settings.quarantine_seconds
+
+
+def test_a_copy_keeps_its_throttle_until_its_cancel_has_arrived() -> None:
+    """The process dies before it sends the cancel that it has written down; the next one waits until it may."""
+    made = three_moves()
+
+    def dies(lists: Mapping[TopicPartition, Replicas | None]) -> None:
+        if None in lists.values():
+            raise Killed
+
+    with pytest.raises(Killed):
+        cancelled_at(made, COPYING, Boundary(lists=dies))
+    unthrottled = set[str]()
+
+    class Looking(Boundary):
+        def cross(self, what: str, effect: Callable[[], T]) -> T:
+            result = super().cross(what, effect)
+            entries = made.configs()[(ConfigScope.TOPIC, "orders")].get(FOLLOWER_REPLICAS, "")
+            for of in MOVES:
+                copying = {f"{of.partition.partition}:{b}" for b in made.partition(of).adding}
+                unthrottled.update(copying.difference(entries.split(",")))
+            return result
+
+    assert resumed(made, Looking()).exit_code is Exit.OK
+    assert is_back(made)
+    assert unthrottled == set()
 
 
 def expand_effect() -> int:

@@ -79,6 +79,11 @@ class MoveRecord(Form, frozen=True):
         return self.asked is not None and self.asked.kind is RequestKind.EXPAND
 
     @property
+    def cancelling(self) -> bool:
+        """Whether a cancel is what was asked last: it may not have arrived."""
+        return self.asked is not None and self.asked.kind is RequestKind.CANCEL
+
+    @property
     def given_up(self) -> bool:
         """Whether it has ended in the middle: its copy may still run."""
         return self.expanding and self.status not in {Status.OPEN, Status.DONE}

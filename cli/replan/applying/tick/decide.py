@@ -225,7 +225,7 @@ def copies_under_throttle(
     admitted: Iterable[TopicPartition],
     ended: Collection[TopicPartition],
 ) -> list[Copy]:
-    """The copies whose entries should be there: from just before expand until settled."""
+    """The copies whose entries should be there: from just before expand until settled, or a cancel arrived."""
     settle = tick.settings.settle_seconds
     names = {
         name
@@ -233,6 +233,9 @@ def copies_under_throttle(
         if record.expanding
         and (_is_copied(tick, name) if name in ended else not state.history.copied(name, settle))
     }
+    names.update(
+        n for n, own in state.ledger.open.items() if own.cancelling and _is_copied(tick, n)
+    )
     names.update(lingering(tick, state))
     if tick.admitting:
         names.update(n for n in admitted if n not in ended)
