@@ -10,7 +10,7 @@ A broker with many units shows some of them, of all sizes, so that a step takes 
 are. What brought nothing between two brokers is not tried again until one of them has changed.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
@@ -30,6 +30,10 @@ WIDTH = 48
 """Partitions of each broker that are tried in exchanges."""
 NARROW = 16
 """The same where two are exchanged for one."""
+FIRST = 64
+"""So many of the best steps are asked first whether they are legal."""
+FURTHER = 8
+"""And so many times as many of the next ones, where none was."""
 GRADES = 4
 """What a step brings for what it copies is graded: the twice of a step from too much to too little has so many."""
 NEARLY = 0.2
@@ -95,7 +99,10 @@ class _Tried(Enum):
 
 
 class _Holders:
-    """The partitions of each broker: those with the fewest units first, of equal ones in their order."""
+    """The partitions of each broker: those with the fewest units first, of equal ones in their order.
+
+    Those that a broker shows are kept until it has others.
+    """
 
     def __init__(self, lists: Matrix, units: Ints, brokers: int) -> None:
         self._by_rank = np.argsort(units, kind="stable")
@@ -106,10 +113,17 @@ class _Holders:
         order = np.lexsort((rank, broker))
         ends = np.searchsorted(broker[order], np.arange(1, brokers))
         self._of = np.split(rank[order], ends)
+        self._shown: dict[int, Ints] = {}
 
-    def some(self, broker: int, width: int) -> Ints:
-        """At most so many of a broker, of all sizes."""
-        return np.asarray(self._by_rank[spread_out(self._of[broker], width)])
+    def shown(self, broker: int) -> Ints:
+        """Some of a broker, of all sizes."""
+        if broker not in self._shown:
+            self._shown[broker] = self._by_rank[spread_out(self._of[broker], LOOK * WIDTH)]
+        return self._shown[broker]
+
+    def all(self, broker: int) -> Ints:
+        """All of a broker."""
+        return np.asarray(self._by_rank[self._of[broker]])
 
     def number(self, broker: int) -> int:
         """How many a broker has."""
@@ -118,6 +132,8 @@ class _Holders:
     def take(self, row: int, source: int, target: int) -> None:
         """Count that one goes."""
         rank = self._rank[row]
+        for broker in (source, target):
+            self._shown.pop(broker, None)
         gives, gets = self._of[source], self._of[target]
         self._of[source] = np.delete(gives, np.searchsorted(gives, rank))
         self._of[target] = np.insert(gets, np.searchsorted(gets, rank), rank)
@@ -219,28 +235,34 @@ class Packing:
     def _single(self, worst: int, others: Ints, *, over: bool) -> _Step | None:
         """The best unit that goes to another broker, or comes from one."""
         if over:
-            rows = self._holders.some(worst, LOOK * WIDTH)
-            at, to = np.nonzero(self._steps.legal(rows, worst, others))
-            rows, source, target = rows[at], np.full(len(at), worst), others[to]
+            rows, targets = self._holders.shown(worst), others
+            source = np.full(len(rows), worst)
         else:
             rows, source = self._of_others(others)
-            may = self._steps.legal(rows, source, np.array([worst]))[:, 0]
-            rows, source = rows[may], source[may]
-            target = np.full(len(rows), worst)
-        cost = self._steps.copied(rows, source, target)
-        best = self._best(source, target, lambda units: units[rows], cost)
+            targets = np.array([worst])
+        at, to = np.divmod(np.arange(len(rows) * len(targets)), len(targets))
+        gives, gets, units = source[at], targets[to], rows[at]
+        cost = self._steps.copied(units, gives, gets)
+
+        def legal(places: Ints) -> Flags:
+            some, which = np.unique(at[places], return_inverse=True)
+            able, there = np.unique(to[places], return_inverse=True)
+            may = self._steps.legal(rows[some], source[some], targets[able])
+            return np.asarray(may[which, there])
+
+        best = self._best(gives, gets, lambda of: of[units], cost, legal)
         if best is None:
             return None
-        return best.step(((int(rows[best.at]), int(source[best.at]), int(target[best.at])),))
+        return best.step(((int(units[best.at]), int(gives[best.at]), int(gets[best.at])),))
 
     def _of_others(self, others: Ints) -> tuple[Ints, Ints]:
         """Some partitions of some brokers, of all sizes, and which of them has each."""
-        of = [self._holders.some(other, LOOK * WIDTH) for other in others.tolist()]
+        of = [self._holders.shown(other) for other in others.tolist()]
         return np.concatenate(of), np.repeat(others, [len(rows) for rows in of])
 
     def _able_with(self, worst: int, others: Ints) -> tuple[list[Ints], list[Ints]]:
         """What may go from one broker to each of some others, and what from each of them to it."""
-        rows = self._holders.some(worst, LOOK * WIDTH)
+        rows = self._holders.shown(worst)
         legal = self._steps.legal(rows, worst, others)
         mine = [
             self._enough(worst, other, rows[legal[:, at]], WIDTH)
@@ -258,13 +280,13 @@ class Packing:
     def _enough(self, source: int, target: int, able: Ints, width: int) -> Ints:
         """Those of a part of the partitions that may go; of all, where some may, but few."""
         if 0 < len(able) * SPARSE < width and self._holders.number(source) > LOOK * WIDTH:
-            able = self._holders.some(source, self._holders.number(source))
+            able = self._holders.all(source)
             able = able[self._steps.legal(able, source, np.array([target]))[:, 0]]
         return spread_out(able, width)
 
     def _able(self, source: int, target: int, width: int) -> Ints:
         """Some partitions whose unit may go: spread over all sizes."""
-        rows = self._holders.some(source, LOOK * WIDTH)
+        rows = self._holders.shown(source)
         rows = rows[self._steps.legal(rows, source, np.array([target]))[:, 0]]
         return self._enough(source, target, rows, width)
 
@@ -316,11 +338,16 @@ class Packing:
         return found
 
     def _best(
-        self, source: int | Ints, target: int | Ints, gone: Callable[[Ints], Ints], copied: Ints
+        self,
+        source: int | Ints,
+        target: int | Ints,
+        gone: Callable[[Ints], Ints],
+        copied: Ints,
+        legal: Callable[[Ints], Flags] | None = None,
     ) -> "_Best | None":
         """The best of some steps between two brokers, or those of each; `gone`: how much each takes.
 
-        `gone` is asked for a measure with the units that it gets.
+        `gone` is asked for a measure with the units that it gets; `legal` of places, where not all may be taken.
         """
         aimed = self._aimed
         excess = aimed.excess
@@ -336,9 +363,27 @@ class Packing:
         grade = -np.minimum(
             np.floor(more * self._worth / np.maximum(costs, 1) * GRADES / 2 + NEARLY), GRADES
         ).astype(np.int64)
-        best = np.lexsort((places, costs, -more, grade))[0]
-        left = int(excess.sum()) - int(more[best])
-        return _Best(int(places[best]), int(grade[best]), left, int(costs[best]))
+        for some in _in_order(grade, -more, costs):
+            able = some if legal is None else some[legal(places[some])]
+            if len(able):
+                best = int(able[0])
+                left = int(excess.sum()) - int(more[best])
+                return _Best(int(places[best]), int(grade[best]), left, int(costs[best]))
+        return None
+
+
+def _in_order(grade: Ints, excess: Ints, copied: Ints) -> Iterator[Ints]:
+    """Places of steps, the best first: a few, then more, and then all others, as one of the first is mostly taken."""
+    rough = grade * (4 * float(np.abs(excess).max()) + 1) + excess
+    """It keeps the order of grade and excess, but that near ones may be equal."""
+    left, few = np.arange(len(rough)), FIRST
+    while len(left):
+        first = np.ones(len(left), dtype=bool)
+        if len(left) > 2 * few:
+            first = rough[left] <= np.partition(rough[left], few)[few]
+        some = left[first]
+        yield some[np.lexsort((some, copied[some], excess[some], grade[some]))]
+        left, few = left[~first], few * FURTHER
 
 
 def spread_out(rows: Ints, width: int) -> Ints:

@@ -102,7 +102,7 @@ class Steps(ABC):
 
     @staticmethod
     def _had_not(had: Matrix, broker: int | Ints) -> Flags:
-        return np.asarray(~(had == np.reshape(broker, (-1, 1))).any(axis=1))
+        return ~_any_slot(had, np.asarray(broker))
 
     def costs(self, rows: Ints, source: int) -> Costs:
         """What it costs, whether it may or not; shape (rows, brokers)."""
@@ -113,7 +113,14 @@ class Steps(ABC):
 
 def has(lists: Matrix, brokers: Ints) -> Flags:
     """Which lists have which brokers; shape (lists, brokers)."""
-    found: Flags = (lists[:, :, None] == brokers).any(axis=1)
+    return _any_slot(lists[:, :, None], brokers)
+
+
+def _any_slot(lists: Matrix, brokers: Ints) -> Flags:
+    """Whether some member of each list is this broker: a slot at a time, which is quicker than all at once."""
+    found: Flags = lists[:, 0] == brokers
+    for slot in range(1, lists.shape[1]):
+        found |= lists[:, slot] == brokers
     return found
 
 
