@@ -297,31 +297,29 @@ class Filler:
         topic; then where one leaves; then the rack with the least loaded broker. `there`: those of `kept` in each.
         """
         racks, open_in = self._racks[number], self._open_in[number]
-        floor = partition.factor // len(racks)
+        floor, extras = divmod(partition.factor, len(racks))
+        more = [at for at, many in enumerate(there) if many > floor]
+        first = more if len(more) <= extras else []  # each keeps what it has
+        others = [at for at in range(len(racks)) if at not in first]
         left = self.spread.left_of(partition.row)
         leaving = [self._rack[b] for b in partition.base if b not in kept]
-        keys = []
-        for rack, many in zip(racks, there, strict=True):
+        free, keys = {}, {}
+        for at in others:
             hurt = (0, 0, 0, 0)
-            if many > floor:
-                drops = [self._drop_key(partition, b) for b in kept if self._rack[b] == rack]
+            if at in more:
+                drops = [self._drop_key(partition, b) for b in kept if self._rack[b] == racks[at]]
                 leads, live, load, broker = min(drops)
                 hurt = (-leads, -live, -load, -broker)
-            full = all(left[b] <= 0 or b in kept for b in open_in.get(rack, ()))
-            keys.append((hurt, full, -leaving.count(rack)))
-        tied = Counter(keys)
-        loads = [
-            self._least(partition, kept, open_in.get(rack, ())) if tied[key] > 1 else 0
-            for rack, key in zip(racks, keys, strict=True)
-        ]
-        return sorted(range(len(racks)), key=lambda at: (keys[at], loads[at], at))
-
-    def _least(self, partition: _Partition, kept: list[int], among: Iterable[int]) -> int:
-        """The load of the least loaded one that may hold more of the topic, if any may."""
-        left = self.spread.left_of(partition.row)
-        free = [b for b in among if b not in kept]
-        may = [b for b in free if left[b] > 0]
-        return self._loads.least(may or free, partition.size)
+            able = [b for b in open_in.get(racks[at], ()) if b not in kept]
+            may = [b for b in able if left[b] > 0]
+            free[at] = may or able
+            keys[at] = (hurt, not may, -leaving.count(racks[at]))
+        tied = Counter(keys.values())
+        loads = {
+            at: self._loads.least(free[at], partition.size) if tied[keys[at]] > 1 else 0
+            for at in others
+        }
+        return first + sorted(others, key=lambda at: (keys[at], loads[at], at))
 
     def _drop_key(self, partition: _Partition, broker: int) -> tuple[bool, bool, int, int]:
         """The smallest gives way first."""
@@ -330,10 +328,10 @@ class Filler:
 
     def _within(self, partition: _Partition, kept: list[int], counts: dict[int, int]) -> list[int]:
         """As many of `kept` as may stay by rack."""
-        used = Counter([self._rack[b] for b in kept])
-        if all(many <= counts.get(rack, 0) for rack, many in used.items()):
+        there = [self._rack[b] for b in kept]
+        if all(there.count(rack) <= counts.get(rack, 0) for rack in there):
             return kept
-        used = Counter()
+        used: Counter[int] = Counter()
         stays = set()
         for broker in sorted(kept, key=lambda b: self._drop_key(partition, b), reverse=True):
             if used[self._rack[broker]] < counts.get(self._rack[broker], 0):

@@ -48,6 +48,7 @@ class Loads:
         weights = brokers.weight.tolist()
         self._by_weight = Parts.by(weights)
         self._step = self._by_weight.step
+        self._even = len(set(weights)) == 1
         self._room: list[int] = brokers.room.tolist()
         self._limited = bool((brokers.room < NO_LIMIT).any())
         self._got = [0] * len(weights)
@@ -55,6 +56,7 @@ class Loads:
         self._of_a_byte: int = max(replicas + int(brokers.replicas.sum()), 1)
         self._replicas = [0] * len(weights)
         self._bytes = [0] * len(weights)
+        self._load = [0] * len(weights)
         self._put(brokers.replicas.tolist(), brokers.bytes.tolist())
 
     def add(self, lists: Matrix, sizes: Ints) -> None:
@@ -72,11 +74,14 @@ class Loads:
         for broker, (number, size) in enumerate(zip(replicas, bytes_, strict=True)):
             self._replicas[broker] += number
             self._bytes[broker] += size
+            self._load[broker] += self._of(number, size) * self._step[broker]
 
     def put(self, brokers: Iterable[int], size: int) -> None:
         """Count one partition of this size on these brokers."""
+        more, step = self._of(1, size), self._step
         for broker in brokers:
-            if broker < len(self._step):
+            if broker < len(step):
+                self._load[broker] += more * step[broker]
                 self._replicas[broker] += 1
                 self._bytes[broker] += size
                 self._room[broker] -= size
@@ -86,22 +91,19 @@ class Loads:
         self._got[broker] += size
 
     def of(self, broker: int) -> int:
-        """The load of a broker; 0 of one that is not registered."""
-        return self._with(broker, 0, 0) if broker < len(self._step) else 0
+        """The load of a broker, half replicas, half bytes; 0 of one that is not registered."""
+        return self._load[broker] if broker < len(self._step) else 0
 
-    def _with(self, broker: int, replicas: int, size: int) -> int:
-        """The load of a registered broker with some replicas of a size more: half replicas, half bytes."""
-        number = (self._replicas[broker] + replicas) * self._of_a_replica
-        return (number + (self._bytes[broker] + size) * self._of_a_byte) * self._step[broker]
+    def _of(self, replicas: int, size: int) -> int:
+        return replicas * self._of_a_replica + size * self._of_a_byte
 
     def least(self, among: Iterable[int], size: int) -> int:
         """The load of the least loaded one of some brokers, with one replica of a size more; 0 of none."""
-        number, taken, step = self._replicas, self._bytes, self._step
-        a_replica, a_byte = self._of_a_replica, self._of_a_byte
-        more = a_replica + size * a_byte
-        return min(
-            [(number[b] * a_replica + taken[b] * a_byte + more) * step[b] for b in among], default=0
-        )
+        load, step, more = self._load, self._step, self._of(1, size)
+        if self._even:
+            found = [load[b] for b in among]
+            return min(found) + more * step[0] if found else 0
+        return min([load[b] + more * step[b] for b in among], default=0)
 
     def with_room(self, among: list[int], size: int) -> list[int]:
         """Those of some brokers whose disks have room for a replica of this size; all where none has."""
@@ -112,8 +114,8 @@ class Loads:
 
     def next_of_a_new_partition(self, among: Sequence[int], held: Sequence[int]) -> int:
         """Who of some brokers gets one, of those that hold least of its topic; the lowest of equal ones."""
-        step = self._step
-        return min(among, key=lambda b: (held[b] * step[b], self._with(b, 1, 0), b))
+        load, step, more = self._load, self._step, self._of(1, 0)
+        return min(among, key=lambda b: (held[b] * step[b], load[b] + more * step[b], b))
 
     def next(self, among: Sequence[int], size: int, parts: Parts | None = None) -> int:
         """Who of some brokers gets a replica of this size; the lowest of equal ones. `parts`: else by weight."""
