@@ -1,7 +1,7 @@
 """How long the chooser takes, how much memory, and how even the copies are.
 
-A drain of one of 100 brokers, a replica more for each partition, a cluster in place, bytes balanced within 10 %, and ten
-brokers that join 90 where replicas are balanced within 5 %, or bytes within 10 %.
+A drain of one of 100 brokers, a replica more for each partition, a cluster in place, bytes balanced within 10 %, and
+ten brokers that join 90 where replicas are balanced within 5 %, or bytes within 10 %.
 
 python benchmarks/placing_speed.py      # each with up to 1M partitions
 """
