@@ -89,7 +89,7 @@ def fixed_counts(merged: Merged) -> Iterator[str]:
 def idle_rates(merged: Merged) -> Iterator[str]:
     """A sentence for each standing rate of a broker of which no entry throttles a replica on that side."""
     entries = [d.declared for d in merged.values() if isinstance(d.declared, ThrottledReplicas)]
-    for path, found in sorted(merged.items(), key=lambda item: str(item[1].where)):
+    for path, found in sorted(merged.items(), key=lambda item: item[1].where):
         if isinstance(found.declared, StandingRate):
             broker = str(path[-1])
             for side in Side:

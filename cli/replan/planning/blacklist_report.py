@@ -64,7 +64,7 @@ def blacklist_report(placement: Placement, snapshot: Snapshot) -> BlacklistRepor
     check_cluster(placement, snapshot)
     idle = without_brokers(placement.leader_racks, snapshot)
     placement = with_brokers_of_racks(placement, snapshot)
-    entries = sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where)))
+    entries = sorted(placement.leader_entries, key=lambda e: (e.broker, e.where))
     orders = sorted((name, kept.order) for name, kept in snapshot.remembered.items())
     declared = placement.leader_blacklist is not None
     judged = tuple(_judged(e, snapshot) for e in entries)

@@ -129,8 +129,8 @@ REASONS: list[tuple[str, Placement, Snapshot, str]] = [
         "two entries of one broker, the first in the file is shown",
         placement(
             blacklist=[
-                listed_leader(1, reason="second", line=209),
-                listed_leader(1, reason="first", topics=["orders"], line=208),
+                listed_leader(1, reason="second", line=100),
+                listed_leader(1, reason="first", topics=["orders"], line=99),
             ]
         ),
         THREE,

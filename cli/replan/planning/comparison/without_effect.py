@@ -29,7 +29,7 @@ def without_effect(aligned: Alignment) -> Iterator[PlanWarning]:
         facts: Facts = {"where": str(where), "section": section, "name": name}
         yield PlanWarning(WarningKind.MATCHES_NOTHING, facts)
     registered = snapshot.broker_ids()
-    for entry in sorted(placement.replica_blacklist, key=lambda e: (e.broker, str(e.where))):
+    for entry in sorted(placement.replica_blacklist, key=lambda e: (e.broker, e.where)):
         if entry.broker not in registered:
             gone: Facts = {"where": str(entry.where), "broker": entry.broker}
             yield PlanWarning(WarningKind.DRAIN_UNREGISTERED, gone)

@@ -216,14 +216,14 @@ def _unknown_racks(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWar
 
 def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
     registered = snapshot.broker_ids()
-    for entry in sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where))):
+    for entry in sorted(placement.leader_entries, key=lambda e: (e.broker, e.where)):
         facts: Facts = {"where": str(entry.where), "broker": entry.broker}
         if entry.broker not in registered:
             yield PlanWarning(WarningKind.BLACKLIST_UNREGISTERED, facts)
         yield from _review_due(entry, snapshot)
     for log_dir in sorted(placement.log_dir_blacklist, key=lambda e: (e.broker, e.path)):
         yield from _review_due(log_dir, snapshot)
-    for drained in sorted(placement.replica_blacklist, key=lambda e: (e.broker, str(e.where))):
+    for drained in sorted(placement.replica_blacklist, key=lambda e: (e.broker, e.where)):
         yield from _review_due(drained, snapshot)
     last = last_leaders(placement, snapshot)
     yield from _last_leaders(placement, snapshot)
@@ -258,7 +258,7 @@ def _last_leaders(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarn
 
 def ended_entries(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
     """Entries of the leader blacklist that were to hold until their broker has caught up, and it has."""
-    for entry in sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where))):
+    for entry in sorted(placement.leader_entries, key=lambda e: (e.broker, e.where)):
         if has_ended(entry, snapshot):
             facts: Facts = {"where": str(entry.where), "broker": entry.broker}
             yield PlanWarning(WarningKind.BLACKLIST_CAUGHT_UP, facts)

@@ -266,7 +266,7 @@ def _within(name: SettingName, within: Part) -> bool:
 def _lookups(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId]) -> Lookups:
     placement, snapshot = aligned.placement, aligned.snapshot
     topics = pc.unique(differs.column("topic")).to_pylist()
-    entries = sorted(placement.leader_entries, key=lambda e: (e.broker, str(e.where)), reverse=True)
+    entries = sorted(placement.leader_entries, key=lambda e: (e.broker, e.where), reverse=True)
     return Lookups(
         aligned,
         snapshot.all_settings(),
