@@ -142,9 +142,9 @@ class _Group:
         Where partitions keep to one rack, in the rack where that costs the others least.
         """
         in_rack = any(d.rule.spread is Spread.IN_RACK for d in self._demands[side])
-        racks = sorted({b.rack or "" for b in self._brokers.values()}) if in_rack else [None]
+        racks = sorted({b.rack or "" for b in self._brokers.values()}) if in_rack else []
         before, ways = dict(self.owner), list[tuple[int, int, int, dict[BrokerId, int | None]]]()
-        for number, self._rack in enumerate(racks):
+        for number, self._rack in enumerate(racks or [None]):
             self.owner, cost = dict(before), 0
             while self._lack(side) and (found := self._cheapest(side)) is not None:
                 cost += found[0]

@@ -154,3 +154,17 @@ def test_what_rules_place_is_apart_or_refused_and_the_next_plan_is_empty(world: 
     for _ in range(3 if plan.refusals else 0):  # what was refused may have become possible
         end = after(make_plan(asked, end), end)
     assert make_plan(asked, end).moves == ()
+
+
+def test_where_every_broker_is_drained_each_partition_is_refused() -> None:
+    seen = snapshot(
+        [state([1, 2], size=1), state([2, 1], size=1, topic="payments-a")],
+        registered=brokers(2, "a"),
+    )
+    rules = ruled("*", spread=Spread.IN_RACK)
+    asked = placement(
+        rules=rules, replica_blacklist=drain(1, 2), apart=apart("orders", "payments-*")
+    )
+    plan = make_plan(asked, seen)
+    assert plan.moves == ()
+    assert {str(r.partition) for r in plan.refusals} == {"orders-0", "payments-a-0"}
