@@ -36,8 +36,11 @@ FURTHER = 8
 """And so many times as many of the next ones, where none was."""
 GRADES = 4
 """What a step brings for what it copies is graded: the twice of a step from too much to too little has so many."""
-NEARLY = 0.2
-"""So much of a grade may lack: one partition a little larger than what is lacking, rather than several small ones."""
+NEARLY = 0.9
+"""So much of a grade may lack: one partition larger than what is lacking, by four fifths, rather than several small.
+
+What moves then is less in number, and a balance ends less near to its bounds, so that a point of tolerance moves less.
+"""
 
 
 @dataclass(frozen=True, slots=True)
