@@ -11,9 +11,8 @@ from math import inf
 from random import Random
 
 from tests.builders import placement, snapshot, state, within
-from tests.properties.loop_lives import Deadly, PeoplesJournal, lives
+from tests.properties.loop_lives import PERSON, Deadly, MortalJournal, Span, lives
 
-from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import Verb
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigOperation, broker_change
@@ -53,6 +52,8 @@ VOLUMES = (2_000 * MB, 2_000 * MB, 700 * MB, 430 * MB)
 FULL_ABOVE = Fraction(85, 100)
 BASE = ((1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 1), (6, 1, 2))
 WHERE = Where("placement.yaml", 3, 3)
+CANCELS_EVERY = 120.0
+"""How often a person looks whether anything is applied that is to be cancelled."""
 REST_HOURS = 30.0
 """After the last event: a night without a window, the longest threshold, the slowest copies."""
 
@@ -143,14 +144,39 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """A person pauses the loop, or cancels what it applies then, and lets it go on."""
+    """A person pauses what is there, or cancels what is applied meanwhile, and lets it go on."""
 
     at: float
     until: float
     cancels: bool = False
 
 
-Event = Away | ByHand | Left | Trouble | KilledLoop | Declared | Paused
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The placement cannot be read."""
+
+    at: float
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """The wall clock is put forward, or back, and put right later."""
+
+    at: float
+    until: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The process is asked to leave, and another one begins later."""
+
+    at: float
+    until: float
+
+
+Event = Away | ByHand | Left | Trouble | KilledLoop | Declared | Paused | Broken | Jump | Stopped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +198,8 @@ class History:
     """Bytes of each of the two log directories of a broker, by broker; none where a history has no directories."""
     elects: bool = True
     """Whether the cluster brings leaderships back by itself."""
+    leased: bool = False
+    """Whether another loop may be there: each process waits until the lease of the one before has ended."""
 
     @property
     def away(self) -> list[Away]:
@@ -281,7 +309,7 @@ class Run:
     history: History
     month: Month
     seen: Seen
-    journal: MemoryJournal
+    journal: MortalJournal
     recorder: Recorder
     copied: float
     kills: tuple[float, ...]
@@ -295,13 +323,19 @@ def happens(history: History) -> Run:
     simulation = begin(history)
     releases = [Release(d.at, history.placement(d)) for d in history.declared]
     seen, recorder = Seen(), Recorder(history.names, simulation)
-    journal = PeoplesJournal([e.at for e in history.events if isinstance(e, Paused) and e.cancels])
+    journal = MortalJournal()
+    broken = spans(history, Broken)
+    releases += [  # nobody rests over the moment at which it breaks
+        replace(before[-1], at=of.at)
+        for of in broken
+        if (before := [r for r in releases if r.at <= of.at])
+    ]
     killed = [e for e in history.events if isinstance(e, KilledLoop)]
     deadly = Deadly([(e.at, e.effects, e.before, e.gap) for e in killed])
     copied = Copied(recorder)
     month = run_loop(
         simulation,
-        releases,
+        sorted(releases, key=lambda of: of.at),
         history.hours * HOUR,
         tuple(sorted(_schedule(history), key=lambda at: at.seconds)),
         every=history.every,
@@ -309,7 +343,14 @@ def happens(history: History) -> Run:
         also=seen,
         asked=list(_asked(history)),
         meter=copied,
-        lives=lives(deadly, journal),
+        lives=lives(
+            deadly,
+            journal,
+            broken=broken,
+            jumps=spans(history, Jump),
+            stops=spans(history, Stopped),
+            leased=history.leased,
+        ),
     )
     recorder.note(month.simulation)
     return Run(
@@ -362,16 +403,25 @@ def _schedule(history: History) -> Iterator[At]:
                 yield At(at, Ask(AlterConfigs((set_to,))))
             case Trouble(fault, at):
                 yield At(at, fault)
-            case Declared() | Paused() | KilledLoop():
+            case _:
                 pass
+
+
+def spans(history: History, kind: type[Broken | Jump | Stopped]) -> list[Span]:
+    """When something of a kind goes on, in the order of time."""
+    found = (e for e in history.events if isinstance(e, kind))
+    of = (Span(e.at, e.until, e.seconds if isinstance(e, Jump) else 0.0) for e in found)
+    return sorted(of, key=lambda span: span.at)
 
 
 def _asked(history: History) -> Iterator[Asked]:
     for event in history.events:
         if isinstance(event, Paused):
-            if not event.cancels:
-                yield Asked(event.at, Verb.PAUSE, "a person")
-            yield Asked(event.until, Verb.RESUME, "a person")
+            times = int((event.until - event.at) / CANCELS_EVERY) if event.cancels else 0
+            for again in range(times + 1):
+                verb = Verb.CANCEL if event.cancels else Verb.PAUSE
+                yield Asked(event.at + again * CANCELS_EVERY, verb, PERSON)
+            yield Asked(event.until, Verb.RESUME, PERSON)
 
 
 def drawn(seed: int) -> History:
@@ -391,6 +441,7 @@ def drawn(seed: int) -> History:
         balanced=by_rule and chance.random() < 0.4,
         volumes=tuple(chance.choice(VOLUMES) for _ in range(brokers)) if disks else (),
         elects=chance.random() < 0.5,
+        leased=chance.random() < 0.2,
     )
     weeks = chance.randint(1, 4)
     events = _events(chance, shape, weeks)
@@ -434,8 +485,11 @@ OFTEN = {
     "hand": 2,
     "tool": 1,
     "release": 3,
-    "pause": 1,
-    "cancel": 1,
+    "pause": 2,
+    "cancel": 2,
+    "broken": 1,
+    "clock": 0.2,
+    "stopped": 0.7,
     "network": 2,
     "killed": 2,
 }
@@ -457,6 +511,9 @@ def _events(chance: Random, shape: History, weeks: int) -> tuple[Event, ...]:
             ends = {b: t + 2 * MINUTE for b, t in zip(found.brokers, found.returns, strict=True)}
             busy |= ends
         events.append(found)
+        if isinstance(found, Declared | ByHand | Away) and chance.random() < 0.15:
+            soon = found.at + chance.choice([1.0, 1_000.0, 5_000.0])  # whatever is done about it
+            events.append(Paused(soon, soon + chance.choice([1, 3, 9]) * HOUR, cancels=True))
     return tuple(events)
 
 
@@ -471,13 +528,27 @@ def _event(chance: Random, what: str, at: float, shape: History, before: Sequenc
         case "killed":
             effects, gap = chance.randint(1, 12), chance.choice([5.0, 60.0, HOUR])
             return KilledLoop(at, effects, chance.random() < 0.5, gap)
-        case "pause" | "cancel":
-            return Paused(at, at + _lasts(chance), what == "cancel")
         case "tool":
             key = chance.choice([LEADER_RATE, FOLLOWER_RATE])
             return Left(chance.randint(1, shape.brokers), key, at)
-        case _:
+        case "network":
             return Trouble(_trouble(chance), at)
+        case _:
+            return _lasting(chance, what, at)
+
+
+def _lasting(chance: Random, what: str, at: float) -> Event:
+    until = at + _lasts(chance)
+    match what:
+        case "pause" | "cancel":
+            return Paused(at, until, what == "cancel")
+        case "broken":
+            return Broken(at, until)
+        case "clock":
+            by = chance.choice([-30 * DAY, -DAY, -HOUR, -MINUTE, MINUTE, HOUR, DAY, 30 * DAY])
+            return Jump(at, until, by)
+        case _:
+            return Stopped(at, until)
 
 
 def _lasts(chance: Random) -> float:
@@ -491,8 +562,7 @@ def _outage(chance: Random, what: str, at: float, shape: History) -> Away:
         apart = chance.choice([0.0, 0.0, 3 * MINUTE, HOUR])
         return Away(rack, at, tuple(at + lasts + i * apart for i in range(len(rack))), "kill")
     how = chance.choice(["kill", "kill", "stop", "kill" if shape.volumes else "disk"])
-    seldom = 0.2 if shape.by_rule else 0.03  # a list that names it is tried for weeks
-    ever = how == "kill" and chance.random() < seldom
+    ever = how == "kill" and chance.random() < 0.2
     return Away((chance.randint(1, shape.brokers),), at, (inf if ever else at + lasts,), how)
 
 

@@ -6,8 +6,8 @@
 2. What policy allows is put right within its time plus the copy, or a hold, a window or a rule names why; and a loop
    sees what is down at its next look.
 3. After the last event the loop comes to rest: nothing runs, no application is open, no throttle of it is left, and
-   what it says of holds is so. But where a list names a broker that is down for good, or an open application has a
-   partition with a replica there, the loop tries again, less and less often, and says so.
+   what it says of holds is so. What needs a broker that is down waits for it, and says which. Each event makes so many
+   rounds fail at most, or be given up.
 4. Nothing swings: no partition goes back where it came from, unless an event since then asks for it.
 5. What is copied: at most 1.2 times the replicas of a broker that never comes back, at most these of one that comes
    back later than its time, nothing of one that is back before.
@@ -23,11 +23,15 @@ from math import inf
 from tests.properties.loop_histories import (
     HOUR,
     SIZE,
+    Broken,
+    Jump,
     KilledLoop,
     Left,
     Run,
+    Stopped,
     Trouble,
     changes,
+    spans,
 )
 
 from replan.applying.journal.ledger import fold
@@ -45,6 +49,7 @@ from replan.reconciling.status import (
     Deviation,
     LoopHolds,
     LoopState,
+    NeedsBrokers,
     NextStage,
     NoHistory,
     NotAllowed,
@@ -61,20 +66,26 @@ from replan.rehearsal.recording import throttles_of
 
 SEEN_SECONDS = 60.0
 """From the death of a broker until every look shows it: its session ends, and metadata spreads."""
+TRIES = 3
+"""So many rounds come to nothing for each event, at most."""
 ROUND_HOURS = 28.0
 """Before the end nothing has happened for so long that no round begins any more, with two hours for the last one."""
 
 
 def broken(run: Run) -> Iterator[str]:
     """Everything that does not hold of a run."""
+    yield from _tries(run)
+    yield from _at_rest(run)
+    yield from _in_sync(run)
+    if any(isinstance(e, Jump) for e in run.history.events):
+        return  # what it says of times is of a clock that was wrong
     yield from _allowed(run)
     yield from _held(run)
     yield from _in_time(run)
     yield from _noticed(run)
-    yield from _at_rest(run)
+    yield from _says_broken(run)
     yield from _swings(run)
     yield from _drops(run)
-    yield from _in_sync(run)
 
 
 def copies_too_much(run: Run, lasts: float) -> Iterator[str]:
@@ -111,8 +122,10 @@ def down(run: Run, broker: int, moment: float) -> float | None:
 def _blind_seconds(run: Run) -> float:
     """For how long no look could show anything, at most: nobody was at work, or nobody answered."""
     gaps = sum(e.gap for e in run.history.events if isinstance(e, KilledLoop))
-    silent = sum(e.until - e.at + 120 for e in run.history.events if isinstance(e, Trouble))
-    return gaps + silent
+    blind = (e for e in run.history.events if isinstance(e, Trouble | Broken | Stopped))
+    silent = sum(e.until - e.at + 120 for e in blind)
+    taken_over = 90.0 * (len(run.kills) if run.history.leased else 0)
+    return gaps + silent + taken_over
 
 
 def _allowed(run: Run) -> Iterator[str]:
@@ -235,8 +248,10 @@ def _in_time(run: Run) -> Iterator[str]:
         for one in now.deviations:
             key = f"{one.kind} {one.subject}"
             seen.add(key)
-            looks = now.state not in {LoopState.UNREACHABLE, LoopState.BROKEN_PLACEMENT}
-            if looks and (wrong := _why(run, one, now.at, reasons=bool(now.reasons))) is not None:
+            if (
+                now.state in _LOOKS
+                and (wrong := _why(run, one, now.at, reasons=bool(now.reasons))) is not None
+            ):
                 yield f"at {now.at - run.month.watched.began:.0f}: {key}: {wrong}"
             if one.due_at is not None and one.why_not is None and not now.reasons:
                 open_for[key] += later.at - max(now.at, one.due_at)
@@ -263,6 +278,8 @@ def _why(run: Run, one: Deviation, now: float, *, reasons: bool) -> str | None:
             wrong = not reasons
         case RunsElsewhere():
             wrong = not run.history.by_hand
+        case NeedsBrokers(brokers):
+            wrong = not all(_away(run, b, now - run.month.watched.began) for b in brokers)
         case NoHistory() | NextStage():
             wrong = True
         case PersonActs():
@@ -270,6 +287,24 @@ def _why(run: Run, one: Deviation, now: float, *, reasons: bool) -> str | None:
         case _:
             wrong = False
     return f"{why} is not so" if wrong else None
+
+
+def _away(run: Run, broker: int, moment: float) -> bool:
+    """Whether a broker was down when the round looked that ended at a moment."""
+    return any(
+        b == broker and since <= moment and (until is None or moment < until + SEEN_SECONDS)
+        for b, since, until in run.recorder.absent
+    )
+
+
+def _says_broken(run: Run) -> Iterator[str]:
+    """While the placement cannot be read a loop says so, once it has read it."""
+    for of in spans(run.history, Broken):
+        known = of.at + run.history.every + 60 + _blind_seconds(run) - (of.until - of.at + 120)
+        for now in run.seen.statuses:
+            at = now.at - run.month.watched.began
+            if known < at < of.until and now.state in _LOOKS:
+                yield f"at {at:.0f} it is {now.state}, and the placement is broken from {of.at:.0f}"
 
 
 def _noticed(run: Run) -> Iterator[str]:
@@ -294,24 +329,22 @@ def _noticed(run: Run) -> Iterator[str]:
                 yield f"at {at:.0f} broker {broker} is down since {one.since - began:.0f}, not {since:.0f}"
 
 
+def _tries(run: Run) -> Iterator[str]:
+    """Rounds come to nothing for what happened, each event a few times: nothing is tried again and again."""
+    in_vain = [
+        d for d, _, _ in _rounds(run) if d.result not in {RoundResult.DONE, RoundResult.PARTLY}
+    ]
+    if not run.history.policy.windows.open and len(in_vain) > TRIES * (1 + len(run.history.events)):
+        yield f"{len(in_vain)} rounds came to nothing, of {len(run.history.events)} events"
+
+
 def _at_rest(run: Run) -> Iterator[str]:
     month, last, history = run.month, run.month.watched.before_the_end, run.history
-    partitions = month.simulation.cluster.topics["orders"].partitions.values()
     gone = {b for b in range(1, history.brokers + 1) if down(run, b, month.seconds) is not None}
-    opened = fold(run.journal.read()).application is not None
-    if opened and any(gone & {*p.replicas} for p in partitions):
-        if last is None or last.state not in {LoopState.ACTING, LoopState.BACKING_OFF}:
-            yield f"it waits for a broker that is down, and says {last and last.state}"
-        return
-    if opened:
+    if fold(run.journal.read()).application is not None:
         yield "an application is open at the end"
     yield from _left(run, gone)
-    lists = [p.replicas for p in partitions] if history.by_rule else history.declared[-1].lists
-    dead = any(gone & {*of} for of in lists)
-    tries = last is not None and last.state in {LoopState.ACTING, LoopState.BACKING_OFF} and dead
-    if last is not None and last.state is LoopState.PAUSED and run.cancels and run.kills:
-        return  # the resume came while nobody was at work, before the end of what was cancelled
-    if last is None or not (tries or last.state in _RESTS):
+    if last is None or last.state not in _RESTS:
         yield f"it ends {last and last.state} {last and last.reasons}"
         return
     for reason in last.reasons:
@@ -319,7 +352,7 @@ def _at_rest(run: Run) -> Iterator[str]:
         if brokers or (isinstance(reason, RacksDown) and not gone):
             yield f"it holds at the end for {reason}"
     for done, at, _ in _rounds(run):
-        if at > month.seconds - (30.0 - ROUND_HOURS) * HOUR and not dead:
+        if at > month.seconds - (30.0 - ROUND_HOURS) * HOUR:
             yield f"round {done.number} of {done.kinds} begins at {at:.0f}, just before the end"
 
 
@@ -344,6 +377,7 @@ def _left(run: Run, gone: set[int]) -> Iterator[str]:
 _RESTS = frozenset(
     {LoopState.AT_REST, LoopState.DIFFERS, LoopState.HOLDING, LoopState.OUTSIDE_WINDOW}
 )
+_LOOKS = _RESTS | {LoopState.WAITING, LoopState.BACKING_OFF}
 
 
 def _swings(run: Run) -> Iterator[str]:

@@ -1,21 +1,24 @@
 """Processes of a loop that die at one of their effects, each followed by another one that goes on from the journal."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tests.unit.applying.lab import Boundary, Killed, MortalWriter
 
-from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import Command, Record, Verb
+from replan.errors import BadPlacement
 from replan.model.control_plane import Clock
-from replan.reconciling.loop import LoopPorts, LoopSettings
+from replan.reconciling.loop import LoopPorts, LoopSettings, Read
 from replan.reconciling.store import LoopStore
 from replan.rehearsal.reconcile import Lives, one_life
 from replan.rehearsal.watched import Watched
 
 T = TypeVar("T")
+PERSON = "a person"
+SLICE_SECONDS = 20.0
+"""How often a process that rests renews its lease, or looks at that of another one."""
 
 
 class Deadly(Boundary):
@@ -48,31 +51,25 @@ class Deadly(Boundary):
         return self._coming.pop(0)[3]
 
 
-class PeoplesJournal(MemoryJournal):
-    """A journal to which people send a cancel, at a moment at which an application is open."""
+class MortalJournal(MemoryJournal):
+    """A journal whose appends are effects, and that keeps when a person's cancel was obeyed."""
 
-    def __init__(self, cancels: Sequence[float] = ()) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.cancelled: list[float] = []
         self.clock: Clock | None = None
         self.boundary: Boundary | None = None
-        self._coming = sorted(cancels)
-
-    def arrived(self) -> Sequence[Command]:
-        now = 0.0 if self.clock is None else self.clock.now()
-        if self._coming and self._coming[0] <= now:
-            late = now - self._coming.pop(0) > 60.0
-            opened = fold(self.read()).application
-            if opened is not None and not late:
-                self.cancelled.append(now)
-                name = f"{int(now):016x}-person"
-                self.inbox.append(Command(opened.id, name, Verb.CANCEL, sender="a person"))
-        return super().arrived()
 
     def append(self, records: Sequence[Record]) -> None:
         if self.boundary is None or not records:
-            return super().append(records)
-        return self.boundary.cross("append", lambda: super(PeoplesJournal, self).append(records))
+            return self._keep(records)
+        return self.boundary.cross("append", lambda: self._keep(records))
+
+    def _keep(self, records: Sequence[Record]) -> None:
+        super().append(records)
+        obeyed = (r for r in records if isinstance(r, Command) and r.verb is Verb.CANCEL)
+        if self.clock is not None and any(r.sender == PERSON for r in obeyed):
+            self.cancelled.append(self.clock.now())
 
 
 class _MortalStore:
@@ -83,23 +80,67 @@ class _MortalStore:
         self._boundary.cross("remember", lambda: self._kept.write(records))
 
 
-def lives(deadly: Deadly, journal: PeoplesJournal) -> Lives:
-    """Process after process, until one of them comes to the end."""
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when to when something is otherwise, and by how much."""
+
+    at: float
+    until: float
+    seconds: float = 0.0
+
+
+def lives(
+    deadly: Deadly,
+    journal: MortalJournal,
+    *,
+    broken: Sequence[Span] = (),
+    jumps: Sequence[Span] = (),
+    stops: Sequence[Span] = (),
+    leased: bool = False,
+) -> Lives:
+    """Process after process, until one of them comes to the end.
+
+    `broken`: when the placement cannot be read; `jumps`: when the wall clock is put forward, or back; `stops`: when a
+    process is asked to leave, and until when none is there.
+    """
 
     def run(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
-        deadly.clock = journal.clock = ports.clock
+        clock, leaving = ports.clock, list(stops)
+        deadly.clock = journal.clock = clock
         journal.boundary = deadly
+
+        def read() -> Read:
+            if any(of.at <= clock.now() < of.until for of in broken):
+                raise BadPlacement("placement.yaml:3:1: this is not YAML")
+            return ports.read()
+
+        def wall() -> float:
+            now = clock.now()
+            return ports.wall() + sum(of.seconds for of in jumps if of.at <= now < of.until)
+
+        def asked_to_leave() -> bool:
+            return ports.stop() or bool(leaving and leaving[0].at <= clock.now())
+
         mortal = replace(
             ports,
             writer=MortalWriter(ports.writer, deadly),
             store=_MortalStore(ports.store, deadly),
+            read=read,
+            wall=wall,
+            stop=asked_to_leave,
         )
-        while True:
+        settings = replace(
+            settings,
+            leased=leased,
+            slice_seconds=SLICE_SECONDS if leased else settings.slice_seconds,
+        )
+        while not ports.stop():
             try:
                 one_life(mortal, settings, watched)
             except Killed:
-                ports.clock.sleep(deadly.bury())
+                clock.sleep(deadly.bury())
             else:
-                return
+                if leaving and leaving[0].at <= clock.now():
+                    clock.sleep(max(1.0, leaving.pop(0).until - clock.now()))
 
     return run

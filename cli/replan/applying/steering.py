@@ -117,7 +117,7 @@ def steered(application: Application, commands: Iterable[Command]) -> Applicatio
 
 def cancelled(application: Application, by: str) -> Application:
     """The application once somebody has cancelled it; one that takes another one back goes on with that."""
-    if application.takes_back or application.cancelled_by:
+    if application.is_cancelled:
         return changed(application, paused_by="", others=False)
     return changed(application, cancelled_by=by or "unknown", paused_by="", others=False)
 
@@ -210,9 +210,7 @@ def keeps_throttles(planned: MoveThrottle | None, application: Application | Non
     A cancel restores everything, and so does an application that throttles other tools' reassignments beside its own:
     what is theirs ends with them.
     """
-    if application is not None and (
-        application.cancelled_by or application.takes_back or application.others
-    ):
+    if application is not None and (application.is_cancelled or application.others):
         return False
     declared = planned is not None and planned.keep
     return declared or (application is not None and application.keep_throttles)

@@ -18,7 +18,7 @@ States, the first that fits:
     backing off             rounds failed; the next one comes later and later, at most an hour apart
     outside window          something is due, and no window is open for it
     waiting                 something is not due yet
-    differs                 something differs, and policy allows none of it
+    differs                 something differs, and policy allows none of it, or it waits for a broker that is down
     at rest                 nothing differs
 
 Invariants:

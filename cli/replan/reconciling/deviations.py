@@ -11,7 +11,7 @@ logDirFull        a volume that is used above the share, by its first log direct
 none              no leader, dates that have passed, too many partitions, a topic that is not there: a person acts
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +34,7 @@ from replan.reconciling.history import UNKNOWN, History, said
 from replan.reconciling.memory import down_key
 from replan.reconciling.status import (
     DeclaredByList,
+    NeedsBrokers,
     NeedsRates,
     NoHistory,
     NoRoom,
@@ -104,12 +105,28 @@ def _found(looked: Looked, history: History, policy: Reconcile) -> Iterator[Foun
             key = f"{BALANCE_KEY} by rates"
             yield Found(DeviationKind.OUT_OF_BALANCE, measures, key, why=NeedsRates())
     standing, log_dirs = said(looked.comparison)
+    down = {b.id for b in looked.snapshot.brokers if not b.live}
     for one in looked.drift.differences:
         name = one.name
         if one.rule in {Rule.CONVERGES, Rule.OUT_OF_BALANCE, Rule.CONTRADICTS} or name in balancing:
             continue
         kind, why = _kind(one, name, history, (standing, log_dirs))
+        if why is None and kind is not None:
+            why = needs(_asks_of(one), down)
         yield _of(one, name, kind, why)
+
+
+def needs(brokers: Iterable[int], down: Collection[int]) -> NeedsBrokers | None:
+    """Why what asks something of these brokers waits; None where all of them serve."""
+    gone = tuple(sorted({*map(int, brokers)} & {*map(int, down)}))
+    return NeedsBrokers(gone) if gone else None
+
+
+def _asks_of(one: Difference) -> Iterable[int]:
+    """The brokers without which it cannot be put right: nobody leaves a list before all of the new one are in sync."""
+    if one.rule is Rule.LOG_DIR_DRAINED and one.broker is not None:
+        return (one.broker,)
+    return one.declared if set(one.declared) != set(one.observed) else ()
 
 
 def _of(

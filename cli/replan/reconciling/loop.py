@@ -4,7 +4,7 @@ Every failure that replan explains becomes a state with its reason, and the next
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -301,8 +301,7 @@ class Loop:
             return False
         if opened is not None:
             return self._with_open(opened, known, read, acts=acts)
-        if self._memory.begun is not None:
-            self._forget_begun()
+        self._forget_begun(known.ledger)
         if self._memory.owes and acts and not self._settings.dry_run:
             self._put_back_owed(known, snapshot)
         looked = look(read.placement, as_planned_from(snapshot, known.ledger), read.rates)
@@ -419,16 +418,23 @@ class Loop:
             self._history = history
             self._keep_history()
 
-    def _forget_begun(self) -> None:
+    def _forget_begun(self, ledger: Ledger) -> None:
         """A round whose application is not open: it was closed by another process, or never opened."""
-        self._keep(changed(self._memory, begun=None))
+        begun = self._memory.begun
+        if begun is not None:
+            for last in list(ledger.applications(begun.plan_digest))[-1:]:
+                self._note_cancel(begun, last.cancelled_by)
+            self._keep(changed(self._memory, begun=None))
+
+    def _note_cancel(self, begun: Begun, cancelled_by: str) -> None:
+        """Take in that what the loop applied was cancelled while it was not at work."""
+        if cancelled_by and not begun.cancelled:
+            self.remember_cancel("" if cancelled_by.startswith(_BY_LOOP) else cancelled_by)
 
     def _with_open(self, opened: Application, known: Journalled, read: Read, *, acts: bool) -> bool:
         """Go on with an application that is this loop's own; another's is its own."""
         begun = self._memory.begun
-        own = begun is not None and (
-            opened.plan_digest == begun.plan_digest or bool(opened.takes_back)
-        )
+        own = begun is not None and begun.opened(opened)
         other = OtherApplication(opened.id, opened.owner, known.holder is not None)
         if not own or begun is None or self._settings.dry_run:
             self._say(_Said(LoopState.HELD_BY_ANOTHER, (other,)))
@@ -440,9 +446,11 @@ class Loop:
         if plan is None or not acts:
             self._say(_Said(LoopState.HELD_BY_ANOTHER, (other,)))
             return False
+        first = known.ledger.records.get(f"app/{opened.takes_back}", opened)
+        self._note_cancel(begun, first.cancelled_by if isinstance(first, Application) else "")
         if self._memory.backs_off(self._ports.wall()):
             return self._backs_off(_Said(LoopState.BACKING_OFF))
-        return self._apply(plan, begun, read, resumes=True)
+        return self._apply(plan, begun, read, opened)
 
     def _since(self) -> float:
         return self._status.since if self._status.state is LoopState.PAUSED else self._ports.wall()
@@ -477,7 +485,7 @@ class Loop:
         self._keep(self._memory.began(begun))
         said.state = LoopState.ACTING
         self._say(said)
-        return self._apply(plan, begun, read, resumes=False)
+        return self._apply(plan, begun, read)
 
     def _failed_round(self, text: str, said: _Said) -> bool:
         self._keep(self._memory.failed(text, self._ports.wall()))
@@ -491,14 +499,16 @@ class Loop:
         self._say(said)
         return False
 
-    def _apply(self, plan: Plan, begun: Begun, read: Read, *, resumes: bool) -> bool:
-        """Perform a plan as `apply` does, steered by policy; whether it came to an end."""
-        ports, settings = self._ports, self._settings
+    def _apply(
+        self, plan: Plan, begun: Begun, read: Read, opened: Application | None = None
+    ) -> bool:
+        """Perform a plan as `apply` does, or go on with what is open; whether it came to an end."""
+        ports, settings, resumes = self._ports, self._settings, opened is not None
         down_before = facts_of(ports.reader.observe()).down if resumes else ()
         steered = Steered(
             begun.kinds,
-            tuple(b for b in begun.replaced if resumes is False or b in down_before),
-            cancelled=begun.cancelled,
+            tuple(b for b in begun.replaced if not resumes or b in down_before),
+            cancelled=opened is not None and opened.is_cancelled,
         )
         try:
             with ports.own(plan, self.lease_is_kept) as journal:
@@ -610,20 +620,24 @@ class Loop:
         under = bad & {*guard.facts.under} if guard.steered.cancelled else set[str]()
         if set(facts_of(snapshot).down) - set(guard.down):
             bad &= {*begun.unhealthy}  # a broker died meanwhile: that is not the round's doing
-        failure = done.text if result is RoundResult.FAILED else ""
+        failure = self._failure(done, guard, moved)
+        memory = self._memory.ended(done, moved, bad, under, failure)
+        self._keep(memory.down_since(guard.down_since))
+
+    def _failure(self, done: Round, guard: "_Guard", moved: Collection[str]) -> str:
+        """How a round failed, so that the next one comes later; what waits for brokers that are down has not."""
+        if done.result is RoundResult.FAILED:
+            return done.text
+        if guard.waits_for_down:
+            return ""
         if guard.waits:
-            failure = guard.waits
-        elif guard.steered.stuck:
-            failure = f"nothing had moved for {duration(STUCK_SECONDS)}; {done.text}"
+            return guard.waits
+        if guard.steered.stuck:
+            return f"nothing had moved for {duration(STUCK_SECONDS)}; {done.text}"
         before = self._memory.rounds[:1]
         again = before and {done.result, before[0].result} == {RoundResult.CANCELLED}
-        if again and not moved and not failure:
-            failure = f"two rounds were cancelled, one after the other; {done.text}"
-        memory = self._memory.ended(done, moved, bad, under, failure)
-        memory = memory.down_since(guard.down_since)
-        if result is RoundResult.CANCELLED and guard.cancelled_by_another:
-            memory = changed(memory, paused=SomebodyPaused(guard.cancelled_by, now))
-        self._keep(memory)
+        cancelled = f"two rounds were cancelled, one after the other; {done.text}"
+        return cancelled if again and not moved else ""
 
     def _rest(self) -> None:
         """Until the next round: `every`, or earlier where something is due before."""
@@ -685,11 +699,10 @@ class Loop:
 
     def _deviation(self, one: Judged, said: _Said) -> Deviation:
         found, why = one.found, one.why_not
-        if why is None:
-            rule = None if said.refusals is None else said.refusals.rule(found)
-            if rule is not None:
-                why = Refused(rule)
-            elif self._settings.dry_run:
+        if why is None and said.refusals is not None:
+            why = said.refusals.why(found)
+        if why is None and one.why_not is None:
+            if self._settings.dry_run:
                 why = DryRun()
             elif said.reasons:
                 why = LoopHolds()
@@ -706,12 +719,13 @@ class Loop:
             found.drift,
         )
 
-    def remember_cancel(self) -> None:
-        """It cancels what it applies: the process that ends that knows it then, whichever that is."""
-        begun = self._memory.begun
+    def remember_cancel(self, by: str = "") -> None:
+        """What it applies is cancelled; a person who did that pauses the loop, until somebody resumes it."""
+        begun, paused = self._memory.begun, SomebodyPaused(by, self._ports.wall())
         if begun is not None:
-            with suppress(ReplanError):  # then a person looks
-                self._keep(changed(self._memory, begun=begun.by_itself()))
+            memory = changed(self._memory, begun=begun.known_to_be_cancelled())
+            with suppress(ReplanError):  # whoever goes on reads it in the journal
+                self._keep(changed(memory, paused=paused) if by else memory)
 
     def broker_down(self, broker: int) -> float | None:
         """Since when a broker counts as down whose replicas by rule may go to others."""
@@ -760,8 +774,6 @@ _NOT_BY_DUE = frozenset(
     {LoopState.DIFFERS, LoopState.HOLDING, LoopState.PAUSED, LoopState.BACKING_OFF}
 )
 """In which it does not act when the next deviation is due, but when what keeps it from that is over."""
-_NOBODY_KNOWN = "unknown"
-"""Who has cancelled what this process did not see cancelled."""
 _BY_LOOP = "reconcile: "
 """What the sender of a loop's own commands begins with."""
 _CODES = {
@@ -878,9 +890,11 @@ class _Guard:
     ) -> None:
         self._loop, self._journal, self._placement = loop, journal, placement
         self.steered, self._begun = steered, begun
-        self.application, self.cancelled_by = "", _NOBODY_KNOWN
+        self.application = ""
         self.waits = ""
         """For what its application waited, if it was given up."""
+        self.waits_for_down = False
+        """Whether all that it had begun, when nothing moved any more, needed brokers that were down."""
         self.down: tuple[int, ...] = ()
         self._healed = {move.partition: move for move in plan.moves}
         takes_back = digest(plan) != begun.plan_digest
@@ -910,10 +924,17 @@ class _Guard:
         """Whether its application is to end as it is."""
         return self.steered.given_up
 
-    @property
-    def cancelled_by_another(self) -> bool:
-        """Whether a cancel was not the loop's own."""
-        return self.cancelled_by != _NOBODY_KNOWN or not self.steered.cancelled
+    def _needs_down(self) -> bool:
+        """Whether each partition that has left its list, and is not where it was to be, needs a broker that is down."""
+        snapshot = self._loop.ports.reader.observe()
+        gone, needs = set(facts_of(snapshot).down), list[bool]()
+        for name, target in self.targets.items():
+            seen, wanted = snapshot.partition(name), {*target}
+            if seen is None or {*seen.replicas} == {*self._healed[name].original}:
+                continue
+            if {*seen.replicas} != wanted or seen.running is not None or not wanted <= {*seen.isr}:
+                needs.append(bool(gone & wanted))
+        return bool(needs) and all(needs)
 
     def half_way(self, snapshot: Snapshot) -> dict[TopicPartition, tuple[int, ...]]:
         """What stands neither where its move began nor where it was to end: the loop left it so, and nobody else."""
@@ -929,10 +950,10 @@ class _Guard:
     def arrived(self) -> Sequence[Command]:
         """What others have sent, and what the loop itself asks for."""
         others = list(self._journal.arrived())
-        for command in others:
-            if command.verb is Verb.CANCEL:
-                self.cancelled_by = command.sender or "somebody"
         self._note_application()
+        for command in others:
+            if command.verb is Verb.CANCEL and command.application == self.application:
+                self._loop.remember_cancel(command.sender or "somebody")
         answered = (
             {r.key for r in self._journal.read() if isinstance(r, Command) and r.obeyed_by}
             if self._sent
@@ -950,6 +971,9 @@ class _Guard:
                 now,
                 self._still(self._progress),
             )
+            if verb is Verb.CANCEL and self.steered.stuck:
+                with suppress(ReplanError):
+                    self.waits_for_down = self._needs_down()
             if verb is Verb.CANCEL:
                 self._moved = (
                     self._loop.ports.clock.now(),

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from replan.applying.journal.records import LoopCommand, Verb
+from replan.applying.journal.records import Application, LoopCommand, Verb
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling.status import ROUNDS, EndedWorse, Round, SomebodyPaused, Value
 
@@ -42,11 +42,15 @@ class Begun(Value, frozen=True):
     replaced: tuple[int, ...] = ()
     """Brokers that were down, whose replicas it gives to others."""
     cancelled: bool = False
-    """Whether the loop itself has cancelled it, so that nobody has to look before the next one."""
+    """Whether it is known to be cancelled, by the loop or by a person, whose cancel has paused the loop."""
 
-    def by_itself(self) -> "Begun":
-        """Cancelled by the loop."""
+    def known_to_be_cancelled(self) -> "Begun":
+        """Once that is known."""
         return msgspec.structs.replace(self, cancelled=True)
+
+    def opened(self, application: Application) -> bool:
+        """Whether it is this round's, or takes that back."""
+        return application.plan_digest == self.plan_digest or bool(application.takes_back)
 
 
 class Memory(Value, frozen=True):

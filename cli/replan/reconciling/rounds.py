@@ -18,10 +18,11 @@ from replan.planning.findings.health import HealthState, judge
 from replan.planning.making.planner import plan_of
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan, Refusal
+from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reconciling.decision import Found
-from replan.reconciling.deviations import BY_POLICY, Looked, full_of, replaced
+from replan.reconciling.deviations import BY_POLICY, Looked, facts_of, full_of, needs, replaced
+from replan.reconciling.status import Refused, WhyNot
 
 
 def look(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Looked:
@@ -65,18 +66,33 @@ def first_part(
 ) -> tuple[tuple[Found, ...], Plan, "Refusals"]:
     """The most urgent part of what is due of which a plan changes anything, and that plan; the last one, if none does.
 
-    And what was refused on the way. A broker that is to hold nothing holds nothing of all that one plan is about, not
-    even by lists that name it: so these are planned apart. Raises as `plan_of`.
+    And what was refused on the way, or waits for brokers that are down. A broker that is to hold nothing holds nothing
+    of all that one plan is about, not even by lists that name it: so these are planned apart. Raises as `plan_of`.
     """
-    refused: list[Refusal] = []
+    refusals = Refusals({})
     *urgent, last = _parts_of(due)
-    for part in urgent:
-        plan = plan_due(placement, looked, part)
-        refused += plan.refusals
+    for found in urgent:
+        part, plan = _without_waiting(placement, looked, found, refusals)
         if plan.changes:
-            return part, plan, Refusals.of(refused)
-    plan = plan_due(placement, looked, last)
-    return last, plan, Refusals.of([*refused, *plan.refusals])
+            return part, plan, refusals
+    return *_without_waiting(placement, looked, last, refusals), refusals
+
+
+def _without_waiting(
+    placement: Placement, looked: Looked, part: tuple[Found, ...], refusals: "Refusals"
+) -> tuple[tuple[Found, ...], Plan]:
+    """A part of what is due, and its plan, without what waits for brokers that are down."""
+    plan, down = plan_due(placement, looked, part), facts_of(looked.snapshot).down
+    moved = [m for m in plan.moves if {*m.target} != {*m.original}]
+    waits = {m.partition: why for m in moved if (why := needs(m.target, down))}
+    if waits:
+        names = ((f, tuple(n for n in f.partitions if n not in waits)) for f in part)
+        part = tuple(replace(f, partitions=of) for f, of in names if of or not f.partitions)
+        plan = plan_due(placement, looked, part)
+    for refusal in plan.refusals:
+        refusals.by_partition.setdefault(refusal.partition, Refused(refusal.rule.value))
+    refusals.by_partition.update(waits)
+    return part, plan
 
 
 def _parts_of(due: Sequence[Found]) -> Iterator[tuple[Found, ...]]:
@@ -158,17 +174,9 @@ def heals(move: Move, live: Collection[BrokerId]) -> bool:
 class Refusals:
     """What plans leave out of what was due."""
 
-    by_partition: dict[TopicPartition, str]
+    by_partition: dict[TopicPartition, WhyNot]
 
-    @classmethod
-    def of(cls, refused: Sequence[Refusal]) -> "Refusals":
-        """By partition, the first rule that refuses it."""
-        found: dict[TopicPartition, str] = {}
-        for refusal in refused:
-            found.setdefault(refusal.partition, refusal.rule.value)
-        return cls(found)
-
-    def rule(self, found: Found) -> str | None:
+    def why(self, found: Found) -> WhyNot | None:
         """Why nothing of a deviation is planned; None where something is."""
-        rules = [self.by_partition.get(name) for name in found.partitions]
-        return rules[0] if rules and all(rules) else None
+        reasons = [self.by_partition.get(name) for name in found.partitions]
+        return reasons[0] if reasons and all(reasons) else None

@@ -317,6 +317,15 @@ class RunsElsewhere(Typed, frozen=True, tag="runs-elsewhere"):
         return "another tool moves it"
 
 
+class NeedsBrokers(Typed, frozen=True, tag="needs-brokers"):
+    """Its replicas are to be on brokers that are down: it goes on once they serve, or are replaced."""
+
+    brokers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"waits for {'broker' if len(self.brokers) == 1 else 'brokers'} {listed(self.brokers)}, down"
+
+
 class DeclaredByList(Typed, frozen=True, tag="declared-by-list"):
     """Its replicas are declared one by one: a person changes the placement."""
 
@@ -363,6 +372,7 @@ WhyNot = (
     | Refused
     | NextStage
     | RunsElsewhere
+    | NeedsBrokers
     | DeclaredByList
     | NeedsRates
     | NoRoom

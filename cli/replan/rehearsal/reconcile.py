@@ -12,7 +12,7 @@ from math import ceil
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
-from replan.applying.journal.records import LoopCommand, Record, Verb
+from replan.applying.journal.records import Command, LoopCommand, Record, Verb
 from replan.applying.settings import Settings
 from replan.applying.views.progress import Progress
 from replan.model.declared.placement import Placement
@@ -39,6 +39,8 @@ from replan.simulator.control_plane import SimulatedControlPlane
 
 STRIDE_SECONDS = 60.0
 """The longest sleep of the applier while nothing happens: the guard looks as often as that, at least."""
+ANSWER_SECONDS = 30.0
+"""So long a person waits for an answer of the process at work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,11 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person asks of the loop, and at which virtual second."""
+    """What a person asks of the loop or of its application, whichever there is, and at which virtual second."""
 
     at: float
     verb: Verb
-    """`pause` or `resume`."""
+    """`pause`, `resume` or `cancel`."""
     sender: str
 
 
@@ -127,6 +129,7 @@ def run_loop(
     began, end = clock.now(), clock.now() + seconds
     watched = Watched(started + began, also, passed, policy=lambda: read().placement.reconcile)
     records = MemoryJournal() if journal is None else journal
+    people = _People(records, MemoryStore() if store is None else store, clock, began, asked)
     quick = _pace(plane, clock, changed, schedule)
 
     def read() -> Read:
@@ -136,7 +139,7 @@ def run_loop(
 
     @contextmanager
     def own(_plan: Plan, _alive: Callable[[], object]) -> Iterator[SteeredJournal]:
-        yield records
+        yield _Steered(records, people)
 
     def rest(seconds: float, longest: float) -> None:
         """Step by step, as long as the controller sees nothing happen, and nobody releases or asks for anything."""
@@ -161,7 +164,7 @@ def run_loop(
         read=read,
         journal=lambda _: Journalled(fold(records.read())),
         own=own,
-        store=_WithPeople(MemoryStore() if store is None else store, clock, began, asked),
+        store=_WithPeople(people),
         stop=lambda: clock.now() >= end,
         observer=watched,
         report=report,
@@ -186,26 +189,69 @@ def run_loop(
     return Month(clock.now() - began, watched, ended, quick.looks, lack.seconds, lack.peaks)
 
 
+class _People:
+    """What people ask for, each in its moment, as `replan pause`, `resume` and `cancel` do."""
+
+    def __init__(
+        self,
+        journal: MemoryJournal,
+        store: LoopStore,
+        clock: VirtualClock,
+        began: float,
+        asked: Sequence[Asked],
+    ) -> None:
+        self.journal, self.store, self._clock = journal, store, clock
+        self._coming = [(began + one.at, one) for one in sorted(asked, key=lambda one: one.at)]
+        self._sent: list[tuple[float, Command]] = []
+
+    def ask(self) -> None:
+        """Ask for what is due now; whoever got no answer of a process in time has withdrawn it."""
+        now, inbox = self._clock.now(), self.journal.inbox
+        for command in [c for at, c in self._sent if at + ANSWER_SECONDS < now and c in inbox]:
+            inbox.remove(command)
+        while self._coming and self._coming[0][0] <= now:
+            at, one = self._coming.pop(0)
+            self._ask(at, one, f"{len(self._coming):08d}")
+
+    def _ask(self, at: float, one: Asked, number: str) -> None:
+        opened = fold(self.journal.read()).application
+        asked = {c.verb for c in self.journal.arrived()}
+        cancelled = opened is not None and (opened.is_cancelled or Verb.CANCEL in asked)
+        if opened is not None and not (one.verb is Verb.RESUME and cancelled):
+            command = Command(opened.id, f"{at:016.0f}-{number}", one.verb, sender=one.sender)
+            self.journal.inbox.append(command)
+            self._sent.append((at, command))
+        elif one.verb is not Verb.CANCEL:
+            self.store.write([LoopCommand(f"{at:016.0f}-{number}", one.verb, one.sender)])
+
+
 class _WithPeople:
     """The records of a loop; in the moment at which a person asks for something, that is among them."""
 
-    def __init__(
-        self, store: LoopStore, clock: VirtualClock, began: float, asked: Sequence[Asked]
-    ) -> None:
-        self._store, self._clock, self.write = store, clock, store.write
-        self._coming = sorted(
-            (
-                (began + one.at, LoopCommand(f"{n:08d}", one.verb, one.sender))
-                for n, one in enumerate(asked)
-            ),
-            key=lambda one: one[0],
-        )
+    def __init__(self, people: _People) -> None:
+        self._people, self.write = people, people.store.write
 
     def read(self) -> Sequence[Record]:
         """With what was asked for since the last look."""
-        while self._coming and self._coming[0][0] <= self._clock.now():
-            self.write([self._coming.pop(0)[1]])
-        return self._store.read()
+        self._people.ask()
+        return self._people.store.read()
+
+
+class _Steered:
+    """The journal, with what people ask of an application in its inbox."""
+
+    def __init__(self, journal: MemoryJournal, people: _People) -> None:
+        self._journal, self._people = journal, people
+        self.read, self.append, self.silent_since = (
+            journal.read,
+            journal.append,
+            journal.silent_since,
+        )
+
+    def arrived(self) -> Sequence[Command]:
+        """With what was asked for since the last look."""
+        self._people.ask()
+        return self._journal.arrived()
 
 
 class _Changes:

@@ -23,6 +23,7 @@ from replan.reconciling.status import (
     EndedWorse,
     LoopState,
     MovedTooOften,
+    NeedsBrokers,
     NeedsRates,
     NoHistory,
     NotAllowed,
@@ -32,7 +33,6 @@ from replan.reconciling.status import (
     Reason,
     Round,
     RoundResult,
-    RoundsFail,
     SomebodyPaused,
     Status,
     UnderMinIsr,
@@ -41,7 +41,15 @@ from replan.reconciling.store import MemoryStore, load, memory_records
 from replan.rehearsal.reconcile import Asked, Month, Release, one_life, run_loop
 from replan.rehearsal.recording import throttles_of
 from replan.rehearsal.watched import Watched
-from replan.simulator.cluster.faults import Ask, At, DropFromIsr, Fault, KillBroker, StartBroker
+from replan.simulator.cluster.faults import (
+    Ask,
+    At,
+    DropFromIsr,
+    Fault,
+    KillBroker,
+    SlowBroker,
+    StartBroker,
+)
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.commands import AlterReassignments
 from replan.simulator.persistence.from_snapshot import from_snapshot
@@ -50,6 +58,7 @@ Reader = Callable[..., Placement]
 HOUR = 3_600.0
 MB = 1_000_000
 LISTS = ((1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 1), (6, 1, 2))
+SLOW = "throttles: {moves: {rate: 100KB/s}}"
 RULE = "assignments: {orders: {replicationFactor: 3, spread: rack}}"
 BY_LIST = f"assignments: {{orders: {{partitions: {[list(of) for of in LISTS]}}}}}"
 
@@ -257,6 +266,41 @@ def test_a_loop_at_rest_is_paused_and_goes_on_once_it_is_resumed(read: Reader) -
     assert [r.sender for r in seen.reasons if isinstance(r, SomebodyPaused)] == ["bob@ops-2"]
 
 
+@pytest.mark.parametrize(("leaves", "resumes"), [(None, None), (None, 4.0), (10.0, 1_000.0)])
+def test_who_cancels_pauses_the_loop_until_somebody_resumes_it_also_before_all_is_taken_back(
+    read: Reader, leaves: float | None, resumes: float | None
+) -> None:
+    """Seconds after the cancel: when the process leaves, and another one begins an hour later; when it is resumed."""
+    policy = "reconcile: {putRight: {placementChanged: 0s}}"
+    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
+    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
+    cancelled = 1.1 * HOUR
+    asked = [Asked(cancelled, Verb.CANCEL, "bob@ops-2")]
+    if resumes is not None:
+        asked.append(Asked(cancelled + resumes, Verb.RESUME, "eve@ops-3"))
+
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+        if leaves is not None:
+            moment = cancelled + leaves
+            Loop(replace(ports, stop=lambda: ports.clock.now() >= moment), settings).run()
+            ports.clock.sleep(HOUR)
+        one_life(ports, settings, watched)
+
+    month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, lives=lives)
+    first, *more = rounds_of(month)
+    assert first.result is RoundResult.CANCELLED
+    last = month.watched.before_the_end
+    assert last is not None
+    if resumes is None:
+        assert more == []
+        assert [r.sender for r in last.reasons if isinstance(r, SomebodyPaused)] == ["bob@ops-2"]
+        assert lists_of(month)[0] == replicas(1, 2, 3)
+    else:
+        assert [r.result for r in more] == [RoundResult.DONE]
+        assert last.state is LoopState.AT_REST
+        assert lists_of(month)[0] == replicas(4, 2, 3)
+
+
 def test_a_round_that_ended_worse_is_lifted_by_resume(read: Reader) -> None:
     policy = "reconcile: {putRight: {placementChanged: 0s}}"
     after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
@@ -310,6 +354,7 @@ def test_a_partition_that_was_moved_three_times_in_a_day_is_not_moved_a_fourth_t
 SLOWLY = "throttles: {moves: {rate: 1MB/s}}"
 """A copy of 3.6 GB takes an hour."""
 MERGED = "reconcile: {putRight: {placementChanged: 0s}}"
+STALLS = SlowBroker(BrokerId(6), 0)
 BESIDE = [*([i, i % 4 + 1] for i in range(1, 5)), [5, 6]]
 """What is there before; the last one is under min ISR while 5 or 6 is down."""
 
@@ -397,9 +442,9 @@ def test_what_stops_a_round_is_healed_by_the_next_one_that_may(read: Reader) -> 
 
 
 def test_nothing_that_moves_for_a_while_ends_a_round_as_failed(read: Reader) -> None:
-    """A list that names a broker that is down is waited for no longer, and tried again, less and less often."""
+    """A copy that nobody sends is waited for no longer, and tried again, less and less often."""
     after = [[1, 6], [2, 4], [3, 4], [4, 1], [5, 6]]
-    month = slowly(read, after, *at(0.2, KillBroker(BrokerId(6))), hours=8)
+    month = slowly(read, after, *at(0.2, STALLS), hours=8)
     first, *more = rounds_of(month)
     assert first.result is RoundResult.CANCELLED
     assert month.watched.states[LoopState.BACKING_OFF] > HOUR
@@ -436,25 +481,37 @@ class _States:
         """Not of interest."""
 
 
-def test_an_application_that_waits_for_a_broker_that_is_down_is_given_up_and_begun_again(
+def test_what_needs_a_broker_that_is_down_waits_for_it_by_name_and_nothing_else_does(
     read: Reader,
 ) -> None:
     """Broker 4 dies before it is put right what a person did, and comes back much later."""
-    placement = read(BY_LIST, "reconcile: {putRight: {changedElsewhere: 1h}}")
+    policy = "reconcile: {putRight: {changedElsewhere: 1h, placementChanged: 0s}}"
+    merged = BY_LIST.replace("[6, 1, 2]", "[6, 1, 5]")
+    releases = [Release(0, read(BY_LIST, policy)), Release(10 * HOUR, read(merged, policy))]
     moved = Ask(AlterReassignments(((TopicPartition("orders", 2), replicas(1, 4, 5)),)))
     faults = (*at(1, moved), *at(1.5, KillBroker(BrokerId(4))), *at(20, StartBroker(BrokerId(4))))
-    short = run_loop(cluster(), [Release(0, placement)], 12 * HOUR, faults)
-    assert short.watched.states[LoopState.BACKING_OFF] > HOUR
-    said = {r.text for h in short.watched.holds for r in h.reasons if isinstance(r, RoundsFail)}
-    assert "its application does not move. orders-2: waiting until 4 is in sync; fenced: 4" in said
-    month = run_loop(cluster(), [Release(0, placement)], 23 * HOUR, faults)
-    assert lists_of(month) == [replicas(*of) for of in LISTS]
-    last = month.watched.before_the_end
+    short = run_loop(cluster(), releases, 12 * HOUR, faults)
+    [done] = rounds_of(short)
+    assert (done.result, done.kinds) == (RoundResult.DONE, (DeviationKind.PLACEMENT_CHANGED,))
+    assert done.began_at - short.watched.began <= 10 * HOUR + 300
+    last = short.watched.before_the_end
     assert last is not None
-    assert last.state is LoopState.AT_REST
+    assert last.state is LoopState.DIFFERS
+    whys = {d.subject.partition: d.why_not for d in last.deviations if d.subject.topic is not None}
+    assert whys == {2: NeedsBrokers((4,))}
+    month = run_loop(cluster(), releases, 23 * HOUR, faults)
+    assert lists_of(month) == [*(replicas(*of) for of in LISTS[:5]), replicas(6, 1, 5)]
+    [_, after] = rounds_of(month)
+    assert 20 * HOUR <= after.began_at - month.watched.began <= 20 * HOUR + 600
+    assert end_of_all(month) is LoopState.AT_REST
 
 
-SLOW = "throttles: {moves: {rate: 100KB/s}}"
+def end_of_all(month: Month) -> LoopState | None:
+    """The last state in which it had not ended."""
+    last = month.watched.before_the_end
+    return None if last is None else last.state
+
+
 ALL_KINDS = "reconcile: {putRight: {placementChanged: 0s, brokerDown: 30m}}"
 
 
@@ -497,7 +554,7 @@ def test_a_broker_that_nobody_can_replace_keeps_nothing_else_from_being_put_righ
 def test_what_is_due_says_that_the_loop_backs_off(read: Reader) -> None:
     seen = _All()
     after = [[1, 6], [2, 4], [3, 4], [4, 1], [5, 6]]
-    slowly(read, after, *at(0.2, KillBroker(BrokerId(6))), hours=3, also=seen)
+    slowly(read, after, *at(0.2, STALLS), hours=3, also=seen)
     backing = [s for s in seen.statuses if s.state is LoopState.BACKING_OFF]
     assert backing
     assert all(d.why_not is not None for s in backing for d in s.deviations)

@@ -48,6 +48,7 @@ WHY_NOTS: list[WhyNot] = [
     values.Refused("safe-start"),
     values.NextStage(),
     values.RunsElsewhere(),
+    values.NeedsBrokers((4,)),
     values.DeclaredByList(),
     values.NeedsRates(),
     values.NoRoom(5),

@@ -285,6 +285,11 @@ class Application(Form, frozen=True):
     """The brokers with rates of their own since somebody changed them; None where the plan says which."""
 
     @property
+    def is_cancelled(self) -> bool:
+        """Whether what is not finished goes back, or this one takes it back."""
+        return bool(self.cancelled_by or self.takes_back)
+
+    @property
     def key(self) -> str:
         """Its key."""
         return f"app/{self.id}"

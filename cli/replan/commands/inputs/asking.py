@@ -66,20 +66,27 @@ def ask_loop(cluster: Target, connection: Connection, verb: "Verb") -> str | Non
     """Leave a command for the loop of the cluster while no application is open, and say who obeyed, or will.
 
     None where an application is open, or there was no loop. Where a loop is at work, it has so long to answer as any
-    process; the command stays in any case, and is the first thing that the next turn of a loop obeys. Raises Held where
-    nobody answers in time.
+    process; the command stays in any case, and is the first thing that the next turn of a loop obeys. A loop that takes
+    back what somebody has cancelled is asked to go on after that. Raises Held where nobody answers in time.
     """
-    from replan.applying.journal.records import LoopCommand
+    from replan.applying.journal.records import LoopCommand, Verb
     from replan.commands.inputs.journals import known_of, loop_store, owner
-    from replan.reconciling.store import lease_of
+    from replan.reconciling.store import lease_of, load
 
     known = known_of(cluster, connection, connection.control_plane.cluster_id())
-    store = loop_store(cluster, connection)
-    lease = None if known.ledger.application is not None else lease_of(store.read())
+    store, opened = loop_store(cluster, connection), known.ledger.application
+    records = store.read()
+    lease = lease_of(records)
+    if opened is not None:
+        begun = load(records)[0].begun
+        own = begun is not None and begun.opened(opened) and known.holder is not None
+        lease = lease if own and opened.is_cancelled and verb is Verb.RESUME else None
     if lease is None:
         return None
     command = LoopCommand(_number(), verb, owner())
     store.write([command])
+    if opened is not None:
+        return f"the loop of {lease.owner}, once what was cancelled is taken back"
     if lease.released:
         return f"the next round of the loop, which {lease.owner} had last"
     until = time.monotonic() + ANSWER_SECONDS
