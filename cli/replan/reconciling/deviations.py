@@ -13,15 +13,17 @@ none              no leader, dates that have passed, too many partitions, a topi
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from replan.model.columns import from_lists, to_matrix, with_column
 from replan.model.declared.placement import Placement
-from replan.model.declared.reconcile import DeviationKind, Reconcile
+from replan.model.declared.reconcile import DeviationKind
 from replan.model.declared.rules import ReplicaBlacklist
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison, compared
 from replan.planning.comparison.diff import DifferenceKind
@@ -59,11 +61,28 @@ class Looked:
 
     comparison: Comparison
     drift: Drift
+    full: tuple[FullLogDir, ...] = ()
+    """What is used above the share of the policy, and what brings it below."""
 
     @property
     def snapshot(self) -> Snapshot:
         """As it was observed."""
         return self.comparison.observed
+
+
+def look(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Looked:
+    """Compare. Raises WrongCluster, and MistakenPlacement where the author has to correct something."""
+    looked = _beside(compared(without_recovery(placement), snapshot, rates).required())
+    return replace(looked, full=_full_of(looked, placement.reconcile.full_above))
+
+
+def without_recovery(placement: Placement) -> Placement:
+    """The placement as a loop goes by it: no election that loses records is ever in a plan of it."""
+    return replace(placement, recovery={})
+
+
+def _beside(found: Comparison) -> Looked:
+    return Looked(found, drift_of(found))
 
 
 def facts_of(snapshot: Snapshot) -> ClusterFacts:
@@ -81,15 +100,15 @@ def differing_lists(looked: Looked) -> list[TopicPartition]:
     return [*found, *looked.drift.converging, *lacking]
 
 
-def deviations(looked: Looked, history: History, policy: Reconcile) -> tuple[Found, ...]:
+def deviations(looked: Looked, history: History) -> tuple[Found, ...]:
     """All that is not as it is declared."""
-    found = {f.key: f for f in _found(looked, history, policy)}
+    found = {f.key: f for f in _found(looked, history)}
     return tuple(found.values())
 
 
-def _found(looked: Looked, history: History, policy: Reconcile) -> Iterator[Found]:
+def _found(looked: Looked, history: History) -> Iterator[Found]:
     yield from _brokers_down(looked)
-    yield from _full(looked, policy)
+    yield from _full(looked)
     balancing = for_balance(looked.comparison)
     if balancing:
         detail = f"{len(balancing)} partitions"
@@ -226,19 +245,19 @@ def _brokers_down(looked: Looked) -> Iterator[Found]:
             yield Found(DeviationKind.BROKER_DOWN, subject, key, by_list, why=DeclaredByList())
 
 
-def full_of(looked: Looked, policy: Reconcile) -> tuple[FullLogDir, ...]:
-    """What is used above the share of the policy, and what brings it below.
+def _full_of(looked: Looked, above: Fraction) -> tuple[FullLogDir, ...]:
+    """What is used above a share, and what brings it below.
 
     A partition leaves a broker only where its rule does not ask for it back: else it would come and go for ever.
     """
     aligned = looked.comparison.aligned
-    full = full_log_dirs(aligned, policy.full_above)
+    full = full_log_dirs(aligned, above)
     leaves = {of.broker for of in full if of.leaving}
     if not leaves:
         return full
     by_rule = frozenset(names_of(aligned.snapshot, placed(aligned)[0]))
     stays = {broker: _asked_back(looked, broker, by_rule) for broker in leaves}
-    return full_log_dirs(aligned, policy.full_above, stays)
+    return full_log_dirs(aligned, above, stays)
 
 
 def _asked_back(
@@ -263,17 +282,16 @@ def _asked_back(
 
 def _wanted(placement: Placement, snapshot: Snapshot) -> dict[TopicPartition, Replicas]:
     """The lists that are to be others than they are."""
-    looked = drift_of(compared(placement, snapshot))
     return {
         d.name: d.declared
-        for d in looked.partitions
+        for d in _beside(compared(placement, snapshot)).drift.partitions
         if d.name is not None and d.kind not in _LEADS and d.declared
     }
 
 
-def _full(looked: Looked, policy: Reconcile) -> Iterator[Found]:
+def _full(looked: Looked) -> Iterator[Found]:
     """Volumes that are used above the share: what may go, what only a person may move, what has no room."""
-    for full in full_of(looked, policy):
+    for full in looked.full:
         detail = f"{100 * full.used // full.total} % used"
         subject = Subject(broker=full.broker, path=full.path, detail=detail)
         parts: list[tuple[tuple[TopicPartition, ...], WhyNot | None]] = []

@@ -9,10 +9,9 @@ from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.reconciling.decision import Found, Judged, judged
-from replan.reconciling.deviations import deviations
+from replan.reconciling.deviations import deviations, look
 from replan.reconciling.history import History
 from replan.reconciling.memory import Memory
-from replan.reconciling.rounds import look
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ def by_policy(
     memory, history = kept
     policy, now = placement.reconcile, datetime.fromisoformat(snapshot.observed_at).timestamp()
     looked = look(placement, snapshot, rates)
-    found = tuple(_of(deviations(looked, history, policy), name))
+    found = tuple(_of(deviations(looked, history), name))
     return tuple(
         ByPolicy(
             one,

@@ -59,12 +59,13 @@ from replan.reconciling.deviations import (
     differing_lists,
     facts_of,
     for_balance,
+    look,
     replaced,
 )
 from replan.reconciling.history import History, remembered
 from replan.reconciling.memory import Begun, Memory, changed
 from replan.reconciling.proposing import proposable, proposal_of
-from replan.reconciling.rounds import Refusals, first_part, heals, look, unhealthy
+from replan.reconciling.rounds import Refusals, first_part, heals, unhealthy
 from replan.reconciling.status import (
     NAMED,
     Copy,
@@ -371,7 +372,7 @@ class Loop:
         """What differs, and since when; and what is as it is declared, for later."""
         rules, bad = {d.rule for d in looked.drift.differences}, unhealthy(looked.snapshot)
         differ = Rule.THROTTLE_DIFFERS in rules, Rule.LOG_DIR_DRAINED in rules
-        found = deviations(looked, self._history, read.placement.reconcile)
+        found = deviations(looked, self._history)
         history = remembered(
             self._history,
             looked.comparison,
@@ -389,7 +390,7 @@ class Loop:
             if (
                 not known
             ):  # it begins now: what differs is not known to have been changed by anybody
-                found = deviations(looked, history, read.placement.reconcile)
+                found = deviations(looked, history)
                 memory = memory.with_since({f.key: now for f in found})
             self._keep_history()
         self._keep(memory)

@@ -8,11 +8,9 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
 from replan.model.declared.rules import ReplicaBlacklist
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
 from replan.planning.comparison.part import Scope
-from replan.planning.findings.drift import drift_of
 from replan.planning.findings.full_log_dirs import with_room_below
 from replan.planning.findings.health import HealthState, judge
 from replan.planning.making.planner import plan_of
@@ -21,19 +19,15 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reconciling.decision import Found
-from replan.reconciling.deviations import BY_POLICY, Looked, facts_of, full_of, needs, replaced
+from replan.reconciling.deviations import (
+    BY_POLICY,
+    Looked,
+    facts_of,
+    needs,
+    replaced,
+    without_recovery,
+)
 from replan.reconciling.status import Refused, WhyNot
-
-
-def look(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Looked:
-    """Compare. Raises WrongCluster, and MistakenPlacement where the author has to correct something."""
-    found = compared(without_recovery(placement), snapshot, rates).required()
-    return Looked(found, drift_of(found))
-
-
-def without_recovery(placement: Placement) -> Placement:
-    """The placement as a loop goes by it: no election that loses records is ever in a plan of it."""
-    return replace(placement, recovery={})
 
 
 def plan_due(placement: Placement, looked: Looked, due: Sequence[Found]) -> Plan:
@@ -42,7 +36,7 @@ def plan_due(placement: Placement, looked: Looked, due: Sequence[Found]) -> Plan
     Raises as `plan_of`.
     """
     rates = looked.comparison.aligned.rates
-    comparison, full = looked.comparison, _Relief.of(placement, looked, due)
+    comparison, full = looked.comparison, _Relief.of(looked, due)
     others = (f for f in due if f.kind is not DeviationKind.LOG_DIR_FULL)
     names = frozenset(name for found in others for name in found.partitions) | full.leaving
     gives = [(broker, "down, by policy") for broker in replaced(due)] + full.gives
@@ -112,11 +106,11 @@ class _Relief:
     """Brokers that replicas leave, and why."""
 
     @classmethod
-    def of(cls, placement: Placement, looked: Looked, due: Sequence[Found]) -> "_Relief":
+    def of(cls, looked: Looked, due: Sequence[Found]) -> "_Relief":
         wanted = [f for f in due if f.kind is DeviationKind.LOG_DIR_FULL]
         if not wanted:
             return cls()
-        known = {(of.broker, of.path): of for of in full_of(looked, placement.reconcile)}
+        known = {(of.broker, of.path): of for of in looked.full}
         moves: list[LogMove] = []
         leaving: set[TopicPartition] = set()
         gives: dict[BrokerId, str] = {}

@@ -77,7 +77,8 @@ class Watched:
     """The last one in which it had not ended."""
     _open: dict[str, float] = field(default_factory=dict)
     _fresh: list[Round] = field(default_factory=list)
-    """Rounds that ended since what differs was last known."""
+    """Rounds that ended since what differs was last known; where a directory is full, also earlier ones that moved
+    something out of it: what has left gives its room back a while later."""
 
     def changed(self, status: Status) -> None:
         """Count it."""
@@ -128,7 +129,8 @@ class Watched:
             self.lasted.append(Lasted(kind, key, since, at, self._by_round(kind, since)))
         for key, since in now.items():
             self._open.setdefault(key, since - self.began)
-        self._fresh.clear()
+        full = any(kind_of(key) is DeviationKind.LOG_DIR_FULL for key in self._open)
+        self._fresh = [r for r in self._fresh if full and DeviationKind.LOG_DIR_FULL in r.kinds]
 
     def _by_round(self, kind: DeviationKind | None, since: float) -> bool:
         after = None if kind is None else self.policy().put_right.get(kind)

@@ -69,6 +69,8 @@ def test_replicas_go_to_another_directory_of_the_broker_in_the_least_bytes(read:
     month = after(world, read, BY_LIST, POLICY)  # lists stay as they are, so they do not matter
     [done] = rounds_of(month)
     assert (done.result, done.kinds) == (RoundResult.DONE, (DeviationKind.LOG_DIR_FULL,))
+    [lasted] = [one for one in month.watched.all_lasted() if one.until is not None]
+    assert (lasted.kind, lasted.by_round) == (DeviationKind.LOG_DIR_FULL, True)
     assert 900 <= done.began_at - month.watched.began <= 1_300
     assert where(month) == {0: "/a", 1: "/a", 2: "/a", 3: "/b"}
     assert lists_of(month) == [replicas(*of) for of in LISTS]

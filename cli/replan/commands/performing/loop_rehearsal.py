@@ -12,7 +12,7 @@ from replan.errors import BadUsage
 from replan.faults.read import FaultSpec, read_fault, read_loop_event
 from replan.model.declared.placement import Placement
 from replan.placement_file.load import load_placement
-from replan.reconciling.rounds import look
+from replan.reconciling.deviations import look
 from replan.rehearsal.findings import Refused
 from replan.rehearsal.loop_faults import drawn_weeks
 from replan.rehearsal.loop_outcome import LoopRehearsal, Weeks, weeks_of
