@@ -213,6 +213,26 @@ def test_a_lost_process_of_spark_costs_a_retry_and_then_one_error(
     assert [file.name for file in (home / "lake").glob(".*")] == []
 
 
+@pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.timeout(2 * LIMIT_SECONDS)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_in_spark_as_any_other(
+    gate: Gate, temporary: Path, number: signal.Signals
+) -> None:
+    home = gate.path.parent
+    running = start(DRIFT, folder=home, TMPDIR=str(temporary))
+    assert gate.reader() == running.pid
+    found = victims(gate.reader())
+    running.send_signal(number)
+    output, said = running.communicate()
+    assert (running.returncode, output, said) == (130, "", "replan: interrupted\n")
+    while any(map(is_alive, found.values())):
+        time.sleep(0.1)
+    assert [file.name for file in (home / "lake").glob(".*")] == []
+    assert judged(home) == set()
+
+
 def java_that_ends(home: Path, starts: Sequence[int]) -> Path:
     """A Java that is killed at these of its starts; the first is that of Spark's launcher, the second Spark itself."""
     real = find_java(os.environ)

@@ -30,7 +30,16 @@ from replan.fleet.lake.files import (
     sweep,
 )
 from replan.fleet.lake.snapshots import Kept
-from replan.fleet.lake.tables import DECLARED, DIFFERENCES, ERRORS, HISTORY, JUDGED, RATES, TABLES
+from replan.fleet.lake.tables import (
+    DECLARED,
+    DIFFERENCES,
+    DRIFT,
+    ERRORS,
+    HISTORY,
+    JUDGED,
+    RATES,
+    TABLES,
+)
 from replan.fleet.perform import (
     DRIFT_STAGES,
     WRITES,
@@ -290,20 +299,20 @@ def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Tab
     errors = []
     kept: dict[str, Hour] = {}
     waiting: dict[str, Seen] = {}
-    written_at = time.monotonic()
+    rows, written_at = 0, time.monotonic()
     for answer in collect(asked, observe):
         if isinstance(answer.found, str):
             errors.append(FleetError(answer.cluster, _address(fleet, answer.cluster), answer.found))
             continue
         waiting[answer.cluster] = answer.found
-        rows = sum(seen.snapshot.partitions.num_rows for seen in waiting.values())
+        rows += answer.found.snapshot.partitions.num_rows
         if rows > KEPT_TOGETHER or time.monotonic() - written_at > KEPT_SECONDS:
             kept |= keep_seen(lake, waiting)
-            waiting, written_at = {}, time.monotonic()
+            waiting, rows, written_at = {}, 0, time.monotonic()
     kept |= keep_seen(lake, waiting)
-    rows = in_order(ERRORS.name, [error_rows(errors, COLLECT, now)])
-    write_errors(lake, rows, [Hour(c.name, now.day, now.hour) for c in asked], [COLLECT], kept)
-    return rows
+    wrong = in_order(ERRORS.name, [error_rows(errors, COLLECT, now)])
+    write_errors(lake, wrong, [Hour(c.name, now.day, now.hour) for c in asked], [COLLECT], kept)
+    return wrong
 
 
 def _address(fleet: Fleet, name: str) -> str:
@@ -313,8 +322,12 @@ def _address(fleet: Fleet, name: str) -> str:
 
 def run_history(lake: Lake, clusters: Iterable[str], workers: Workers) -> None:
     """Bring the history of these clusters up to date, and write it where it has changed; raises ReplanError."""
+    drifted = lake.files(DRIFT).keys() | lake.files(HISTORY).keys()
+    named = [name for name in clusters if name in drifted]
+    if not named:
+        return
     with run_in(lake) as run:
         lake.begun(HISTORY)
-        changed = dict(workers.histories(lake, list(clusters), run))
+        changed = dict(workers.histories(lake, named, run))
         commit_files(lake, HISTORY, {always(name): files for name, files in changed.items()}, run)
         sweep(lake, run, [HISTORY])

@@ -463,11 +463,6 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def at(hour: Hour) -> str:
-    """The condition that holds for the rows of one hour of one cluster."""
-    return f"cluster = {quoted(hour.cluster)} AND day = '{hour.day}' AND hour = {hour.hour}"
-
-
 def places(table: LakeTable, hours: Iterable[Hour]) -> str:
     """The condition that holds for what the table has of these hours, or of their clusters where it has no days."""
     if not table.keeps_days:

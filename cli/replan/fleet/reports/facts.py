@@ -11,11 +11,18 @@ from datetime import date
 from typing import Any
 
 from replan.fleet.fleet_file import Fleet
-from replan.fleet.lake.delta import Hour, Lake, at
+from replan.fleet.lake.delta import Lake, places
 from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLANS, LakeTable
 from replan.fleet.report import Key, Row, item_of, key_of
 from replan.fleet.reports.past import acknowledged, age_of, put_right
+from replan.fleet.run import hour_of
 from replan.fleet.stages.classify import ACKNOWLEDGED
+
+COMPARED = (
+    *("cluster", "day", "hour", "observed_at"),
+    *("partitions", "drifted", "converging", "acknowledged"),
+)
+"""What a report says of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +87,13 @@ class FleetFacts:
 
 def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
     """Read the tables; raises BadFile."""
-    judged = [row for row in lake.read(JUDGED).to_pylist() if row["cluster"] in fleet.clusters]
+    rows = lake.read(JUDGED, columns=COMPARED).to_pylist()
+    judged = [row for row in rows if row["cluster"] in fleet.clusters]
     newest: dict[str, Row] = {}
     for row in judged:
         if _moment(row) >= _moment(newest.get(row["cluster"])):
             newest[row["cluster"]] = row
-    where = " OR ".join(f"({at(_hour(row))})" for row in newest.values()) or "false"
+    where = places(DRIFT, map(hour_of, newest.values())) or "false"
     costs = _by_cluster(lake, COSTS, where)
     plans = _by_cluster(lake, PLANS, where, ("cluster", "changes", "seconds"))
     errors = _errors(lake, newest)
@@ -93,10 +101,13 @@ def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
     ages = {key_of(row): row for row in history if row["open"]}
     found = lake.read(DRIFT, where).to_pylist()
     drift = _drift([row for row in found if row["class"] != ACKNOWLEDGED], ages, costs)
+    drifted: dict[str, list[Row]] = defaultdict(list)
+    for row in drift:
+        drifted[row["cluster"]].append(row)
     flapping = Counter(row["cluster"] for row in history if row["flapping"])
     clusters = [
         _cluster(
-            *(name, newest.get(name), drift, flapping[name]),
+            *(name, newest.get(name), drifted[name], flapping[name]),
             *(costs[name], plans[name], errors[name]),
         )
         for name in fleet.clusters
@@ -125,10 +136,6 @@ def _errors(lake: Lake, newest: Mapping[str, Row]) -> Mapping[str, list[Row]]:
     for (cluster, _), rows in sorted(last.items()):
         found[cluster] += rows
     return found
-
-
-def _hour(row: Row) -> Hour:
-    return Hour(row["cluster"], row["day"], row["hour"])
 
 
 def _moment(row: Row | None) -> tuple[date, int]:
@@ -177,7 +184,7 @@ def _place(row: Row) -> Key:
 def _cluster(
     name: str,
     judged: Row | None,
-    drift: Iterable[Row],
+    drift: Sequence[Row],
     flapping: int,
     costs: Sequence[Row],
     plans: Sequence[Row],
@@ -186,7 +193,6 @@ def _cluster(
     said = tuple({k: row[k] for k in ("stage", "file", "message")} for row in errors)
     if judged is None:
         return ClusterFacts(name, errors=said)
-    rows = [row for row in drift if row["cluster"] == name]
     amounts: Counter[str] = Counter()
     for row in costs:
         if row["amount"] is not None:
@@ -199,8 +205,8 @@ def _cluster(
         judged["drifted"],
         judged["converging"],
         judged["acknowledged"],
-        dict(Counter(row["class"] for row in rows).most_common()),
-        min((row["since"] for row in rows), default=None),
+        dict(Counter(row["class"] for row in drift).most_common()),
+        min((row["since"] for row in drift), default=None),
         flapping,
         sum(row["bytes"] for row in costs),
         sum(row["cross_rack_bytes"] for row in costs),
@@ -214,13 +220,15 @@ def _cluster(
 def _trend(judged: Iterable[Row]) -> Iterable[Row]:
     """At each hour in which anything was compared: the sum over the newest comparison of each cluster by then."""
     known: dict[str, int] = {}
+    drifted = 0
     moments: dict[tuple[date, int], Row] = {}
     for row in sorted(judged, key=lambda r: (_moment(r), r["cluster"])):
+        drifted += row["drifted"] - known.get(row["cluster"], 0)
         known[row["cluster"]] = row["drifted"]
         when = f"{row['day']}T{row['hour']:02}:00:00Z"
         moments[_moment(row)] = {
             "at": when,
-            "drifted": sum(known.values()),
+            "drifted": drifted,
             "clusters": len(known),
         }
     return moments.values()

@@ -4,6 +4,7 @@ Belongs here: settings and their reasons. Does not belong here: what runs in the
 Whatever Spark and Java print goes to a file that is shown only if the start fails.
 """
 
+import logging
 import os
 import re
 import signal
@@ -74,6 +75,8 @@ class Length(Enum):
 @contextmanager
 def spark_session(master: str, length: Length, remote: str | None = None) -> Iterator[SparkSession]:
     """A session on this master, ended with its Java process; raises ReplanError where Spark fails."""
+    # Py4J tells the root logger of each signal, which would write that to stderr.
+    logging.getLogger().addHandler(logging.NullHandler())
     if remote is not None:
         with _connected(remote) as spark:
             yield spark
@@ -106,6 +109,8 @@ def _submitted() -> Iterator[SparkSession]:
         try:
             yield spark
         except (PySparkException, Py4JError) as problem:
+            if _interrupted(problem):
+                raise KeyboardInterrupt from problem
             raise ReplanError(f"Spark failed: {said_by(problem)}") from problem
         finally:
             spark.stop()
@@ -234,8 +239,11 @@ def _started(
                 gateway.proc.kill()  # an answer of it may be half read: nothing can be asked any more
                 context._jsc = None
                 raise
-            except (Py4JNetworkError, ConnectionError):
+            except (Py4JNetworkError, ConnectionError) as problem:
                 context._jsc = None  # nobody is there to be asked
+                if _interrupted(problem):
+                    gateway.proc.kill()
+                    raise KeyboardInterrupt from problem
                 raise
             finally:
                 context.stop()
@@ -249,6 +257,13 @@ def _started(
             ended = _end_java(gateway)
             if archive is not None:
                 (archive.keep if ended else archive.give_up)()
+
+
+def _interrupted(problem: BaseException | None) -> bool:
+    """Whether it comes of PySpark's last words to Java, while a signal ended what it did."""
+    return problem is not None and (
+        isinstance(problem, KeyboardInterrupt) or _interrupted(problem.__context__)
+    )
 
 
 def _ended_by_itself(gateway: Any, problem: Exception) -> str | None:
