@@ -114,7 +114,7 @@ def fewer_partitions(aligned: Alignment) -> Iterator[Refusal]:
     for topic, name, count in aligned.intents.partition_counts():
         if count < live[topic]:
             facts = _counts(name, count, live[topic], aligned.placement)
-            yield Refusal(TopicPartition(topic, count), RefusalRule.FEWER_PARTITIONS, facts)
+            yield Refusal(topic, count, RefusalRule.FEWER_PARTITIONS, facts)
 
 
 def _counts(name: str, declared: int, observed: int, placement: Placement) -> Facts:
@@ -128,7 +128,7 @@ def _fixed(topic: str, name: str, count: int, placement: Placement, snapshot: Sn
     """Why a topic keeps the number of partitions that it has, whatever is declared by the entry of this name."""
     observed = snapshot.partition_counts()[topic]
     facts = _counts(name, count, observed, placement)
-    return Refusal(TopicPartition(topic, observed), RefusalRule.COUNT_IS_FIXED, facts)
+    return Refusal(topic, observed, RefusalRule.COUNT_IS_FIXED, facts)
 
 
 def _lack(topic: str, count: int, rule: TopicRule | None, snapshot: Snapshot) -> _Lack | Refusal:
@@ -136,14 +136,14 @@ def _lack(topic: str, count: int, rule: TopicRule | None, snapshot: Snapshot) ->
     states = list(snapshot.states(snapshot.topic_rows(topic)))
     first = TopicPartition(topic, len(states))
     if not states:
-        return Refusal(first, RefusalRule.NO_PARTITIONS, {})
+        return Refusal(*first, RefusalRule.NO_PARTITIONS, {})
     running = [str(s.partition) for s in states if s.adding or s.removing]
     if running:
         facts: Facts = {"partitions": tuple(running[:SHOWN]), "count": len(running)}
-        return Refusal(first, RefusalRule.TOPIC_RUNNING, facts)
+        return Refusal(*first, RefusalRule.TOPIC_RUNNING, facts)
     factors = sorted({len(s.replicas) for s in states})
     if len(factors) > 1:
-        return Refusal(first, RefusalRule.FACTORS_DIFFER, {"factors": tuple(factors)})
+        return Refusal(*first, RefusalRule.FACTORS_DIFFER, {"factors": tuple(factors)})
     return _Lack(topic, states[0].topic_id, len(states), count, factors[0], rule)
 
 
@@ -370,7 +370,7 @@ def _full(
         "needed": max(crowded.values()),
         "available": _most(placement) or 0,
     }
-    return Refusal(TopicPartition(lack.topic, lack.present), RefusalRule.BROKERS_FULL, facts)
+    return Refusal(lack.topic, lack.present, RefusalRule.BROKERS_FULL, facts)
 
 
 def _with(

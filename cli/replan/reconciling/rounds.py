@@ -142,7 +142,7 @@ def stale_throttles(due: Sequence[Found]) -> list[ThrottleSetting]:
             if one.subject.topic is not None:
                 key = f"{key.partition('.')[0]}.replication.throttled.replicas"
             name = _setting(one, key)
-            found[name] = ThrottleSetting(name, value, None)
+            found[name] = ThrottleSetting.of(name, value, None)
     return list(found.values())
 
 

@@ -75,7 +75,7 @@ def test_the_rate_of_copies_between_log_directories_is_listed_with_whose_it_is()
 def test_what_is_declared_to_stay_is_replans_own_as_long_as_it_has_that_value() -> None:
     made = three_moves()
     rate = SettingName(ConfigScope.BROKER, "3", FOLLOWER_RATE)
-    stays = ThrottleSetting(rate, before=None, after="7000000")
+    stays = ThrottleSetting.of(rate, before=None, after="7000000")
     made.plan = replace(made.plan, moves=(), standing=(stays,))
     made.apply()
     found = found_throttles(made.plane.observe(), ledger_of(made))

@@ -39,7 +39,7 @@ def names(*numbers: int) -> list[TopicPartition]:
 
 
 def within(number: int, target: str) -> LogMove:
-    return LogMove(TopicPartition(TOPIC, number), TOPIC_ID, B4, "/a", target, 20 * MB)
+    return LogMove(TOPIC, TOPIC_ID, number, B4, "/a", target, 20 * MB)
 
 
 def made(*faults: LoseRequests) -> Lab:

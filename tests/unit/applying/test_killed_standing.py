@@ -35,9 +35,9 @@ OWN_RATE = SettingName(ConfigScope.BROKER, "4", FOLLOWER_RATE)
 LIST = SettingName(ConfigScope.TOPIC, TOPIC, LEADER_REPLICAS)
 NO_RATE = SettingName(ConfigScope.BROKER, "2", LEADER_RATE)
 STANDING = (
-    ThrottleSetting(LIST, None, "0:1"),
-    ThrottleSetting(NO_RATE, "9000000", None),
-    ThrottleSetting(OWN_RATE, None, "30000000"),
+    ThrottleSetting.of(LIST, None, "0:1"),
+    ThrottleSetting.of(NO_RATE, "9000000", None),
+    ThrottleSetting.of(OWN_RATE, None, "30000000"),
 )
 TROUBLES = (
     LoseRequests(RequestKind.CONFIGURE, 1, None),

@@ -6,13 +6,13 @@ from tests.builders import FILE, placement
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import ReplicaBlacklist, TopicRule
 from replan.model.declared.where import Where
-from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.names import BrokerId, replicas
 from replan.planning.findings.causes import Causes
-from replan.planning.plans.plan import Refusal, RefusalRule
+from replan.planning.plans.plan import FACTS, Refusal, RefusalRule
 
 
-def refused(topic: str, partition: int = 0, rule: RefusalRule = RefusalRule.NO_LEADER) -> Refusal:
-    return Refusal(TopicPartition(topic, partition), rule, {"brokers": replicas(3)})
+def refused(topic: str, partition: int = 0, rule: RefusalRule = RefusalRule.CORDONED) -> Refusal:
+    return Refusal(topic, partition, rule, dict.fromkeys(FACTS[rule], replicas(3)))
 
 
 def at(line: int) -> Where:

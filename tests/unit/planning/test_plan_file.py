@@ -73,7 +73,7 @@ def any_moves(draw: st.DrawFn) -> tuple[Move, ...]:
 def refusals(draw: st.DrawFn) -> Refusal:
     rule = draw(st.sampled_from(RefusalRule))
     name = TopicPartition(draw(TEXT), draw(st.integers(0, 99)))
-    return Refusal(name, rule, {fact: draw(FACT) for fact in FACTS[rule]})
+    return Refusal(*name, rule, {fact: draw(FACT) for fact in FACTS[rule]})
 
 
 @st.composite

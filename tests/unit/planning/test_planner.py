@@ -13,7 +13,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan, WarningKind
-from replan.reporting.sentences import reason_text, warning_text
+from replan.reporting.sentences import warning_text
 
 THREE = snapshot([state([1, 2, 3])])
 
@@ -143,7 +143,7 @@ REASONS: list[tuple[str, Placement, Snapshot, str]] = [
     ("asked", "seen", "reason"), [c[1:] for c in REASONS], ids=[c[0] for c in REASONS]
 )
 def test_a_move_says_why(asked: Placement, seen: Snapshot, reason: str) -> None:
-    assert reason_text(only(asked, seen).reason) == reason
+    assert str(only(asked, seen).reason) == reason
 
 
 def test_another_leader_alone_is_a_move_of_one_step_and_no_list() -> None:

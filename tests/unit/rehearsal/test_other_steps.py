@@ -26,13 +26,31 @@ def test_standing_throttles_and_moves_between_directories_are_done() -> None:
     plan = replace(
         plan_of([move([1, 2, 3], [1, 2, 4], size=1_000_000)]),
         standing=(
-            ThrottleSetting(SettingName(ConfigScope.TOPIC, "state", LEADER_REPLICAS), "0:1", "*"),
-            ThrottleSetting(SettingName(ConfigScope.BROKER, "2", LEADER_RATE), "9000", None),
+            ThrottleSetting.of(
+                SettingName(ConfigScope.TOPIC, "state", LEADER_REPLICAS), "0:1", "*"
+            ),
+            ThrottleSetting.of(SettingName(ConfigScope.BROKER, "2", LEADER_RATE), "9000", None),
         ),
         log_moves=(
-            LogMove(other, TopicId("clicks-topic-id-00000"), BrokerId(4), "/a", "/b", 1_000_000),
-            LogMove(TopicPartition("orders", 0), TOPIC_ID, BrokerId(2), "/a", "/b", 1_000_000),
-            LogMove(other, TopicId("clicks-topic-id-00000"), BrokerId(1), "/a", "/b", 1_000_000),
+            LogMove(
+                other.topic,
+                TopicId("clicks-topic-id-00000"),
+                other.partition,
+                BrokerId(4),
+                "/a",
+                "/b",
+                1_000_000,
+            ),
+            LogMove("orders", TOPIC_ID, 0, BrokerId(2), "/a", "/b", 1_000_000),
+            LogMove(
+                other.topic,
+                TopicId("clicks-topic-id-00000"),
+                other.partition,
+                BrokerId(1),
+                "/a",
+                "/b",
+                1_000_000,
+            ),
         ),
     )
     assert plan.cluster_id == CLUSTER_ID

@@ -23,7 +23,7 @@ OUTCOME = Outcome(
         PartitionResult(STALE, Result.STALE, 'orders-1: planned from [1], found <[2]> & "more"'),
         PartitionResult(WAITING, Result.WAITING, hold=NewBrokerFenced(BrokerId(4))),
     ),
-    refusals=(Refusal(REFUSED, RefusalRule.NO_LEADER, {"inSync": (1,), "target": (1, 2)}),),
+    refusals=(Refusal(*REFUSED, RefusalRule.NO_LEADER, {"inSync": (1,), "target": (1, 2)}),),
 )
 
 

@@ -44,7 +44,7 @@ def test_a_recovery_that_loses_records_is_the_first_thing_that_is_listed() -> No
 
 
 def test_replicas_that_change_their_log_directory_are_listed() -> None:
-    moved = LogMove(TopicPartition("orders", 0), TOPIC_ID, BrokerId(4), "/<a>", "/b", 20_000_000)
+    moved = LogMove("orders", TOPIC_ID, 0, BrokerId(4), "/<a>", "/b", 20_000_000)
     text = plan_page(replace(NOTHING, log_moves=(moved,)))
     assert "orders-0</td>" in text
     assert "broker 4  /&lt;a&gt; -&gt; /b, 20 MB" in text

@@ -83,7 +83,7 @@ def large(count: int = 10_000) -> Plan:
         ),
         refusals=tuple(
             Refusal(
-                TopicPartition(topic, p),
+                *TopicPartition(topic, p),
                 RefusalRule.NO_LEADER,
                 {"inSync": replicas(1), "target": (1, 2)},
             )

@@ -181,7 +181,7 @@ def before(ledger: Ledger, to: str | None) -> Before:
         )
     over = reachable[wanted[-1] :]
     origins = dict[tuple[TopicPartition, TopicId], Origin]()
-    settings = dict[SettingName, ThrottleSetting]()
+    settings = dict[SettingName, tuple[str | None, str | None]]()
     for _, found in over:
         for later in found.origins():
             first = origins.setdefault((later.partition, later.topic_id), later)
@@ -189,12 +189,13 @@ def before(ledger: Ledger, to: str | None) -> Before:
                 first, target=later.target, done=later.done
             )
         for after in found.settings:
-            settings[after.setting] = replace(settings.get(after.setting, after), after=after.after)
+            before, _ = settings.get(after.setting, (after.before, None))
+            settings[after.setting] = before, after.after
     return Before(
         over[0][0],
         list(origins.values()),
         tuple(g for _, found in over for g in found.grown),
-        tuple(settings.values()),
+        tuple(ThrottleSetting.of(s, b, a) for s, (b, a) in settings.items() if b != a),
         over[-1][1].throttle,
         tuple(dict.fromkeys(name for _, found in over for name in found.within)),
         tuple(dict.fromkeys(name for _, found in over for name in found.recovered)),

@@ -70,7 +70,7 @@ def preferred_elections(
     not_needed = tuple(TopicPartition(r["topic"], r["partition"]) for r in done)
     if selection.everything:
         not_needed = ()
-    refusals = [Refusal(n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing]
+    refusals = [Refusal(*n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing]
     moves, judge = list[Move](), Judge.of(snapshot)
     settings = snapshot.all_settings()
     for seen in snapshot.states(chosen.rows[needed].tolist()):

@@ -97,7 +97,7 @@ def recovery_elections(
     not_needed = () if asked.selection.everything else tuple(sorted(at_rest))
     names = [s.partition for s in snapshot.states(_rows(chosen, snapshot, led=False))]
     found = recoveries(snapshot, {n: asked.wish(n, leaders) for n in names}, formerly)
-    missing = (Refusal(n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing)
+    missing = (Refusal(*n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing)
     limits = {} if placement is None else placement.limits
     check_limits([*moves, *found.chosen], raised(limits, allowed))
     plan = Plan(
@@ -127,7 +127,7 @@ def _moves(
     for seen in states:
         name, leader = seen.partition, leaders[seen.partition]
         if leader not in seen.replicas:
-            refusals.append(Refusal(name, RefusalRule.NO_SUCH_REPLICA, {"brokers": (leader,)}))
+            refusals.append(Refusal(*name, RefusalRule.NO_SUCH_REPLICA, {"brokers": (leader,)}))
             continue
         move = leading_move(seen, settings[name.topic], leader)
         found = [*judge.refusals(move, seen), *cannot_lead(move, seen, snapshot, placement)]

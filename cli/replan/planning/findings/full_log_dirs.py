@@ -157,7 +157,9 @@ def _within(
             size = tried.pop(name)
             path = rooms.taken(broker, source, size)
             if path is not None:
-                moves.append(LogMove(name, seen.topic_id, broker, source, path, size))
+                moves.append(
+                    LogMove(name.topic, seen.topic_id, name.partition, broker, source, path, size)
+                )
                 excess -= size
     return tuple(sorted(moves, key=lambda move: move.partition))
 

@@ -243,9 +243,9 @@ def _lacks_room(found: NoRoomFor) -> Refusal:
         "usable": found.usable,
     }
     if found.aside is None:
-        return Refusal(found.move.partition, RefusalRule.NO_ROOM, facts)
+        return Refusal(*found.move.partition, RefusalRule.NO_ROOM, facts)
     facts["aside"] = str(found.aside)
-    return Refusal(found.move.partition, RefusalRule.NO_ROOM_BEFORE, facts)
+    return Refusal(*found.move.partition, RefusalRule.NO_ROOM_BEFORE, facts)
 
 
 def _no_room(found: NoRoomLeft) -> Refusal:
@@ -255,7 +255,7 @@ def _no_room(found: NoRoomLeft) -> Refusal:
         "bytes": found.bytes,
         "largest": found.largest,
     }
-    return Refusal(found.partition, RefusalRule.NO_ROOM_IN_LOG_DIRS, facts)
+    return Refusal(*found.partition, RefusalRule.NO_ROOM_IN_LOG_DIRS, facts)
 
 
 def _within(name: SettingName, within: Part) -> bool:

@@ -97,4 +97,4 @@ def recoveries(
 
 def _refusal(name: TopicPartition, found: Unrecoverable) -> Refusal:
     rule = RULES[found.obstacle]
-    return Refusal(name, rule, {} if not found.brokers else {"brokers": found.brokers})
+    return Refusal(*name, rule, {} if not found.brokers else {"brokers": found.brokers})

@@ -48,7 +48,7 @@ class RequiredRacks:
         if required is None or left >= self._number(self.live.intersection(move.original)):
             return
         yield Refusal(
-            move.partition,
+            *move.partition,
             RefusalRule.RACKS_LOST,
             {
                 "where": str(required.where),

@@ -102,7 +102,7 @@ class Stage:
         for change, limit, found in self.beyond:
             facts: Facts = {"where": str(limit.where), "measure": limit.measure.value}
             amounts: Facts = {"found": found, "most": limit.most}
-            yield Refusal(_named(change), RefusalRule.BEYOND_LIMIT, {**facts, **amounts})
+            yield Refusal(*_named(change), RefusalRule.BEYOND_LIMIT, {**facts, **amounts})
 
     @property
     def warnings(self) -> Iterator[PlanWarning]:

@@ -105,7 +105,7 @@ def _settings_back(wanted: WayBack, snapshot: Snapshot) -> Iterator[ThrottleSett
     for known in wanted.settings:
         found = value_of(known.setting, snapshot)
         if known.is_after(found) and not known.is_before(found):
-            yield ThrottleSetting(known.setting, found, known.before)
+            yield ThrottleSetting.of(known.setting, found, known.before)
 
 
 def _found(

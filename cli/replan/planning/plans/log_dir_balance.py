@@ -134,7 +134,9 @@ class _Directories:
         for number in np.flatnonzero(self._at != before).tolist():
             name, topic_id, size = self._names[number]
             source, target = (self._dirs[int(of[number])].path for of in (before, self._at))
-            found.append(LogMove(name, topic_id, self._broker, source, target, size))
+            found.append(
+                LogMove(name.topic, topic_id, name.partition, self._broker, source, target, size)
+            )
         return sorted(found, key=lambda move: move.partition)
 
     def _step(self) -> bool:

@@ -8,6 +8,9 @@ volume stays free.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
+from replan.documents.typed import Broker, Form, Int32, Int64, Text
 from replan.model.broker import LogDir
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LogDirBlacklist
@@ -18,16 +21,25 @@ HEADROOM = 0.10
 """Of a volume, to stay free after a copy."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogMove:
+class LogMove(Form, frozen=True):
     """A replica that is to lie in another log directory of its broker."""
 
-    partition: TopicPartition
+    topic: Text
     topic_id: TopicId
-    broker: BrokerId
-    source: str
-    target: str
-    bytes: int
+    number: Int32 = msgspec.field(name="partition")
+    broker: Broker
+    source: Text
+    target: Text
+    bytes: Int64
+
+    def __post_init__(self) -> None:
+        if self.source == self.target:
+            raise ValueError(": it lies there already")
+
+    @property
+    def partition(self) -> TopicPartition:
+        """Of which partition."""
+        return TopicPartition(self.topic, self.number)
 
     @property
     def replica(self) -> tuple[TopicPartition, BrokerId]:
@@ -118,7 +130,8 @@ def log_drains(
                 largest = max((r or 0 for r in room.left.values()), default=0)
                 no_room.append(NoRoomLeft(name, entry.broker, entry.path, size, largest))
             else:
-                moves.append(LogMove(name, topic_id, entry.broker, entry.path, path, size))
+                at = (entry.broker, entry.path, path)
+                moves.append(LogMove(name.topic, topic_id, name.partition, *at, size))
         if len(moves) > before and not source.cordoned:
             uncordoned.append(entry)
     return LogDrains(tuple(moves), tuple(no_room), tuple(unread), tuple(uncordoned))

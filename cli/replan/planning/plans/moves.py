@@ -4,7 +4,7 @@ Letters used in this package, as in docs/life-of-a-move.md: O original, T target
 E the list that expand asks for.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -45,6 +45,23 @@ class ReasonKind(StrEnum):
     """Where it was before application `note` touched it."""
 
 
+REASONS: Mapping[ReasonKind, str] = {
+    ReasonKind.DECLARED: "declared replicas",
+    ReasonKind.DRAIN: "broker {broker} is drained{note}",
+    ReasonKind.RULE: "rule {rule}",
+    ReasonKind.BALANCE: "balance",
+    ReasonKind.ORDER: "declared order{by_rule}",
+    ReasonKind.LEADER: "leader is {leader}, first of the list is {broker}",
+    ReasonKind.PREFERRED_LEADER: "preferred leader {broker}{by_rule}",
+    ReasonKind.LEADER_BLACKLIST: "broker {broker} is on the leader blacklist{note}",
+    ReasonKind.LAST_LEADER: "broker {broker} stands last (lastLeaders)",
+    ReasonKind.REMEMBERED_ORDER: "the order from before a recovery",
+    ReasonKind.BLACKLIST_LIFTED: "broker {broker} is no longer on the leader blacklist",
+    ReasonKind.GIVEN_UP: "the list from before a move that was given up",
+    ReasonKind.BACK: "back to before application {application}",
+}
+
+
 class MoveReason(Form, frozen=True):
     """One reason; fields that its kind does not name are None."""
 
@@ -59,6 +76,24 @@ class MoveReason(Form, frozen=True):
     """When such an entry is to be looked at again, RFC 3339."""
     order: "MoveReason | None" = None
     """Why the list gets its order, where its replicas change and something else asks for the order."""
+
+    def __str__(self) -> str:
+        """A clause without an end: `rule clicks; broker 2 is on the leader blacklist: disk`."""
+        text = REASONS[self.kind].format(
+            broker=self.broker,
+            leader=self.leader,
+            rule=self.rule,
+            note=self._note(),
+            application=self.note,
+            by_rule=f" by rule {self.rule}" if self.rule else "",
+        )
+        return text if self.order is None else f"{text}; {self.order}"
+
+    def _note(self) -> str:
+        """What the entry of a blacklist says: `: disk at 92 % [storage, review by 2026-12-01]`."""
+        review = f"review by {self.review_by}" if self.review_by else None
+        of = ", ".join(filter(None, (self.owner, review)))
+        return (f": {self.note}" if self.note else "") + (f" [{of}]" if of else "")
 
 
 class Election(StrEnum):

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
+from replan.documents.json_text import advice, shown
+from replan.documents.typed import Form, Int32, Int64, Text
 from replan.errors import Exit
 from replan.model.declared.placement import MoveThrottle
 from replan.model.declared.policy import Measure
@@ -160,7 +164,8 @@ class WarningKind(StrEnum):
     """The topic of the journal does not exist: whoever applies the plan makes it, on these brokers."""
 
 
-Fact = int | str | tuple[int, ...] | tuple[str, ...]
+Fact = Int64 | str | tuple[Int32 | str, ...]
+"""A list is of brokers or of texts."""
 Facts = Mapping[str, Fact]
 """Measures and limits by name, as plan files spell them; which ones a rule or a kind has is in `FACTS`."""
 
@@ -262,13 +267,32 @@ NAMED = 20
 """How many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A partition that the plan does not serve, and why."""
+def _check_facts(of: RefusalRule | WarningKind, facts: Facts) -> None:
+    for name in FACTS[of]:
+        if name not in facts:
+            raise ValueError(f'.facts: "{name}" is missing')
+    for name, fact in facts.items():
+        if name not in FACTS[of]:
+            raise ValueError(f".facts: unknown key {shown(name)}; {advice(name, FACTS[of])}")
+        if isinstance(fact, tuple) and len(set(map(type, fact))) > 1:
+            raise ValueError(f".facts.{name}: expected brokers or texts, not both")
 
-    partition: TopicPartition
+
+class Refusal(Form, frozen=True):
+    """A partition that the plan does not serve, and why, with exactly the facts of its rule."""
+
+    topic: Text
+    number: Int32 = msgspec.field(name="partition")
     rule: RefusalRule
     facts: Facts
+
+    def __post_init__(self) -> None:
+        _check_facts(self.rule, self.facts)
+
+    @property
+    def partition(self) -> TopicPartition:
+        """Which partition."""
+        return TopicPartition(self.topic, self.number)
 
     @property
     def of_the_list(self) -> bool:
@@ -296,12 +320,14 @@ class Refusal:
         return self.held and self.rule not in {RefusalRule.OWN_RUNNING, RefusalRule.LEFT_RUNNING}
 
 
-@dataclass(frozen=True, slots=True)
-class PlanWarning:
-    """What a person should know beside the moves and the refusals."""
+class PlanWarning(Form, frozen=True):
+    """What a person should know beside the moves and the refusals, with exactly the facts of its kind."""
 
     kind: WarningKind
     facts: Facts
+
+    def __post_init__(self) -> None:
+        _check_facts(self.kind, self.facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ writes it again and compares every byte, so a plan that was edited after the rev
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from replan.documents.json_text import INT32_MAX, INT64_MAX, NotJson, advice, parse_json, shown
+from replan.documents.json_text import INT32_MAX, INT64_MAX, NotJson, parse_json, shown
 from replan.documents.typed import (
     Broker,
     Brokers,
@@ -29,7 +29,6 @@ from replan.documents.typed import (
     typed,
 )
 from replan.errors import BadFile
-from replan.model.configs import ConfigScope, SettingName, can_hold
 from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.declared.policy import Measure
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
@@ -39,15 +38,11 @@ from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Election, Move, MoveReason
 from replan.planning.plans.plan import (
-    FACTS,
-    Facts,
     Plan,
     PlanWarning,
     Refusal,
-    RefusalRule,
-    WarningKind,
 )
-from replan.planning.plans.standing_throttles import RATES, ThrottleSetting
+from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.planning.recovery.candidates import Loss, Tail
 from replan.planning.recovery.log_forms import CandidateForm, candidate_form, read_candidate
 from replan.planning.recovery.recovery import Method, Recovery
@@ -57,16 +52,6 @@ KIND = "replan.plan"
 
 Rate = Annotated[int, msgspec.Meta(ge=1000, le=INT64_MAX)]
 """Bytes per second; a copy that gets less than 1 kB/s never ends."""
-FactsForm = dict[str, Int64 | str | tuple[Int32 | str, ...]]
-"""A list in it is of brokers or of texts."""
-
-
-ThrottleKey = Literal[
-    "leader.replication.throttled.rate",
-    "follower.replication.throttled.rate",
-    "leader.replication.throttled.replicas",
-    "follower.replication.throttled.replicas",
-]
 
 
 class TopicForm(Form, frozen=True):
@@ -96,24 +81,6 @@ class MoveForm(Form, frozen=True):
 
     def __post_init__(self) -> None:
         once_each(original=self.original, target=self.target, unnameable=self.unnameable)
-
-
-class StandingForm(Form, frozen=True):
-    """A throttle setting that is to stay; null is no value."""
-
-    scope: ConfigScope
-    name: Text
-    key: ThrottleKey
-    before: str | None
-    after: str | None
-
-    def __post_init__(self) -> None:
-        if self.before == self.after:
-            raise ValueError(f": {self.key} of {self.name} is where it belongs")
-        if (self.key in RATES) is not (self.scope is ConfigScope.BROKER):
-            raise ValueError(f".key: a {self.scope} has no {self.key}")
-        if self.after is not None and not can_hold(self.key, self.after):
-            raise ValueError(f".after: {self.key} cannot be {shown(self.after)}")
 
 
 class LossForm(Form, frozen=True):
@@ -153,22 +120,6 @@ class RecoveryForm(Form, frozen=True, kw_only=True):
             raise ValueError(".candidates: expected the brokers of `original`, in that order")
 
 
-class LogMoveForm(Form, frozen=True):
-    """A replica that is to lie in another log directory of its broker."""
-
-    topic: Text
-    topic_id: TopicId
-    partition: Int32
-    broker: Broker
-    source: Text
-    target: Text
-    bytes: Int64
-
-    def __post_init__(self) -> None:
-        if self.source == self.target:
-            raise ValueError(": it lies there already")
-
-
 class SideForm(Form, frozen=True):
     """Rates of the two sides of one broker."""
 
@@ -194,28 +145,6 @@ class ConvergenceForm(Form, frozen=True):
     unknown: Int32
 
 
-class RefusalForm(Form, frozen=True):
-    """A partition that is not moved, with exactly the facts of its rule."""
-
-    topic: Text
-    partition: Int32
-    rule: RefusalRule
-    facts: FactsForm
-
-    def __post_init__(self) -> None:
-        _check_facts(self.rule, self.facts)
-
-
-class WarningForm(Form, frozen=True):
-    """A warning, with exactly the facts of its kind."""
-
-    kind: WarningKind
-    facts: FactsForm
-
-    def __post_init__(self) -> None:
-        _check_facts(self.kind, self.facts)
-
-
 class PlanForm(Form, frozen=True, kw_only=True):
     """The document; its keys are written in this order."""
 
@@ -229,15 +158,15 @@ class PlanForm(Form, frozen=True, kw_only=True):
     throttle: ThrottleForm | None
     convergence: ConvergenceForm | None = None
     allowed: dict[Measure, Int64] = msgspec.field(default_factory=dict)
-    warnings: tuple[WarningForm, ...]
-    refusals: tuple[RefusalForm, ...]
+    warnings: tuple[PlanWarning, ...]
+    refusals: tuple[Refusal, ...]
     conflicts: tuple[Conflict, ...] = ()
     reasons: tuple[MoveReason, ...]
     topics: tuple[TopicForm, ...]
-    standing: tuple[StandingForm, ...] = ()
+    standing: tuple[ThrottleSetting, ...] = ()
     creates: tuple[Create, ...] = ()
     recoveries: tuple[RecoveryForm, ...] = ()
-    log_moves: tuple[LogMoveForm, ...] = ()
+    log_moves: tuple[LogMove, ...] = ()
     moves: tuple[MoveForm, ...]
     digest: str
 
@@ -246,12 +175,12 @@ class PlanForm(Form, frozen=True, kw_only=True):
         grown = twice(row.topic for row in self.creates)
         if grown is not None:
             raise ValueError(f".creates: {grown} gets partitions twice")
-        copied = twice((row.topic, row.partition, row.broker) for row in self.log_moves)
+        copied = twice(row.replica for row in self.log_moves)
         if copied is not None:
-            raise ValueError(f".logMoves: {copied[0]}-{copied[1]} moves twice on {copied[2]}")
-        configured = twice((row.scope, row.name, row.key) for row in self.standing)
+            raise ValueError(f".logMoves: {copied[0]} moves twice on {copied[1]}")
+        configured = twice(row.setting for row in self.standing)
         if configured is not None:
-            raise ValueError(f".standing: {configured[2]} of {configured[1]} is set twice")
+            raise ValueError(f".standing: {configured.key} of {configured.name} is set twice")
         moved = twice((row.topic, row.partition) for row in self.moves)
         if moved is not None:
             raise ValueError(f".moves: {TopicPartition(*moved)} is moved twice")
@@ -274,17 +203,6 @@ def _check_brokers(brokers: Mapping[str, Any], at: str = ".brokers") -> None:
             raise ValueError(f"{at}.{key}: the key is no broker id")
         if int(key) > INT32_MAX:
             raise ValueError(f"{at}.{key}: expected at most {INT32_MAX:,}")
-
-
-def _check_facts(of: RefusalRule | WarningKind, facts: Mapping[str, Any]) -> None:
-    for name in FACTS[of]:
-        if name not in facts:
-            raise ValueError(f'.facts: "{name}" is missing')
-    for name, fact in facts.items():
-        if name not in FACTS[of]:
-            raise ValueError(f".facts: unknown key {shown(name)}; {advice(name, FACTS[of])}")
-        if isinstance(fact, tuple) and len(set(map(type, fact))) > 1:
-            raise ValueError(f".facts.{name}: expected brokers or texts, not both")
 
 
 def dumps(plan: Plan) -> str:
@@ -365,36 +283,16 @@ def _form_of(plan: Plan) -> PlanForm:
         if plan.judged_by is None
         else ConvergenceForm(plan.judged_by.digest, plan.judged_by.unknown),
         allowed=dict(sorted(plan.allowed.items())),
-        warnings=tuple(WarningForm(w.kind, dict(w.facts)) for w in plan.warnings),
-        refusals=tuple(RefusalForm(*r.partition, r.rule, dict(r.facts)) for r in plan.refusals),
+        warnings=plan.warnings,
+        refusals=plan.refusals,
         conflicts=plan.conflicts,
         reasons=tuple(reasons),
         topics=tuple(
             TopicForm(name, of.topic_id, of.min_insync_replicas, of.unclean_election)
             for name, of in sorted(topics.items())
         ),
-        standing=tuple(
-            StandingForm(
-                s.setting.scope,
-                s.setting.name,
-                cast("ThrottleKey", s.setting.key),
-                s.before,
-                s.after,
-            )
-            for s in plan.standing
-        ),
-        log_moves=tuple(
-            LogMoveForm(
-                m.partition.topic,
-                m.topic_id,
-                m.partition.partition,
-                m.broker,
-                m.source,
-                m.target,
-                m.bytes,
-            )
-            for m in plan.log_moves
-        ),
+        standing=plan.standing,
+        log_moves=plan.log_moves,
         creates=plan.creates,
         recoveries=tuple(_recovery(r) for r in plan.recoveries),
         moves=tuple(_row(m, numbers[m.reason], plan) for m in plan.moves),
@@ -412,21 +310,8 @@ def _plan_of(form: PlanForm) -> Plan:
         placement_digest=form.placement_digest,
         placement_commit=form.placement_commit,
         racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
-        standing=tuple(
-            ThrottleSetting(SettingName(s.scope, s.name, s.key), s.before, s.after)
-            for s in form.standing
-        ),
-        log_moves=tuple(
-            LogMove(
-                TopicPartition(m.topic, m.partition),
-                m.topic_id,
-                BrokerId(m.broker),
-                m.source,
-                m.target,
-                m.bytes,
-            )
-            for m in form.log_moves
-        ),
+        standing=form.standing,
+        log_moves=form.log_moves,
         creates=form.creates,
         recoveries=tuple(_read_recovery(row) for row in form.recoveries),
         moves=tuple(_move(row, topics[row.topic], form.reasons[row.reason]) for row in form.moves),
@@ -446,12 +331,9 @@ def _plan_of(form: PlanForm) -> Plan:
         if form.convergence is None
         else JudgedBy(form.convergence.rates, form.convergence.unknown),
         allowed=form.allowed,
-        refusals=tuple(
-            Refusal(TopicPartition(r.topic, r.partition), r.rule, cast("Facts", r.facts))
-            for r in form.refusals
-        ),
+        refusals=form.refusals,
         conflicts=form.conflicts,
-        warnings=tuple(PlanWarning(w.kind, cast("Facts", w.facts)) for w in form.warnings),
+        warnings=form.warnings,
         remember=frozenset(
             TopicPartition(row.topic, row.partition) for row in form.moves if row.remember
         ),

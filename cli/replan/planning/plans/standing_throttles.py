@@ -6,10 +6,12 @@ and cluster-wide defaults throttle nothing of their own accord (KIP-73, KIP-226)
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import Literal, cast
 
 import pyarrow.compute as pc
 
+from replan.documents.json_text import shown
+from replan.documents.typed import Form, Text
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -19,6 +21,7 @@ from replan.model.configs import (
     ConfigOperation,
     ConfigScope,
     SettingName,
+    can_hold,
     elements,
     override_of,
     own_value,
@@ -36,24 +39,48 @@ from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 
 RATES = (LEADER_RATE, FOLLOWER_RATE)
+ThrottleKey = Literal[
+    "leader.replication.throttled.rate",
+    "follower.replication.throttled.rate",
+    "leader.replication.throttled.replicas",
+    "follower.replication.throttled.replicas",
+]
 
 
-@dataclass(frozen=True, slots=True)
-class ThrottleSetting:
+class ThrottleSetting(Form, frozen=True):
     """A throttle setting that is to have another value."""
 
-    setting: SettingName
+    scope: ConfigScope
+    name: Text
+    key: ThrottleKey
     before: str | None
     """What it was when planned; None where the topic or broker had no value of its own."""
     after: str | None
     """None: no value of its own."""
 
+    def __post_init__(self) -> None:
+        if self.before == self.after:
+            raise ValueError(f": {self.key} of {self.name} is where it belongs")
+        if (self.key in RATES) is not (self.scope is ConfigScope.BROKER):
+            raise ValueError(f".key: a {self.scope} has no {self.key}")
+        if self.after is not None and not can_hold(self.key, self.after):
+            raise ValueError(f".after: {self.key} cannot be {shown(self.after)}")
+
+    @classmethod
+    def of(cls, setting: SettingName, before: str | None, after: str | None) -> "ThrottleSetting":
+        """Of one setting, from a value to another."""
+        return cls(setting.scope, setting.name, cast("ThrottleKey", setting.key), before, after)
+
+    @property
+    def setting(self) -> SettingName:
+        """Which one."""
+        return SettingName(self.scope, self.name, self.key)
+
     @property
     def change(self) -> ConfigChange:
         """What is asked of Kafka; the same once more changes nothing."""
-        name, value = self.setting, self.after
-        operation = ConfigOperation.DELETE if value is None else ConfigOperation.SET
-        return ConfigChange(name.scope, name.name, name.key, operation, value or "")
+        operation = ConfigOperation.DELETE if self.after is None else ConfigOperation.SET
+        return ConfigChange(self.scope, self.name, self.key, operation, self.after or "")
 
     def is_after(self, found: str | None) -> bool:
         """Whether a value is the wanted one."""
@@ -169,6 +196,5 @@ def _rates(declared: StandingThrottles, snapshot: Snapshot) -> Iterator[Throttle
 def _different(
     name: SettingName, found: str | None, wanted: str | None
 ) -> Iterator[ThrottleSetting]:
-    setting = ThrottleSetting(name, found, wanted)
-    if not setting.is_after(found):
-        yield setting
+    if not same_value(name.key, found, wanted):
+        yield ThrottleSetting.of(name, found, wanted)

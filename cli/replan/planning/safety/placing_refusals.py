@@ -153,7 +153,7 @@ def placing_refusals(
 def refusal_of(reason: Impossible, partition: TopicPartition, rule: TopicRule | None) -> Refusal:
     """The refusal of one partition for a reason that concerns it."""
     refused, facts = RULES[reason.obstacle], _facts(reason, rule)
-    return Refusal(partition, refused, {name: facts[name] for name in FACTS[refused]})
+    return Refusal(*partition, refused, {name: facts[name] for name in FACTS[refused]})
 
 
 def _facts(reason: Impossible, rule: TopicRule | None) -> Facts:

@@ -46,7 +46,7 @@ class Judge:
 
     def refusals(self, move: Move, seen: PartitionState) -> list[Refusal]:
         """All the reasons for which this move must not be planned; empty when it may."""
-        return [Refusal(move.partition, rule, facts) for rule, facts in self._reasons(move, seen)]
+        return [Refusal(*move.partition, rule, facts) for rule, facts in self._reasons(move, seen)]
 
     def _reasons(self, move: Move, seen: PartitionState) -> Iterator[Reason]:
         running = seen.running

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from replan.model.names import BrokerId, Replicas
 from replan.planning.plans.moves import Move
-from replan.reporting.sentences import reason_text
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -75,7 +74,7 @@ def grouped(moves: Iterable[Move]) -> tuple[Group, ...]:
     """Every move once; the reason with most bytes first, then the one with most moves."""
     reasons: dict[str, dict[tuple[str, Marks], list[Move]]] = {}
     for move in sorted(moves, key=lambda m: m.partition):
-        alike = reasons.setdefault(reason_text(move.reason), {})
+        alike = reasons.setdefault(str(move.reason), {})
         alike.setdefault((move.partition.topic, marks(move)), []).append(move)
     groups = [Group(reason, tuple(_ordered(alike))) for reason, alike in reasons.items()]
     return tuple(sorted(groups, key=lambda g: (-g.copies_bytes, -g.moves, g.reason)))

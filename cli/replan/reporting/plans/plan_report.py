@@ -59,7 +59,7 @@ from replan.reporting.plans.steps_text import (
     transcript,
     warned,
 )
-from replan.reporting.sentences import cross_rack_bytes, reason_text
+from replan.reporting.sentences import cross_rack_bytes
 from replan.wording import brokers, changed, count, duration, ranges, rate, signed, size
 
 NAMED = 5
@@ -427,7 +427,7 @@ def _each(moves: Sequence[Move], *, sizes_known: bool) -> Iterator[Table]:
         if move.new:
             copied = size(move.copies_bytes) if move.bytes else no_bytes(sizes_known=sizes_known)
         steps = " · ".join(request.kind for request in planned_requests(move))
-        rows.append((str(move.partition), change(move), copied, reason_text(move.reason), steps))
+        rows.append((str(move.partition), change(move), copied, str(move.reason), steps))
     if rows:
         yield _first(EACH, rows, len(moves))
 
@@ -456,5 +456,5 @@ def _rows(moves: Sequence[Move], reasons: dict[str, int]) -> Iterator[str]:
         lists = ">".join(",".join(map(str, of)) for of in (move.original, move.target))
         leads = move.leader in move.original
         leader = move.original.index(move.leader) if leads and move.leader is not None else ""
-        reason = reasons.setdefault(reason_text(move.reason), len(reasons))
+        reason = reasons.setdefault(str(move.reason), len(reasons))
         yield f"{named}{lists};{move.bytes};{leader};{reason}"

@@ -20,7 +20,7 @@ from replan.reporting.plans.plan_words import (
     summary,
 )
 from replan.reporting.plans.recovery_text import recovery_lines
-from replan.reporting.sentences import conflict_lines, reason_text, refusal_text, warning_text
+from replan.reporting.sentences import conflict_lines, refusal_text, warning_text
 from replan.wording import brokers, capped
 
 OWN = "Being moved by replan's own application"
@@ -92,7 +92,7 @@ def moves_with_steps(plan: Plan, limit: int, *, sizes_known: bool = False) -> It
         rows = [
             describe(request, move, sizes_known=sizes_known) for request in planned_requests(move)
         ]
-        text = f"{move.partition}  {change(move)}  ({reason_text(move.reason)})"
+        text = f"{move.partition}  {change(move)}  ({move.reason})"
         items.append(Item(line(text), columns(rows)))
     more = [Item(line(""))] * (len(plan.moves) - len(items))
     yield Heading("Steps", in_text=False)

@@ -74,7 +74,7 @@ def test_a_move_of_what_stands_where_it_belongs_was_not_asked_for() -> None:
             {
                 "refusals": (
                     Refusal(
-                        TopicPartition("orders", 0),
+                        *TopicPartition("orders", 0),
                         RefusalRule.NO_LEADER,
                         {"inSync": (), "target": ()},
                     ),
@@ -201,7 +201,7 @@ def test_a_plan_that_was_changed_is_refused_by_the_law_that_it_breaks(
 
 def test_a_plan_that_moves_a_partition_twice_or_a_refused_one_is_refused() -> None:
     moves = planned().moves
-    no = Refusal(moves[0].partition, RefusalRule.NO_LEADER, {"inSync": (), "target": ()})
+    no = Refusal(*moves[0].partition, RefusalRule.NO_LEADER, {"inSync": (), "target": ()})
     for changed, says in (
         (only([*moves, moves[0]]), "orders-0: it is moved twice"),
         (only(moves, refusals=(no,)), "orders-0: it is refused and moved"),
