@@ -20,7 +20,9 @@ from replan.planning.placing.problem import Flags
 from replan.planning.placing.steps import Steps
 
 CHUNK = 64
-"""Partitions of a broker that are looked through at a time."""
+"""Partitions of a broker that are looked through first; then twice as many each time, as long as there are none."""
+MOST = 1 << 12
+"""At most so many at a time: it bounds the memory."""
 
 Entry = tuple[int, int, int, int]
 """Bytes, changes, row, and the stamp of the row when it was entered."""
@@ -101,16 +103,16 @@ class ReplicaExchanges:
     def _search(self, broker: int, targets: Ints) -> None:
         """Move the marks of some targets on to the first unchanged partition that may go there."""
         rows = self._givers[broker]
-        left = targets
+        left, many = targets, CHUNK
         at = int(self._mark[broker, targets].min(initial=len(rows)))
         while len(left) and at < len(rows):
-            some = rows[at : at + CHUNK]
+            some = rows[at : at + many]
             may = self._steps.legal(some, broker)[:, left] & ~self._changed[some, None]
             may &= np.arange(at, at + len(some))[:, None] >= self._mark[broker, left]
             found = may.any(axis=0)
             self._mark[broker, left[found]] = at + may.argmax(axis=0)[found]
             left = left[~found]
-            at += len(some)
+            at, many = at + len(some), min(2 * many, MOST)
         self._mark[broker, left] = len(rows)
 
     def _enter(self, rows: Ints, *, only_back: bool = False) -> None:
