@@ -64,7 +64,10 @@ def until_nothing_moves(
         if not found.imbalances or (lists == before).all() or steps >= problem.budget:
             break
         before, spent = lists.copy(), spent + steps
-        partitions = replace(problem.partitions, base=before, current=before)
+        had, chosen = same_width(problem.partitions.current, before)
+        stays = np.isin(np.arange(len(before)), problem.staying)[:, None]
+        current = np.where(stays, had, chosen)
+        partitions = replace(problem.partitions, base=current, current=current)
         problem = replace(problem, partitions=partitions, budget=problem.budget - steps)
         found = once(problem)
     counted = [

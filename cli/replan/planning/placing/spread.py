@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from replan.model.columns import Ints, Matrix
+from replan.model.columns import Ints, Matrix, same_width
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import NO_RACK, Flags, Lie, PlacementProblem, Rule
 from replan.planning.placing.shares import filled
@@ -36,7 +36,7 @@ class TopicSpread:
     ) -> None:
         """`rows`: those that may change; `lists`: what each partition shall have by now, as ids.
 
-        `heads`: count who comes first in each list, not who is in it.
+        Those that stay count with what they have. `heads`: count who comes first in each list, not who is in it.
         """
         self._count, self._heads = at.count, heads
         topics, others = problem.partitions.topic, problem.elsewhere
@@ -48,6 +48,10 @@ class TopicSpread:
         there = np.flatnonzero(theirs)
         elsewhere = self._held(at, others.lists, there, theirs[there], number)
         had = elsewhere + self._held(at, problem.partitions.current, mine, of, number)
+        if len(problem.staying):
+            current, lists = same_width(problem.partitions.current, lists)
+            lists = lists.copy()
+            lists[problem.staying] = current[problem.staying]
         has = elsewhere + self._held(at, lists, mine, of, number)
         share = self._shares(problem, mine, number, has, elsewhere)
         self.fair: Matrix = np.pad(np.ceil(share - ROUNDING).astype(np.int32) + 1, ((0, 0), (0, 1)))

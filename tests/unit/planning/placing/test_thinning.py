@@ -2,12 +2,14 @@
 
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.builders import within
 from tests.profiles import examples
 from tests.unit.planning.placing.problems import brokers, problem
 
@@ -42,6 +44,23 @@ def test_the_list_of_a_partition_that_stays_crowds_nobody() -> None:
     )
     found = choose(replace(asked, staying=np.array([0, 1, 2])))
     assert judge(replace(asked, staying=np.array([0, 1, 2])), found) == []
+
+
+def test_a_balance_counts_what_stays_where_it_is() -> None:
+    """The first two are to leave 3, and stay: so a balance takes nothing there that the rule forbids."""
+    asked = problem(
+        brokers("aaa"),
+        [[1, 3], [1, 3], [2], [2]],
+        lie=Lie.NONE,
+        factor=1,
+        topics=[0] * 4,
+        most=2,
+        balance=within(replicas=Fraction(0)),
+    )
+    asked = replace(asked, staying=np.array([0, 1]))
+    found = choose(asked)
+    assert judge(asked, found) == []
+    assert found.lists[2:].max(axis=1).tolist() == [2, 2]
 
 
 def test_as_few_as_it_takes_keep_what_they_have_where_it_is_impossible() -> None:
