@@ -11,7 +11,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
 from replan.planning.comparison.part import Scope
-from replan.planning.findings.full_log_dirs import with_room_below
+from replan.planning.findings.full_log_dirs import names_of, with_room_below
 from replan.planning.findings.health import HealthState, judge
 from replan.planning.making.planner import plan_of
 from replan.planning.plans.log_dirs import LogMove
@@ -27,7 +27,7 @@ from replan.reconciling.deviations import (
     replaced,
     without_recovery,
 )
-from replan.reconciling.status import Refused, WhyNot
+from replan.reconciling.status import Refused, RunsElsewhere, WhyNot
 
 
 def plan_due(placement: Placement, looked: Looked, due: Sequence[Found]) -> Plan:
@@ -86,6 +86,9 @@ def _without_waiting(
     for refusal in plan.refusals:
         refusals.by_partition.setdefault(refusal.partition, Refused(refusal.rule.value))
     refusals.by_partition.update(waits)
+    runs = names_of(looked.snapshot, looked.snapshot.moving)
+    for name in {*runs} & {name for found in part for name in found.partitions}:
+        refusals.by_partition.setdefault(name, RunsElsewhere())
     return part, plan
 
 
