@@ -398,7 +398,7 @@ def _swings(run: Run) -> Iterator[str]:
 def _asked_since(run: Run, first: Move, before: float, at: float, done: Round) -> bool:
     """Whether something since the first move asks for another one.
 
-    A placement, a person, the end of a broker; for the balance the return of one.
+    A placement, a person, the end of a broker; for the balance, and for where there is room, the return of one.
     """
     history, number, every = run.history, first.partition.partition, run.history.every
     if any(d.at > before - every for d in history.declared[1:]):
@@ -408,7 +408,11 @@ def _asked_since(run: Run, first: Move, before: float, at: float, done: Round) -
     kinds = {*done.kinds}
     if DeviationKind.OUT_OF_BALANCE in kinds and any(before <= e.at <= at for e in history.by_hand):
         return True
-    by_returns = kinds & {DeviationKind.OUT_OF_BALANCE, DeviationKind.PLACEMENT_CHANGED}
+    by_returns = kinds & {
+        DeviationKind.OUT_OF_BALANCE,
+        DeviationKind.PLACEMENT_CHANGED,
+        DeviationKind.LOG_DIR_FULL,
+    }
     if by_returns and any(before - every < until <= at for until in _returns(run)):
         return True
     return any(down(run, b, at) is not None for b in first.target)

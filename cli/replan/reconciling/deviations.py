@@ -213,7 +213,12 @@ def _same(before: tuple[int, ...], now: tuple[int, ...], one: Difference) -> boo
 
 
 def for_balance(found: Comparison) -> frozenset[TopicPartition]:
-    """The partitions that keep their rule where they are, and would move for the balance alone."""
+    """The partitions that keep their rule where they are, and would move for the balance alone.
+
+    Where none is declared such a one gives room to others, and is a part of what asks for these.
+    """
+    if found.declared.balance is None:
+        return frozenset()
     left = found.left.differences
     rows = found.wanted.rows[left.positions]
     chosen = found.wanted.chosen.for_balance
