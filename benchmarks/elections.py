@@ -1,11 +1,13 @@
 """How long `replan elect` takes on real brokers: the command alone, from its start as a process to its end.
 
-    python -m benchmarks.elections            both rows of the table in benchmarks/README.md
-    python -m benchmarks.elections preferred  one of them
+    python -m benchmarks.elections            all rows of the table in benchmarks/README.md
+    python -m benchmarks.elections preferred  one kind of them
 
 Four brokers in one JVM; REPLAN_KAFKA_VERSION chooses the version. *preferred*: broker 1 has restarted, broker 3 is
 down: two thirds of 2,000 partitions are elected, a sixth needs nothing, a sixth cannot be. *best-log*: 500 partitions
-without a leader, whose best log is on the broker that is second or third in their lists.
+without a leader, whose best log is on the broker that is second or third in their lists. *beside*: 3,000 partitions
+whose leader has restarted, by `replan elect preferred` and by `kafka-leader-election` in turns, each after a restart
+of its own.
 """
 
 import json
@@ -23,9 +25,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.commandline import checked
 from tests.kafka.harness.clients import create_topic
 from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.kafka.harness.tools import run_tool
 from tests.kafka.site import Site, steady_layout
 
-PREFERRED, LEADERLESS = 2_000, 500
+PREFERRED, LEADERLESS, BESIDE = 2_000, 500, 3_000
+TURNS = 3
 LISTS = [[1, 2, 3], [1, 2, 3], [1, 2, 3], [1, 2, 3], [2, 3, 1], [3, 2, 1]]
 HEADER = """\
 | command | partitions | results | seconds | load |
@@ -34,11 +38,16 @@ HEADER = """\
 
 def main() -> None:
     """Print the table, or the row that is asked for."""
-    rows: Mapping[str, Callable[[Site], str]] = {"preferred": preferred, "best-log": best_log}
+    rows: Mapping[str, Callable[[Site], Iterator[str]]] = {
+        "preferred": preferred,
+        "best-log": best_log,
+        "beside": beside,
+    }
     print(HEADER, flush=True)
     for name in sys.argv[1:] or rows:
         with site(name) as found:
-            print(rows[name](found), flush=True)
+            for line in rows[name](found):
+                print(line, flush=True)
 
 
 @contextmanager
@@ -49,19 +58,17 @@ def site(name: str) -> Iterator[Site]:
         yield Site(cluster, Path(folder), name)
 
 
-def preferred(found: Site) -> str:
+def preferred(found: Site) -> Iterator[str]:
     """Broker 1 is back, broker 3 is not."""
     lists = [LISTS[number % len(LISTS)] for number in range(PREFERRED)]
     create_topic(found.cluster.bootstrap, found.topic, lists, limit_seconds=300)
-    found.cluster.stop(1)
-    found.cluster.start(1)
-    found.in_sync(1, 2, 3)
+    restarted(found)
     found.stop(3)
     found.in_sync(1, 2)
-    return row(found, "elect preferred", ("elect", "preferred", "--topic", found.topic), 3)
+    yield row(found, "elect preferred", ("elect", "preferred", "--topic", found.topic), 3)
 
 
-def best_log(found: Site) -> str:
+def best_log(found: Site) -> Iterator[str]:
     """Broker 1 had most and stays away; 2 has more than 3."""
     lists = [[1, 2, 3] if number % 2 else [1, 3, 2] for number in range(LEADERLESS)]
     configs = {"min.insync.replicas": "1"}
@@ -74,7 +81,39 @@ def best_log(found: Site) -> str:
     found.start(3, 2)
     agreed = ("--give-up-on", "1", "--unclean", "--auto-approve")
     words = ("elect", "best-log", "--topic", found.topic, *agreed)
-    return row(found, "elect best-log", words, 0)
+    yield row(found, "elect best-log", words, 0)
+
+
+def beside(found: Site) -> Iterator[str]:
+    """Kafka's tool starts as its script does, for one topic each partition is named in a file."""
+    lists = [[1, 2, 3] if number % 2 else [1, 3, 2] for number in range(BESIDE)]
+    create_topic(found.cluster.bootstrap, found.topic, lists, limit_seconds=300)
+    file = found.folder / "elections.json"
+    partitions = [{"topic": found.topic, "partition": number} for number in range(BESIDE)]
+    file.write_text(json.dumps({"partitions": partitions}))
+    flags = ("--bootstrap-server", found.cluster.bootstrap, "--election-type", "PREFERRED")
+    for _ in range(TURNS):
+        restarted(found)
+        yield row(found, "elect preferred", ("elect", "preferred", "--topic", found.topic), 0)
+        restarted(found)
+        began = time.monotonic()
+        run_tool(
+            found.cluster.ground.kafka,
+            "kafka-leader-election",
+            *flags,
+            "--path-to-json-file",
+            str(file),
+        )
+        seconds = time.monotonic() - began
+        elected = Counter("elected" if leader == 1 else "failed" for leader in found.leaders())
+        yield line("kafka-leader-election", elected, seconds)
+
+
+def restarted(found: Site) -> None:
+    """Broker 1 goes and comes back: nothing is led by it."""
+    found.cluster.stop(1)
+    found.cluster.start(1)
+    found.in_sync(1, 2, 3)
 
 
 def row(found: Site, name: str, words: tuple[str, ...], wanted: int) -> str:
@@ -86,6 +125,11 @@ def row(found: Site, name: str, words: tuple[str, ...], wanted: int) -> str:
     seconds = time.monotonic() - began
     document = json.loads(done.stdout)
     results = Counter(r["result"] for r in document.get("recoveries") or document["partitions"])
+    return line(name, results, seconds)
+
+
+def line(name: str, results: Counter[str], seconds: float) -> str:
+    """A line of the table."""
     named = ", ".join(f"{number:,} {result}" for result, number in sorted(results.items()))
     cells = (name, f"{results.total():,}", named, f"{seconds:.1f}", f"{os.getloadavg()[0]:.1f}")
     return f"| {' | '.join(cells)} |"

@@ -19,6 +19,8 @@ class Settings:
     poll_seconds: float = 1.0
     soon_seconds: float = 1.0
     """How soon after a tick that asked for something its effect is looked for."""
+    turn_seconds: float = 1.0
+    """The same where it is elections that are asked for, and nothing but their end is waited for."""
     rest_times: float = 0.0
     """Pauses are so many times as long as ticks take, up to two of `poll_seconds`."""
     settle_seconds: float = 15.0
@@ -76,15 +78,15 @@ class Settings:
     def on_a_real_clock(self) -> "Settings":
         """As long as ticks take time: a request shows within some tens of milliseconds, and a twentieth of a core
         is enough for a thousand copies."""
-        return replace(self, soon_seconds=0.25, rest_times=20.0)
+        return replace(self, soon_seconds=0.25, turn_seconds=0.05, rest_times=20.0)
 
     def pause_seconds(self, took: float, *, asked: bool, more: bool = False) -> float:
         """Until the next tick, after one that took so long; `asked`: its effect is to be looked for.
 
-        `more`: elections wait for nothing but their turn, which ends soon, so there is no need to rest in between.
+        `more`: elections run, and nothing else, or others wait for their turn; they end in some tens of milliseconds.
         """
         if more:
-            return min(self.poll_seconds, self.soon_seconds)
+            return min(self.poll_seconds, self.turn_seconds)
         if asked:
             return min(self.poll_seconds, max(self.soon_seconds, self.rest_times * took))
         return max(self.poll_seconds, min(2 * self.poll_seconds, self.rest_times * took))

@@ -353,8 +353,9 @@ class ApplicationRun:
         self._note_refusal(answers, now)
         self._repeats = self._repeats.after(decision, sent, answers, answered)
         refused = (isinstance(a, Rejected) for a in answers.configs.values())
-        self._asked = sent.asks and not any(refused)
-        self._more = bool(sent.elections) and NEXT_ELECTIONS in decision.holds.values()
+        turn = NEXT_ELECTIONS in decision.holds.values()
+        self._asked = (sent.asks or turn) and not any(refused)
+        self._more = bool(sent.elections) and (turn or not tick.seen.running)
         settings = (place_of(s) for s in answers.steps if isinstance(s, SettingName))
         self._changed = {*answers.configs, *settings}
         self._progress = progress_of(
