@@ -1,6 +1,7 @@
 """`replan reconcile` on a simulated cluster: rounds of a scheduled job, out of files and out of git."""
 
 import json
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -79,6 +80,13 @@ def test_a_broken_placement_is_an_error_of_one_round_with_its_place() -> None:
     done = run(*ONCE)
     assert done.returncode == 1
     assert "placement.yaml:2:14: assignments" in done.stderr
+
+
+def test_a_pipe_for_a_placement_is_named_and_not_waited_for() -> None:
+    os.mkfifo("pipe")
+    done = run(*ONCE, "-f", "pipe")
+    assert done.returncode == 1
+    assert "-f pipe: a loop reads it anew each round" in done.stderr
 
 
 def test_it_reads_the_newest_commit_of_a_branch(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 Every failure that replan explains becomes a state with its reason, and the next round begins as if none had been.
 """
 
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
@@ -11,15 +10,14 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from replan.applying.abandoning import RunningCopies, abandon, throttle_clear
-from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.protocol import SteeredJournal
-from replan.applying.journal.records import Application, Command, Verb
-from replan.applying.reasons.holds import Paused
+from replan.applying.journal.records import Application, Verb
 from replan.applying.run.loop import apply_plan, never
 from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Ending, Outcome, Result
-from replan.applying.views.progress import Progress, Report
+from replan.applying.views.progress import Report
 from replan.applying.views.standing import as_planned_from
 from replan.errors import (
     BadFile,
@@ -44,7 +42,6 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.reconciling.decision import (
     Act,
-    ClusterFacts,
     Found,
     Holds,
     Judged,
@@ -62,13 +59,13 @@ from replan.reconciling.deviations import (
     look,
     replaced,
 )
+from replan.reconciling.guard import BY_LOOP, Guard
 from replan.reconciling.history import History, remembered
 from replan.reconciling.memory import Begun, Memory, changed
 from replan.reconciling.proposing import proposable, proposal_of
-from replan.reconciling.rounds import Refusals, first_part, heals, unhealthy
+from replan.reconciling.rounds import Refusals, first_part, unhealthy
 from replan.reconciling.status import (
     NAMED,
-    Copy,
     Deviation,
     DryRun,
     Failed,
@@ -93,7 +90,7 @@ from replan.reconciling.status import (
     TooEarly,
     WindowClosed,
 )
-from replan.reconciling.steering import STUCK_SECONDS, Steered, steer
+from replan.reconciling.steering import STUCK_SECONDS, Steered
 from replan.reconciling.store import (
     LeaseKeeper,
     LoopStore,
@@ -106,8 +103,6 @@ from replan.reconciling.store import (
 from replan.reconciling.windows import opens_at
 from replan.wording import duration
 
-GUARD_SECONDS = 15.0
-"""How often it is looked at what is down while something is applied."""
 LONGEST_REST_SECONDS = 86_400.0
 """Of a rest in which nothing happens: dates pass by themselves."""
 SLICE_SECONDS = 2.0
@@ -430,7 +425,7 @@ class Loop:
     def _note_cancel(self, begun: Begun, cancelled_by: str) -> None:
         """Take in that what the loop applied was cancelled while it was not at work."""
         if cancelled_by and not begun.cancelled:
-            self.remember_cancel("" if cancelled_by.startswith(_BY_LOOP) else cancelled_by)
+            self.remember_cancel("" if cancelled_by.startswith(BY_LOOP) else cancelled_by)
 
     def _with_open(self, opened: Application, known: Journalled, read: Read, *, acts: bool) -> bool:
         """Go on with an application that is this loop's own; another's is its own."""
@@ -440,7 +435,7 @@ class Loop:
         if not own or begun is None or self._settings.dry_run:
             self._say(_Said(LoopState.HELD_BY_ANOTHER, (other,)))
             return False
-        if opened.paused_by and not opened.paused_by.startswith(_BY_LOOP):
+        if opened.paused_by and not opened.paused_by.startswith(BY_LOOP):
             self._say(_Said(LoopState.PAUSED, (SomebodyPaused(opened.paused_by, self._since()),)))
             return False
         plan = open_plan(known.ledger)
@@ -513,7 +508,7 @@ class Loop:
         )
         try:
             with ports.own(plan, self.lease_is_kept) as journal:
-                guard = _Guard(self, journal, read.placement, steered, begun, plan)
+                guard = Guard(self, journal, read.placement, steered, begun, plan)
                 outcome = apply_plan(
                     plan,
                     ports.reader,
@@ -540,7 +535,7 @@ class Loop:
         self._ended(begun, outcome, guard)
         return not outcome.interrupted
 
-    def _given_up(self, outcome: Outcome, journal: SteeredJournal, guard: "_Guard") -> Outcome:
+    def _given_up(self, outcome: Outcome, journal: SteeredJournal, guard: Guard) -> Outcome:
         """End an application whose open work waits for a broker that is down: everything else would wait with it.
 
         Its running copies are cancelled, lists stay as they are, and what it set on that broker is written down until
@@ -590,7 +585,7 @@ class Loop:
                 return
         self._keep(changed(self._memory, owes=False))
 
-    def _ended(self, begun: Begun, outcome: Outcome, guard: "_Guard") -> None:
+    def _ended(self, begun: Begun, outcome: Outcome, guard: Guard) -> None:
         now = self._ports.wall()
         result = _result(outcome)
         if result is RoundResult.LEFT:  # it is open, and known as this loop's own
@@ -625,7 +620,7 @@ class Loop:
         memory = self._memory.ended(done, moved, bad, under, failure)
         self._keep(memory.down_since(guard.down_since))
 
-    def _failure(self, done: Round, guard: "_Guard", moved: Collection[str]) -> str:
+    def _failure(self, done: Round, guard: Guard, moved: Collection[str]) -> str:
         """How a round failed, so that the next one comes later; what waits for brokers that are down has not."""
         if done.result is RoundResult.FAILED:
             return done.text
@@ -775,8 +770,6 @@ _NOT_BY_DUE = frozenset(
     {LoopState.DIFFERS, LoopState.HOLDING, LoopState.PAUSED, LoopState.BACKING_OFF}
 )
 """In which it does not act when the next deviation is due, but when what keeps it from that is over."""
-_BY_LOOP = "reconcile: "
-"""What the sender of a loop's own commands begins with."""
 _CODES = {
     LoopState.AT_REST: Exit.OK,
     LoopState.DIFFERS: Exit.CHANGES,
@@ -875,234 +868,3 @@ def _waiting_text(outcome: Outcome) -> str:
     waits = [f"{r.partition}: {r.hold}" for r in outcome.results if r.hold is not None]
     more = f" (and {len(waits) - 1} more)" if len(waits) > 1 else ""
     return f"its application does not move. {waits[0]}{more}" if waits else _ending_text(outcome)
-
-
-class _Guard:
-    """Watches over one application of the loop, from within its run."""
-
-    def __init__(
-        self,
-        loop: Loop,
-        journal: SteeredJournal,
-        placement: Placement,
-        steered: Steered,
-        begun: Begun,
-        plan: Plan,
-    ) -> None:
-        self._loop, self._journal, self._placement = loop, journal, placement
-        self.steered, self._begun = steered, begun
-        self.application = ""
-        self.waits = ""
-        """For what its application waited, if it was given up."""
-        self.waits_for_down = False
-        """Whether all that it had begun, when nothing moved any more, needed brokers that were down."""
-        self.down: tuple[int, ...] = ()
-        self._healed = {move.partition: move for move in plan.moves}
-        takes_back = digest(plan) != begun.plan_digest
-        self.targets = {
-            move.partition: tuple(map(int, move.target)) for move in plan.moves if not takes_back
-        }
-        self.down_since: dict[int, float] = {}
-        self._holds = False
-        self._passed_over: frozenset[int] = frozenset()
-        self.facts = self._seen()
-        self.down = self.facts.down
-        self._known_down()
-        self._looked_at = loop.ports.clock.now()
-        self._progress: Progress | None = None
-        self._sent: list[Command] = []
-        self._number = 0
-        self._lost = self._paused_by_another = False
-        self._moved: tuple[float, tuple[int, ...]] = (self._looked_at, ())
-        self._measured_at = self._looked_at
-
-    def stop(self) -> bool:
-        """Whether the process is to leave: it was asked to, another loop works, or nothing moves any more."""
-        return self._loop.ports.stop() or self._lost or self.gives_up
-
-    @property
-    def gives_up(self) -> bool:
-        """Whether its application is to end as it is."""
-        return self.steered.given_up
-
-    def _needs_down(self) -> bool:
-        """Whether each partition that has left its list, and is not where it was to be, needs a broker that is down."""
-        snapshot = self._loop.ports.reader.observe()
-        gone, needs = set(facts_of(snapshot).down), list[bool]()
-        for name, target in self.targets.items():
-            seen, wanted = snapshot.partition(name), {*target}
-            if seen is None or {*seen.replicas} == {*self._healed[name].original}:
-                continue
-            if {*seen.replicas} != wanted or seen.running is not None or not wanted <= {*seen.isr}:
-                needs.append(bool(gone & wanted))
-        return bool(needs) and all(needs)
-
-    def half_way(self, snapshot: Snapshot) -> dict[TopicPartition, tuple[int, ...]]:
-        """What stands neither where its move began nor where it was to end: the loop left it so, and nobody else."""
-        lists = {name: snapshot.partition(name) for name in self._healed}
-        return {
-            name: tuple(map(int, seen.replicas))
-            for name, seen in lists.items()
-            if seen is not None
-            and set(seen.replicas)
-            not in ({*self._healed[name].original}, {*self._healed[name].target})
-        }
-
-    def arrived(self) -> Sequence[Command]:
-        """What others have sent, and what the loop itself asks for."""
-        others = list(self._journal.arrived())
-        self._note_application()
-        for command in others:
-            if command.verb is Verb.CANCEL and command.application == self.application:
-                self._loop.remember_cancel(command.sender or "somebody")
-        answered = (
-            {r.key for r in self._journal.read() if isinstance(r, Command) and r.obeyed_by}
-            if self._sent
-            else set()
-        )
-        self._sent = [c for c in self._sent if c.key not in answered]
-        if self._progress is not None and self.application and not self._sent:
-            self._look()
-            now = self._loop.ports.wall()
-            verb, self.steered = steer(
-                self._placement.reconcile,
-                self.facts,
-                self._progress,
-                self.steered,
-                now,
-                self._still(self._progress),
-            )
-            if verb is Verb.CANCEL and self.steered.stuck:
-                with suppress(ReplanError):
-                    self.waits_for_down = self._needs_down()
-            if verb is Verb.CANCEL:
-                self._moved = (
-                    self._loop.ports.clock.now(),
-                    self._moved[1],
-                )  # the way back has its time
-                self._loop.remember_cancel()
-            if verb is not None:
-                self._number += 1
-                sender = _BY_LOOP + self._loop.owner
-                number = f"{int(now * 1e6):016x}-loop{self._number}"
-                self._sent.append(Command(self.application, number, verb, sender=sender))
-        return [*others, *self._sent]
-
-    def _note_application(self) -> None:
-        if not self.application:
-            opened = fold(self._journal.read()).application
-            self.application = "" if opened is None else opened.id
-
-    def _look(self) -> None:
-        ports = self._loop.ports
-        if ports.clock.now() - self._looked_at >= GUARD_SECONDS:
-            with suppress(ReplanError):
-                self.facts = self._seen()
-            self._looked_at = ports.clock.now()
-
-    def _seen(self) -> ClusterFacts:
-        """What is down, and what came under min ISR that no move of the plan brings back above it."""
-        snapshot = self._loop.ports.reader.observe()
-        facts, live = facts_of(snapshot), {b.id for b in snapshot.brokers if b.live}
-        under = {
-            str(name)
-            for name in unhealthy(snapshot)
-            if name not in self._healed or not heals(self._healed[name], live)
-        }
-        return replace(
-            facts,
-            due_to_be_replaced=self._due(facts),
-            under=tuple(sorted(under - {*self._begun.unhealthy})),
-        )
-
-    def _due(self, facts: ClusterFacts) -> tuple[int, ...]:
-        """Brokers that have become due to be replaced since the round began."""
-        now, policy = self._loop.ports.wall(), self._placement.reconcile
-        held, self._holds = self._holds, any(down(policy.hold, facts))
-        over = held and not self._holds  # what is still down counts as down from now on
-        known = {} if over else self.down_since
-        self.down_since = {broker: known.get(broker, now) for broker in facts.down}
-        due = {b for b, at in self.down_since.items() if now - at >= self._after}
-        return tuple(sorted(due - self._passed_over - {*self._begun.replaced}))
-
-    def _known_down(self) -> None:
-        """Since when those are down that were when it began; who is due, or not by rule, was passed over for it."""
-        now, known = self._loop.ports.wall(), {b: self._loop.broker_down(b) for b in self.down}
-        self.down_since |= {b: at for b, at in known.items() if at is not None}
-        over = (b for b, at in known.items() if at is None or now - at >= self._after)
-        self._passed_over = frozenset(over)
-        self.facts = replace(self.facts, due_to_be_replaced=())
-
-    @property
-    def _after(self) -> float:
-        """After how long a broker that is down is due to be replaced."""
-        return self._placement.reconcile.put_right.get(DeviationKind.BROKER_DOWN, math.inf)
-
-    def _still(self, progress: Progress) -> float:
-        """For how long nothing has moved, while nobody else has paused it."""
-        at, seen = self._loop.ports.clock.now(), self._moved[1]
-        if at - self._measured_at >= GUARD_SECONDS:
-            self._measured_at = at
-            copied = progress.volume().copied_bytes
-            seen = (progress.done, progress.stopped, progress.running, copied)
-        unknown = any(
-            r.copied_bytes is None and r.broker not in self.facts.down
-            for copy in progress.copies
-            for r in copy.replicas
-        )
-        if self._paused_by_another or unknown or seen != self._moved[1]:
-            self._moved = at, seen
-        return at - self._moved[0]
-
-    def report(self, progress: Progress) -> None:
-        """Hears of the progress: it goes on to whoever watches, and into the status."""
-        self._progress = progress
-        self._loop.ports.report(progress)
-        self._lost = not self._loop.lease_is_kept()
-        paused = isinstance(progress.admission, Paused) and not progress.admission.by.startswith(
-            _BY_LOOP
-        )
-        self._paused_by_another = paused
-        by = progress.admission.by if isinstance(progress.admission, Paused) else ""
-        reasons: tuple[Reason, ...] = self.steered.paused
-        if paused:
-            reasons = (SomebodyPaused(by, self._loop.ports.wall()),)
-        self._loop.shows(
-            _running(progress, self._begun, self.application, reasons), reasons, paused=paused
-        )
-
-
-def _running(
-    progress: Progress, begun: Begun, application: str, reasons: Sequence[Reason]
-) -> Running:
-    volume = progress.volume()
-    copies = tuple(
-        Copy(
-            c.partition.topic,
-            c.partition.partition,
-            r.broker,
-            r.copied_bytes,
-            r.total_bytes,
-            r.bytes_per_second,
-            r.seconds_left,
-        )
-        for c in list(progress.copies)[:NAMED]
-        for r in c.replicas
-    )
-    return Running(
-        application=application,
-        plan_digest=begun.plan_digest,
-        began_at=begun.began_at,
-        kinds=begun.kinds,
-        total=progress.total,
-        done=progress.done,
-        stopped=progress.stopped,
-        running=progress.running,
-        waiting=progress.waiting,
-        copied_bytes=volume.copied_bytes,
-        total_bytes=volume.total_bytes,
-        bytes_per_second=volume.bytes_per_second,
-        seconds_left=volume.seconds_left,
-        copies=copies,
-        nothing_begins=reasons[0] if reasons else None,
-    )

@@ -142,6 +142,11 @@ def _placements(
         place = ", ".join(map(str, files))
 
         def read() -> Read:
+            for file in files:
+                if file.exists() and not (file.is_file() or file.is_dir()):
+                    raise BadUsage(
+                        f"-f {file}: a loop reads it anew each round; name a file or a folder"
+                    )
             placement = load_placement(files)
             return Read(placement, Source(place, placement.digest))
 

@@ -89,7 +89,9 @@ HELD: dict[type[Reason], str] = {
 _SAYS: dict[LoopState, str] = {
     LoopState.STARTING: "It has not looked at the cluster yet.",
     LoopState.WAITING_FOR_LEASE: "It stands by: another loop works on this cluster.",
-    LoopState.UNREACHABLE: "The cluster or its journal does not answer; it goes on once they do.",
+    LoopState.UNREACHABLE: (
+        "The cluster, its journal or the repository of the placement does not answer; it goes on once they do."
+    ),
     LoopState.BROKEN_PLACEMENT: (
         "The placement cannot be used as it is written; nothing is done until it is fixed."
     ),
