@@ -86,7 +86,7 @@ def test_a_pipe_for_a_placement_is_named_and_not_waited_for() -> None:
     os.mkfifo("pipe")
     done = run(*ONCE, "-f", "pipe")
     assert done.returncode == 1
-    assert "-f pipe: a loop reads it anew each round" in done.stderr
+    assert "-f pipe: a loop reads it again each round" in done.stderr
 
 
 def test_it_reads_the_newest_commit_of_a_branch(tmp_path: Path) -> None:

@@ -243,6 +243,25 @@ def test_a_journal_that_is_deleted_under_a_loop_is_named_once_and_made_again(loo
     loop.person("status")
 
 
+def test_what_needs_a_broker_that_is_down_waits_for_it_and_nothing_else_does(loop: Loop) -> None:
+    policy = "{putRight: {placementChanged: 0s}}"
+    loop.declare(policy, LISTS)
+    with loop.running():
+        loop.says("state", state="at-rest")
+        loop.cluster.kill(6)
+        loop.says("state", state="differs")
+        after = [[1, 2, 6], [2, 3, 4], LISTS[2]]
+        loop.declare(policy, after)
+        done = loop.says("round")["round"]
+        assert (done["moves"], done["result"]) == (1, "done")
+        assert loop.lists() == [LISTS[0], *after[1:]]
+        loop.says("state", state="differs")
+        assert len(loop.rounds()) == 1
+        loop.cluster.start(6)
+        assert loop.says("round", limit_seconds=120)["round"]["result"] == "done"
+        assert loop.lists() == after
+
+
 @pytest.mark.nightly
 def test_a_window_that_ends_in_the_middle_ends_what_runs_and_begins_nothing(loop: Loop) -> None:
     """Windows end with a minute; a copy of 60 MB at 1 MB/s runs for one, and two of them go to one broker."""

@@ -188,7 +188,8 @@ def _explains(run: Run, kind: DeviationKind, move: Move, at: float) -> bool:
     since = at - history.policy.put_right[kind]
     match kind:
         case DeviationKind.BROKER_DOWN:
-            return any((down(run, b, at) or -1) >= at - since for b in move.original)
+            lasted = (down(run, b, at) for b in move.original)
+            return any(d is not None and d >= at - since for d in lasted)
         case DeviationKind.PLACEMENT_CHANGED:
             changed = any(
                 d.at <= since and (history.by_rule or d.lists[number] != before.lists[number])

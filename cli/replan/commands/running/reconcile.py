@@ -145,7 +145,7 @@ def _placements(
             for file in files:
                 if file.exists() and not (file.is_file() or file.is_dir()):
                     raise BadUsage(
-                        f"-f {file}: a loop reads it anew each round; name a file or a folder"
+                        f"-f {file}: a loop reads it again each round; name a file or a folder"
                     )
             placement = load_placement(files)
             return Read(placement, Source(place, placement.digest))
