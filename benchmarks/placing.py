@@ -6,6 +6,7 @@ several seeds, and the table has the averages of what replan (the whole planner)
 linear program (`placing_bound`) make of it:
 
 * bytes, replicas, leaders: the most that a broker has, by the mean;
+* least: what bytes would be at the least where as much comes to each rack, and what stays is as it is;
 * busiest: of the brokers that get something in one rack, what the busiest gets by their mean; and the worst seed;
 * due: the same by their mean or by what it lacks to an even share of its rack's bytes, where that is more;
 * topic: the most that a broker holds of a topic that has as many replicas as there are brokers, by its share.
@@ -342,6 +343,7 @@ class Row:
     busiest: float
     due: float
     topic: float
+    least: float
     cpu: float
     unmet: int = 0
 
@@ -362,7 +364,7 @@ def judged(job: Job, lists: Lists, of: list[int], cpu: float, refused: int = 0) 
             if broker not in before:
                 got[broker] += size
                 copies += bool(before)
-    evens, worst, busiest, due = [], 0.0, 1.0, 1.0
+    evens, worst, busiest, due, least = [], 0.0, 1.0, 1.0, 0.0
     for number, may in enumerate(job.may):
         on = sorted(may)
         topics = [t for t in range(len(job.topics)) if not job.sets or job.sets[t] == number]
@@ -372,13 +374,23 @@ def judged(job: Job, lists: Lists, of: list[int], cpu: float, refused: int = 0) 
         evens.append([float(v[on].max() / v[on].mean()) for v in (used, held.sum(axis=0), led)])
         for rack in set(may.values()):
             of_rack = [b for b, r in may.items() if r == rack]
+            stays = used[of_rack] - got[of_rack]
+            least = max(least, level(stays, got[of_rack].sum()) / used[on].mean())
             some = np.array([b for b in of_rack if got[b]], dtype=int)
             lacks = used[of_rack].mean() - (used[some] - got[some])
             average = got[some].sum() / max(len(some), 1)
             busiest = max(busiest, float((got[some] / average).max(initial=0)))
             due = max(due, float((got[some] / np.maximum(average, lacks)).max(initial=0)))
     most = tuple(max(of_sets) for of_sets in zip(*evens, strict=True))
-    return Row(copies, float(got.sum()), most, busiest, due, worst, cpu, refused)
+    return Row(copies, float(got.sum()), most, busiest, due, worst, least, cpu, refused)
+
+
+def level(has: np.ndarray, comes: float) -> float:
+    """What the fullest has once so much has come to those that have least, as if it could be divided."""
+    has = np.sort(has)
+    levels = (np.cumsum(has) + comes) / np.arange(1, len(has) + 1)
+    """The level if the first one, two, ... share it: the right one is the lowest."""
+    return float(max(levels.min(), has[-1]))
 
 
 def by_set(job: Job, plan: str, chance: np.random.Generator) -> Lists:
@@ -477,7 +489,8 @@ def of_set(job: Job, number: int, tolerances: Sequence[tuple[str, float]]) -> fl
 def table(results: dict[tuple[str, str], list[Row | float]]) -> None:
     """Averages over the seeds."""
     columns = (
-        "copies, TB, bytes, replicas, leaders, busiest (worst), due (worst), topic, CPU, refused"
+        "copies, TB, bytes (least), replicas, leaders, busiest (worst), due (worst), topic, CPU, "
+        "refused"
     )
     print("| job | by |", " | ".join(columns.split(", ")), "|")
     print("| --- | --- |", " ".join(["---: |"] * 10))
@@ -487,7 +500,9 @@ def table(results: dict[tuple[str, str], list[Row | float]]) -> None:
             numbers = [n for n in found if isinstance(n, float)]
             print(f"| {job} | {by} | | {np.mean(numbers) / 1e12:.3f} | | | | | | | | |")
             continue
-        evens = " | ".join(f"{np.mean([r.evens[i] for r in rows]):.2f}" for i in range(3))
+        means = [f"{np.mean([r.evens[i] for r in rows]):.2f}" for i in range(3)]
+        means[0] += f" ({np.mean([r.least for r in rows]):.2f})"
+        evens = " | ".join(means)
         busiest, due = [r.busiest for r in rows], [r.due for r in rows]
         print(
             f"| {job} | {by} | {np.mean([r.copies for r in rows]):,.0f} "

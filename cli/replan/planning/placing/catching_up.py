@@ -1,9 +1,9 @@
-"""What part of the copies each broker of a rack is to get, where one of them is far behind the others.
+"""What part of the copies each broker of a rack is to get, where by weight alone some would hold too much or too little.
 
-Copies go by weight, so that no broker gets much more than the others and none holds the plan up. A broker that would
-hold less than half of what is even all the same (one that joined to replace a dead one, say) has its part by what it
-lacks instead: with the same bytes, what is held becomes even. Who has more than an even share already gets nothing
-then, while the others may take it.
+Copies go by weight, so that no broker gets much more than the others and none holds the plan up. Who would come to
+hold more than a little above its even share of the bytes gets less, and the others of its rack the more. A broker that
+would hold less than half of what is even (one that joined to replace a dead one, say) has its part by what it lacks:
+with the same bytes, what is held becomes even.
 
 What comes to a rack is known before anything is chosen, but for replicas that may go to several racks: those of a
 broker that leaves are counted in its rack, others evenly. So the parts are near what makes racks even, not exact.
@@ -20,7 +20,9 @@ from replan.planning.placing.shares import filled
 
 BEHIND = 2
 """A broker is far behind where it comes to hold less than this part of an even share."""
-FINE = 100
+LITTLE, OF = 21, 20
+"""So many times its even share of bytes a broker may come to hold by what it gets."""
+FINE = 1000
 """The broker that lacks most has so many parts."""
 CHUNK = 1 << 16
 """Partitions whose racks are counted at a time: bounds the memory."""
@@ -73,33 +75,43 @@ class _Behind:
             np.add.at(taken, lists[there, slot], sizes[there])
         self._of_a_replica, self._of_a_byte = max(int(taken.sum()), 1), max(int(number.sum()), 1)
         self._held = [self._load(*of) for of in zip(number.tolist(), taken.tolist(), strict=True)]
+        self._bytes: list[int] = taken.tolist()
 
     def _load(self, replicas: int, size: int) -> int:
         return replicas * self._of_a_replica + size * self._of_a_byte
 
     def parts(self, rule: Rule, rows: Ints) -> list[int]:
-        """The part of each broker under a rule; nothing where none of its brokers is far behind."""
+        """The part of each broker under a rule; nothing where each gets its part by weight."""
         weight = self._problem.brokers.weight
         able = np.flatnonzero(rule.candidates & self._problem.brokers.open)
         racks = [able[self._rack[able] == r].tolist() for r in np.unique(self._rack[able])]
-        weights = [[int(weight[b]) for b in some] for some in racks]
-        if not any(self._lags(some, of, 0) for some, of in zip(racks, weights, strict=True)):
-            return []
-        comes = self._coming(rule, rows, racks)
         wanted: dict[int, Fraction] = {}
-        behind = False
-        for some, of, more in zip(racks, weights, comes, strict=True):
-            lags = self._lags(some, of, more)
-            behind |= lags
-            held = [self._held[b] if lags else 0 for b in some]
-            wanted.update(zip(some, filled(more, of, [more] * len(some), held), strict=True))
-        most = max(wanted.values(), default=Fraction(0))
-        if not behind or not most:
+        uneven = False
+        for some, (replicas, size) in zip(racks, self._coming(rule, rows, racks), strict=True):
+            weights, more = [int(weight[b]) for b in some], self._load(replicas, size)
+            if self._lags(some, weights, more):
+                held = [self._held[b] for b in some]
+                parts = filled(more, weights, [more] * len(some), held)
+                parts = [part / (2 * self._of_a_byte) for part in parts]  # as bytes
+                uneven = True
+            else:
+                most = self._room_below(some, weights, size)
+                parts = filled(size, weights, most)
+                uneven |= any(part == top for part, top in zip(parts, most, strict=True))
+            wanted.update(zip(some, parts, strict=True))
+        largest = max(wanted.values(), default=Fraction(0))
+        if not uneven or not largest:
             return []
         found = [0] * self._at.count
         for broker, part in wanted.items():
-            found[broker] = -int(-part * FINE // most)
+            found[broker] = -int(-part * FINE // largest)
         return found
+
+    def _room_below(self, some: list[int], weights: list[int], more: int) -> list[int]:
+        """What each of some brokers may get until it has a little more than an even share of their bytes."""
+        total = sum(self._bytes[b] for b in some) + more
+        shares = [total * weight * LITTLE // (sum(weights) * OF) for weight in weights]
+        return [max(share - self._bytes[b], 0) for b, share in zip(some, shares, strict=True)]
 
     def _lags(self, some: list[int], weights: list[int], more: int) -> bool:
         """Whether one of some brokers is far behind once each got its part, by weight, of what comes."""
@@ -109,8 +121,8 @@ class _Behind:
             for b, weight in zip(some, weights, strict=True)
         )
 
-    def _coming(self, rule: Rule, rows: Ints, racks: list[list[int]]) -> list[int]:
-        """About what comes to each of these racks, as a load."""
+    def _coming(self, rule: Rule, rows: Ints, racks: list[list[int]]) -> list[tuple[int, int]]:
+        """About how many replicas come to each of these racks, and bytes."""
         number_of = {int(self._rack[some[0]]): number for number, some in enumerate(racks)}
         place = np.array([number_of.get(rack, -1) for rack in self._rack.tolist()])
         replicas, sizes = np.zeros(len(racks), np.int64), np.zeros(len(racks), np.int64)
@@ -123,9 +135,9 @@ class _Behind:
             sizes += size @ come
             anywhere[0] += int(rest.sum())
             anywhere[1] += int(size @ rest)
-        extra = self._load(*anywhere) // len(racks)
+        extra, more = (of // len(racks) for of in anywhere)
         return [
-            self._load(*of) + extra for of in zip(replicas.tolist(), sizes.tolist(), strict=True)
+            (n + extra, m + more) for n, m in zip(replicas.tolist(), sizes.tolist(), strict=True)
         ]
 
     def _lacking(self, rule: Rule, rows: Ints, place: Ints, racks: int) -> tuple[Ints, Ints]:
