@@ -1,4 +1,4 @@
-"""What part of the copies each broker of a rack is to get, where by weight alone some would hold too much or too little.
+"""What part of the copies each broker of a rack gets, where some would hold too much or too little by weight alone.
 
 Copies go by weight, so that no broker gets much more than the others and none holds the plan up. Who would come to
 hold more than a little above its even share of the bytes gets less, and the others of its rack the more. A broker that
