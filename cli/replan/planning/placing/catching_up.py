@@ -85,6 +85,8 @@ class _Behind:
         weight = self._problem.brokers.weight
         able = np.flatnonzero(rule.candidates & self._problem.brokers.open)
         racks = [able[self._rack[able] == r].tolist() for r in np.unique(self._rack[able])]
+        if not racks:
+            return []
         wanted: dict[int, Fraction] = {}
         uneven = False
         for some, (replicas, size) in zip(racks, self._coming(rule, rows, racks), strict=True):
