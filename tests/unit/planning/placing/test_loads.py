@@ -67,11 +67,18 @@ def test_a_new_broker_takes_what_a_dead_one_had_so_that_all_hold_as_much() -> No
     assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 10, 3: 10, 4: 10, 5: 9}
 
 
-def test_a_broker_that_lacks_little_gets_no_more_than_the_others() -> None:
-    """Broker 2 holds six, 3 and 4 ten each: the copies are even, so that none of them takes longer."""
+def test_copies_are_even_where_none_comes_to_hold_much_more_than_an_even_share() -> None:
+    """Brokers 2, 3 and 4 hold 93, 100 and 100: none comes above 113 by about a third of thirty."""
+    lists = [[1]] * 30 + [[2]] * 93 + [[3]] * 100 + [[4]] * 100
+    asked = problem(brokers("aaaa"), lists, drained=[1])
+    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 104, 3: 110, 4: 109}
+
+
+def test_who_would_come_to_hold_more_than_that_gets_less() -> None:
+    """Broker 2 holds six, 3 and 4 ten each, and 12.25 are a twentieth above what is even."""
     lists = [[1]] * 9 + [[2]] * 6 + [[3]] * 10 + [[4]] * 10
     asked = problem(brokers("aaaa"), lists, drained=[1])
-    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 9, 3: 13, 4: 13}
+    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 11, 3: 12, 4: 12}
 
 
 @given(jobs(), st.data())
