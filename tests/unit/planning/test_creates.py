@@ -30,7 +30,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.conflicts import Lack, Shortage
+from replan.planning.plans.conflicts import ConstraintKind, Lack, Shortage
 from replan.planning.plans.plan import Plan, RefusalRule
 from replan.planning.plans.plan_file import dumps, loads
 from replan.planning.safety.plan_laws import require_lawful
@@ -377,6 +377,26 @@ def test_brokers_that_hold_all_they_may_get_no_new_partitions_and_both_places_ar
     assert found.lacks == (Lack(Shortage.BROKER_REPLICAS, 5, 4),)
     assert f"{at}), and with the new partitions of its topic ({count}: orders)" in plan_text(made)
     assert planned(9, None).refusals == ()
+
+
+def test_what_closes_brokers_is_named_beside_what_the_others_may_hold() -> None:
+    """With the drained one of six there would be room for six times four; without it, and a fenced one, for less."""
+    at = Where(FILE, 20, 5)
+    most = Tolerance(BalanceMeasure.MAX_REPLICAS, Fraction(4))
+    few = seen()
+    few = replace(few, brokers=tuple(replace(b, fenced=b.id == 5) for b in few.brokers))
+    asked = placement(
+        rules=ruled(partition_count=8),
+        balance=Balance(at, (most,), places={most.measure.value: at}),
+        replica_blacklist=(ReplicaBlacklist(BrokerId(6), HERE),),
+    )
+    made = make_plan(asked, few)
+    [found] = made.conflicts
+    assert "broker 5 is fenced" in plan_text(made)
+    assert [(c.kind, c.brokers) for c in found.constraints][:2] == [
+        (ConstraintKind.FENCED, (5,)),
+        (ConstraintKind.DRAINED, (6,)),
+    ]
 
 
 def test_leaders_are_balanced_beside_a_topic_that_has_no_partitions() -> None:

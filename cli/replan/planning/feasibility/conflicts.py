@@ -210,7 +210,7 @@ class _Search:
         )
 
     def _full(self, name: TopicPartition, refusal: Refusal) -> Conflict:
-        """New partitions, and what `balance` lets a broker hold."""
+        """New partitions, what `balance` lets a broker hold, and what keeps brokers from taking some."""
         needed, available = (
             f if isinstance(f, int) else 0
             for f in (refusal.facts["needed"], refusal.facts["available"])
@@ -220,9 +220,15 @@ class _Search:
         )
         return _conflict(
             Proof.IMPOSSIBLE,
-            (most, *self.known.count_of(name)),
+            (*self._closed(), most, *self.known.count_of(name)),
             (Lack(Shortage.BROKER_REPLICAS, needed, available),),
         )
+
+    def _closed(self) -> Iterator[Constraint]:
+        """Brokers that get nothing new: by what they are, or by a drain."""
+        for one in (*self.known.facts, *self.known.drains):
+            if one.kind in OF_BROKERS or one.kind is ConstraintKind.DRAINED:
+                yield one
 
     def _overfull(self, broker: int) -> Conflict | None:
         """The lists declared for a broker that are together larger than its room: as few as it takes, the largest."""
