@@ -17,6 +17,7 @@ from tests.smallworld.settings import QUANTUM, SETTINGS
 from replan.applying.admission import AdmissionQueue
 from replan.applying.known import Known, Refused, Repeat
 from replan.applying.observation import MISSES, Neighbours, PartitionHistory, Readings
+from replan.applying.reasons.reason import Reason
 from replan.applying.run.application_run import ApplicationRun
 from replan.applying.run.looking import Looked
 from replan.applying.tick.run_state import RunState
@@ -167,6 +168,8 @@ def _fields(kind: type) -> tuple[tuple[str, Limits | None], ...]:
 def _names(kind: type) -> tuple[str, ...]:
     if kind in IDENTIFIED:
         return IDENTIFIED[kind]
+    if issubclass(kind, Reason):
+        return tuple(n for n in kind.__struct_fields__ if n not in kind.changing)
     if issubclass(kind, Struct):
         return kind.__struct_fields__
     assert is_dataclass(kind), kind

@@ -10,9 +10,11 @@ values in the journal is needed for it: no plan is read, whatever version wrote 
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from math import inf
+
+from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger, fold, open_applications, unended
 from replan.applying.journal.protocol import Journal
@@ -107,8 +109,7 @@ def throttle_clear(
     return outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(Struct, frozen=True):
     """The outside of what is done without a plan."""
 
     reader: ClusterReader

@@ -52,6 +52,9 @@ from dataclasses import dataclass, field, replace
 from heapq import heapify, heapreplace
 from itertools import chain
 
+import msgspec
+from msgspec import Struct
+
 from replan.applying.observation import Observation
 from replan.applying.partitions import Deferred, Parked, Phase
 from replan.applying.reasons.holds import (
@@ -257,12 +260,11 @@ def _reserves(passed_over: int) -> bool:
     return passed_over // PATIENT_TIMES % 2 == 1
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """Log directories as of the last reading, less what was promised since."""
 
     dirs: tuple[LogDir, ...] = ()
-    promised: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
+    promised: Mapping[BrokerId, Mapping[TopicPartition, int]] = msgspec.field(default_factory=dict)
     """Bytes by broker and partition."""
 
     def reserve(self, partition: TopicPartition, brokers: Iterable[BrokerId], size: int) -> "Room":
@@ -303,8 +305,7 @@ class Room:
                 yield _Turn(d, more + sum(coming[: logs[0] - d.logs]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
+class _Turn(Struct, frozen=True):
     directory: LogDir
     promised: int
     """Bytes that come to lie in it before, at most."""

@@ -14,6 +14,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 
 S = TypeVar("S", bound=Hashable)
@@ -24,8 +26,7 @@ MOST_TIMES = 6
 """From then on the pauses are the longest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """What was refused every time that it was asked for since a moment."""
 
     answer: Rejected
@@ -56,8 +57,7 @@ def believed(refused: Refused | None, agreeing_seconds: float) -> Rejected | Non
     return refused.answer
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(Struct, frozen=True):
     """A request without a known outcome: how often in a row, and when it may be sent again."""
 
     times: int

@@ -23,6 +23,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+import msgspec
+from msgspec import Struct
+
 from replan.applying.journal.records import Command, MoveRecord
 from replan.applying.known import held_since
 from replan.applying.reasons.holds import MetadataBehind, NotPermitted, Stalled
@@ -43,11 +46,10 @@ Observation = Look
 """One look at everything that a tick needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Readings:
+class Readings(Struct, frozen=True):
     """What was read last of what is not read in every tick, and when."""
 
-    rates: Mapping[BrokerId, Configs] = field(default_factory=dict)
+    rates: Mapping[BrokerId, Configs] = msgspec.field(default_factory=dict)
     rates_at: float = float("-inf")
     sizes_at: float = float("-inf")
 
@@ -152,8 +154,7 @@ class Neighbours:
         return tuple(sorted(n for n, of in self.fallen.items() if not set(of).isdisjoint(loaded)))
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """An in-sync replica that was lost where the ISR is at or under the minimum."""
 
     partition: TopicPartition
@@ -168,8 +169,7 @@ MISSES = 3
 """Readings in a row in which a live broker shows no log that it should have; longer than a dead one lives."""
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """How much of one new replica is there."""
 
     bytes: int

@@ -72,6 +72,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import (
     Asked,
@@ -124,40 +126,34 @@ from replan.planning.plans.origins import Origin
 from replan.planning.plans.requests import CANCEL, Request, RequestKind
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """Not begun; looked at in one of the next ticks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deferred:
+class Deferred(Struct, frozen=True):
     """Not begun: a gate was closed."""
 
     until: float
     """When the gates are asked again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parked:
+class Parked(Struct, frozen=True):
     """Not begun: this broker has no free slot."""
 
     broker: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(Struct, frozen=True):
     """Has slots, room and open gates, and waits until its throttle is in force."""
 
 
-@dataclass(frozen=True, slots=True)
-class InFlight:
+class InFlight(Struct, frozen=True):
     """Something was asked for it, or is about to be."""
 
     record: MoveRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """Nothing more is asked for it."""
 
     record: MoveRecord
@@ -326,8 +322,7 @@ NOT_AVAILABLE = frozenset({80})
 """PREFERRED_LEADER_NOT_AVAILABLE: the answer that ends an election that was asked for by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """Nothing to ask now, and why."""
 
     reason: HoldReason
@@ -335,8 +330,7 @@ class Hold:
     """Judge it again in the next tick: it is a matter of seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """This partition has ended."""
 
     status: Status
@@ -352,8 +346,7 @@ def rejected(answer: Rejected, *, whole: bool = False) -> End:
 Q = TypeVar("Q")
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect(Generic[Q]):
+class Suspect(Struct, Generic[Q], frozen=True):
     """A conclusion that a second look, some seconds later, must agree with."""
 
     conclusion: Q | End

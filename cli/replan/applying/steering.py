@@ -34,7 +34,9 @@ was there before the first effect is in the journal.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import (
@@ -56,8 +58,7 @@ KEPT_COMMANDS = 20
 """Acknowledged commands of an open application that stay in the journal."""
 
 
-@dataclass(frozen=True, slots=True)
-class MoveRates:
+class MoveRates(Struct, frozen=True):
     """What somebody wants of the rates of an application."""
 
     rate: str = ""

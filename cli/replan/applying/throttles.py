@@ -36,6 +36,8 @@ leader, and by the follower's if the follower's list names that of the follower 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec import Struct
+
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList, changed
 from replan.applying.reasons.holds import ThrottleContested
@@ -77,8 +79,7 @@ List = tuple[str, str]
 Entries = Mapping[List, frozenset[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class RunningCopy:
+class RunningCopy(Struct, frozen=True):
     """A reassignment of another tool: from where to where it copies."""
 
     partition: TopicPartition
@@ -86,8 +87,7 @@ class RunningCopy:
     new: Replicas
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """A move in expand, or another tool's reassignment, as far as throttles are concerned."""
 
     move: Move | RunningCopy
@@ -103,8 +103,7 @@ class Copy:
         return () if self.leader_throttle_suspended else self.move.original
 
 
-@dataclass(frozen=True, slots=True)
-class ListStep:
+class ListStep(Struct, frozen=True):
     """What one tick does about one list."""
 
     records: tuple[Record, ...] = ()
@@ -187,8 +186,7 @@ def list_step(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
+class _Draft(Struct, frozen=True):
     """One list on its way: what is there, what was there, and what stays ours."""
 
     where: List

@@ -23,9 +23,9 @@ fault; after one, and while a replica comes back that was there before, the appl
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from replan.applying.views.progress import Progress
 from replan.faults.read import FaultSpec
@@ -50,8 +50,7 @@ ENDING_SECONDS = 5.0
 """Beyond the settle time: assigning, electing, restoring throttles."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bottleneck:
+class Bottleneck(Struct, frozen=True):
     """The broker and side that takes longest."""
 
     broker: BrokerId
@@ -61,8 +60,7 @@ class Bottleneck:
     """What is left of its rate beside what producers write; 0 where nothing is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Margin:
+class Margin(Struct, frozen=True):
     """A partition with the fewest in-sync replicas over its min ISR."""
 
     partition: TopicPartition
@@ -77,8 +75,7 @@ class Margin:
         return self.in_sync - self.min_in_sync
 
 
-@dataclass(frozen=True, slots=True)
-class Coarse:
+class Coarse(Struct, frozen=True):
     """What the model says of a plan."""
 
     seconds: float | None

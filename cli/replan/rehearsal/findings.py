@@ -9,9 +9,11 @@ Which faults the controller refuses, as Kafka would: the report says so, since s
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
+
+from msgspec import Struct
 
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import Outcome, Result
@@ -54,8 +56,7 @@ from replan.wording import capped, duration
 Histories = Mapping[TopicPartition, Trajectory]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """One run as it was recorded."""
 
     outcome: Outcome
@@ -83,8 +84,7 @@ class Run:
     """The log directories of the replicas that were made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A run beside what it was made from and what it is compared with."""
 
     plan: Plan

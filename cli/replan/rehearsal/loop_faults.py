@@ -8,8 +8,10 @@ changed placements are released. One accident at a time: the next one begins onc
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
+
+from msgspec import Struct
 
 from replan.faults.kinds import FaultContext
 from replan.faults.read import FaultSpec, read_fault
@@ -32,8 +34,7 @@ LAST_PART = 0.9
 NOWHERE = Where("(drawn)", 1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
+class Drawn(Struct, frozen=True):
     """What a seed draws."""
 
     faults: tuple[FaultSpec, ...]

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
+
+from msgspec import Struct
 
 from replan.errors import Exit
 from replan.model.declared.reconcile import DeviationKind, Reconcile
@@ -25,8 +26,7 @@ _STUCK = frozenset(
 """States that nobody wants to find the loop in at the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class KindTotal:
+class KindTotal(Struct, frozen=True):
     """All deviations of one kind; times in seconds, those that were left count to the end."""
 
     kind: DeviationKind | None
@@ -40,8 +40,7 @@ class KindTotal:
     longest_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class HeldTotal:
+class HeldTotal(Struct, frozen=True):
     """All times in which nothing was done, or nothing more begun, for one kind of reason."""
 
     why: str
@@ -53,8 +52,7 @@ class HeldTotal:
     """Of the longest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weeks:
+class Weeks(Struct, frozen=True):
     """What one run came to; times in seconds from its beginning."""
 
     seconds: float
@@ -89,8 +87,7 @@ class Weeks:
         return sum(of.by_rounds for of in self.kinds)
 
 
-@dataclass(frozen=True, slots=True)
-class LoopRehearsal:
+class LoopRehearsal(Struct, frozen=True):
     """Rehearsed weeks as a whole."""
 
     cluster_id: str

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from msgspec import Struct
+
 from replan.errors import Exit
 from replan.planning.plans.plan import Plan, Refusal
 from replan.planning.plans.plan_file import digest
@@ -13,8 +15,7 @@ from replan.rehearsal.options import Options
 from replan.rehearsal.result import Rehearsal, Spread
 
 
-@dataclass(frozen=True, slots=True)
-class RandomRun:
+class RandomRun(Struct, frozen=True):
     """One run with faults drawn from a seed."""
 
     seed: int

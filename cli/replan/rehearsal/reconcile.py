@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
 
+from msgspec import Struct
+
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
 from replan.applying.journal.records import Command, LoopCommand, Record, Verb
@@ -52,8 +54,7 @@ class Release:
     commit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What a person asks of the loop or of its application, whichever there is, and at which virtual second."""
 
     at: float
@@ -62,8 +63,7 @@ class Asked:
     sender: str
 
 
-@dataclass(frozen=True, slots=True)
-class Month:
+class Month(Struct, frozen=True):
     """What one run came to."""
 
     seconds: float

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import PartitionResult
 from replan.errors import Exit
@@ -22,16 +24,14 @@ class Headroom:
     """The headroom of the same partition when the rehearsal began."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeadroomFrom:
+class HeadroomFrom(Struct, frozen=True):
     """The least headroom of all partitions of the plan, from one moment on."""
 
     at_seconds: float
     replicas: int
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerLoad:
+class BrokerLoad(Struct, frozen=True):
     """One broker's share; rates in bytes per second, highest of all moments, replication and copies together."""
 
     broker: BrokerId
@@ -46,8 +46,7 @@ class BrokerLoad:
     """The highest share of a log directory in use, 0 to 1; None where sizes are not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+class Copied(Struct, frozen=True):
     """One new replica: from when it was listed to when it was in sync."""
 
     partition: TopicPartition
@@ -59,8 +58,7 @@ class Copied:
     """None where it never was."""
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """A time in which a broker did not serve."""
 
     broker: BrokerId
@@ -68,8 +66,7 @@ class Absent:
     ended: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderChange:
+class LeaderChange(Struct, frozen=True):
     """A leadership that went from one broker to another."""
 
     partition: TopicPartition
@@ -78,8 +75,7 @@ class LeaderChange:
     after: BrokerId | None
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """One partition that nobody led."""
 
     partition: TopicPartition
@@ -93,8 +89,7 @@ class Recovered:
     """Records; None where it was not led again, or that could not be measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waited:
+class Waited(Struct, frozen=True):
     """One reason to wait, over all partitions that had it."""
 
     reason: HoldReason
@@ -104,8 +99,7 @@ class Waited:
     longest_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class InjectedFault:
+class InjectedFault(Struct, frozen=True):
     """A fault as it was asked for."""
 
     at_seconds: float
@@ -116,8 +110,7 @@ class InjectedFault:
     """The controller's refusals, if any."""
 
 
-@dataclass(frozen=True, slots=True)
-class Harm:
+class Harm(Struct, frozen=True):
     """What the partitions of a plan suffered, summed over all of them."""
 
     under_min_isr_seconds: float
@@ -167,8 +160,7 @@ class Rehearsal:
     """Invariants that did not hold: a bug in replan or in the simulator."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """How the values of several runs are distributed."""
 
     least: float

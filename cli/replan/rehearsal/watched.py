@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from replan.model.configs import MIN_INSYNC_REPLICAS
 from replan.model.declared.reconcile import DeviationKind, Reconcile
 from replan.model.partition import effective_min_isr
@@ -20,8 +22,7 @@ _BLIND = frozenset(
 """States in which a loop does not know what differs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lasted:
+class Lasted(Struct, frozen=True):
     """One deviation: from when to when it was seen; None: to the end."""
 
     kind: DeviationKind | None
@@ -36,8 +37,7 @@ class Lasted:
         return (end if self.until is None else self.until) - self.since
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """One time in which nothing was done, or nothing more begun, and why."""
 
     state: LoopState
@@ -145,8 +145,7 @@ class Watched:
         return [*self.lasted, *left]
 
 
-@dataclass(frozen=True, slots=True)
-class Lack:
+class Lack(Struct, frozen=True):
     """What partitions went without, summed over all of them: partitions at one moment, or seconds over a time."""
 
     under_replicated: float = 0.0

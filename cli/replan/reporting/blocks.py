@@ -5,7 +5,8 @@ leaves out what it has no place for: text has no charts, a listing of everything
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.reporting.lines import EMPTY, Cell, Line, Span, Tone, heading, line, plain, table
 from replan.wording import left_out
@@ -14,8 +15,7 @@ BAR = 30
 """Columns of the longest bar in text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Title:
+class Title(Struct, frozen=True):
     """What the report is, and of which cluster."""
 
     report: str
@@ -28,8 +28,7 @@ class Title:
     """The first line of the text; none where it is empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """What stands above the blocks that follow."""
 
     text: str
@@ -39,24 +38,21 @@ class Heading:
     """Whether text has it; else what follows is apart from what stands before, and says itself what it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Small:
+class Small(Struct, frozen=True):
     """What a document is known by: small print, or in text what is said instead."""
 
     line: str
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One of a list, with lines below it whose columns stay as they are."""
 
     line: Line
     under: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """A list."""
 
     items: Sequence[Item]
@@ -71,8 +67,7 @@ class Items:
     indent: int = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """What stays, goes and comes, as shares of the longest bar of the table."""
 
     stays: float
@@ -88,8 +83,7 @@ class Bar:
         return tuple(Span(sign * (to - begin), tone) for (sign, tone), begin, to in parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of a table."""
 
     head: str
@@ -103,8 +97,7 @@ class Column:
     """By what a click on a cell filters the listing of the page: `broker`, `kind` or `cluster`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows under heads."""
 
     columns: Sequence[Column]
@@ -124,8 +117,7 @@ class Table:
     indent: int = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """A heading with what a reader opens only where it is of interest."""
 
     title: str
@@ -134,23 +126,20 @@ class Folded:
     """Whether a page shows it at first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """A picture."""
 
     svg: str
     legend: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OnPage:
+class OnPage(Struct, frozen=True):
     """What only a page has."""
 
     blocks: Sequence["Block"]
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """Everything by itself: a page lists and filters its data, Markdown folds what has room, text says it elsewhere."""
 
     title: str

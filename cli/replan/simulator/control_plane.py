@@ -9,9 +9,11 @@ Open the simulated cluster in a file (`--simulated FILE`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from replan.errors import ClusterUnreachable
 from replan.model.broker import Broker, LogDir
@@ -83,8 +85,7 @@ from replan.simulator.persistence.state_file import StateFile, StateStore
 NOTHING = Look(brokers={}, running={}, partitions={}, unclear=frozenset())
 
 
-@dataclass(frozen=True, slots=True)
-class LastLook:
+class LastLook(Struct, frozen=True):
     """What a look showed: what is the same in the next one is the same value, and not made again."""
 
     cluster: ClusterState

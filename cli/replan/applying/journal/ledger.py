@@ -5,8 +5,10 @@ are open was written by two processes at once; folding it raises Held, and `aban
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypedDict, TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import (
@@ -56,29 +58,28 @@ def unended(record: MoveRecord | StepRecord | None) -> bool:
     return record is None or record.status is Status.OPEN
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Struct, frozen=True):
     """All that is written down, as of some record."""
 
-    records: Mapping[str, Kept] = field(default_factory=dict)
+    records: Mapping[str, Kept] = msgspec.field(default_factory=dict)
     application: Application | None = None
     """The open one."""
-    owned: Mapping[TopicPartition, MoveRecord] = field(default_factory=dict)
-    open: Mapping[TopicPartition, MoveRecord] = field(default_factory=dict)
+    owned: Mapping[TopicPartition, MoveRecord] = msgspec.field(default_factory=dict)
+    open: Mapping[TopicPartition, MoveRecord] = msgspec.field(default_factory=dict)
     """Those of `owned` that have not ended."""
     done: int = 0
     """How many of `owned` are done."""
-    entries: Mapping[tuple[str, str], SavedReplicaList] = field(default_factory=dict)
+    entries: Mapping[tuple[str, str], SavedReplicaList] = msgspec.field(default_factory=dict)
     """By topic and key."""
-    rates: Mapping[tuple[BrokerId, str], SavedRate] = field(default_factory=dict)
+    rates: Mapping[tuple[BrokerId, str], SavedRate] = msgspec.field(default_factory=dict)
     """By broker and key."""
-    creates: Mapping[str, CreateRecord] = field(default_factory=dict)
+    creates: Mapping[str, CreateRecord] = msgspec.field(default_factory=dict)
     """Of the open application, by topic."""
-    standing: Mapping[SettingName, StandingRecord] = field(default_factory=dict)
+    standing: Mapping[SettingName, StandingRecord] = msgspec.field(default_factory=dict)
     """Of the open application, by setting."""
-    recoveries: Mapping[TopicPartition, RecoveryRecord] = field(default_factory=dict)
+    recoveries: Mapping[TopicPartition, RecoveryRecord] = msgspec.field(default_factory=dict)
     """Of the open application."""
-    log_moves: Mapping[ReplicaName, LogMoveRecord] = field(default_factory=dict)
+    log_moves: Mapping[ReplicaName, LogMoveRecord] = msgspec.field(default_factory=dict)
     """Of the open application, by replica."""
 
     @property

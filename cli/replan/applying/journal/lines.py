@@ -11,9 +11,9 @@ were never written (zero), and with nothing behind that. Everything else is dama
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from replan.applying.journal.record_json import NewerRecord, decode, encode
 from replan.applying.journal.records import Record
@@ -46,8 +46,7 @@ class _Line(Form, frozen=True):
     value: msgspec.Raw
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """What a journal says."""
 
     records: Sequence[Record]

@@ -7,10 +7,11 @@ reading of the journal slow. So they are kept compressed, in chunks, and read by
 import base64
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Application, OriginalsChunk, Status
@@ -144,8 +145,7 @@ def taken_back(ledger: Ledger, application: Application) -> Originals:
     return Originals([]) if kept is None else kept
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(Struct, frozen=True):
     """What was there before an application and all those after it."""
 
     application: Application

@@ -7,12 +7,12 @@ Of the steps of an application it has one record for each partition, setting or 
 cumulative: the latest one says all that is known of its step.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
 from typing import Annotated, Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from replan.documents.typed import Broker, Brokers, Form, Int32, Int64, ReplicaList, Text, once_each
 from replan.model.configs import ConfigScope, SettingName
@@ -483,8 +483,7 @@ class LoopCommand(Form, frozen=True):
         return f"loop-inbox/{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class Forget:
+class Forget(Struct, frozen=True):
     """A tombstone."""
 
     key: str

@@ -1,7 +1,6 @@
 """Why a partition, a setting, a replica or a recovery has ended; the journal keeps the sentence."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -27,8 +26,7 @@ class Fact(StrEnum):
     REGISTRATION = "registration"
 
 
-@dataclass(frozen=True, slots=True)
-class NotAsPlanned(EndReason):
+class NotAsPlanned(EndReason, frozen=True):
     """Something is not what it was when planned."""
 
     fact: Fact
@@ -77,8 +75,7 @@ def _value(value: object) -> str:
             return str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class OtherReassignment(EndReason):
+class OtherReassignment(EndReason, frozen=True):
     """Before anything was asked for, another tool's reassignment runs on it."""
 
     target: Replicas
@@ -100,8 +97,7 @@ class OtherReassignment(EndReason):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedElsewhere(EndReason):
+class ChangedElsewhere(EndReason, frozen=True):
     """On its way it has a list that this move never asks for."""
 
     target: Replicas
@@ -125,8 +121,7 @@ class ChangedElsewhere(EndReason):
         return self.running
 
 
-@dataclass(frozen=True, slots=True)
-class EffectUndone(EndReason):
+class EffectUndone(EndReason, frozen=True):
     """What it had reached is not there any more."""
 
     target: Replicas
@@ -144,8 +139,7 @@ class EffectUndone(EndReason):
         return "possibly undone by another tool"
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedByKafka(EndReason):
+class RejectedByKafka(EndReason, frozen=True):
     """Kafka's answer to the last request."""
 
     code: int
@@ -164,8 +158,7 @@ class RejectedByKafka(EndReason):
         return f"Kafka rejects it with {self.code} {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class PreferredUnavailable(EndReason):
+class PreferredUnavailable(EndReason, frozen=True):
     """An election was asked for, and the first of the list cannot lead now (80, PREFERRED_LEADER_NOT_AVAILABLE)."""
 
     broker: BrokerId
@@ -180,8 +173,7 @@ class PreferredUnavailable(EndReason):
         return f"its preferred replica {self.broker} is not available: {UNAVAILABLE[self.why]}"
 
 
-@dataclass(frozen=True, slots=True)
-class ThrottleRefused(EndReason):
+class ThrottleRefused(EndReason, frozen=True):
     """Kafka refuses a setting that the copy needs for its throttle."""
 
     scope: ConfigScope
@@ -198,8 +190,7 @@ class ThrottleRefused(EndReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OtherValue(EndReason):
+class OtherValue(EndReason, frozen=True):
     """A setting has neither the value that it had when planned nor the wanted one."""
 
     planned: str | None
@@ -210,16 +201,14 @@ class OtherValue(EndReason):
         return f"{values}; it is left as it is; {REPLAN}"
 
 
-@dataclass(frozen=True, slots=True)
-class SubjectGone(EndReason):
+class SubjectGone(EndReason, frozen=True):
     """The topic or broker of a setting is not there any more."""
 
     def __str__(self) -> str:
         return f"it does not exist any more; {REPLAN}"
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaGone(EndReason):
+class ReplicaGone(EndReason, frozen=True):
     """The broker has no replica of it any more, so nothing of it can move between its log directories."""
 
     broker: BrokerId
@@ -230,8 +219,7 @@ class ReplicaGone(EndReason):
         return f"{what}: found replicas {list(self.found)}; {REPLAN}"
 
 
-@dataclass(frozen=True, slots=True)
-class OtherLogDir(EndReason):
+class OtherLogDir(EndReason, frozen=True):
     """A replica lies in another log directory than when planned, or is on its way to one."""
 
     planned: str
@@ -243,8 +231,7 @@ class OtherLogDir(EndReason):
         return f"its replica lay in {self.planned} when planned, and now {where}; {REPLAN}"
 
 
-@dataclass(frozen=True, slots=True)
-class StaysInLogDir(EndReason):
+class StaysInLogDir(EndReason, frozen=True):
     """The application was cancelled, and its copy to another log directory has ended: it lies where it was."""
 
     path: str
@@ -257,8 +244,7 @@ class StaysInLogDir(EndReason):
         return "nothing runs on it"
 
 
-@dataclass(frozen=True, slots=True)
-class StaysUnset(EndReason):
+class StaysUnset(EndReason, frozen=True):
     """The application was cancelled, and a setting that it had asked for did not arrive: it is as before."""
 
     before: str | None
@@ -271,8 +257,7 @@ class StaysUnset(EndReason):
         return "nothing runs on it"
 
 
-@dataclass(frozen=True, slots=True)
-class OtherPartitions(EndReason):
+class OtherPartitions(EndReason, frozen=True):
     """Its topic has other new partitions than those that were to be created."""
 
     planned: int
@@ -291,8 +276,7 @@ class OtherPartitions(EndReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NotCreated(EndReason):
+class NotCreated(EndReason, frozen=True):
     """The application was cancelled before its new partitions came to be, and no request for them may arrive."""
 
     def __str__(self) -> str:
@@ -303,8 +287,7 @@ class NotCreated(EndReason):
         return "there are no such partitions"
 
 
-@dataclass(frozen=True, slots=True)
-class TakenBack(EndReason):
+class TakenBack(EndReason, frozen=True):
     """Its application was cancelled: nothing of it runs or may arrive, and this is what is there."""
 
     original: Replicas
@@ -320,8 +303,7 @@ class TakenBack(EndReason):
         return "nothing runs on it"
 
 
-@dataclass(frozen=True, slots=True)
-class LedByAnother(EndReason):
+class LedByAnother(EndReason, frozen=True):
     """Another replica leads it than the one that was chosen to lead it again."""
 
     leader: BrokerId
@@ -336,8 +318,7 @@ class LedByAnother(EndReason):
         return f"broker {self.leader} leads it"
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceChanged(EndReason):
+class EvidenceChanged(EndReason, frozen=True):
     """A replica's log is not what it was when its leader was chosen; epoch of the last record, and end."""
 
     broker: BrokerId
@@ -355,8 +336,7 @@ def _rank(rank: tuple[int, int]) -> str:
     return f"last epoch {rank[0]}, end {rank[1]:,}"
 
 
-@dataclass(frozen=True, slots=True)
-class LedAgain(EndReason):
+class LedAgain(EndReason, frozen=True):
     """It is led by the chosen one: how many records that was said to lose at least, and has lost."""
 
     leader: BrokerId

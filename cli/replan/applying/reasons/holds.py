@@ -1,9 +1,7 @@
 """Why something waits: what may not begin, what copies or is about to, what is not seen yet, what has no leader."""
 
-from dataclasses import dataclass, field
-
 from replan.applying.journal.records import RecoveryStep
-from replan.applying.reasons.reason import EndReason, HoldReason
+from replan.applying.reasons.reason import EndReason, HoldReason, Reason
 from replan.model.configs import SettingName
 from replan.model.control_plane import TopicPermission
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -13,24 +11,21 @@ from replan.wording import capped, count, duration, listed, size
 # What may not begin now: gates, slots, and what comes first.
 
 
-@dataclass(frozen=True, slots=True)
-class OthersFirst(HoldReason):
+class OthersFirst(HoldReason, frozen=True):
     """It is not looked at yet: others of the plan have their turn before it."""
 
     def __str__(self) -> str:
         return "others of the plan have their turn first"
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionsFirst(HoldReason):
+class PartitionsFirst(HoldReason, frozen=True):
     """Its topic gets more partitions before anything of it moves."""
 
     def __str__(self) -> str:
         return "its topic gets more partitions first"
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorLoads(HoldReason):
+class CoordinatorLoads(HoldReason, frozen=True):
     """It would lead a partition of an internal topic, and is about to load another one."""
 
     broker: BrokerId
@@ -46,8 +41,7 @@ class CoordinatorLoads(HoldReason):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class TopicUnsettled(HoldReason):
+class TopicUnsettled(HoldReason, frozen=True):
     """A topic gets partitions only while nothing runs on it."""
 
     running: tuple[TopicPartition, ...]
@@ -59,8 +53,7 @@ class TopicUnsettled(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NewBrokerFenced(HoldReason):
+class NewBrokerFenced(HoldReason, frozen=True):
     """A broker that is to receive a replica is fenced."""
 
     broker: BrokerId
@@ -69,8 +62,7 @@ class NewBrokerFenced(HoldReason):
         return f"broker {self.broker} is to receive a replica and is fenced; start it"
 
 
-@dataclass(frozen=True, slots=True)
-class NewBrokerCordoned(HoldReason):
+class NewBrokerCordoned(HoldReason, frozen=True):
     """All log directories of a broker that is to receive a replica are cordoned (KIP-1066)."""
 
     broker: BrokerId
@@ -82,8 +74,7 @@ class NewBrokerCordoned(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class WritesWouldStop(HoldReason):
+class WritesWouldStop(HoldReason, frozen=True):
     """With more replicas min ISR would not be met."""
 
     in_sync: Replicas
@@ -98,8 +89,7 @@ class WritesWouldStop(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class UncleanElectionPossible(HoldReason):
+class UncleanElectionPossible(HoldReason, frozen=True):
     """An empty new replica could be elected."""
 
     topic: str
@@ -116,17 +106,23 @@ class UncleanElectionPossible(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NoRoom(HoldReason):
+class NoRoom(HoldReason, frozen=True):
     """The log directory that Kafka would choose has no room; all sizes in bytes."""
+
+    changing = (
+        "size",
+        "usable",
+        "promised",
+        "kept_free",
+    )
 
     broker: BrokerId
     path: str
-    size: int = field(compare=False)
-    usable: int = field(compare=False)
-    promised: int = field(compare=False)
+    size: int
+    usable: int
+    promised: int
     """Of `usable`, to other copies."""
-    kept_free: int = field(compare=False)
+    kept_free: int
 
     def __str__(self) -> str:
         also = f", {self.promised} of them promised to other copies" if self.promised else ""
@@ -136,8 +132,7 @@ class NoRoom(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TopicReassigned(HoldReason):
+class TopicReassigned(HoldReason, frozen=True):
     """Another tool reassigns its topic, and this version cannot guard a reorder against that (KIP-860)."""
 
     partitions: tuple[TopicPartition, ...]
@@ -149,15 +144,16 @@ class TopicReassigned(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NoSlot(HoldReason):
+class NoSlot(HoldReason, frozen=True):
     """A broker takes part in as many copies as it may."""
+
+    changing = ("others",)
 
     broker: BrokerId
     limit: int
     usual: int
     """The limit before in-sync replicas were lost."""
-    others: tuple[TopicPartition, ...] = field(default=(), compare=False)
+    others: tuple[TopicPartition, ...] = ()
     """The partitions of other tools' reassignments that take some of its slots."""
 
     def __str__(self) -> str:
@@ -169,8 +165,7 @@ class NoSlot(HoldReason):
         return f"broker {self.broker} is at its limit ({limit}){others}"
 
 
-@dataclass(frozen=True, slots=True)
-class ThrottleContested(HoldReason):
+class ThrottleContested(HoldReason, frozen=True):
     """Another tool has removed a throttle twice: nothing new is admitted."""
 
     places: tuple[tuple[str | BrokerId, str], ...]
@@ -186,8 +181,7 @@ class ThrottleContested(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OthersUnderMinIsr(HoldReason):
+class OthersUnderMinIsr(HoldReason, frozen=True):
     """Partitions that are not replan's have fallen under their min ISR on brokers that copies load."""
 
     partitions: tuple[TopicPartition, ...]
@@ -201,8 +195,7 @@ class OthersUnderMinIsr(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Paused(HoldReason):
+class Paused(HoldReason, frozen=True):
     """Somebody has paused the application: nothing new begins."""
 
     by: str
@@ -211,8 +204,7 @@ class Paused(HoldReason):
         return f"paused by {self.by}; `replan resume` goes on"
 
 
-@dataclass(frozen=True, slots=True)
-class Cancelling(HoldReason):
+class Cancelling(HoldReason, frozen=True):
     """Somebody has cancelled the application: nothing begins, and what has begun is taken back."""
 
     by: str
@@ -221,8 +213,7 @@ class Cancelling(HoldReason):
         return f"cancelled by {self.by}: what is not finished goes back"
 
 
-@dataclass(frozen=True, slots=True)
-class SettingFirst(HoldReason):
+class SettingFirst(HoldReason, frozen=True):
     """A standing throttle of its topic or of one of its brokers is set first."""
 
     setting: SettingName
@@ -235,24 +226,21 @@ class SettingFirst(HoldReason):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class SettingInUse(HoldReason):
+class SettingInUse(HoldReason, frozen=True):
     """A move has another value set for a while."""
 
     def __str__(self) -> str:
         return "a move uses another value for a while; it is set when that is restored"
 
 
-@dataclass(frozen=True, slots=True)
-class MoveFirst(HoldReason):
+class MoveFirst(HoldReason, frozen=True):
     """The partition moves to other brokers first."""
 
     def __str__(self) -> str:
         return "the partition moves to other brokers first"
 
 
-@dataclass(frozen=True, slots=True)
-class Stopping(HoldReason):
+class Stopping(HoldReason, frozen=True):
     """The application is about to leave."""
 
     def __str__(self) -> str:
@@ -266,8 +254,7 @@ class Stopping(HoldReason):
 # What copies, or is about to: its throttle, its replicas, the settle time.
 
 
-@dataclass(frozen=True, slots=True)
-class NoLeader(HoldReason):
+class NoLeader(HoldReason, frozen=True):
     """Nobody leads it."""
 
     refused: str = ""
@@ -279,8 +266,7 @@ class NoLeader(HoldReason):
         return f"no leader{asked}; bring back one of its in-sync replicas"
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitingSync(HoldReason):
+class AwaitingSync(HoldReason, frozen=True):
     """Replicas that have to be in the ISR are not."""
 
     missing: Replicas
@@ -306,8 +292,7 @@ class AwaitingSync(HoldReason):
         return not self.fenced and not self.unregistered and not self.without_log
 
 
-@dataclass(frozen=True, slots=True)
-class CopyStopsWrites(HoldReason):
+class CopyStopsWrites(HoldReason, frozen=True):
     """min.insync.replicas was raised: with the copy in the list more are needed in sync than there are."""
 
     in_sync: Replicas
@@ -321,8 +306,7 @@ class CopyStopsWrites(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CopyNeverEnds(HoldReason):
+class CopyNeverEnds(HoldReason, frozen=True):
     """A copy of a partition that is to end waits for brokers that are not registered any more: it is taken back."""
 
     brokers: Replicas
@@ -332,8 +316,7 @@ class CopyNeverEnds(HoldReason):
         return f"not registered any more: {gone}; its copy would never end, and is taken back"
 
 
-@dataclass(frozen=True, slots=True)
-class NeverEnding(HoldReason):
+class NeverEnding(HoldReason, frozen=True):
     """Lists of another tool have left a reassignment that Kafka does not end from 4.3 on (KAFKA-19975)."""
 
     brokers: Replicas
@@ -346,11 +329,12 @@ class NeverEnding(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Confirming(HoldReason):
+class Confirming(HoldReason, frozen=True):
     """The target is in sync, and has to stay so for the settle time."""
 
-    seconds: float = field(compare=False)
+    changing = ("seconds",)
+
+    seconds: float
 
     def __str__(self) -> str:
         return f"in sync; confirming for {self.seconds:.0f} s"
@@ -360,16 +344,14 @@ class Confirming(HoldReason):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class CopyGoesOn(HoldReason):
+class CopyGoesOn(HoldReason, frozen=True):
     """It has ended in the middle, and its copy still runs: the throttle stays until that ends."""
 
     def __str__(self) -> str:
         return "its copy goes on, throttled; waiting for that to end"
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitingThrottle(HoldReason):
+class AwaitingThrottle(HoldReason, frozen=True):
     """Its throttle is set, and not read back yet."""
 
     unread: Replicas = ()
@@ -401,25 +383,30 @@ class AwaitingThrottle(HoldReason):
         return not self.unread and not self.catching_up and not self.unanswered
 
 
-@dataclass(frozen=True, slots=True)
-class CopyingInBroker(HoldReason):
+class CopyingInBroker(HoldReason, frozen=True):
     """Its broker copies it to another log directory; bytes."""
 
-    copied: int = field(compare=False)
-    total: int = field(compare=False)
+    changing = (
+        "copied",
+        "total",
+    )
+
+    copied: int
+    total: int
 
     def __str__(self) -> str:
         return f"its broker copies it: {size(self.copied)} of {size(self.total)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Stalled:
+class Stalled(Reason, frozen=True):
     """A copy that does not move, and so has given its slots back; it is said beside what it waits for."""
 
+    changing = ("bytes", "seconds")
+
     broker: BrokerId
-    bytes: int | None = field(default=None, compare=False)
+    bytes: int | None = None
     """What is there; None where the broker is fenced."""
-    seconds: float = field(default=0.0, compare=False)
+    seconds: float = 0.0
 
     def __str__(self) -> str:
         if self.bytes is None:
@@ -433,8 +420,7 @@ class Stalled:
 # What was asked for and does not show yet, or what a look has not shown.
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataBehind(HoldReason):
+class MetadataBehind(HoldReason, frozen=True):
     """The broker that was asked has not caught up with the controller."""
 
     def __str__(self) -> str:
@@ -445,8 +431,7 @@ class MetadataBehind(HoldReason):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class NotPermitted(HoldReason):
+class NotPermitted(HoldReason, frozen=True):
     """This user may not read its topic any more, so nothing can be said of it; what was asked for goes on."""
 
     topic: str
@@ -457,8 +442,7 @@ class NotPermitted(HoldReason):
         return f"{lacks}; waiting until it is granted"
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionsUnseen(HoldReason):
+class PartitionsUnseen(HoldReason, frozen=True):
     """New partitions were asked for, and brokers do not show them yet."""
 
     code: int | None = None
@@ -472,11 +456,12 @@ class PartitionsUnseen(HoldReason):
         return f"{said}; rechecking before partitions are asked for again"
 
 
-@dataclass(frozen=True, slots=True)
-class CreateArrivalPossible(HoldReason):
+class CreateArrivalPossible(HoldReason, frozen=True):
     """New partitions were asked for and do not show; the request may still arrive, so nothing of them ends."""
 
-    seconds: float = field(compare=False)
+    changing = ("seconds",)
+
+    seconds: float
 
     def __str__(self) -> str:
         return (
@@ -485,16 +470,14 @@ class CreateArrivalPossible(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SameListElsewhere(HoldReason):
+class SameListElsewhere(HoldReason, frozen=True):
     """Another tool reassigns it to the list that is wanted."""
 
     def __str__(self) -> str:
         return "another tool already reassigns it to the same list; waiting for that to end"
 
 
-@dataclass(frozen=True, slots=True)
-class Rechecking(HoldReason):
+class Rechecking(HoldReason, frozen=True):
     """A look has shown what would end it; another one has to agree."""
 
     suspected: EndReason
@@ -503,8 +486,7 @@ class Rechecking(HoldReason):
         return f"{self.suspected.suspected}; rechecking"
 
 
-@dataclass(frozen=True, slots=True)
-class EffectUnseen(HoldReason):
+class EffectUnseen(HoldReason, frozen=True):
     """A request shows no effect yet; before it is asked again another look has to agree."""
 
     request: RequestKind
@@ -522,13 +504,14 @@ class EffectUnseen(HoldReason):
         return self.code is None
 
 
-@dataclass(frozen=True, slots=True)
-class RejectionPending(HoldReason):
+class RejectionPending(HoldReason, frozen=True):
     """Rejected, but an earlier copy of the request may still arrive."""
+
+    changing = ("seconds",)
 
     code: int
     name: str
-    seconds: float = field(compare=False)
+    seconds: float
 
     def __str__(self) -> str:
         return (
@@ -537,12 +520,13 @@ class RejectionPending(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatPending(HoldReason):
+class RepeatPending(HoldReason, frozen=True):
     """Nobody knows what became of a request; it is sent again, each time after a longer pause."""
 
+    changing = ("seconds",)
+
     request: RequestKind
-    seconds: float = field(compare=False)
+    seconds: float
     refusal: str = ""
     """What the cluster said where it refused the request as a whole: a permission is missing, which may come back."""
 
@@ -554,11 +538,12 @@ class RepeatPending(HoldReason):
         return f"{self.request} was refused: {said}; asking again in {self.seconds:.0f} s"
 
 
-@dataclass(frozen=True, slots=True)
-class LookTooOld(HoldReason):
+class LookTooOld(HoldReason, frozen=True):
     """Between a look and the requests that follow from it passed more time than may, so nothing was sent."""
 
-    seconds: float = field(compare=False)
+    changing = ("seconds",)
+
+    seconds: float
     limit: float
 
     def __str__(self) -> str:
@@ -568,27 +553,29 @@ class LookTooOld(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomePending(HoldReason):
+class OutcomePending(HoldReason, frozen=True):
     """A request may still arrive, so a different one has to wait."""
+
+    changing = ("seconds",)
 
     asked: RequestKind
     replicas: Replicas
     following: RequestKind
-    seconds: float = field(compare=False)
+    seconds: float
 
     def __str__(self) -> str:
         unknown = _unknown(self.asked, self.replicas)
         return f"{unknown}; {self.following} follows in {self.seconds:.0f} s"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrivalPossible(HoldReason):
+class ArrivalPossible(HoldReason, frozen=True):
     """Nothing more is asked for it; its last request may still arrive, so the application stays for so long."""
+
+    changing = ("seconds",)
 
     asked: RequestKind
     replicas: Replicas
-    seconds: float = field(compare=False)
+    seconds: float
 
     def __str__(self) -> str:
         unknown = _unknown(self.asked, self.replicas)
@@ -599,12 +586,16 @@ def _unknown(asked: RequestKind, replicas: Replicas) -> str:
     return f"the outcome of {asked} {list(replicas)} is unknown and it may still arrive"
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterSilent(HoldReason):
+class ClusterSilent(HoldReason, frozen=True):
     """The cluster does not answer; what runs goes on by itself."""
 
-    seconds: float = field(compare=False)
-    error: str = field(compare=False)
+    changing = (
+        "seconds",
+        "error",
+    )
+
+    seconds: float
+    error: str
     waits_for: str | None = None
     """Who does not answer although brokers do: the active controller."""
     refuses: bool = False
@@ -622,36 +613,37 @@ class ClusterSilent(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class JournalSilent(HoldReason):
+class JournalSilent(HoldReason, frozen=True):
     """The journal cannot be written, so nothing is asked for; what runs goes on under its throttles."""
 
-    seconds: float = field(compare=False)
-    error: str = field(compare=False)
+    changing = (
+        "seconds",
+        "error",
+    )
+
+    seconds: float
+    error: str
 
     def __str__(self) -> str:
         lasts = f"the journal has not been writable for {self.seconds:.0f} s"
         return f"{lasts}, so nothing new is asked for: {self.error}"
 
 
-@dataclass(frozen=True, slots=True)
-class SettingUnread(HoldReason):
+class SettingUnread(HoldReason, frozen=True):
     """The value of a setting cannot be read now."""
 
     def __str__(self) -> str:
         return "its value cannot be read now; waiting until it can"
 
 
-@dataclass(frozen=True, slots=True)
-class SettingUnseen(HoldReason):
+class SettingUnseen(HoldReason, frozen=True):
     """A setting was asked for, and does not show yet or may still be changed by an earlier request."""
 
     def __str__(self) -> str:
         return "asked for; waiting until it is confirmed"
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaUnread(HoldReason):
+class ReplicaUnread(HoldReason, frozen=True):
     """A broker does not say in which log directories its replicas lie."""
 
     broker: BrokerId
@@ -660,8 +652,7 @@ class ReplicaUnread(HoldReason):
         return f"broker {self.broker} does not say where its replicas lie; waiting until it does"
 
 
-@dataclass(frozen=True, slots=True)
-class NextBatch(HoldReason):
+class NextBatch(HoldReason, frozen=True):
     """A tick asks for no more than this."""
 
     elections: bool
@@ -677,12 +668,13 @@ class NextBatch(HoldReason):
 # What has no leader, and is to be led again.
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderlessTooShort(HoldReason):
+class LeaderlessTooShort(HoldReason, frozen=True):
     """It is to be without a leader for longer before anything is done about it."""
 
+    changing = ("seconds",)
+
     wait_seconds: float
-    seconds: float = field(compare=False)
+    seconds: float
     """What is left of that."""
 
     def __str__(self) -> str:
@@ -690,8 +682,7 @@ class LeaderlessTooShort(HoldReason):
         return f"no leader; recovered {lasted}, in {self.seconds:.0f} s"
 
 
-@dataclass(frozen=True, slots=True)
-class LogsSilent(HoldReason):
+class LogsSilent(HoldReason, frozen=True):
     """Logs that have to be probed again do not answer."""
 
     brokers: tuple[BrokerId, ...]
@@ -705,8 +696,7 @@ class LogsSilent(HoldReason):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryUnseen(HoldReason):
+class RecoveryUnseen(HoldReason, frozen=True):
     """What was asked for to recover it does not show yet."""
 
     step: RecoveryStep
@@ -719,16 +709,17 @@ class RecoveryUnseen(HoldReason):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryArrivalPossible(HoldReason):
+class RecoveryArrivalPossible(HoldReason, frozen=True):
     """A request of it, of unknown outcome, may still arrive, so nothing of it ends and the application stays open."""
+
+    changing = ("seconds",)
 
     chosen: BrokerId
     """Whom an election that arrives late lets lead."""
     led: bool
-    better: tuple[BrokerId, ...] = ()
+    better: tuple[BrokerId, ...]
     """Brokers whose logs turned out to be better than the chosen one's; with an unclean election they are cut."""
-    seconds: float = field(compare=False, kw_only=True)
+    seconds: float
     """For so long."""
 
     def __str__(self) -> str:

@@ -1,7 +1,5 @@
 """What is noted of throttles, commands and slow readings beside the partitions, and what is left over at the end."""
 
-from dataclasses import dataclass
-
 from replan.applying.journal.records import Verb
 from replan.applying.reasons.reason import Leftover, Note
 from replan.model.configs import ConfigScope
@@ -17,8 +15,7 @@ def _set(*, again: bool) -> str:
     return "set again, this once"
 
 
-@dataclass(frozen=True, slots=True)
-class EntriesRemoved(Note):
+class EntriesRemoved(Note, frozen=True):
     """Entries that replan had set in a throttled-replicas list are gone."""
 
     topic: str
@@ -32,8 +29,7 @@ class EntriesRemoved(Note):
         return f"{what}; {_set(again=self.again)}"
 
 
-@dataclass(frozen=True, slots=True)
-class RateRemoved(Note):
+class RateRemoved(Note, frozen=True):
     """A rate that replan had set is gone."""
 
     broker: BrokerId
@@ -45,8 +41,7 @@ class RateRemoved(Note):
         return f"{what}; {_set(again=self.again)}"
 
 
-@dataclass(frozen=True, slots=True)
-class RateChanged(Note):
+class RateChanged(Note, frozen=True):
     """While copies run a rate has another value than replan had set; it is left alone."""
 
     broker: BrokerId
@@ -61,8 +56,7 @@ class RateChanged(Note):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SlowerAlready(Note):
+class SlowerAlready(Note, frozen=True):
     """A rate that another tool has set is lower than what is asked for its reassignments; it is left alone."""
 
     broker: BrokerId
@@ -78,8 +72,7 @@ class SlowerAlready(Note):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RateLowered(Note):
+class RateLowered(Note, frozen=True):
     """A rate that another tool has set is higher than what is asked for; it is lowered, and restored at the end."""
 
     broker: BrokerId
@@ -95,8 +88,7 @@ class RateLowered(Note):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RateGivesWay(Note):
+class RateGivesWay(Note, frozen=True):
     """A rate that replan had set goes back while a replica catches up that another tool's entry would hold at it."""
 
     broker: BrokerId
@@ -110,8 +102,7 @@ class RateGivesWay(Note):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RateKept(Note):
+class RateKept(Note, frozen=True):
     """A rate was to be restored and has another value than replan had set; it is left as it is."""
 
     broker: BrokerId
@@ -128,8 +119,7 @@ class RateKept(Note):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RateUnused(Note):
+class RateUnused(Note, frozen=True):
     """A rate that replan had set on a broker that is not registered any more: it stays written down."""
 
     broker: BrokerId
@@ -144,8 +134,7 @@ class RateUnused(Note):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingsApart(Note):
+class ReadingsApart(Note, frozen=True):
     """Two readings of the cluster were so far apart that confirming takes longer, or begins again."""
 
     seconds: float
@@ -160,8 +149,7 @@ class ReadingsApart(Note):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Obeyed(Note):
+class Obeyed(Note, frozen=True):
     """A command that came through the inbox."""
 
     verb: Verb
@@ -182,8 +170,7 @@ class Obeyed(Note):
         return f"{self.verb}{to}, by {self.sender or 'unknown'}"
 
 
-@dataclass(frozen=True, slots=True)
-class RateRefused(Note):
+class RateRefused(Note, frozen=True):
     """A command that came through the inbox and was not obeyed, as it asks for rates at which nothing is to go."""
 
     rates: tuple[str, ...]
@@ -196,8 +183,7 @@ class RateRefused(Note):
         return f"throttle {named}, by {self.sender or 'unknown'}: not obeyed; a rate is {limits}"
 
 
-@dataclass(frozen=True, slots=True)
-class ListsLeft(Note):
+class ListsLeft(Note, frozen=True):
     """Moves that were given up after they had begun to add replicas: their lists stay longer than they were."""
 
     partitions: tuple[TopicPartition, ...]
@@ -210,8 +196,7 @@ class ListsLeft(Note):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ArrivedLate(Note):
+class ArrivedLate(Note, frozen=True):
     """A list that was asked for earlier arrived when its partition was done: it is taken up again."""
 
     partition: TopicPartition
@@ -224,8 +209,7 @@ class ArrivedLate(Note):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class UnrestoredRate(Leftover):
+class UnrestoredRate(Leftover, frozen=True):
     """A rate that replan has set on a broker that does not answer."""
 
     broker: BrokerId
@@ -241,8 +225,7 @@ class UnrestoredRate(Leftover):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedSetting(Leftover):
+class RefusedSetting(Leftover, frozen=True):
     """A setting that is to be restored, and Kafka refuses the change."""
 
     scope: ConfigScope
@@ -256,8 +239,7 @@ class RefusedSetting(Leftover):
         return f"{self.scope} {self.resource}: {said}"
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadList(Leftover):
+class UnreadList(Leftover, frozen=True):
     """Entries that replan has set at a topic whose settings this user may not read any more."""
 
     topic: str

@@ -1,17 +1,26 @@
 """What all reasons have: a sentence, and a name in JSON."""
 
 import re
-from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from msgspec import Struct
 
 
-class Reason(ABC):
-    """Why something is as it is."""
+class Reason(Struct, frozen=True):
+    """Why something is as it is; `str` of it is a sentence for people, without its subject and a full stop."""
 
-    __slots__ = ()
+    changing: ClassVar[tuple[str, ...]] = ()
+    """Fields that change from tick to tick: reasons that differ in nothing else are equal."""
 
-    @abstractmethod
-    def __str__(self) -> str:
-        """A sentence for people, without what it is said of and without a full stop."""
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reason) and self._lasting() == other._lasting()
+
+    def __hash__(self) -> int:
+        return hash(self._lasting())
+
+    def _lasting(self) -> tuple[object, ...]:
+        kept = (name for name in self.__struct_fields__ if name not in self.changing)
+        return type(self), *(getattr(self, name) for name in kept)
 
     @property
     def kind(self) -> str:
@@ -19,10 +28,8 @@ class Reason(ABC):
         return re.sub(r"(?<!^)(?=[A-Z])", "-", type(self).__name__).lower()
 
 
-class HoldReason(Reason):
+class HoldReason(Reason, frozen=True):
     """Why something waits: measure, limit, way out."""
-
-    __slots__ = ()
 
     @property
     def routine(self) -> bool:
@@ -30,10 +37,8 @@ class HoldReason(Reason):
         return False
 
 
-class EndReason(Reason):
+class EndReason(Reason, frozen=True):
     """Why something has ended without being done, and the way out; of a recovery also how it is done."""
-
-    __slots__ = ()
 
     @property
     def suspected(self) -> str:
@@ -50,13 +55,9 @@ class EndReason(Reason):
         return f"{subject}: {self}"
 
 
-class Note(Reason):
+class Note(Reason, frozen=True):
     """What was noticed while a plan was applied, and what was done about it."""
 
-    __slots__ = ()
 
-
-class Leftover(Reason):
+class Leftover(Reason, frozen=True):
     """A setting of replan's that is still there at the end."""
-
-    __slots__ = ()

@@ -8,10 +8,12 @@ more, and the intent may have been overtaken, as another process could have take
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import TypeVar
+
+from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import Originals, taken_back
@@ -96,8 +98,7 @@ def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
     return next(([record] for record in standing if record is not None), [])
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
+class Sender(Struct, frozen=True):
     """Sends the requests of one tick."""
 
     writer: ClusterWriter
@@ -147,8 +148,7 @@ class Sender:
             return dict.fromkeys(subjects, OutcomeUnknown(str(error), refused=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Leaving:
+class Leaving(Struct, frozen=True):
     """Why a process leaves, and since when it does."""
 
     since: float

@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from msgspec import Struct
+
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Command
@@ -23,8 +25,7 @@ from replan.model.replica_logs import LogsFound
 from replan.planning.plans.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(Struct, frozen=True):
     """The outside of one run."""
 
     reader: ClusterReader
@@ -53,8 +54,7 @@ class Looked:
         return frozenset(self.readings.rates)
 
 
-@dataclass(frozen=True, slots=True)
-class TickReader:
+class TickReader(Struct, frozen=True):
     """The reading side of one run."""
 
     job: Job

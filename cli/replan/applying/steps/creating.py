@@ -16,7 +16,8 @@ A create that is not done does not end while its request may arrive, cancelled o
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger, Subject, unended
 from replan.applying.journal.records import CreateRecord, Status
@@ -47,8 +48,7 @@ INVALID_ASSIGNMENT = 39
 """All brokers of a list are fenced or shutting down; or one is not registered or cordoned, for which it is final."""
 
 
-@dataclass(frozen=True, slots=True)
-class CreateStep:
+class CreateStep(Struct, frozen=True):
     """The partitions that one topic is to get."""
 
     create: Create

@@ -25,6 +25,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from replan.applying.admission import Slots
 from replan.applying.journal.ledger import Ledger, Subject, unended
 from replan.applying.journal.records import LogMoveRecord, Status
@@ -55,8 +57,7 @@ LOOKED_AT = 4
 """How many waiting replicas of a broker are looked at, for each of its slots."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogMoveStep:
+class LogMoveStep(Struct, frozen=True):
     """A replica that is to lie in another log directory of its broker."""
 
     move: LogMove

@@ -51,6 +51,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
+from msgspec import Struct
+
 from replan.applying.journal.ledger import Ledger, Subject, unended
 from replan.applying.journal.records import (
     Forget,
@@ -132,8 +134,7 @@ LOOK_AGAIN = frozenset({84, 85})
 NOTHING_SAID: LogsFound = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Measured(End):
+class Measured(End, frozen=True):
     """It is led by the chosen one, which lost so many records; None where that could not be measured."""
 
     lost: int | None = None
@@ -150,8 +151,7 @@ class RecoveryRequest:
     """Of an election."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveringStep:
+class RecoveringStep(Struct, frozen=True):
     """A partition that is to be led again."""
 
     recovery: Recovery

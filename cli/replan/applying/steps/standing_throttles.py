@@ -11,7 +11,8 @@ cancelled where its place is as before once no request may reach it.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger, Subject, unended
 from replan.applying.journal.records import StandingRecord, Status
@@ -36,8 +37,7 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
 
-@dataclass(frozen=True, slots=True)
-class StandingStep:
+class StandingStep(Struct, frozen=True):
     """A throttle setting that is to stay."""
 
     wanted: ThrottleSetting
@@ -159,8 +159,7 @@ def first_of(move: Move, first: Mapping[ConfigResource, SettingName]) -> Setting
     return next((first[place] for place in places if place in first), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """What a look shows of a setting."""
 
     exists: bool

@@ -19,6 +19,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+import msgspec
+from msgspec import Struct
+
 from replan.applying.journal.ledger import Ledger, StepRecord, Subject
 from replan.applying.journal.records import Record, Status
 from replan.applying.known import Known
@@ -35,8 +38,7 @@ ConfigResource = tuple[ConfigScope, str]
 """A topic or a broker, as something whose configuration is changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """A request is to be sent."""
 
     request: Any
@@ -59,20 +61,19 @@ def suspected(status: Status, reason: EndReason) -> Suspect[Ask]:
     return Suspect(End(status, reason), Rechecking(reason))
 
 
-@dataclass(frozen=True, slots=True)
-class StepInput:
+class StepInput(Struct, frozen=True):
     """What the steps of one tick are judged by."""
 
     tick: TickInput
     ledger: Ledger
     known: Known[Subject]
-    asked_at: Mapping[Subject, float] = field(default_factory=dict)
+    asked_at: Mapping[Subject, float] = msgspec.field(default_factory=dict)
     """When this process last asked for each."""
     arriving: Collection[ConfigResource] = ()
     """Topics and brokers of which a setting may still change by an earlier request."""
-    leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
+    leaderless_since: Mapping[TopicPartition, float] = msgspec.field(default_factory=dict)
     """As far as this process has seen."""
-    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
+    logs: Mapping[TopicPartition, LogsFound] = msgspec.field(default_factory=dict)
     """What replicas said last while nobody led them, as far as this process has seen."""
 
     def refusal(self, subject: Subject) -> Rejected | None:

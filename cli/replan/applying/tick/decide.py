@@ -35,6 +35,8 @@ from collections.abc import Collection, Container, Hashable, Iterable, Iterator,
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from msgspec import Struct
+
 from replan.applying.admission import (
     Coordinators,
     Slots,
@@ -342,8 +344,7 @@ def elections_in_flight(
             yield asked.replicas[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Throttled:
+class Throttled(Struct, frozen=True):
     """What is under the throttle of an application."""
 
     throttle: MoveThrottle | None

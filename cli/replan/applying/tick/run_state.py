@@ -17,6 +17,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from replan.applying.admission import AdmissionQueue, Loads, Room, Slots, grown, halved
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import MoveRecord, Order, Record, Status
@@ -66,8 +69,7 @@ Sight = tuple[PartitionState, bool, int, bool]
 settled, and configured min.insync.replicas and unclean.leader.election.enable of its topic."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Why a partition in flight waits, and what that was concluded from."""
 
     reason: HoldReason
@@ -75,12 +77,11 @@ class Wait:
     sight: Sight
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
+class Waits(Struct, frozen=True):
     """The partitions in flight that wait, and the brokers as they were seen."""
 
-    brokers: Mapping[BrokerId, Broker] = field(default_factory=dict)
-    of: Mapping[TopicPartition, Wait] = field(default_factory=dict)
+    brokers: Mapping[BrokerId, Broker] = msgspec.field(default_factory=dict)
+    of: Mapping[TopicPartition, Wait] = msgspec.field(default_factory=dict)
 
 
 LEAST_WINDOW = 500
@@ -586,11 +587,10 @@ Asked = ConfigChange | tuple[Subject, Hashable]
 """A change of a setting, or what a step asks for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
+class Repeats(Struct, frozen=True):
     """What was asked for without a known outcome, by this process."""
 
-    waiting: Mapping[Asked, Repeat] = field(default_factory=dict)
+    waiting: Mapping[Asked, Repeat] = msgspec.field(default_factory=dict)
 
     def due(self, decision: Decision, now: float) -> Decision:
         """What of a decision is to be sent now."""

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from msgspec import Struct
+
 from replan.applying.journal.ledger import Ledger, StepRecord, Subject
 from replan.applying.journal.records import CreateRecord, MoveRecord, RecoveryRecord, Status
 from replan.applying.reasons.reason import HoldReason, Leftover, Note
@@ -57,8 +59,7 @@ class PartitionResult:
         return self.partition
 
 
-@dataclass(frozen=True, slots=True)
-class LogMoveResult:
+class LogMoveResult(Struct, frozen=True):
     """One replica that was to lie in another log directory, in the end."""
 
     partition: TopicPartition
@@ -73,8 +74,7 @@ class LogMoveResult:
         return f"{self.partition} on broker {self.broker}"
 
 
-@dataclass(frozen=True, slots=True)
-class SettingResult:
+class SettingResult(Struct, frozen=True):
     """One standing throttle setting in the end."""
 
     subject: SettingName

@@ -7,6 +7,8 @@ from functools import cached_property
 from math import inf
 from typing import Protocol, overload
 
+from msgspec import Struct
+
 from replan.applying.journal.records import Status
 from replan.applying.observation import PartitionHistory, TickInput
 from replan.applying.reasons.holds import CopyingInBroker, Stalled
@@ -19,8 +21,7 @@ from replan.planning.findings.replica_progress import Reading
 from replan.planning.plans.moves import Move
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaProgress:
+class ReplicaProgress(Struct, frozen=True):
     """One new replica of a running copy."""
 
     broker: BrokerId
@@ -32,8 +33,7 @@ class ReplicaProgress:
     in_sync: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CopyProgress:
+class CopyProgress(Struct, frozen=True):
     """One running copy."""
 
     partition: TopicPartition

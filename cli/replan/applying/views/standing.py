@@ -13,11 +13,13 @@ Every throttle setting of a cluster, and whose it is, as far as the journal says
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import StrEnum
 
+import msgspec
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.originals import standing_settings
@@ -52,20 +54,18 @@ from replan.model.snapshot import OwnApplication, Snapshot
 from replan.planning.plans.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
+class Waits(Struct, frozen=True):
     """Why steps of an open application wait, as far as that was looked up."""
 
-    partitions: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
-    steps: Mapping[Subject, HoldReason] = field(default_factory=dict)
+    partitions: Mapping[TopicPartition, HoldReason] = msgspec.field(default_factory=dict)
+    steps: Mapping[Subject, HoldReason] = msgspec.field(default_factory=dict)
     """Settings, and replicas that go to other log directories."""
 
 
 NOT_LOOKED_UP = Waits()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenApplication:
+class OpenApplication(Struct, frozen=True):
     """The application that is open on a cluster."""
 
     id: str
@@ -223,8 +223,7 @@ class Owner(StrEnum):
     """A value of a broker's file: shown by Kafka, and not used (ConfigHelper)."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundThrottle:
+class FoundThrottle(Struct, frozen=True):
     """A rate, or a part of a list of throttled replicas."""
 
     setting: SettingName

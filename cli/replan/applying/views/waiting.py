@@ -4,9 +4,11 @@ It is what `decide` would say in its first tick, so a process need not run for t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import TypeVar
+
+from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.observation import Job, PartitionHistory, TickInput
@@ -26,8 +28,7 @@ from replan.planning.plans.plan import Plan
 Subject = TypeVar("Subject")
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """An open application as somebody sees it who looks on."""
 
     waits: Waits

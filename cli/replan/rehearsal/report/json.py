@@ -2,10 +2,11 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from replan.applying.reasons.reason import EndReason, HoldReason
 from replan.applying.views.outcome import PartitionResult
@@ -13,9 +14,6 @@ from replan.model.names import TopicPartition
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import Report
 from replan.reporting.application.outcome_text import result_text
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 FORMAT_VERSION = 1
 KIND = "replan.rehearsal"
@@ -88,15 +86,22 @@ def plain(value: object) -> object:
             return round(value, 3)
         case tuple():
             return [plain(v) for v in value]
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            return _object(value)
+        case _ if (names := _names(value)) is not None:
+            return _object(value, names)
         case _:
             return value
 
 
-def _object(value: "DataclassInstance") -> dict[str, object]:
+def _names(value: object) -> Sequence[str] | None:
+    """The fields of a record; None where it is none."""
+    if isinstance(value, Struct):
+        return value.__struct_fields__
+    return [f.name for f in fields(value)] if is_dataclass(value) else None
+
+
+def _object(value: object, names: Sequence[str]) -> dict[str, object]:
     """Its fields; a reason has its kind and its sentence too."""
-    found = {_camel(f.name): plain(getattr(value, f.name)) for f in fields(value)}
+    found = {_camel(name): plain(getattr(value, name)) for name in names}
     if isinstance(value, PartitionResult):
         return {**found, "message": result_text(value)}
     if isinstance(value, HoldReason):

@@ -7,6 +7,8 @@ use them. Every kind, state and result has a sample, also where it is 0, so that
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling.status import LoopState, RoundResult, Running, Status
 
@@ -14,8 +16,7 @@ PERSON = "person"
 """The kind of what no policy puts right."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """One metric, with its samples by labels."""
 
     name: str

@@ -4,8 +4,9 @@ A finding is a value; how a forge or a scanner wants it written is in `annotatio
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from replan.errors import ReplanError
 from replan.model.declared.placement import Placement
@@ -26,8 +27,7 @@ class Level(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing to say at one place."""
 
     level: Level

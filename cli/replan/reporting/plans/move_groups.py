@@ -5,14 +5,14 @@ nothing else does.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas
 from replan.planning.plans.moves import Move
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Marks:
+class Marks(Struct, frozen=True, order=True):
     """What becomes of the replicas of a partition."""
 
     come: Replicas
@@ -22,8 +22,7 @@ class Marks:
     """From whom to whom leadership goes, where the list stays as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alike:
+class Alike(Struct, frozen=True):
     """Moves of one topic with the same marks, by partition."""
 
     topic: str
@@ -47,8 +46,7 @@ class Alike:
         return found.pop() if len(found) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """All moves for one reason; the topics with most bytes first."""
 
     reason: str

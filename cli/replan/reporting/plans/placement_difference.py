@@ -7,10 +7,12 @@ the place of 3. DeepDiff compares everything else; entries of blacklists are kno
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
+
+from msgspec import Struct
 
 from replan.model.declared.placement import LastLeaders, Placement
 from replan.model.declared.reconcile import Window
@@ -56,8 +58,7 @@ class ListChange(StrEnum):
     """It is not declared any more: it stays as it is, or falls under another entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """One replica list before and after; empty where it is not declared."""
 
     partition: TopicPartition
@@ -75,8 +76,7 @@ class Changed:
         return ListChange.ORDER if same else ListChange.REPLICAS
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementDifference:
+class PlacementDifference(Struct, frozen=True):
     """From one placement to another; a setting that there is not is None."""
 
     lists: tuple[Changed, ...]

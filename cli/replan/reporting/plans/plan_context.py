@@ -1,7 +1,8 @@
 """What is known beside a plan where it is shown: the cluster it was made from and what a rehearsal found."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.model.declared.policy import Prices
 from replan.model.names import Replicas, TopicPartition
@@ -12,8 +13,7 @@ from replan.reporting.sentences import price_lines
 from replan.wording import count, size
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(Struct, frozen=True):
     """What the placement before a change plans of the same cluster, so that a reader sees what the change causes."""
 
     since: str
@@ -46,8 +46,7 @@ class Pending:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PlanContext:
+class PlanContext(Struct, frozen=True):
     """All of it may be missing: a saved plan is shown without a cluster."""
 
     snapshot: Snapshot | None = None

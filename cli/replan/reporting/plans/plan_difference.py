@@ -6,7 +6,8 @@ not two changes of index.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.model.names import TopicPartition
 from replan.planning.plans.moves import Move
@@ -16,8 +17,7 @@ from replan.reporting.plans.plan_words import broker_rate, log_move_text, settin
 from replan.wording import SHOWN, brokers, capped, rate
 
 
-@dataclass(frozen=True, slots=True)
-class PlanDifference:
+class PlanDifference(Struct, frozen=True):
     """From one plan to another; None on a side where there is no such setting or move."""
 
     settings: Mapping[str, tuple[str | None, str | None]]

@@ -7,6 +7,8 @@ looks to its sender is in `control_plane`.
 from dataclasses import dataclass
 from enum import Enum
 
+from msgspec import Struct
+
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.controller.commands import Command
 
@@ -21,29 +23,25 @@ class RequestKind(Enum):
     MOVE_LOGS = "alter replica log dirs"
 
 
-@dataclass(frozen=True, slots=True)
-class KillBroker:
+class KillBroker(Struct, frozen=True):
     """The process dies: it serves no more, and is fenced when its session ends."""
 
     broker: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class StopBroker:
+class StopBroker(Struct, frozen=True):
     """A controlled shutdown: leaderships are moved first, then the process ends."""
 
     broker: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class StartBroker:
+class StartBroker(Struct, frozen=True):
     """The process starts again; after a kill it has lost what was not flushed, as far as the controller can tell."""
 
     broker: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class LoseDisk:
+class LoseDisk(Struct, frozen=True):
     """The disk of a log directory fails; None: of the broker's last one.
 
     A broker goes on without it if it has others, unless it was the first: that holds the metadata log, and it halts.
@@ -53,15 +51,13 @@ class LoseDisk:
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceDisks:
+class ReplaceDisks(Struct, frozen=True):
     """A broker gets empty disks for those that it has lost, and is restarted: a live one by a controlled shutdown."""
 
     broker: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class DropFromIsr:
+class DropFromIsr(Struct, frozen=True):
     """The leader drops a follower that fell behind by so many bytes."""
 
     partition: TopicPartition
@@ -69,24 +65,21 @@ class DropFromIsr:
     lag_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Produce:
+class Produce(Struct, frozen=True):
     """From now on so many bytes per second are written to a partition."""
 
     partition: TopicPartition
     bytes_per_second: float
 
 
-@dataclass(frozen=True, slots=True)
-class SlowBroker:
+class SlowBroker(Struct, frozen=True):
     """From now on a broker's network carries so little in each direction; None: as much as everybody's."""
 
     broker: BrokerId
     bytes_per_second: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """A request of another tool, or a late one of replan, reaches the controller."""
 
     command: Command
@@ -117,15 +110,13 @@ class RepeatRequests:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Disconnect:
+class Disconnect(Struct, frozen=True):
     """Nobody answers for a while: reads fail, writes have no known outcome and no effect."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class LagMetadata:
+class LagMetadata(Struct, frozen=True):
     """From now on brokers show partitions as they were so many seconds ago; the controller does not lag."""
 
     seconds: float
@@ -140,16 +131,14 @@ class Question(Enum):
     CHANGES = "changes"
 
 
-@dataclass(frozen=True, slots=True)
-class Unresponsive:
+class Unresponsive(Struct, frozen=True):
     """From now on a live broker answers replan none of these questions about itself; it serves everybody else."""
 
     broker: BrokerId
     to: frozenset[Question]
 
 
-@dataclass(frozen=True, slots=True)
-class SlowLooks:
+class SlowLooks(Struct, frozen=True):
     """From now on every look of replan takes so many seconds more; what it shows is as old as that."""
 
     seconds: float
@@ -164,8 +153,7 @@ class Permission(Enum):
     ALTER_CONFIGS = "alter-configs"
 
 
-@dataclass(frozen=True, slots=True)
-class Forbid:
+class Forbid(Struct, frozen=True):
     """From now on replan's user may not do this with a topic, or with the cluster; everybody else may."""
 
     topic: str | None
@@ -194,8 +182,7 @@ Fault = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(Struct, frozen=True):
     """A fault and its virtual second."""
 
     seconds: float

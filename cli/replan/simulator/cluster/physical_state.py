@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.replica_logs import NO_EPOCH, EpochEnd
@@ -40,8 +42,7 @@ class EpochStart(NamedTuple):
 BEGINNING = (EpochStart(0, 0.0),)
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True):
     """The log of one replica."""
 
     epochs: tuple[EpochStart, ...]
@@ -191,8 +192,7 @@ class Lag(NamedTuple):
     fetches_from: float
 
 
-@dataclass(frozen=True, slots=True)
-class Burst:
+class Burst(Struct, frozen=True):
     """What a throttled leader may still send ahead of its even rate; see `quota_burst`."""
 
     left_bytes: float
@@ -200,8 +200,7 @@ class Burst:
     """When it last sent; None while it does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(Struct, frozen=True):
     """Bytes of a dropped replica that are still on the disk until `due`."""
 
     due: float

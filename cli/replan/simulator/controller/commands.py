@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
 
+import msgspec
+from msgspec import Struct
+
 from replan.model.configs import ConfigChange
 from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
@@ -88,8 +91,7 @@ class Decision:
     each: tuple[tuple[Subject, Answer], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterBroker:
+class RegisterBroker(Struct, frozen=True):
     """A broker starts (BrokerRegistration); it is fenced until it asks to be unfenced."""
 
     broker: BrokerId
@@ -101,60 +103,52 @@ class RegisterBroker:
     cordoned_dirs: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class FenceBroker:
+class FenceBroker(Struct, frozen=True):
     """A broker's session ends, or it asks to be fenced."""
 
     broker: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class UnfenceBroker:
+class UnfenceBroker(Struct, frozen=True):
     """A broker has caught up with the metadata and asks to serve."""
 
     broker: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class ShutDownBroker:
+class ShutDownBroker(Struct, frozen=True):
     """One heartbeat of a broker that wants to stop; it repeats it until it is fenced."""
 
     broker: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class UnregisterBroker:
+class UnregisterBroker(Struct, frozen=True):
     """UnregisterBroker (KIP-631)."""
 
     broker: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class CordonDirs:
+class CordonDirs(Struct, frozen=True):
     """A heartbeat names the log directories that are cordoned now (KIP-1066)."""
 
     broker: BrokerId
     dirs: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class LoseDirs:
+class LoseDirs(Struct, frozen=True):
     """A heartbeat names the log directories that went offline (OfflineLogDirs, KIP-858)."""
 
     broker: BrokerId
     dirs: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class AssignDirs:
+class AssignDirs(Struct, frozen=True):
     """AssignReplicasToDirs (KIP-858): a broker says in which of its log directories replicas lie."""
 
     broker: BrokerId
     replicas: tuple[tuple[TopicPartition, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AlterIsr:
+class AlterIsr(Struct, frozen=True):
     """AlterPartition: a leader asks for another ISR."""
 
     broker: BrokerId
@@ -163,45 +157,40 @@ class AlterIsr:
     partition_epoch: int
     isr: Replicas
     recovering: bool = False
-    epochs: Mapping[BrokerId, int] = field(default_factory=dict)
+    epochs: Mapping[BrokerId, int] = msgspec.field(default_factory=dict)
     """Epochs of the ISR's brokers as the leader knows them; one that is not named is not checked."""
 
 
-@dataclass(frozen=True, slots=True)
-class AlterReassignments:
+class AlterReassignments(Struct, frozen=True):
     """AlterPartitionReassignments (KIP-455): None cancels. The same partition may come twice."""
 
     items: tuple[tuple[TopicPartition, Replicas | None], ...]
     allow_replication_factor_change: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ElectLeaders:
+class ElectLeaders(Struct, frozen=True):
     """ElectLeaders (KIP-460); None means all partitions."""
 
     partitions: tuple[TopicPartition, ...] | None
     kind: ElectionType = ElectionType.PREFERRED
 
 
-@dataclass(frozen=True, slots=True)
-class AlterConfigs:
+class AlterConfigs(Struct, frozen=True):
     """IncrementalAlterConfigs (KIP-339), each resource sent to where it belongs."""
 
     changes: tuple[ConfigChange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CreateTopic:
+class CreateTopic(Struct, frozen=True):
     """CreateTopics with a manual assignment; partitions 0, 1, 2 ... in order."""
 
     name: str
     id: TopicId
     assignments: tuple[Replicas, ...]
-    configs: Mapping[str, str] = field(default_factory=dict)
+    configs: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class CreatePartitions:
+class CreatePartitions(Struct, frozen=True):
     """CreatePartitions with explicit replicas for the additional ones."""
 
     topic: str
@@ -209,20 +198,17 @@ class CreatePartitions:
     assignments: tuple[Replicas, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteTopic:
+class DeleteTopic(Struct, frozen=True):
     """DeleteTopics, of one topic."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class RebalanceLeaders:
+class RebalanceLeaders(Struct, frozen=True):
     """The timer of auto.leader.rebalance.enable: a preferred election of whatever is imbalanced."""
 
 
-@dataclass(frozen=True, slots=True)
-class ElectUncleanLeaders:
+class ElectUncleanLeaders(Struct, frozen=True):
     """The timer of unclean.leader.election.interval.ms: for leaderless partitions whose topic allows it."""
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
+from msgspec import Struct
+
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.simulator.controller.state import (
     BrokerRegistration,
@@ -24,8 +26,7 @@ from replan.simulator.controller.state import (
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class NewLeader:
+class NewLeader(Struct, frozen=True):
     """The leader field of a change; naming it raises the leader epoch, also where the broker stays the same."""
 
     broker: BrokerId | None
@@ -47,15 +48,13 @@ class PartitionChanged:
     directories: Directories | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerRegistered:
+class BrokerRegistered(Struct, frozen=True):
     """RegisterBrokerRecord: the registration takes the place of an earlier one."""
 
     registration: BrokerRegistration
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerChanged:
+class BrokerChanged(Struct, frozen=True):
     """BrokerRegistrationChangeRecord: only the fields that are not None change."""
 
     broker: BrokerId
@@ -66,38 +65,33 @@ class BrokerChanged:
     """Those that stay online; none at all is no change: the controller takes an empty list for an absent one."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerUnregistered:
+class BrokerUnregistered(Struct, frozen=True):
     """UnregisterBrokerRecord."""
 
     broker: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class TopicCreated:
+class TopicCreated(Struct, frozen=True):
     """TopicRecord; its partitions follow."""
 
     name: str
     id: TopicId
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionCreated:
+class PartitionCreated(Struct, frozen=True):
     """PartitionRecord."""
 
     partition: TopicPartition
     registration: Partition
 
 
-@dataclass(frozen=True, slots=True)
-class TopicDeleted:
+class TopicDeleted(Struct, frozen=True):
     """RemoveTopicRecord: its partitions and its configuration go with it."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigChanged:
+class ConfigChanged(Struct, frozen=True):
     """ConfigRecord; None removes the value."""
 
     resource: Resource
@@ -105,8 +99,7 @@ class ConfigChanged:
     value: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ElrCleared:
+class ElrCleared(Struct, frozen=True):
     """ClearElrRecord: of one topic, or of all where `topic` is None."""
 
     topic: str | None

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from msgspec import Struct
+
 from replan.model.control_plane import Accepted, Answer
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.controller.commands import AlterIsr, Code, Decision, rejected
@@ -33,8 +35,7 @@ class Election(Enum):
     UNCLEAN = "as ONLINE, else the first live replica, whatever it has lost"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """What an election chooses from: the target lists of the change under way."""
 
     leader: BrokerId | None
@@ -133,8 +134,7 @@ def _complete(isr: frozenset[BrokerId], target: Replicas, lists: Lists, rule: Co
             return isr.issuperset(lists.adding) and enough
 
 
-@dataclass(frozen=True, slots=True)
-class Reverted:
+class Reverted(Struct, frozen=True):
     """What a cancel asks for; `unclean` where nobody of the ISR would stay."""
 
     replicas: Replicas

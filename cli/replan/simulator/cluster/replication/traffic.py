@@ -7,9 +7,11 @@ simulation change one partition of thousands.
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import is_not
+
+import msgspec
+from msgspec import Struct
 
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, ConfigScope
 from replan.model.names import BrokerId, TopicPartition
@@ -29,8 +31,7 @@ Side = tuple[str, BrokerId]
 broker."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A topic's throttled replicas of one side, as its value writes them."""
 
     entries: frozenset[str]
@@ -51,11 +52,10 @@ def listed(value: str) -> Listed:
     return Listed(frozenset(value.split(",")) if value else frozenset())
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
+class _Counted(Struct, frozen=True):
     """What one partition contributes; whole bytes, so that sums are exact however often they are changed."""
 
-    bytes_per_second: Mapping[Side, int] = field(default_factory=dict)
+    bytes_per_second: Mapping[Side, int] = msgspec.field(default_factory=dict)
     leaderless: bool = False
     absent: tuple[BrokerId, ...] = ()
     """Followers in the ISR that do not serve, while something is written."""
