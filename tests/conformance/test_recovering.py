@@ -39,7 +39,7 @@ from replan.planning.elections.recover import (
     recovery_elections,
 )
 from replan.planning.elections.selection import Selection
-from replan.planning.findings.returning import awaited
+from replan.planning.findings.health import awaited
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, RefusalRule
 from replan.planning.plans.plan_file import digest

@@ -41,8 +41,7 @@ from replan.model.names import TopicPartition
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
-from replan.planning.safety.run_invariants import drops_only_what_was_replaced
-from replan.planning.safety.trajectory import Sample, Trajectory
+from replan.planning.safety.run_invariants import Sample, Trajectory, drops_only_what_was_replaced
 from replan.reconciling.decision import most_down
 from replan.reconciling.status import (
     BrokersDown,

@@ -47,13 +47,15 @@ from replan.planning.plans.moves import Move
 from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
     Blindness,
+    Ends,
+    Slack,
+    Trajectory,
+    UncleanElection,
     arrived,
     drops_only_what_was_replaced,
     harms_nobody,
     throttles_are_known,
 )
-from replan.planning.safety.slack import Slack, UncleanElection
-from replan.planning.safety.trajectory import Ends, Trajectory
 from replan.rehearsal.recording import known_throttles, throttles_of
 from replan.rehearsal.run import untouched
 from replan.rehearsal.setup import with_plan_applied

@@ -27,13 +27,14 @@ from replan.planning.plans.plan import Plan
 from replan.planning.safety.plan_invariants import broken_laws
 from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
+    Ends,
+    Slack,
+    Trajectory,
     arrived,
     drops_only_what_was_replaced,
     harms_nobody,
     throttles_are_known,
 )
-from replan.planning.safety.slack import Slack
-from replan.planning.safety.trajectory import Ends, Trajectory
 from replan.rehearsal.recording import Recorder, known_throttles, throttles_of
 from replan.rehearsal.run import untouched
 from replan.rehearsal.setup import with_plan_applied

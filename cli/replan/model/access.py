@@ -1,7 +1,7 @@
 """What a connection finds out about itself: what its user may do there, and how its clock differs from the cluster's.
 
 Here belong the values that `doctor`, `plan` and `apply` judge. Not here: which command needs what
-(`planning.findings.access_checks`).
+(`planning.findings.checkup`).
 """
 
 from collections.abc import Mapping

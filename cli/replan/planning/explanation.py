@@ -27,8 +27,7 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.findings.drift import drift_of
 from replan.planning.findings.drift_classes import DriftClass, OtherKind
-from replan.planning.findings.health import elr_gone
-from replan.planning.findings.returning import Awaited, awaited
+from replan.planning.findings.health import Awaited, awaited, elr_gone
 from replan.planning.making.limits import Exceeded, over_limits
 from replan.planning.making.planner import plan_of
 from replan.planning.plans.conflicts import Conflict

@@ -35,7 +35,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.requests import SLOTS
-from replan.planning.safety.slack import Crowding
+from replan.planning.safety.run_invariants import Crowding
 from replan.rehearsal.options import Options
 from replan.rehearsal.result import Copied
 from replan.simulator.clock import VirtualClock

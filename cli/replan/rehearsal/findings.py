@@ -25,15 +25,16 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
+    Ends,
     Settings,
+    Slack,
+    Trajectory,
     arrived,
     drops_only_what_was_replaced,
     harms_nobody,
     led_again,
     throttles_are_known,
 )
-from replan.planning.safety.slack import Slack
-from replan.planning.safety.trajectory import Ends, Trajectory
 from replan.rehearsal.coarse import crowding_by_broker
 from replan.rehearsal.recording import Recorder, throttles_of
 from replan.rehearsal.result import (

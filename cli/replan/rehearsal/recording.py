@@ -20,8 +20,7 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import effective_min_isr
-from replan.planning.safety.run_invariants import Settings
-from replan.planning.safety.trajectory import Sample, Trajectory
+from replan.planning.safety.run_invariants import Sample, Settings, Trajectory
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
 from replan.simulator.cluster.replication.copy_rates import identical, leader_of
 from replan.simulator.cluster.replication.traffic import followers_in_step

@@ -20,7 +20,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
-from replan.planning.safety.trajectory import Trajectory
+from replan.planning.safety.run_invariants import Trajectory
 from replan.rehearsal.coarse import EventSkippingClock, busy_stride
 from replan.rehearsal.findings import Finding, Refused, Run, Waits, rehearsal_of
 from replan.rehearsal.options import Options

@@ -7,8 +7,7 @@ from itertools import groupby
 from replan.model.declared.policy import Prices
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.elections.available import UNAVAILABLE, Unavailable
-from replan.planning.findings.health import BrokerDown
-from replan.planning.findings.returning import Comeback
+from replan.planning.findings.health import BrokerDown, Comeback
 from replan.planning.findings.risks import Risk, RiskKind
 from replan.planning.plans.conflicts import (
     Conflict,

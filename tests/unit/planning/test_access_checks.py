@@ -12,8 +12,14 @@ from replan.model.access import Access, ClockDifference
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.snapshot import Features
-from replan.planning.findings.access_checks import clock_check, missing_to_apply, permission_checks
-from replan.planning.findings.checkup import CheckKind, Level, cluster_checks
+from replan.planning.findings.checkup import (
+    CheckKind,
+    Level,
+    clock_check,
+    cluster_checks,
+    missing_to_apply,
+    permission_checks,
+)
 from replan.planning.plans.creates import Create
 from replan.planning.plans.plan import Plan
 from replan.reporting.cluster.checkup_text import check_text, render_checkup, render_checkup_json

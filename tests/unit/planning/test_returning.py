@@ -7,8 +7,7 @@ from tests.builders import snapshot, state
 
 from replan.model.names import replicas
 from replan.model.partition import PartitionState
-from replan.planning.findings.health import elr_gone, judge
-from replan.planning.findings.returning import Awaited, Comeback, awaited
+from replan.planning.findings.health import Awaited, Comeback, awaited, elr_gone, judge
 
 
 def lost(

@@ -50,8 +50,12 @@ def doctor(
 
 
 def _live(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]":
-    from replan.planning.findings.access_checks import clock_check, permission_checks
-    from replan.planning.findings.checkup import cluster_checks, unreadable_check
+    from replan.planning.findings.checkup import (
+        clock_check,
+        cluster_checks,
+        permission_checks,
+        unreadable_check,
+    )
 
     if connection.access is not None:
         journals = cluster.journal_place.topics

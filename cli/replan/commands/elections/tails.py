@@ -1,14 +1,15 @@
-"""`tails show`, and what --save-tails does: records that a recovery drops."""
+"""`tails show` and `replay`, and what --save-tails does: records that a recovery drops, produced again, each once."""
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from replan.commands.frame.output import note, result
-from replan.commands.inputs.target import Connection
-from replan.errors import BadUsage, Exit, UnsafePlan
+from replan.commands.inputs.target import Connection, LiveTarget
+from replan.errors import BadUsage, ClusterRefused, ClusterUnreachable, Exit, UnsafePlan
 from replan.wording import count, listed
 
 if TYPE_CHECKING:
@@ -172,3 +173,191 @@ def tails_show(*, folder: TailFolder) -> Exit:
         )
     result("\n".join([*columns(rows), f"cluster {index.cluster_id}"]) + "\n")
     return Exit.OK
+
+
+if TYPE_CHECKING:
+    from replan.kafka.record_batches import Batch
+    from replan.kafka.tails import Tails
+    from replan.model.names import BrokerId
+    from replan.snapshots.tail_files import Replays, TailForm
+
+
+def tails_replay(
+    *,
+    folder: TailFolder,
+    topics: Annotated[
+        list[str] | None,
+        typer.Option("--topic", metavar="NAME", help="Only of this topic; repeatable."),
+    ] = None,
+    broker: Annotated[
+        int | None,
+        typer.Option(metavar="ID", help="Only what this broker had."),
+    ] = None,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Also what was produced again before: it comes once more."),
+    ] = False,
+    unknown: Annotated[
+        Literal["send", "skip"] | None,
+        typer.Option(
+            help="What to do with records of which an earlier replay does not know whether they arrived: look at the "
+            "end of the partition first."
+        ),
+    ] = None,
+    auto_approve: Annotated[
+        bool, typer.Option("--auto-approve", help="Do not ask for approval.")
+    ] = False,
+    cluster: LiveTarget,
+) -> Exit:
+    """Produce saved records again, to the partitions that they were in.
+
+    They come behind what was written since, in their own order, with their keys, headers and timestamps; they belong to
+    no producer and to no transaction any more, and markers of transactions are left out: records of aborted
+    transactions become visible. What several replicas had is produced once.
+
+    Nothing is sent twice. The folder keeps how far a replay is; the same command goes on from there (with --again, too,
+    where that was interrupted), and leaves out what was produced before. Where an answer is lost it stops and
+    says so.
+
+    Exit codes:
+      0  all were acknowledged by all in-sync replicas, now or before
+      1  an error, or not approved; the message says how far it got
+
+    Examples:
+      replan tails replay lost/ --topic orders --bootstrap-server kafka-1:9092
+      replan tails replay lost/ --broker 2 --auto-approve --bootstrap-server kafka-1:9092
+    """
+    from replan.commands.performing.application import agreed
+    from replan.errors import WrongCluster
+    from replan.snapshots.tail_files import open_replays, read_index
+
+    index = read_index(folder)
+    of_topics = [tail for tail in index.tails if not topics or tail.topic in topics]
+    chosen = [tail for tail in of_topics if broker in {None, tail.broker}]
+    if not chosen:
+        raise BadUsage(f"{folder} has no such records; `replan tails show {folder}` lists them")
+    with cluster.connect() as connection, open_replays(folder) as replays:
+        tails = tails_of(connection, "replay")
+        if connection.control_plane.cluster_id() != index.cluster_id:
+            raise WrongCluster(
+                f"{folder} is of cluster {index.cluster_id}, and another one answered"
+            )
+        decide_unknown(of_topics, replays, unknown)
+        going_on = any(replays.unfinished(tail) for tail in chosen)
+        new_round = again and not going_on
+        ahead = replays.asked_again(chosen) if new_round else replays
+        left = sum(b.records for _, b in left_over(chosen, of_topics, folder, ahead))
+        if again and going_on:
+            note("going on with what an interrupted --again has begun")
+        if not left:
+            done(chosen, replays)
+            note("all of it was produced again before; --again produces it once more")
+            return Exit.OK
+        note(f"{count(left, 'record')} of {count(len(chosen), 'log')} will be produced again")
+        if not (auto_approve or agreed()):
+            note("not approved; nothing was produced")
+            return Exit.ERROR
+        if new_round:
+            replays.again(chosen)
+        for tail, batch in left_over(chosen, of_topics, folder, replays):
+            _produce(tail, batch, tails, connection, replays)
+        done(chosen, replays)
+    note(f"produced {count(left, 'record')} again")
+    return Exit.OK
+
+
+def decide_unknown(
+    tails: "Iterable[TailForm]", replays: "Replays", decision: Literal["send", "skip"] | None
+) -> None:
+    """Settle what an earlier replay did not get an answer for; raises BadUsage where nobody says how."""
+    for tail in tails:
+        found = replays.of(tail)
+        if found.unknown_to is None:
+            continue
+        if decision is None:
+            raise BadUsage(
+                f"{tail.name}: nobody knows whether the records from offset {found.to} to {found.unknown_to - 1} of "
+                f"broker {tail.broker} were produced by an earlier replay\nLook at the end of the partition, then pass "
+                "--unknown skip (they are there) or --unknown send (they are not)"
+            )
+        if decision == "skip":
+            replays.produced(tail, found.unknown_to)
+        else:
+            replays.refused(tail)
+
+
+def left_over(
+    chosen: "Iterable[TailForm]", of_topics: "Iterable[TailForm]", folder: Path, replays: "Replays"
+) -> "Iterator[tuple[TailForm, Batch]]":
+    """The batches that are to be produced: none that was in this round or a later one, and none twice, whoever had it.
+
+    Replicas hold the batches of a leader as they are, so equal records are equal bytes.
+    """
+    names = {tail.name for tail in chosen}
+    held = [
+        (tail, batch.last, (tail.name, hashlib.sha256(batch.content).digest()))
+        for tail in of_topics
+        if tail.name in names
+        for batch in _batches(tail, folder)
+    ]
+    begun = {replays.of(tail).round for tail in chosen}
+    seen = {r: {key for tail, last, key in held if last < replays.since(tail, r)} for r in begun}
+    for tail in chosen:
+        state = replays.of(tail)
+        for batch in _batches(tail, folder):
+            key = tail.name, hashlib.sha256(batch.content).digest()
+            bare = batch.control or not batch.records  # compaction leaves empty ones
+            if not bare and batch.last >= state.to and key not in seen[state.round]:
+                for found in seen.values():
+                    found.add(key)
+                yield tail, batch
+
+
+def done(tails: "Iterable[TailForm]", replays: "Replays") -> None:
+    """Nothing of these is left."""
+    for tail in tails:
+        if replays.of(tail).to < tail.end:
+            replays.produced(tail, tail.end)
+
+
+def _batches(tail: "TailForm", folder: Path) -> "Iterator[Batch]":
+    from replan.kafka.record_batches import batches
+    from replan.snapshots.tail_files import read_content
+
+    return batches(read_content(folder, tail))
+
+
+def _produce(
+    tail: "TailForm", batch: "Batch", tails: "Tails", connection: Connection, replays: "Replays"
+) -> None:
+    from replan.model.control_plane import Accepted, Rejected
+
+    leader = _leader(tail, connection)
+    replays.sending(tail, batch.base, batch.last + 1)
+    answer = tails.produce(leader, tail.name, batch)
+    if isinstance(answer, Accepted):
+        replays.produced(tail, batch.last + 1)
+        return
+    which = f"{tail.name}: the records from offset {batch.base} of broker {tail.broker} on"
+    if isinstance(answer, Rejected):
+        replays.refused(tail)
+        raise ClusterRefused(
+            f"{which} were rejected with {answer.code} {answer.name}: {answer.message}\n"
+            "  those before are produced; the same command goes on behind them"
+        )
+    raise ClusterUnreachable(
+        f"{which} were not acknowledged: {answer.reason}\n"
+        "  those before are produced, and nobody knows whether these are: look at the end of the partition, then pass "
+        "--unknown skip or --unknown send"
+    )
+
+
+def _leader(tail: "TailForm", connection: Connection) -> "BrokerId":
+    from replan.model.control_plane import Wanted
+
+    state = connection.control_plane.look(Wanted(partitions=[tail.name])).partitions.get(tail.name)
+    if state is None or state.topic_id != tail.topic_id:
+        raise BadUsage(f"{tail.name} is not there any more, or is another topic of that name")
+    if state.leader is None:
+        raise ClusterUnreachable(f"{tail.name} has no leader; nothing more of it was produced")
+    return state.leader

@@ -52,7 +52,7 @@ def note_missing(plan: "Plan", cluster: Target) -> None:
 def _missing(
     plan: "Plan", cluster: Target, connection: Connection, throttled: Collection[str] = ()
 ) -> "tuple[str, tuple[Missing, ...]]":
-    from replan.planning.findings.access_checks import missing_to_apply, topics_of
+    from replan.planning.findings.checkup import missing_to_apply, topics_of
 
     if connection.access is None:
         return "", ()

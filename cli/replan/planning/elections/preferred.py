@@ -18,8 +18,12 @@ from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.blacklist import with_brokers_of_racks, without_ended
 from replan.planning.comparison.cluster_check import check_cluster
-from replan.planning.elections.leading import cannot_lead, leading_move
-from replan.planning.elections.selection import Selection, choose_partitions
+from replan.planning.elections.selection import (
+    Selection,
+    cannot_lead,
+    choose_partitions,
+    leading_move,
+)
 from replan.planning.making.limits import check_limits, raised
 from replan.planning.plans.moves import Election, Move
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind

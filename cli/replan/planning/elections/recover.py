@@ -19,8 +19,13 @@ from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.blacklist import with_brokers_of_racks, without_ended
 from replan.planning.comparison.cluster_check import check_cluster
-from replan.planning.elections.leading import cannot_lead, leading_move
-from replan.planning.elections.selection import Chosen, Selection, choose_partitions
+from replan.planning.elections.selection import (
+    Chosen,
+    Selection,
+    cannot_lead,
+    choose_partitions,
+    leading_move,
+)
 from replan.planning.making.limits import check_limits, raised
 from replan.planning.making.recoveries import recoveries
 from replan.planning.plans.moves import Move

@@ -1,16 +1,23 @@
-"""Which partitions an election is asked for: all, those of topics and patterns, or some that are named one by one."""
+"""Which partitions an election is asked for, by topic, pattern or name, and the move that lets another replica lead."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from replan.errors import BadUsage
 from replan.model.columns import Ints
+from replan.model.configs import TopicSettings
+from replan.model.declared.placement import Placement
 from replan.model.declared.topic_patterns import matches
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.comparison.blacklist import blacklist_reaches, in_force
+from replan.planning.elections.available import unavailable
+from replan.planning.plans.moves import Election, Move, MoveReason, ReasonKind
+from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +68,43 @@ def _topics(wanted: Sequence[str], snapshot: Snapshot) -> set[str]:
                 "such as 'pay*' (internal topics match only patterns that begin with __)"
             )
     return set().union(*found.values())
+
+
+UNAVAILABLE = {
+    Election.PREFERRED: RefusalRule.PREFERRED_UNAVAILABLE,
+    None: RefusalRule.DESIGNATED_UNAVAILABLE,
+}
+"""By what the move is."""
+
+
+def leading_move(seen: PartitionState, settings: TopicSettings, leader: BrokerId) -> Move:
+    """Let a replica lead: it comes first in the list, if it does not stand there, and is elected."""
+    target = (leader, *(b for b in seen.replicas if b != leader))
+    return Move(
+        partition=seen.partition,
+        topic_id=seen.topic_id,
+        original=seen.replicas,
+        target=target,
+        min_insync_replicas=settings.min_insync_replicas,
+        unclean_election=settings.unclean_election,
+        reason=MoveReason(ReasonKind.LEADER, broker=leader, leader=seen.leader),
+        bytes=seen.bytes,
+        leader=seen.leader,
+        election=Election.PREFERRED if target == seen.replicas else None,
+    )
+
+
+def cannot_lead(
+    move: Move, seen: PartitionState, snapshot: Snapshot, placement: Placement | None
+) -> Iterator[Refusal]:
+    """Why the replica that is asked for must not, or cannot, lead now."""
+    first = move.target[0]
+    for entry in () if placement is None else in_force(placement, snapshot):
+        if entry.broker == first and blacklist_reaches(entry, seen.partition.topic):
+            facts: Facts = {"broker": first, "where": str(entry.where)}
+            yield Refusal(*seen.partition, RefusalRule.REPLICA_BLACKLISTED, facts)
+    dead_disks = snapshot.offline.get(seen.partition, ())
+    why = unavailable(first, seen, {b.id: b for b in snapshot.brokers}, dead_disks)
+    if why is not None:
+        facts = {"broker": first, "why": str(why), "inSync": seen.isr}
+        yield Refusal(*seen.partition, UNAVAILABLE[move.election], facts)

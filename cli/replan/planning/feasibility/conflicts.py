@@ -1,18 +1,17 @@
 """The conflicts behind the refusals of a plan: which constraints leave no placement, over all rules at once.
 
 For each refused partition all of its constraints are collected (`constraints`), and those that cannot be spared are
-kept (`irreducible`); partitions of the same conflict are one. Refusals that time resolves by itself (a running
-reassignment, no leader) have none.
-
-Room on disks is bin packing, so what is proved is said apart from what was only not found. Proved is that a replica
-fits on no broker that may hold it even when everything that can leave has left; that the lists declared for one broker
-are together larger than its room; and what `placing` proved of all disks.
+kept; partitions of the same conflict are one. Refusals that time resolves by itself have none. Room on disks is bin
+packing, so what is proved (a replica fits on no broker even when everything that can leave has left; the lists declared
+for one broker are together larger than its room; what `placing` proved of all disks) is said apart from what was only
+not found.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -20,7 +19,6 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.planning.comparison.alignment import Alignment, declared_lists
 from replan.planning.comparison.chosen import Chosen
 from replan.planning.feasibility.constraints import Refused
-from replan.planning.feasibility.irreducible import apart, fewest
 from replan.planning.feasibility.one_partition import Brokers, Case, lacks, simplified
 from replan.planning.placing.problem import Impossible, Obstacle
 from replan.planning.plans.conflicts import (
@@ -34,6 +32,39 @@ from replan.planning.plans.conflicts import (
 )
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Refusal, RefusalRule
+
+T = TypeVar("T")
+
+
+def fewest(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> int:
+    """How many of some members, the first ones, have to go so that the others can hold; without any they can."""
+    return next((n for n in range(len(members) + 1) if feasible(members[n:])), len(members))
+
+
+def irreducible(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> list[T]:
+    """A part that cannot hold and of which every member is needed; `members` cannot hold. The first go first."""
+    left = list(members)
+    before = len(left) + 1
+    while len(left) < before:
+        before = len(left)
+        for member in list(left):
+            without = [m for m in left if m is not member]
+            if not feasible(without):
+                left = without
+    return left
+
+
+def apart(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> list[list[T]]:
+    """Irreducible parts that share no member, until what is left over can hold: each has to be resolved by itself."""
+    left, found = list(members), list[list[T]]()
+    while not feasible(left):
+        part = irreducible(left, feasible)
+        found.append(part)
+        left = [m for m in left if not any(m is taken for taken in part)]
+        if not part:
+            break
+    return found
+
 
 OF_ROOM = frozenset({RefusalRule.NO_ROOM, RefusalRule.NO_ROOM_BEFORE})
 EXPLAINED = OF_ROOM | {

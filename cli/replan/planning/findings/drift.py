@@ -26,9 +26,9 @@ from replan.planning.comparison.alignment import (
     partition_counts,
     rows_of,
 )
+from replan.planning.comparison.cluster_check import absent_leaders
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.overlays import managed
-from replan.planning.comparison.preferred import absent_leaders
 from replan.planning.findings.drift_classes import (
     PERHAPS_OWN,
     Difference,
@@ -37,8 +37,7 @@ from replan.planning.findings.drift_classes import (
     Rule,
 )
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
-from replan.planning.plans.log_dir_balance import log_dir_balance
-from replan.planning.plans.log_dirs import log_drains
+from replan.planning.plans.log_dirs import log_dir_balance, log_drains
 from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
 from replan.planning.safety.placing_refusals import OutOfBalance

@@ -21,8 +21,7 @@ from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.comparison.overlays import Wanted
-from replan.planning.findings.health import brokers_down, unclean_topics
-from replan.planning.findings.returning import Awaited, awaited
+from replan.planning.findings.health import Awaited, awaited, brokers_down, unclean_topics
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.plans.log_dirs import LogDrains
 from replan.planning.plans.moves import Move, ReasonKind

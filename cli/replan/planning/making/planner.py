@@ -40,8 +40,7 @@ from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.making.room import NoRoomFor, in_room_order
 from replan.planning.making.stages import Changes, Stage, require_limits, staged
 from replan.planning.making.why_moved import Lookups, MoveWanted, reason_of
-from replan.planning.plans.log_dir_balance import log_dir_balance
-from replan.planning.plans.log_dirs import NoRoomLeft, log_drains
+from replan.planning.plans.log_dirs import NoRoomLeft, log_dir_balance, log_drains
 from replan.planning.plans.moves import Move, move_of
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import standing_differences

@@ -1,6 +1,6 @@
 """Moves into fewer racks than `require` wants, where a drain leaves no others.
 
-What is declared outright is checked before (`comparison.policy_check`). Where a drain takes a live replica's rack
+What is declared outright is checked before (`comparison.cluster_check`). Where a drain takes a live replica's rack
 away, its move is refused: racks that are there count more than an empty broker. Where they were lost before (the
 broker is dead or gone, or the list lay in fewer already), the move makes nothing worse, and is warned of.
 """

@@ -1,21 +1,26 @@
-"""Log directories that are to be empty (`blacklists.logDirs`): which replicas go to other directories of their broker.
+"""Replicas within a broker: log directories that are to be empty (`blacklists.logDirs`), and a balance of the others.
 
 Nothing crosses the network, and no replica list changes (AlterReplicaLogDirs, KIP-113). A replica that a move takes off
-the broker anyway is left alone. Each goes where the most room is left, the largest first, so that a tenth of every
-volume stays free.
+the broker anyway is left alone, and a tenth of every volume stays free. For `balance.logDirs` a directory's share is by
+the size of its volume, or the same for all where one does not say; of all steps that help, the one that brings most is
+taken, and of equal ones the one that copies least: a search that proves nothing where it ends.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import msgspec
+import numpy as np
 
 from replan.documents.typed import Broker, Form, Int32, Int64, Text
 from replan.model.broker import LogDir
+from replan.model.columns import Ints
 from replan.model.declared.placement import Placement
-from replan.model.declared.rules import LogDirBlacklist
+from replan.model.declared.rules import BalanceMeasure, LogDirBlacklist
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import Snapshot
+from replan.planning.placing.problem import Imbalance
 
 HEADROOM = 0.10
 """Of a volume, to stay free after a copy."""
@@ -150,3 +155,200 @@ def lying(
             if name.partition in wanted and source.broker in lists:
                 found.append((name, state.topic_id, state.bytes))
     yield from sorted(found, key=lambda f: (-f[2], f[0]))
+
+
+STEPS = 5_000
+"""Of the search, for one broker."""
+WIDTH = 48
+"""Replicas of each directory that are tried in exchanges."""
+ANY = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirBalance:
+    """What a plan moves, and how far the directories are from their shares."""
+
+    moves: tuple[LogMove, ...] = ()
+    now: Imbalance | None = None
+    """Where they are further than is asked for."""
+    then: Imbalance | None = None
+    """The same after the moves."""
+
+
+def log_dir_balance(
+    placement: Placement,
+    snapshot: Snapshot,
+    targets: Mapping[TopicPartition, Replicas],
+    drains: LogDrains,
+) -> LogDirBalance:
+    """Which replicas go where; `targets`: the lists that partitions get, `drains`: what directories give, by then."""
+    asked = [] if placement.balance is None else placement.balance.tolerances
+    within = next((t.within for t in asked if t.measure is BalanceMeasure.LOG_DIRS), None)
+    if within is None:
+        return LogDirBalance()
+    leaving = {(entry.broker, entry.path) for entry in placement.log_dir_blacklist}
+    of: dict[BrokerId, list[LogDir]] = {}
+    for found in sorted(snapshot.log_dirs, key=lambda d: (d.broker, d.path)):
+        if found.error is None and not found.cordoned and (found.broker, found.path) not in leaving:
+            of.setdefault(found.broker, []).append(found)
+    moves: list[LogMove] = []
+    now: dict[BrokerId, Fraction] = {}
+    then: dict[BrokerId, Fraction] = {}
+    for broker, dirs in of.items():
+        if len(dirs) > 1:
+            disks = _Directories(dirs, snapshot, targets, drains, within)
+            now[broker] = disks.reached()
+            moves += disks.balanced()
+            then[broker] = disks.reached()
+    return LogDirBalance(tuple(moves), _imbalance(now, within), _imbalance(then, within))
+
+
+def _imbalance(reached: Mapping[BrokerId, Fraction], within: Fraction) -> Imbalance | None:
+    far = {broker: part for broker, part in reached.items() if part > within}
+    if not far:
+        return None
+    nearest = Fraction(-(-max(far.values()) * 1000 // 1), 1000)
+    return Imbalance(BalanceMeasure.LOG_DIRS, within, nearest, tuple(sorted(far)), STEPS)
+
+
+class _Directories:
+    """The directories of one broker while replicas go from one to another."""
+
+    def __init__(
+        self,
+        dirs: list[LogDir],
+        snapshot: Snapshot,
+        targets: Mapping[TopicPartition, Replicas],
+        drains: LogDrains,
+        within: Fraction,
+    ) -> None:
+        self._dirs, self._broker = dirs, dirs[0].broker
+        self._names: list[tuple[TopicPartition, TopicId, int]] = []
+        at: list[int] = []
+        for number, found in enumerate(dirs):
+            some = list(lying(found, snapshot, targets))
+            self._names += some
+            at += [number] * len(some)
+        self._at: Ints = np.array(at, dtype=np.int64)
+        self._sizes: Ints = np.array([size for _, _, size in self._names], dtype=np.int64)
+        self._used: Ints = np.zeros(len(dirs), dtype=np.int64)
+        np.add.at(self._used, self._at, self._sizes)
+        self._room = np.array([ANY if (r := takes(d)) is None else r for d in dirs], dtype=np.int64)
+        place = {d.path: number for number, d in enumerate(dirs)}
+        for move in drains.moves:
+            if move.broker == self._broker and move.target in place:
+                self._used[place[move.target]] += move.bytes
+                self._room[place[move.target]] -= move.bytes
+        self._share = self._shares()
+        self._least = np.array([int(s * max(1 - within, Fraction(0))) for s in self._share])
+        self._most = np.array([-int(-s * (1 + within) // 1) for s in self._share])
+
+    def _shares(self) -> list[Fraction]:
+        """By the sizes of the volumes, where each says it."""
+        volumes = [d.total_bytes for d in self._dirs]
+        weights = [1 if None in volumes or not all(volumes) else v or 1 for v in volumes]
+        total = int(self._used.sum())
+        return [Fraction(total * weight, sum(weights)) for weight in weights]
+
+    def reached(self) -> Fraction:
+        """How far the furthest is from its share, as a part of that; nothing where all are within whole bytes."""
+        far = (self._used < self._least) | (self._used > self._most)
+        parts = [
+            abs(int(used) - share) / share
+            for used, share in zip(self._used, self._share, strict=True)
+            if share
+        ]
+        return max(parts, default=Fraction(0)) if far.any() else Fraction(0)
+
+    def balanced(self) -> list[LogMove]:
+        """Take steps while one helps; each replica that lies elsewhere then, by its name."""
+        before = self._at.copy()
+        for _ in range(STEPS):
+            if not self._step():
+                break
+        found = []
+        for number in np.flatnonzero(self._at != before).tolist():
+            name, topic_id, size = self._names[number]
+            source, target = (self._dirs[int(of[number])].path for of in (before, self._at))
+            found.append(
+                LogMove(name.topic, topic_id, name.partition, self._broker, source, target, size)
+            )
+        return sorted(found, key=lambda move: move.partition)
+
+    def _step(self) -> bool:
+        """Take the best step, if one helps: one replica; or else two that change places."""
+        excess = self._excess(self._used)
+        pairs = list(zip(*np.nonzero(self._used[:, None] > self._used), strict=True))
+        for exchanged in (False, True):
+            best: tuple[int, int, tuple[tuple[int, int, int], ...]] | None = None
+            for source, target in pairs:
+                ways = self._ways(int(source), int(target), exchanged=exchanged)
+                gain = excess[source] + excess[target] - ways.after
+                if gain.size and gain.max() > 0:
+                    at = int(np.lexsort((ways.copied, -gain))[0])
+                    step = (-int(gain[at]), int(ways.copied[at]), ways.goes(at))
+                    best = step if best is None else min(best, step)
+            if best is not None:
+                for number, source, target in best[2]:
+                    self._take(number, source, target)
+                return True
+        return False
+
+    def _ways(self, source: int, target: int, *, exchanged: bool) -> "_Ways":
+        """What may go from one directory to another: single replicas, or pairs, of which one comes back."""
+        mine, other = (np.flatnonzero(self._at == place) for place in (source, target))
+        back = _some(other, self._sizes) if exchanged else np.array([-1])
+        mine = _some(mine, self._sizes) if exchanged else mine
+        gives = np.repeat(mine, len(back))
+        returns = np.tile(back, len(mine))
+        given = self._sizes[gives]
+        returned = np.where(returns < 0, 0, self._sizes[returns]) if len(returns) else returns
+        fits = (given - returned <= self._room[target]) & (given > returned)
+        gives, returns, given, returned = gives[fits], returns[fits], given[fits], returned[fits]
+        gone = given - returned
+        after = self._outside(source, self._used[source] - gone)
+        after += self._outside(target, self._used[target] + gone)
+        return _Ways(source, target, gives, returns, after, given + returned)
+
+    def _take(self, number: int, source: int, target: int) -> None:
+        size = int(self._sizes[number])
+        for place, sign in ((source, -1), (target, 1)):
+            self._used[place] += sign * size
+            self._room[place] -= sign * size if self._room[place] < ANY else 0
+        self._at[number] = target
+
+    def _excess(self, used: Ints) -> Ints:
+        return np.asarray(np.maximum(used - self._most, 0) + np.maximum(self._least - used, 0))
+
+    def _outside(self, place: int, used: Ints) -> Ints:
+        over = np.maximum(used - self._most[place], 0)
+        return np.asarray(over + np.maximum(self._least[place] - used, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Steps from one directory to another, and what they bring."""
+
+    source: int
+    target: int
+    gives: Ints
+    returns: Ints
+    """-1: nothing comes back."""
+    after: Ints
+    """How far both are outside then."""
+    copied: Ints
+
+    def goes(self, at: int) -> tuple[tuple[int, int, int], ...]:
+        """Replica, from where, to where."""
+        there = (int(self.gives[at]), self.source, self.target)
+        if self.returns[at] < 0:
+            return (there,)
+        return (there, (int(self.returns[at]), self.target, self.source))
+
+
+def _some(replicas: Ints, sizes: Ints) -> Ints:
+    """Some of them, over all sizes."""
+    ordered = replicas[np.argsort(sizes[replicas], kind="stable")]
+    if len(ordered) <= WIDTH:
+        return ordered
+    return ordered[np.linspace(0, len(ordered) - 1, WIDTH).astype(np.int64)]

@@ -1,19 +1,177 @@
 """How partitions fared over a run, and the laws that hold of it: above all, that no plan makes a partition worse off.
 
-Here belong laws over histories (`trajectory`) as pure functions that return what they find broken, but for what is
-allowed (`slack`). Laws over a plan that was not run are in `plan_invariants`.
+A history is a value that a rehearsal or a test fills in. The laws return what they find broken, but for what is allowed
+(`Slack`). Laws over a plan that was not run are in `plan_invariants`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.plans.moves import Move
 from replan.planning.recovery.recovery import Recovery
 from replan.planning.safety.plan_laws import Broken
-from replan.planning.safety.slack import Slack
-from replan.planning.safety.trajectory import Ends, Sample, Trajectory
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A partition from one moment on, until the next sample."""
+
+    at: float
+    """Seconds."""
+    replicas: Replicas
+    in_sync: Replicas
+    """Members of the ISR whose process serves: a killed broker stays listed until its session ends, and is no help."""
+    leader: BrokerId | None
+    """None also where the leader that is listed does not serve."""
+    min_in_sync: int
+    """The effective minimum min(m, assigned) (Partition.effectiveMinIsr since 3.7)."""
+    log_end: float = 0.0
+    """Bytes of the committed log."""
+    not_serving: Replicas = ()
+    """Members of the ISR whose process does not serve: nobody can know it before their session ends."""
+    adding: Replicas = ()
+    removing: Replicas = ()
+
+    @property
+    def margin(self) -> int:
+        """How many in-sync replicas may be lost before writes stop; negative where they have."""
+        return len(self.in_sync) - self.min_in_sync
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One partition from the beginning to the end of a run; samples are in order of time, at least one."""
+
+    partition: TopicPartition
+    samples: tuple[Sample, ...]
+    ended: float
+
+    def at(self, seconds: float) -> Sample:
+        """The sample that holds at a moment."""
+        after = bisect_right(self.samples, seconds, key=lambda s: s.at)
+        return self.samples[max(0, after - 1)]
+
+    def seconds_where(self, holds: Callable[[Sample], bool]) -> float:
+        """How long something held, in all."""
+        ends = [*(s.at for s in self.samples[1:]), self.ended]
+        return sum(
+            max(0.0, end - sample.at)
+            for sample, end in zip(self.samples, ends, strict=True)
+            if holds(sample)
+        )
+
+    @property
+    def under_min_isr_seconds(self) -> float:
+        """How long writes with acks=all could not succeed for want of replicas."""
+        return self.seconds_where(lambda s: s.margin < 0)
+
+    @property
+    def leaderless_seconds(self) -> float:
+        """How long nobody led."""
+        return self.seconds_where(lambda s: s.leader is None)
+
+    @property
+    def lost_bytes(self) -> float:
+        """What was cut off the committed log."""
+        return sum(cut for _, cut in self.cuts)
+
+    @property
+    def cuts(self) -> Iterator[tuple[float, float]]:
+        """When bytes were cut off the committed log, and how many."""
+        for before, after in pairwise(self.samples):
+            yield after.at, max(0.0, before.log_end - after.log_end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """The same partition under the same faults, without the plan: at its original, and at its target.
+
+    A move leads from one to the other, so a fault that only the target can meet is no harm done by the steps.
+    """
+
+    at_original: Trajectory
+    at_target: Trajectory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncleanElection:
+    """When unclean election is on for a topic, and how soon a copy can be taken back that it might choose.
+
+    Where all live replicas in sync die sooner, Kafka may elect the copy, whatever an applier does.
+    """
+
+    switched: Sequence[tuple[float, bool]]
+    """From when on it is on or off, in order of time."""
+    noticed_seconds: float
+    """From the moment in which one replica alone serves in sync until the copy is taken back."""
+    unattended: Sequence[tuple[float, float]] = ()
+    """When nobody could take it back."""
+
+    def excuses(self, ours: Trajectory, at: float) -> bool:
+        """Whether the log was cut at a moment by an election that came too soon to be prevented."""
+        since = next((s for s, on in reversed(self.switched) if s <= at and on), None)
+        if since is None or not any(s.at < at for s in ours.samples):
+            return False
+        before = [s for s in ours.samples if s.at < at]
+        if before[-1].in_sync:
+            return False
+        began = (
+            next((i for i in reversed(range(len(before))) if len(before[i].in_sync) > 1), -1) + 1
+        )
+        ends = [*(s.at for s in before[began + 1 :]), at]
+        alone = (
+            (max(s.at, since), end)
+            for s, end in zip(before[began:], ends, strict=True)
+            if s.in_sync and s.leader is not None
+        )
+        return sum(self._attended(*span) for span in alone) <= self.noticed_seconds
+
+    def _attended(self, begin: float, end: float) -> float:
+        away = sum(max(0.0, min(end, b) - max(begin, a)) for a, b in self.unattended)
+        return max(0.0, end - begin - away)
+
+
+@dataclass(frozen=True, slots=True)
+class Crowding:
+    """A copy of the plan that uses a network which a replica that comes back needs, too."""
+
+    began: float
+    ended: float
+    seconds: float
+    """How long its bytes would take what is free of that network; infinite where nothing is."""
+
+    def within(self, since: float, until: float) -> float:
+        """How much of that falls between two moments."""
+        overlap = min(until, self.ended) - max(since, self.began)
+        return 0.0 if overlap <= 0 else self.seconds * overlap / (self.ended - self.began)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slack:
+    """How long a difference may last before it counts: what recovers by itself in this time is not our doing."""
+
+    in_sync_seconds: float = 3.0
+    """A follower's first fetch, a leader's retry."""
+    leaderless_seconds: float = 12.0
+    """The session of a dead leader (9 s), whichever broker it was."""
+    unattended: Sequence[tuple[float, float]] = ()
+    """When nobody could lift the throttle of the copies: no process ran, or no broker answered it. A replica that is
+    out of sync meanwhile catches up under it, and is late by so long at most."""
+
+    crowded: Sequence[Sequence[Crowding]] = ()
+    """The copies on the network of each of the partition's brokers: a replica that comes back shares it with them."""
+    unclean: UncleanElection | None = None
+    """None: no loss is excused."""
+
+    def late_seconds(self, since: float, until: float) -> float:
+        """How late the throttle, and the copies, may make a replica that is out of sync between two moments."""
+        throttled = sum(
+            end - begin for begin, end in self.unattended if begin < until and end > since
+        )
+        return throttled + sum(c.within(since, until) for on in self.crowded for c in on)
 
 
 def harms_nobody(ours: Trajectory, ends: Ends, slack: Slack) -> Iterator[Broken]:

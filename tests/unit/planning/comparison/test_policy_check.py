@@ -12,7 +12,7 @@ from replan.model.declared.where import Mistake, Where
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
-from replan.planning.comparison.policy_check import check_policy
+from replan.planning.comparison.cluster_check import check_policy
 from replan.planning.making.planner import make_plan
 
 RACKS = tuple(Broker(BrokerId(i), rack) for i, rack in enumerate(["a", "a", "b", "b", None], 1))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 from tests.unit.planning.feasibility.exact_case import can_be_placed
 
-from replan.planning.feasibility.irreducible import apart, irreducible
+from replan.planning.feasibility.conflicts import apart, irreducible
 from replan.planning.feasibility.one_partition import Brokers, Case, lacks, simplified
 from replan.planning.plans.conflicts import Constraint, ConstraintKind
 

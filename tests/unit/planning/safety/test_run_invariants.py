@@ -9,13 +9,17 @@ from tests.builders import lists, move
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.planning.safety.run_invariants import (
     Blindness,
+    Crowding,
+    Ends,
+    Sample,
+    Slack,
+    Trajectory,
+    UncleanElection,
     arrived,
     drops_only_what_was_replaced,
     harms_nobody,
     throttles_are_known,
 )
-from replan.planning.safety.slack import Crowding, Slack, UncleanElection
-from replan.planning.safety.trajectory import Ends, Sample, Trajectory
 
 NAME = TopicPartition("orders", 0)
 MOVE = move([1, 2, 3], [4, 2, 5])
