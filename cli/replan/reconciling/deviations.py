@@ -145,7 +145,15 @@ def _asks_of(one: Difference) -> Iterable[int]:
     """The brokers without which it cannot be put right: nobody leaves a list before all of the new one are in sync."""
     if one.rule is Rule.LOG_DIR_DRAINED and one.broker is not None:
         return (one.broker,)
-    return one.declared if set(one.declared) != set(one.observed) else ()
+    return asked_of(one.declared, one.observed)
+
+
+def asked_of(target: Sequence[BrokerId], before: Sequence[BrokerId]) -> Sequence[BrokerId]:
+    """The brokers without which a list does not become another one: all of it where members change, and whoever is to
+    lead where only their order does."""
+    if set(target) != set(before):
+        return target
+    return target[:1] if target[:1] != before[:1] else ()
 
 
 def _of(

@@ -22,6 +22,7 @@ from replan.reconciling.decision import Found
 from replan.reconciling.deviations import (
     BY_POLICY,
     Looked,
+    asked_of,
     facts_of,
     needs,
     replaced,
@@ -77,8 +78,8 @@ def _without_waiting(
 ) -> tuple[tuple[Found, ...], Plan]:
     """A part of what is due, and its plan, without what waits for brokers that are down."""
     plan, down = plan_due(placement, looked, part), facts_of(looked.snapshot).down
-    moved = [m for m in plan.moves if {*m.target} != {*m.original}]
-    waits = {m.partition: why for m in moved if (why := needs(m.target, down))}
+    asked = ((m.partition, asked_of(m.target, m.original)) for m in plan.moves)
+    waits = {name: why for name, brokers in asked if (why := needs(brokers, down))}
     if waits:
         names = ((f, tuple(n for n in f.partitions if n not in waits)) for f in part)
         part = tuple(replace(f, partitions=of) for f, of in names if of or not f.partitions)

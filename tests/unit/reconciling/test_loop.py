@@ -506,6 +506,27 @@ def test_what_needs_a_broker_that_is_down_waits_for_it_by_name_and_nothing_else_
     assert end_of_all(month) is LoopState.AT_REST
 
 
+def test_an_order_waits_for_whoever_is_to_lead_by_it(read: Reader) -> None:
+    """Broker 1 dies, and somebody lets another one stand first: nothing is tried until it is back."""
+    policy = "reconcile: {putRight: {changedElsewhere: 1h}}"
+    first = LISTS[0]
+    assert first[0] == 1
+    reordered = Ask(
+        AlterReassignments(((TopicPartition("orders", 0), replicas(*first[1:], first[0])),))
+    )
+    faults = (*at(1, KillBroker(BrokerId(1))), *at(2, reordered), *at(20, StartBroker(BrokerId(1))))
+    short = run_loop(cluster(), [Release(0, read(BY_LIST, policy))], 12 * HOUR, faults)
+    assert rounds_of(short) == []
+    last = short.watched.before_the_end
+    assert last is not None
+    whys = {d.subject.partition: d.why_not for d in last.deviations if d.subject.topic is not None}
+    assert whys == {0: NeedsBrokers((1,))}
+    month = run_loop(cluster(), [Release(0, read(BY_LIST, policy))], 23 * HOUR, faults)
+    [done] = rounds_of(month)
+    assert done.result is RoundResult.DONE
+    assert lists_of(month)[0] == replicas(*first)
+
+
 def end_of_all(month: Month) -> LoopState | None:
     """The last state in which it had not ended."""
     last = month.watched.before_the_end
