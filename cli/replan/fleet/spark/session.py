@@ -231,6 +231,8 @@ def _started(
             raise ReplanError(_failed("cannot start", said_by(problem), settings, log)) from problem
         try:
             context = pyspark.SparkContext(conf=conf, gateway=gateway)
+            # Where Java is killed, this would write a traceback: what that means is said by whoever asks Java next.
+            context._accumulatorServer.handle_error = lambda *_: None
             # The context has put its own, which asks Java in the middle of another question.
             signal.signal(signal.SIGINT, interrupted)
             try:
