@@ -152,6 +152,16 @@ def test_status_names_what_each_unfinished_partition_waits_for_and_the_command_t
     assert json.loads(text)["application"]["process"].startswith("pid ")
 
 
+def test_what_a_dead_broker_may_hold_is_not_said_to_be_missing(shell: Shell) -> None:
+    plan = shell.folder / "plan.json"
+    shell.run("plan", "-f", shell.placement, "-o", plan, wanted=2)
+    shell.run("apply", plan, "--fault", "kill 4 at 3s", wanted=4)
+    text, _ = shell.run("status", wanted=2)
+    assert "  at least " in text
+    shell.run("apply", plan, "--fault", "start 4 at 1s")
+    assert "at least" not in shell.run("status")[0]
+
+
 def test_what_our_own_running_application_moves_is_no_drift_and_is_called_ours(
     shell: Shell,
 ) -> None:

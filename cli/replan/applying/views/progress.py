@@ -55,6 +55,8 @@ class Volume:
     """Of all running copies."""
     confirm_seconds: float = 0.0
     """For how long what is copied last has to stay in sync."""
+    unread: bool = False
+    """Whether more may be copied: a broker that does not serve has not said what it holds."""
 
     @property
     def seconds_left(self) -> float | None:
@@ -243,7 +245,12 @@ def _volume(tick: TickInput, state: RunState, copies: Sequence[CopyProgress]) ->
         total += whole
     moving = (r for c in copies if c.stalled is None for r in c.replicas if not r.in_sync)
     speed = sum(r.bytes_per_second or 0.0 for r in moving)
-    return Volume(copied, total, speed, tick.settings.settle_seconds)
+    unread = any(
+        r.copied_bytes is None and not r.in_sync and not tick.seen.live(r.broker)
+        for c in copies
+        for r in c.replicas
+    )
+    return Volume(copied, total, speed, tick.settings.settle_seconds, unread)
 
 
 def _between_brokers(

@@ -45,7 +45,8 @@ def summary(progress: Progress) -> str:
 def _volume(volume: Volume) -> list[str]:
     """How much of it is copied, and, while copies run, how fast and how long that takes."""
     left = volume.seconds_left
-    parts = [f"{size(volume.copied_bytes)} of {size(volume.total_bytes)}"]
+    least = "at least " if volume.unread else ""
+    parts = [f"{least}{size(volume.copied_bytes)} of {size(volume.total_bytes)}"]
     parts += [f"{size(round(volume.bytes_per_second))}/s"] if left is not None else []
     return parts + ([f"{duration(left)} left"] if left is not None else [])
 
