@@ -124,7 +124,7 @@ def _found(looked: Looked, history: History) -> Iterator[Found]:
             key = f"{BALANCE_KEY} by rates"
             yield Found(DeviationKind.OUT_OF_BALANCE, measures, key, why=NeedsRates())
     standing, log_dirs = said(looked.comparison)
-    down = {b.id for b in looked.snapshot.brokers if not b.live}
+    down = facts_of(looked.snapshot).down
     for one in looked.drift.differences:
         name = one.name
         if one.rule in {Rule.CONVERGES, Rule.OUT_OF_BALANCE, Rule.CONTRADICTS} or name in balancing:
