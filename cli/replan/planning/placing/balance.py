@@ -196,7 +196,7 @@ def _run(
         return Balanced(tuple(proved), tuple(imbalances))
     before, spent = mine.copy(), search.spent
     held: list[Measured] = [search.held(goal) for goal in goals]
-    if search.pack(size, bounds, held, list(Way)):
+    if search.pack(size, bounds, held, [Way.ONE_EACH, Way.MORE, Way.CROWDED]):
         return Balanced((), tuple(imbalances))
     mine[:] = before  # each move without room is refused by itself
     missing = Impossible(Obstacle.ROOM_NOT_FOUND, needed=search.spent - spent)

@@ -42,7 +42,7 @@ class Steps(ABC):
         self.way = Way.ONE_EACH
         self.size = problem.partitions.bytes[rows]
         """Bytes that a step copies."""
-        self.new = (~_in(lists, had) & (lists >= 0)).sum(axis=1)
+        self.new = (~is_in(lists, had) & (lists >= 0)).sum(axis=1)
         """How many new units each partition gives by now."""
 
     def members(self, row: int) -> list[int]:
@@ -55,7 +55,7 @@ class Steps(ABC):
 
     def left_behind(self) -> Flags:
         """Which partitions have left a broker that had them."""
-        return np.asarray((~_in(self.had, self.lists) & (self.had >= 0)).any(axis=1))
+        return np.asarray((~is_in(self.had, self.lists) & (self.had >= 0)).any(axis=1))
 
     def topic_of(self, row: int) -> int:
         """The number of the partition's topic, 0 where it is always spread."""
@@ -124,7 +124,7 @@ def _any_slot(lists: Matrix, brokers: Ints) -> Flags:
     return found
 
 
-def _in(lists: Matrix, others: Matrix) -> Flags:
+def is_in(lists: Matrix, others: Matrix) -> Flags:
     """Which members of each list are in another list of the same row."""
     found = np.zeros(lists.shape, dtype=bool)
     for slot in range(others.shape[1]):

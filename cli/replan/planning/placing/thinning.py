@@ -2,10 +2,13 @@
 
 Partitions were filled one by one before, and what lies where it did was looked at by itself. Here the replicas of one
 topic are units that go from broker to broker (`flow`) until none has more than its most: one of a partition where that
-does, then more, each time by the way that copies least. Where no way is left, those
+does, then more, each time by the way that copies least. Where no way is left, partitions that lie in one rack go to
+another as a whole. Where that does not do, those
 brokers together must hold more than they may, whatever else is done with this topic: that is proved, and as many of
 their partitions keep what they have as it takes. New partitions go where they can, and are not given up here.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,12 +21,13 @@ from replan.planning.placing.problem import (
     NO_RACK,
     Flags,
     Impossible,
+    Lie,
     Obstacle,
     PlacementProblem,
 )
 from replan.planning.placing.search import Search, amounts
 from replan.planning.placing.spread import ANY, TopicSpread, most_by_rule
-from replan.planning.placing.steps import Way
+from replan.planning.placing.steps import Way, is_in
 
 
 def thin_out(
@@ -107,7 +111,55 @@ class _Topic:
         search = Search(steps, self._problem.budget, self._problem.brokers.ids)
         for steps.way in (Way.ONE_EACH, Way.ANYWHERE):
             stuck = search.carry(counts, bounds)
+        moved: set[int] = set()
+        while stuck and self._to_other_racks(steps, counts, stuck.brokers, moved):
+            stuck = search.carry(counts, bounds)
         return stuck
+
+    def _to_other_racks(
+        self, steps: LegalSteps, counts: Ints, full: Sequence[int], moved: set[int]
+    ) -> bool:
+        """Take what lies in one rack to others, where brokers are `full`: the fewest bytes first; whether any went.
+
+        Each partition goes once at most (`moved`).
+        """
+        there = np.isin(steps.lists, full).sum(axis=1)
+        kept = (steps.lists != PAD) & is_in(steps.lists, steps.had)
+        order = np.lexsort((np.arange(len(there)), kept.sum(axis=1) * steps.size))
+        over, before = int((counts - self._most)[list(full)].sum()), len(moved)
+        for row in order.tolist():
+            if over <= 0 or not there[row] or row in moved:
+                continue
+            targets = self._in_another_rack(steps, counts, row)
+            for source, target in zip(steps.members(row), targets, strict=False):
+                steps.take(row, source, target)
+                counts[source] -= 1
+                counts[target] += 1
+                over -= source in full
+                moved.add(row)
+        return len(moved) > before
+
+    def _in_another_rack(self, steps: LegalSteps, counts: Ints, row: int) -> list[int]:
+        """The brokers of another rack that can hold one partition more; none where there is no such rack.
+
+        It can, if so many partitions have room there with one replica each on a broker.
+        """
+        problem, brokers = self._problem, self._problem.brokers
+        rule = problem.rules[int(problem.partitions.rule[self._rows[row]])]
+        if rule.lie is not Lie.IN_RACK:
+            return []
+        home, many = brokers.rack[steps.lists.max(axis=1)], (steps.lists != PAD).sum(axis=1)
+        may, factor = rule.candidates & brokers.open, int(many[row])
+        takes = np.where(may, self._most, np.minimum(self._most, counts))
+        for rack in np.unique(brokers.rack[may & (brokers.rack != home[row])]).tolist():
+            of, lie = brokers.rack == rack, home == rack
+            able = np.flatnonzero(of & may)
+            room = int(np.minimum(takes[of], lie.sum() + 1).sum())
+            if len(able) >= factor and room >= many[lie].sum() + factor:
+                order = np.argsort(counts[able] - self._most[able], kind="stable")
+                found: list[int] = able[order][:factor].tolist()
+                return found
+        return []
 
     def _give_up(self) -> Flags:
         """Which partitions keep what they have, so that the others keep the rule, and no broker gets too many."""
