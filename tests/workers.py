@@ -39,6 +39,7 @@ SECONDS = {
     "tests/fleet/test_fleet_drift.py::test_the_whole_run_on_spark": 25,
     "tests/fleet/test_one_session.py": 20,
     "tests/fleet/test_fleet_drift.py::test_a_master_that_there_is_not": 10,
+    "tests/fleet/test_fleet_drift.py::test_a_connect_server": 10,
     "tests/fleet/test_fleet_drift.py::test_processes": 10,
     "tests/fleet/test_drawn_kills.py": 30,
     "tests/fleet/test_watch.py": 15,

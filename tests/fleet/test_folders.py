@@ -281,11 +281,21 @@ def test_executors_elsewhere_need_an_output_that_they_see(folders: Folders, tmp_
     )
 
 
-def test_without_the_extra_the_way_to_it_is_said() -> None:
+@pytest.mark.parametrize(
+    ("package", "remote", "extra"),
+    [
+        ("pyspark", None, "replan[fleet]"),
+        ("pandas", None, "replan[fleet]"),
+        ("grpc", "sc://host", "pyspark[connect]"),
+    ],
+)
+def test_without_a_package_the_way_to_it_is_said(
+    package: str, remote: str | None, extra: str
+) -> None:
     with pytest.raises(ReplanError) as refused:
-        require_spark(lambda package: None if package == "pyspark" else package)
+        require_spark(remote, lambda asked: None if asked == package else asked)
     assert str(refused.value) == (
-        "the engine spark needs pyspark, which is not installed: pip install 'replan[fleet]'"
+        f"the engine spark needs {package}, which is not installed: pip install '{extra}'"
     )
 
 

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pyspark
@@ -82,10 +81,6 @@ def test_a_connect_server_runs_the_whole_pipeline(fleet: Path) -> None:
         unshared = replan("fleet", "drift", *folders, "--remote", address, folder=fleet)
     assert "the executors need a folder that all of them see" in unshared.stderr
     assert (unshared.stdout, unshared.returncode) == ("", 1)
-    if find_spec("grpc") is None:
-        assert "pip install 'pyspark[connect]==" in there.stderr
-        assert (there.stdout, there.returncode) == ("", 1)
-        return
     assert (there.stdout, there.returncode) == (here.stdout, here.returncode), there.stderr
     same_tables(fleet)
 

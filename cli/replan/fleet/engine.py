@@ -73,7 +73,7 @@ class Where:
         if self.chosen(os.environ) is Engine.LOCAL:
             yield Here()
             return
-        require_spark()
+        require_spark(self.remote)
         from replan.fleet.spark.on_spark import InSpark
 
         with InSpark(self.master or LOCAL_MASTER, self.remote) as spark:
@@ -119,11 +119,15 @@ def folder_between(where: Where) -> Path:
     return where.between
 
 
-def require_spark(find: Callable[[str], object | None] = find_spec) -> None:
-    """Raise ReplanError where the extra is not installed, as `find` shows by a package's name."""
-    for package in ("pyspark", "pandas"):  # Spark's mapInArrow imports pandas and does not use it
+def require_spark(
+    remote: str | None = None, find: Callable[[str], object | None] = find_spec
+) -> None:
+    """Raise ReplanError where a package is not installed that the engine needs, as `find` shows by its name."""
+    needed = {"pyspark": "replan[fleet]", "pandas": "replan[fleet]"}
+    if remote is not None:
+        needed["grpc"] = "pyspark[connect]"
+    for package, extra in needed.items():
         if find(package) is None:
             raise ReplanError(
-                f"the engine spark needs {package}, which is not installed: "
-                "pip install 'replan[fleet]'"
+                f"the engine spark needs {package}, which is not installed: pip install '{extra}'"
             )

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import Enum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,8 @@ from replan.wording import first_line
 
 EXIT_SECONDS = 60
 """How long Java may take to end; a run may write the class archive then, some 10 s."""
+ANSWER_SECONDS = 10
+"""How long a Spark Connect server may take to answer at all."""
 NOTICED_SECONDS = 5
 """So long after its connections a process may end."""
 LINES_SHOWN = 10
@@ -119,16 +120,14 @@ def _submitted() -> Iterator[SparkSession]:
 @contextmanager
 def _connected(remote: str) -> Iterator[SparkSession]:
     """A session on a Spark Connect server, which has the package sent to its workers."""
-    if find_spec("grpc") is None:
-        raise ReplanError(
-            "--remote needs the packages of Spark Connect, which are not installed: "
-            f"pip install 'pyspark[connect]=={pyspark.__version__}'"
-        )
-    with tempfile.TemporaryDirectory(prefix="replan-spark-") as folder:
+    # By this variable, which its builder sets and nobody takes away, PySpark's functions know whom they are for.
+    with (
+        tempfile.TemporaryDirectory(prefix="replan-spark-") as folder,
+        _environment({"SPARK_CONNECT_MODE_ENABLED": "1"}),
+    ):
         try:
-            from pyspark.sql.connect.session import SparkSession as Connected
-
-            spark = Connected.builder.remote(remote).getOrCreate()
+            _await_server(remote)
+            spark = SparkSession.builder.remote(remote).getOrCreate()
             zip_package(Path(folder, "replan.zip"))
             spark.addArtifacts(str(Path(folder, "replan.zip")), pyfile=True)
         except Exception as problem:  # gRPC's own errors among others
@@ -142,6 +141,21 @@ def _connected(remote: str) -> Iterator[SparkSession]:
             raise ReplanError(f"Spark at {remote} failed: {said_by(problem)}") from problem
         finally:
             spark.stop()
+
+
+def _await_server(remote: str) -> None:
+    """Raise TimeoutError where no server answers, and PySparkException where that is no address.
+
+    PySpark itself would go on asking for ten minutes.
+    """
+    import grpc
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    with DefaultChannelBuilder(remote).toChannel() as channel:
+        try:
+            grpc.channel_ready_future(channel).result(ANSWER_SECONDS)
+        except grpc.FutureTimeoutError:
+            raise TimeoutError(f"no answer within {ANSWER_SECONDS} s") from None
 
 
 def _retrying(master: str) -> str:
