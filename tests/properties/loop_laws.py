@@ -24,6 +24,7 @@ from tests.properties.loop_histories import (
     HOUR,
     SIZE,
     Broken,
+    ByHand,
     Jump,
     KilledLoop,
     Left,
@@ -122,6 +123,23 @@ def down(run: Run, broker: int, moment: float) -> float | None:
     return moment - min(found) if found else None
 
 
+def down_unseen(run: Run, broker: int, moment: float) -> float | None:
+    """For how long a broker counts as down for whoever has not seen that it served in between."""
+    lasts, unseen = down(run, broker, moment), run.history.every + _blind_seconds(run)
+    if lasts is None:
+        return None
+    since = moment - lasts
+    before = max(
+        (
+            a
+            for b, a, e in run.recorder.absent
+            if b == broker and e and since - unseen <= e <= since
+        ),
+        default=since,
+    )
+    return moment - before
+
+
 def _blind_seconds(run: Run) -> float:
     """For how long no look could show anything, at most: nobody was at work, or nobody answered."""
     gaps = sum(e.gap for e in run.history.events if isinstance(e, KilledLoop))
@@ -187,7 +205,7 @@ def _explains(run: Run, kind: DeviationKind, move: Move, at: float) -> bool:
     since = at - history.policy.put_right[kind]
     match kind:
         case DeviationKind.BROKER_DOWN:
-            lasted = (down(run, b, at) for b in move.original)
+            lasted = (down_unseen(run, b, at) for b in move.original)
             return any(d is not None and d >= at - since for d in lasted)
         case DeviationKind.PLACEMENT_CHANGED:
             changed = any(
@@ -323,12 +341,8 @@ def _noticed(run: Run) -> Iterator[str]:
             lasts = down(run, broker, now.looked_at - began)
             if lasts is None:
                 continue  # it came back as it was looked at, or the look is an old one
-            unseen = run.history.every + _blind_seconds(run)
             since = now.looked_at - began - lasts
-            between = any(
-                b == broker and end is not None and since - unseen <= end <= since
-                for b, _, end in run.recorder.absent
-            )
+            between = down_unseen(run, broker, now.looked_at - began) != lasts
             if not between and one.since < now.looked_at - lasts - 1:
                 yield f"at {at:.0f} broker {broker} is down since {one.since - began:.0f}, not {since:.0f}"
 
@@ -363,12 +377,13 @@ def _at_rest(run: Run) -> Iterator[str]:
 def _left(run: Run, gone: set[int]) -> Iterator[str]:
     """What is left in the cluster that nobody needs.
 
-    What a person asked of a broker that is down never ends; nor does what another list of a person took back in part,
-    since Kafka waits for all that is being added, also where that is being removed.
+    What a person asked of a broker that is down never ends; nor does what a list of a person took back in part, of
+    another one or of a round: Kafka waits for all that is being added, also where that is being removed.
     """
     cluster, history = run.month.simulation.cluster, run.history
     times = Counter(e.number for e in history.by_hand)
     asked = {e.number for e in history.by_hand if gone & {*e.target} or times[e.number] > 1}
+    asked |= {e.number for e in history.by_hand if _in_a_round(run, e)}
     for number, one in cluster.topics["orders"].partitions.items():
         if one.reassigning and number not in asked:
             yield f"a reassignment of {number} runs at the end"
@@ -376,6 +391,15 @@ def _left(run: Run, gone: set[int]) -> Iterator[str]:
     tools = {(str(e.broker), e.key) for e in history.events if isinstance(e, Left)}
     if left - tools:
         yield f"throttles are left: {sorted(left - tools)}"
+
+
+def _in_a_round(run: Run, by_hand: ByHand) -> bool:
+    """Whether a round was moving what a person moves."""
+    name, began = run.history.names[by_hand.number], run.month.watched.began
+    return any(
+        at <= by_hand.at <= done.ended_at - began and name in {m.partition for m in plan.moves}
+        for done, at, plan in _rounds(run)
+    )
 
 
 _RESTS = frozenset(

@@ -32,6 +32,11 @@ LEAST_OF_A_SHARE = 2
 """One broker of a small cluster is a share of it, and is what `brokerDown` is for."""
 
 
+FREED_SECONDS = 120
+"""So long a directory is full at the least before anything leaves it: what left it gives its room back only when its
+files are deleted (file.delete.delay.ms: 60 s)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """One thing that is not as it is declared, before anybody has asked whether it may be put right."""
@@ -130,6 +135,8 @@ def _judged(
     after = None if found.kind is None else policy.put_right.get(found.kind)
     if after is None:
         return Judged(found, since, None, NotAllowed(), None)
+    if found.kind is DeviationKind.LOG_DIR_FULL:
+        after = max(after, FREED_SECONDS)
     due_at, excepted = since + after, found.kind in policy.windows.excepted
     at = due_at if excepted else opens_at(policy.windows.open, max(due_at, now))
     if due_at > now:

@@ -11,7 +11,7 @@ logDirFull        a volume that is used above the share, by its first log direct
 none              no leader, dates that have passed, too many partitions, a topic that is not there: a person acts
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -29,7 +29,13 @@ from replan.planning.compared import Comparison, compared
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import Drift, drift_of
 from replan.planning.findings.drift_classes import Difference, OtherKind, Rule
-from replan.planning.findings.full_log_dirs import FullLogDir, full_log_dirs, names_of, placed
+from replan.planning.findings.full_log_dirs import (
+    FullLogDir,
+    full_log_dirs,
+    names_of,
+    placed,
+    with_room_below,
+)
 from replan.planning.plans.plan import WarningKind
 from replan.reconciling.decision import ClusterFacts, Found
 from replan.reconciling.history import UNKNOWN, History, said
@@ -51,6 +57,8 @@ BY_HISTORY = frozenset({Rule.BROKER_DOWN, Rule.LISTS_DIFFER, Rule.TOO_FEW_PARTIT
 BALANCE_KEY = "outOfBalance"
 BY_POLICY = Where("reconcile.putRight", 1, 1)
 """Where a broker that is down, or full, is said to hold nothing: by no line of a placement."""
+SEARCHES = 4
+"""So often what is to leave a full volume is chosen again, where the rules ask for some of it back."""
 _LEADS = {DifferenceKind.LEADER, DifferenceKind.NO_LEADER, DifferenceKind.PREFERRED_ABSENT}
 """What is about who leads, and not about the list."""
 
@@ -261,43 +269,85 @@ def _brokers_down(looked: Looked) -> Iterator[Found]:
 def _full_of(looked: Looked, above: Fraction) -> tuple[FullLogDir, ...]:
     """What is used above a share, and what brings it below.
 
-    A partition leaves a broker only where its rule does not ask for it back: else it would come and go for ever.
+    A partition leaves a broker only where its rule does not ask for it back: else it would come and go for ever. First
+    for each one, as if there was room everywhere; then for those that are to go, with the room that there is.
     """
     aligned = looked.comparison.aligned
     full = full_log_dirs(aligned, above)
-    leaves = {of.broker for of in full if of.leaving}
-    if not leaves:
+    if not any(of.leaving for of in full):
         return full
     by_rule = frozenset(names_of(aligned.snapshot, placed(aligned)[0]))
-    stays = {broker: _asked_back(looked, broker, by_rule) for broker in leaves}
-    return full_log_dirs(aligned, above, stays)
+    brokers = {of.broker for of in full if of.leaving}
+    stays = _asked_back(looked, dict.fromkeys(brokers, by_rule), frozenset())
+    for _ in range(SEARCHES):
+        full = full_log_dirs(aligned, above, stays)
+        leaving = _leaving(full)
+        back = _asked_back(looked, leaving, frozenset().union(*leaving.values()))
+        if not any(back.values()):
+            return full
+        stays = {broker: stays[broker] | back.get(broker, frozenset()) for broker in brokers}
+    return full_log_dirs(aligned, above, dict.fromkeys(brokers, by_rule))
+
+
+def _leaving(full: Iterable[FullLogDir]) -> dict[BrokerId, frozenset[TopicPartition]]:
+    """What is to leave each broker."""
+    leaving = dict[BrokerId, frozenset[TopicPartition]]()
+    for of in full:
+        if of.leaving:
+            leaving[of.broker] = leaving.get(of.broker, frozenset()).union(of.leaving)
+    return leaving
 
 
 def _asked_back(
-    looked: Looked, broker: BrokerId, by_rule: frozenset[TopicPartition]
-) -> frozenset[TopicPartition]:
-    """The partitions that cannot leave a broker, or whose rule would have them back; a balance does not count."""
-    snapshot = looked.snapshot
-    placement = replace(looked.comparison.declared, balance=None)
-    drained = ReplicaBlacklist(broker, BY_POLICY, reason="full, by policy")
-    given = replace(placement, replica_blacklist=(*placement.replica_blacklist, drained))
-    lists = {
-        name: wanted
-        for name, wanted in _wanted(given, snapshot).items()
-        if name in by_rule and broker not in wanted
-    }
+    looked: Looked,
+    leaving: Mapping[BrokerId, frozenset[TopicPartition]],
+    sized: frozenset[TopicPartition],
+) -> dict[BrokerId, frozenset[TopicPartition]]:
+    """Of what is to leave each broker what cannot, or what its rule would have back; a balance does not count."""
+    snapshot, placement = looked.snapshot, looked.comparison.declared
+    names = frozenset[TopicPartition]().union(*leaving.values())
+    if not names:
+        return {}
+    gives = [(broker, "full, by policy") for broker in leaving]
+    given = placement if sized else replace(placement, balance=None)
+    drained = without_brokers(given, snapshot, gives, sized, looked.comparison.aligned.rates)
+    lists = {name: wanted for name, wanted in _wanted(drained).items() if name in names}
     table = snapshot.partitions
-    names = table.select(["topic", "partition", "replicas"]).to_pylist()
-    gone = [lists.get(TopicPartition(of["topic"], of["partition"]), of["replicas"]) for of in names]
+    rows = table.select(["topic", "partition", "replicas"]).to_pylist()
+    gone = [lists.get(TopicPartition(of["topic"], of["partition"]), of["replicas"]) for of in rows]
     after = replace(snapshot, partitions=with_column(table, "replicas", from_lists(gone)))
-    return (by_rule - lists.keys()) | (lists.keys() & _wanted(placement, after).keys())
+    back = _wanted(compared(replace(placement, balance=None), after)).keys()
+    return {
+        broker: frozenset(n for n in of if broker in lists.get(n, (broker,)) or n in back)
+        for broker, of in leaving.items()
+    }
 
 
-def _wanted(placement: Placement, snapshot: Snapshot) -> dict[TopicPartition, Replicas]:
+def without_brokers(
+    placement: Placement,
+    snapshot: Snapshot,
+    gives: Iterable[tuple[BrokerId, str]],
+    sized: frozenset[TopicPartition] | None,
+    rates: Rates | None,
+) -> Comparison:
+    """The comparison where brokers hold nothing, for these reasons.
+
+    `sized`: what leaves a volume that is full, and has to stay below the share where it goes; None: nothing does.
+    Raises as `required`.
+    """
+    drained = tuple(ReplicaBlacklist(b, BY_POLICY, reason=why) for b, why in gives)
+    given = without_recovery(placement)
+    given = replace(given, replica_blacklist=(*given.replica_blacklist, *drained))
+    if sized is not None:
+        snapshot = with_room_below(snapshot, placement.reconcile.full_above, sized)
+    return compared(given, snapshot, rates).required()
+
+
+def _wanted(found: Comparison) -> dict[TopicPartition, Replicas]:
     """The lists that are to be others than they are."""
     return {
         d.name: d.declared
-        for d in _beside(compared(placement, snapshot)).drift.partitions
+        for d in _beside(found).drift.partitions
         if d.name is not None and d.kind not in _LEADS and d.declared
     }
 

@@ -18,8 +18,9 @@ from replan.errors import ReplanError
 from replan.model.control_plane import Clock, ClusterReader
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
+from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.reconciling.decision import ClusterFacts, down
@@ -115,10 +116,9 @@ class Guard:
         """Whether all that it had begun, when nothing moved any more, needed brokers that were down."""
         self.down: tuple[int, ...] = ()
         self._healed = {move.partition: move for move in plan.moves}
-        takes_back = digest(plan) != begun.plan_digest
-        self.targets = {
-            move.partition: tuple(map(int, move.target)) for move in plan.moves if not takes_back
-        }
+        self._takes_back = digest(plan) != begun.plan_digest
+        moves = () if self._takes_back else plan.moves
+        self.targets = {move.partition: tuple(map(int, move.target)) for move in moves}
         self.down_since: dict[int, float] = {}
         self._holds = False
         self._passed_over: frozenset[int] = frozenset()
@@ -155,15 +155,21 @@ class Guard:
         return bool(needs) and all(needs)
 
     def half_way(self, snapshot: Snapshot) -> dict[TopicPartition, tuple[int, ...]]:
-        """What stands neither where its move began nor where it was to end: the loop left it so, and nobody else."""
+        """What stands neither where its move began nor where it was to end: the loop left it so, and nobody else.
+
+        Where its plan takes another one back, that one had left it where this one began.
+        """
         lists = {name: snapshot.partition(name) for name in self._healed}
         return {
             name: tuple(map(int, seen.replicas))
             for name, seen in lists.items()
-            if seen is not None
-            and set(seen.replicas)
-            not in ({*self._healed[name].original}, {*self._healed[name].target})
+            if seen is not None and self._is_half_way(self._healed[name], {*seen.replicas})
         }
+
+    def _is_half_way(self, move: Move, now: set[BrokerId]) -> bool:
+        original, target = {*move.original}, {*move.target}
+        stood = now == original and not self._takes_back
+        return now != target and not stood and now <= original | target
 
     def arrived(self) -> Sequence[Command]:
         """What others have sent, and what the loop itself asks for."""

@@ -302,9 +302,11 @@ class Loop:
             self._put_back_owed(known, snapshot)
         looked = look(read.placement, as_planned_from(snapshot, known.ledger), read.rates)
         self._failing_since = None
-        return self._decided(looked, read, now, acts=acts)
+        return self._decided(looked, read, known.ledger, now, acts=acts)
 
-    def _decided(self, looked: Looked, read: Read, now: float, *, acts: bool) -> bool:
+    def _decided(
+        self, looked: Looked, read: Read, ledger: Ledger, now: float, *, acts: bool
+    ) -> bool:
         policy, found = read.placement.reconcile, self._remember(looked, read, now)
         decision = decide(policy, found, self._memory, facts_of(looked.snapshot), now)
         if self._settings.proposes:
@@ -314,7 +316,7 @@ class Loop:
         )
         match decision:
             case Act(due) if acts:
-                return self._act(due, read, said)
+                return self._act(due, read, ledger, said)
             case Act():
                 said.state = LoopState.DIFFERS
             case Holds(reasons, until):
@@ -418,7 +420,8 @@ class Loop:
         """A round whose application is not open: it was closed by another process, or never opened."""
         begun = self._memory.begun
         if begun is not None:
-            for last in list(ledger.applications(begun.plan_digest))[-1:]:
+            opened = ledger.applications(begun.plan_digest)
+            for last in [a for a in opened if a.id not in begun.earlier][-1:]:
                 self._note_cancel(begun, last.cancelled_by)
             self._keep(changed(self._memory, begun=None))
 
@@ -451,7 +454,7 @@ class Loop:
     def _since(self) -> float:
         return self._status.since if self._status.state is LoopState.PAUSED else self._ports.wall()
 
-    def _act(self, due: tuple[Found, ...], read: Read, said: _Said) -> bool:
+    def _act(self, due: tuple[Found, ...], read: Read, ledger: Ledger, said: _Said) -> bool:
         if said.looked is None:
             return False
         try:
@@ -477,6 +480,7 @@ class Loop:
             placement_digest=read.placement.digest,
             commit=read.source.commit,
             replaced=tuple(map(int, replaced(due))),
+            earlier=tuple(a.id for a in ledger.applications(digest(plan))),
         )
         self._keep(self._memory.began(begun))
         said.state = LoopState.ACTING
@@ -610,7 +614,7 @@ class Loop:
         moved |= {str(r.partition): now for r in outcome.log_moves if r.result is Result.DONE}
         snapshot = self._ports.reader.observe()
         self._keep_arrived(snapshot, guard.targets)
-        if guard.gives_up and DeviationKind.CHANGED_ELSEWHERE not in begun.kinds:
+        if DeviationKind.CHANGED_ELSEWHERE not in begun.kinds:
             self._keep_arrived(snapshot, guard.half_way(snapshot))
         bad = {str(name) for name in unhealthy(snapshot)}
         under = bad & {*guard.facts.under} if guard.steered.cancelled else set[str]()

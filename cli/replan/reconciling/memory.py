@@ -41,6 +41,8 @@ class Begun(Value, frozen=True):
     commit: str = ""
     replaced: tuple[int, ...] = ()
     """Brokers that were down, whose replicas it gives to others."""
+    earlier: tuple[str, ...] = ()
+    """The applications of the same plan that were there before."""
     cancelled: bool = False
     """Whether it is known to be cancelled, by the loop or by a person, whose cancel has paused the loop."""
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass, field, replace
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
-from replan.model.declared.rules import ReplicaBlacklist
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.compared import compared
 from replan.planning.comparison.part import Scope
-from replan.planning.findings.full_log_dirs import names_of, with_room_below
+from replan.planning.findings.full_log_dirs import names_of
 from replan.planning.findings.health import HealthState, judge
 from replan.planning.making.planner import plan_of
 from replan.planning.plans.log_dirs import LogMove
@@ -20,13 +18,12 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reconciling.decision import Found
 from replan.reconciling.deviations import (
-    BY_POLICY,
     Looked,
     asked_of,
     facts_of,
     needs,
     replaced,
-    without_recovery,
+    without_brokers,
 )
 from replan.reconciling.status import Refused, RunsElsewhere, WhyNot
 
@@ -42,13 +39,8 @@ def plan_due(placement: Placement, looked: Looked, due: Sequence[Found]) -> Plan
     names = frozenset(name for found in others for name in found.partitions) | full.leaving
     gives = [(broker, "down, by policy") for broker in replaced(due)] + full.gives
     if gives:
-        drained = tuple(ReplicaBlacklist(b, BY_POLICY, reason=why) for b, why in gives)
-        given = without_recovery(placement)
-        given = replace(given, replica_blacklist=(*given.replica_blacklist, *drained))
-        seen = looked.snapshot
-        if full.leaving:
-            seen = with_room_below(seen, placement.reconcile.full_above, names)
-        comparison = compared(given, seen, rates).required()
+        sized = names if full.leaving else None
+        comparison = without_brokers(placement, looked.snapshot, gives, sized, rates)
     firsts = {c.first for c in comparison.growth.creates if set(c.partitions) & names}
     scope = Scope(names | firsts, frozenset(_settings(due)), full.moves)
     plan = plan_of(comparison, scope=scope, rates=rates, within_limits=bool(placement.limits))

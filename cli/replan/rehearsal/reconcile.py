@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
 
+import msgspec
 from msgspec import Struct
 
 from replan.applying.journal.ledger import fold
@@ -207,8 +208,11 @@ class _People:
     def ask(self) -> None:
         """Ask for what is due now; whoever got no answer of a process in time has withdrawn it."""
         now, inbox = self._clock.now(), self.journal.inbox
+        waiting = {command.key for command in self.journal.arrived()}
         for command in [c for at, c in self._sent if at + ANSWER_SECONDS < now and c in inbox]:
             inbox.remove(command)
+            if command.verb is Verb.RESUME and command.key in waiting:
+                self._resumes(command.application)
         while self._coming and self._coming[0][0] <= now:
             at, one = self._coming.pop(0)
             self._ask(at, one, f"{len(self._coming):08d}")
@@ -223,6 +227,13 @@ class _People:
             self._sent.append((at, command))
         elif one.verb is not Verb.CANCEL:
             self.store.write([LoopCommand(f"{at:016.0f}-{number}", one.verb, one.sender)])
+
+    def _resumes(self, application: str) -> None:
+        """`replan resume` goes on with an application itself where no process does; here the loop soon takes over."""
+        opened = fold(self.journal.read()).application
+        if opened is not None and opened.id == application and opened.paused_by:
+            resumed = msgspec.structs.replace(opened, paused_by="")
+            MemoryJournal.append(self.journal, [resumed])  # of a process that is not the loop's
 
 
 class _WithPeople:
