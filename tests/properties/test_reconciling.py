@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.hostile import as_found
 from tests.properties.loop_histories import (
+    FULL_ABOVE,
     HOUR,
     MB,
     Declared,
@@ -18,6 +19,7 @@ from tests.properties.loop_histories import (
 from tests.properties.loop_laws import broken, copies_too_much
 
 from replan.model.declared.reconcile import DeviationKind, Reconcile
+from replan.reconciling.status import NoRoom
 
 HARD = as_found(fast=4, full=20, nightly=4_000)
 BROKER = as_found(fast=3, full=10, nightly=1_000)
@@ -55,3 +57,20 @@ def test_what_gives_room_to_others_without_a_balance_is_not_out_of_balance() -> 
         )
         done[kind] = [r.moves for r in happens(history).month.watched.rounds.values()]
     assert done == {DeviationKind.OUT_OF_BALANCE: [], DeviationKind.PLACEMENT_CHANGED: [3]}
+
+
+def test_nothing_leaves_a_rack_whose_brokers_are_all_full() -> None:
+    """A rule of one replica a rack would ask it back as soon as one of them has room."""
+    base, large, small = ((1, 2, 3), (4, 2, 3), (1, 5, 6), (4, 5, 6)), 2_000 * MB, 230 * MB
+    kinds = (DeviationKind.LOG_DIR_FULL, DeviationKind.PLACEMENT_CHANGED)
+    history = History(
+        policy=Reconcile(dict.fromkeys(kinds, 0), full_above=FULL_ABOVE),
+        events=(),
+        hours=6,
+        by_rule=True,
+        base=base,
+        volumes=(small, large, large, small, large, large),
+    )
+    run = happens(history)
+    assert run.month.watched.rounds == {}
+    assert [d.why_not for d in run.seen.statuses[-1].deviations] == [NoRoom(4_500_000)] * 2

@@ -303,7 +303,10 @@ def _asked_back(
     leaving: Mapping[BrokerId, frozenset[TopicPartition]],
     sized: frozenset[TopicPartition],
 ) -> dict[BrokerId, frozenset[TopicPartition]]:
-    """Of what is to leave each broker what cannot, or what its rule would have back; a balance does not count."""
+    """Of what is to leave each broker what cannot, or what its rule would have back once there is room.
+
+    A balance does not count.
+    """
     snapshot, placement = looked.snapshot, looked.comparison.declared
     names = frozenset[TopicPartition]().union(*leaving.values())
     if not names:
@@ -316,7 +319,8 @@ def _asked_back(
     rows = table.select(["topic", "partition", "replicas"]).to_pylist()
     gone = [lists.get(TopicPartition(of["topic"], of["partition"]), of["replicas"]) for of in rows]
     after = replace(snapshot, partitions=with_column(table, "replicas", from_lists(gone)))
-    back = _wanted(compared(replace(placement, balance=None), after)).keys()
+    roomy = with_room_below(after, placement.reconcile.full_above, frozenset())
+    back = _wanted(compared(replace(placement, balance=None), roomy)).keys()
     return {
         broker: frozenset(n for n in of if broker in lists.get(n, (broker,)) or n in back)
         for broker, of in leaving.items()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile, Window, Windows
 from replan.model.names import TopicPartition
 from replan.reconciling.decision import (
+    FREED_SECONDS,
     Act,
     ClusterFacts,
     Found,
@@ -70,6 +71,14 @@ def test_it_waits_until_it_has_lasted_long_enough() -> None:
     assert decide(POLICY, [DIFFERS], known(0), WELL, 599.0) == Rest(600.0)
     assert judged(POLICY, [DIFFERS], known(0), 599.0)[0].why_not == TooEarly()
     assert decide(POLICY, [DIFFERS], known(0), WELL, 600.0) == Act((DIFFERS,))
+
+
+def test_a_full_directory_waits_until_what_has_left_it_is_deleted() -> None:
+    full = DeviationKind.LOG_DIR_FULL
+    found = Found(full, Subject(broker=1, path="/a"), "logDirFull 1 /a", (ORDERS,))
+    memory, policy = Memory(since={found.key: 0}), Reconcile({full: 0})
+    assert decide(policy, [found], memory, WELL, FREED_SECONDS - 1.0) == Rest(FREED_SECONDS)
+    assert decide(policy, [found], memory, WELL, float(FREED_SECONDS)) == Act((found,))
 
 
 def test_what_was_never_seen_before_begins_now() -> None:

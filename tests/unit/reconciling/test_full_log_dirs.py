@@ -18,7 +18,14 @@ from replan.model.declared.reconcile import DeviationKind
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.findings.full_log_dirs import FullLogDir, full_log_dirs
-from replan.reconciling.status import DeclaredByList, LoopState, NoRoom, RoundResult
+from replan.reconciling.status import (
+    DeclaredByList,
+    LoopState,
+    NoRoom,
+    Refused,
+    RoundResult,
+    WhyNot,
+)
 from replan.rehearsal.reconcile import Month, Release, run_loop
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.persistence.from_snapshot import from_snapshot
@@ -93,16 +100,34 @@ def test_without_another_directory_those_by_rule_go_to_a_broker_that_has_room(re
     assert 3 not in lists_of(month)[2]
 
 
-def test_what_its_rule_would_ask_back_stays_where_it_is(read: Reader) -> None:
-    world = filled(log_dir(1, "/a", 900), racks="abbb")  # who leaves broker 1 leaves its rack
+@pytest.mark.parametrize(
+    ("racks", "full"),
+    [
+        ("abbb", {1: NoRoom(50 * MB)}),
+        ("abba", {1: Refused("no-room"), 4: NoRoom(50 * MB)}),
+    ],
+    ids=["alone in its rack", "beside one without room"],
+)
+def test_what_its_rule_would_ask_back_stays_where_it_is(
+    read: Reader, racks: str, full: Mapping[int, WhyNot]
+) -> None:
+    """Who leaves broker 1 leaves its rack."""
+    world = filled(*(log_dir(b, "/a", 900) for b in full), racks=racks)
     by_rack = "assignments: {orders: {replicationFactor: 2, spread: rack}}"
     month = after(world, read, by_rack, POLICY)
     assert rounds_of(month) == []
     last = month.watched.last
     assert last is not None
-    assert [(d.kind, d.why_not) for d in last.deviations] == [
-        (DeviationKind.LOG_DIR_FULL, NoRoom(50 * MB))
-    ]
+    assert {d.kind for d in last.deviations} == {DeviationKind.LOG_DIR_FULL}
+    assert {d.subject.broker: d.why_not for d in last.deviations} == full
+
+
+def test_what_gives_its_room_back_late_is_not_followed_by_more(read: Reader) -> None:
+    """Whatever the policy says: files are deleted a minute after a replica has left."""
+    at_once = POLICY.replace("15m", "0s")
+    month = after(filled(log_dir(1, "/a", 900)), read, RULE, at_once)
+    [done] = rounds_of(month)
+    assert (done.result, done.moves) == (RoundResult.DONE, 1)
 
 
 def test_declared_lists_are_only_reported(read: Reader) -> None:

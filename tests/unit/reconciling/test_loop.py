@@ -1,12 +1,15 @@
 """The loop on the simulated cluster: stories of hours and days, each with what it did and what it says."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.builders import brokers, snapshot, state
+from tests.unit.applying.lab import Killed
 
+from replan.applying.journal.protocol import SteeredJournal
 from replan.applying.journal.records import LoopCommand, Verb
 from replan.applying.settings import Settings
 from replan.model.declared.placement import Placement
@@ -299,6 +302,76 @@ def test_who_cancels_pauses_the_loop_until_somebody_resumes_it_also_before_all_i
         assert [r.result for r in more] == [RoundResult.DONE]
         assert last.state is LoopState.AT_REST
         assert lists_of(month)[0] == replicas(4, 2, 3)
+
+
+def test_a_resume_that_no_process_answers_goes_on_with_the_application(read: Reader) -> None:
+    """It was paused, and its process is gone: `replan resume` itself goes on."""
+    policy = "reconcile: {putRight: {placementChanged: 0s}}"
+    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
+    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
+    asked = [Asked(1.1 * HOUR, Verb.PAUSE, "bob@ops-2"), Asked(2 * HOUR, Verb.RESUME, "bob@ops-2")]
+
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+        Loop(replace(ports, stop=lambda: ports.clock.now() >= 1.2 * HOUR), settings).run()
+        ports.clock.sleep(HOUR / 10)
+        one_life(ports, settings, watched)
+
+    month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, lives=lives)
+    [done] = rounds_of(month)
+    assert done.result is RoundResult.DONE
+    assert done.ended_at - month.watched.began > 2 * HOUR
+    assert lists_of(month)[0] == replicas(4, 2, 3)
+
+
+def test_what_a_cancel_leaves_half_way_is_the_loops_own_change(read: Reader) -> None:
+    """A person cancels, a broker of both lists is down, so nothing goes back: the list stays as wide as it was."""
+    policy = "reconcile: {putRight: {placementChanged: 0s}, hold: {brokersDown: 3, racksDown: 2}}"
+    after = BY_LIST.replace("[1, 2, 3]", "[1, 4, 3]")
+    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
+    asked = [Asked(1.1 * HOUR, Verb.CANCEL, "bob@ops-2"), Asked(6 * HOUR, Verb.RESUME, "bob@ops-2")]
+    month = run_loop(
+        cluster(),
+        releases,
+        9 * HOUR,
+        (At(1.05 * HOUR, KillBroker(BrokerId(2))), At(5 * HOUR, StartBroker(BrokerId(2)))),
+        asked=asked,
+    )
+    first, *more = rounds_of(month)
+    assert first.result is RoundResult.CANCELLED
+    assert [(r.kinds, r.result) for r in more] == [
+        ((DeviationKind.PLACEMENT_CHANGED,), RoundResult.DONE)
+    ]
+    assert lists_of(month)[0] == replicas(1, 4, 3)
+
+
+def test_a_round_that_died_before_it_opened_is_not_taken_for_an_earlier_one_of_its_plan(
+    read: Reader,
+) -> None:
+    """That one was cancelled by a person, who has let the loop go on since."""
+    policy = "reconcile: {putRight: {placementChanged: 0s}}"
+    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
+    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
+    cancelled, resumed = 1.1 * HOUR, 3 * HOUR
+    asked = [
+        Asked(cancelled, Verb.CANCEL, "bob@ops-2"),
+        Asked(resumed, Verb.RESUME, "bob@ops-2"),
+    ]
+
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+        @contextmanager
+        def dies(plan: Plan, alive: Callable[[], object]) -> Iterator[SteeredJournal]:
+            if ports.clock.now() >= resumed:
+                raise Killed
+            with ports.own(plan, alive) as journal:
+                yield journal
+
+        with pytest.raises(Killed):
+            one_life(replace(ports, own=dies), settings, watched)
+        one_life(ports, settings, watched)
+
+    month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, lives=lives)
+    assert [r.result for r in rounds_of(month)] == [RoundResult.CANCELLED, RoundResult.DONE]
+    assert lists_of(month)[0] == replicas(4, 2, 3)
 
 
 def test_a_round_that_ended_worse_is_lifted_by_resume(read: Reader) -> None:
