@@ -3,6 +3,7 @@
 `python -m tests.properties.hunt_loop` runs any number of them, and makes what it finds smaller.
 """
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.hostile import as_found
@@ -10,8 +11,11 @@ from tests.properties.loop_histories import (
     FULL_ABOVE,
     HOUR,
     MB,
+    Away,
     Declared,
     History,
+    KilledLoop,
+    Paused,
     drawn,
     drawn_outage,
     happens,
@@ -74,3 +78,23 @@ def test_nothing_leaves_a_rack_whose_brokers_are_all_full() -> None:
     run = happens(history)
     assert run.month.watched.rounds == {}
     assert [d.why_not for d in run.seen.statuses[-1].deviations] == [NoRoom(4_500_000)] * 2
+
+
+@pytest.mark.parametrize("effects", range(4, 14))
+def test_what_a_killed_loop_leaves_half_way_is_its_own_change(effects: int) -> None:
+    """Killed at an effect of a round, then a broker of the old list dies, and a person cancels: nothing goes back."""
+    kind, dead = DeviationKind.PLACEMENT_CHANGED, HOUR + 300.0
+    history = History(
+        policy=Reconcile({kind: 0}),
+        events=(
+            Declared(HOUR, ((1, 4, 5),)),
+            KilledLoop(HOUR, effects, True, gap=HOUR / 2),
+            Away((2,), dead, (12 * HOUR,), "kill"),
+            Paused(dead + 60.0, dead + HOUR + 60.0, cancels=True),
+        ),
+        hours=48,
+        base=((1, 2, 3),),
+    )
+    run = happens(history)
+    assert list(broken(run)) == []
+    assert {*run.month.simulation.cluster.topics["orders"].partitions[0].replicas} == {1, 4, 5}

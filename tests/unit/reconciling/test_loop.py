@@ -323,27 +323,6 @@ def test_a_resume_that_no_process_answers_goes_on_with_the_application(read: Rea
     assert lists_of(month)[0] == replicas(4, 2, 3)
 
 
-def test_what_a_cancel_leaves_half_way_is_the_loops_own_change(read: Reader) -> None:
-    """A person cancels, a broker of both lists is down, so nothing goes back: the list stays as wide as it was."""
-    policy = "reconcile: {putRight: {placementChanged: 0s}, hold: {brokersDown: 3, racksDown: 2}}"
-    after = BY_LIST.replace("[1, 2, 3]", "[1, 4, 3]")
-    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
-    asked = [Asked(1.1 * HOUR, Verb.CANCEL, "bob@ops-2"), Asked(6 * HOUR, Verb.RESUME, "bob@ops-2")]
-    month = run_loop(
-        cluster(),
-        releases,
-        9 * HOUR,
-        (At(1.05 * HOUR, KillBroker(BrokerId(2))), At(5 * HOUR, StartBroker(BrokerId(2)))),
-        asked=asked,
-    )
-    first, *more = rounds_of(month)
-    assert first.result is RoundResult.CANCELLED
-    assert [(r.kinds, r.result) for r in more] == [
-        ((DeviationKind.PLACEMENT_CHANGED,), RoundResult.DONE)
-    ]
-    assert lists_of(month)[0] == replicas(1, 4, 3)
-
-
 def test_a_round_that_died_before_it_opened_is_not_taken_for_an_earlier_one_of_its_plan(
     read: Reader,
 ) -> None:
