@@ -1,14 +1,17 @@
 """How long the chooser takes, how much memory, and how even the copies are.
 
 A drain of one of 100 brokers, a replica more for each partition, a cluster in place, bytes balanced within 10 %, and
-ten brokers that join 90 where replicas are balanced within 5 %, or bytes within 10 %.
+ten brokers that join 90 where replicas are balanced within 5 %, or bytes within 10 %. Then 100,000 partitions on more
+brokers, of which a tenth joins.
 
-python benchmarks/placing_speed.py      # each with up to 1M partitions
+python benchmarks/placing_speed.py           # each with up to 1M partitions, and up to 800 brokers
+python benchmarks/placing_speed.py join      # one of them
 """
 
 import resource
 import subprocess
 import sys
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from math import log
 
@@ -43,14 +46,15 @@ BALANCE = {
     "join-bytes": (Tolerance(BalanceMeasure.BYTES, Fraction(1, 10)),),
 }
 DRAINED = 17
-JOIN = 10
+MORE_BROKERS = (100, 200, 400, 800)
+"""Of 100,000 partitions."""
 
 
-def problem(kind: str, partitions: int) -> PlacementProblem:
+def problem(kind: str, partitions: int, brokers: int = BROKERS) -> PlacementProblem:
     """Partitions spread over the racks in turn, with sizes as topics have them."""
-    ids = np.arange(1, BROKERS + 1, dtype=np.int64)
+    ids = np.arange(1, brokers + 1, dtype=np.int64)
     gone = (ids == DRAINED) & (kind == "drain")
-    there = BROKERS - (JOIN if kind.startswith("join") else 0)
+    there = brokers - (brokers // 10 if kind.startswith("join") else 0)
     step = np.arange(partitions, dtype=np.int64)[:, None]
     lists = ((step * 7 + np.arange(FACTOR) * (1 + 2 * RACKS)) % there + 1).astype(np.int32)
     if kind == "third":
@@ -62,11 +66,11 @@ def problem(kind: str, partitions: int) -> PlacementProblem:
             rack=(ids - 1) % RACKS,
             racks=tuple("abcde"),
             open=~gone,
-            fenced=np.zeros(BROKERS, dtype=bool),
-            weight=np.ones(BROKERS, dtype=np.int64),
-            replicas=np.zeros(BROKERS, dtype=np.int64),
-            bytes=np.zeros(BROKERS, dtype=np.int64),
-            room=np.full(BROKERS, NO_LIMIT),
+            fenced=np.zeros(brokers, dtype=bool),
+            weight=np.ones(brokers, dtype=np.int64),
+            replicas=np.zeros(brokers, dtype=np.int64),
+            bytes=np.zeros(brokers, dtype=np.int64),
+            room=np.full(brokers, NO_LIMIT),
         ),
         PartitionTable(
             rule=np.zeros(partitions, dtype=np.int64),
@@ -84,9 +88,9 @@ def problem(kind: str, partitions: int) -> PlacementProblem:
     )
 
 
-def measure(kind: str, partitions: int) -> None:
+def measure(kind: str, partitions: int, brokers: int) -> None:
     """One run in this process: seconds of CPU of the choice alone, and the peak of memory."""
-    asked = problem(kind, partitions)
+    asked = problem(kind, partitions, brokers)
     before = _cpu()
     found = choose(asked)
     seconds = _cpu() - before
@@ -98,7 +102,7 @@ def measure(kind: str, partitions: int) -> None:
 
 def _busiest(asked: PlacementProblem, found: Choice) -> float:
     """What the broker that gets most bytes gets, by what those of its rack that get any get on average."""
-    got = np.zeros(BROKERS + 1, dtype=np.int64)
+    got = np.zeros(len(asked.brokers.ids) + 1, dtype=np.int64)
     had = asked.partitions.current
     for slot in range(found.lists.shape[1]):
         brokers = found.lists[:, slot]
@@ -115,34 +119,46 @@ def _cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def main() -> None:
-    """A process for each size, so that each peak is its own; the least of three."""
+def table(kind: str, shapes: Sequence[tuple[int, int]]) -> list[float]:
+    """A process for each shape, so that each peak is its own; the least of three, a million once."""
+    times: list[float] = []
+    for partitions, brokers in shapes:
+        runs = [
+            subprocess.run(
+                [sys.executable, __file__, kind, str(partitions), str(brokers)],
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout.split()
+            for _ in range(1 if partitions >= 1_000_000 else 3)
+        ]
+        seconds, peak, moved, even = min(
+            (float(s), int(m), int(n), float(e)) for s, m, n, e in runs
+        )
+        times.append(seconds)
+        print(
+            f"{kind:10} {partitions:>9,} partitions {brokers:>4} brokers  {seconds:6.2f} s CPU  {peak:>5} MB  "
+            f"{moved} moved, busiest receiver {even} times the mean of its rack",
+            flush=True,
+        )
+    return times
+
+
+def main(kinds: Collection[str]) -> None:
+    """How the time grows with partitions, then with brokers."""
     for kind, sizes in SIZES.items():
-        times: list[tuple[int, float]] = []
-        for size in sizes:
-            runs = [
-                subprocess.run(
-                    [sys.executable, __file__, kind, str(size)],
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                ).stdout.split()
-                for _ in range(3)
-            ]
-            seconds, peak, moved, even = min(
-                (float(s), int(m), int(n), float(e)) for s, m, n, e in runs
-            )
-            times.append((size, seconds))
-            print(
-                f"{kind:9} {size:>9,} partitions  {seconds:6.2f} s CPU  {peak:>5} MB  {moved} moved, "
-                f"busiest receiver {even} times the mean of its rack"
-            )
-        (small, quick), (large, slow) = times[0], times[-1]
-        print(f"{kind:9} grows with the power {log(slow / quick) / log(large / small):.2f}\n")
+        if kind not in kinds:
+            continue
+        times = table(kind, [(size, BROKERS) for size in sizes])
+        power = log(times[-1] / times[0]) / log(sizes[-1] / sizes[0])
+        print(f"{kind:10} grows with the power {power:.2f} of partitions")
+        times = table(kind, [(100_000, brokers) for brokers in MORE_BROKERS])
+        power = log(times[-1] / times[0]) / log(MORE_BROKERS[-1] / MORE_BROKERS[0])
+        print(f"{kind:10} grows with the power {power:.2f} of brokers\n")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        measure(sys.argv[1], int(sys.argv[2]))
+    if len(sys.argv) == 4:
+        measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
     else:
-        main()
+        main(sys.argv[1:] or SIZES)
