@@ -103,10 +103,21 @@ def throttle_clear(
 
     `silent_since`: when the process before was last seen to write; None is now. Raises ClusterUnreachable, Held.
     """
-    ledger = fold(journal.read())
+    ledger, began = fold(journal.read()), clock.now() if silent_since is None else silent_since
     ports = Ports(reader, writer, journal, clock)
-    outcome, _ = restored(ports, ledger, settings, report, since=silent_since)
+    outcome, ledger = restored(ports, ledger, settings, report, since=began)
+    if clock.now() - began >= settings.quarantine_seconds:
+        journal.append(nothing_arrives(ledger))
     return outcome
+
+
+def nothing_arrives(ledger: Ledger) -> list[Record]:
+    """The records of requests of which none can arrive any more: whoever resumes need not wait for them again."""
+    return [
+        changed(own, asked=changed(own.asked, confirmed=True))
+        for own in ledger.owned.values()
+        if own.asked is not None and not own.asked.confirmed
+    ]
 
 
 class Ports(Struct, frozen=True):
@@ -179,7 +190,9 @@ def restored(
         repeats = repeats.after(decision, sent, answers, ports.clock.now())
         if any(isinstance(answer, OutcomeUnknown) for answer in answers.configs.values()):
             began = ports.clock.now()
-        ports.clock.sleep(settings.poll_seconds)
+        left = began + settings.quarantine_seconds - ports.clock.now()
+        if waits or tick.removals or tick.additions:  # what was only written down is not looked for
+            ports.clock.sleep(min(settings.poll_seconds, left) if left > 0 else settings.poll_seconds)
 
 
 COUNTED_SECONDS = 30.0

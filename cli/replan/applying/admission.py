@@ -34,8 +34,9 @@ they get COORDINATOR_LOAD_IN_PROGRESS, commit nothing, and end no transaction. M
 as the session timeout (45 s) is far longer than a load. What would make it so long that they do not:
 
 * Many logs for one broker at once: one after the other is loaded, so the last waits for all of them. So a leader moves
-  to a broker only when the partition that it began to lead before is likely to be loaded, by its size, at a rate that
-  brokers are faster than. Each group depends on one partition alone, so leaders may move to different brokers at once.
+  to a broker only while what that one has begun to lead before is likely to be loaded within a second, by its size, at
+  a rate that brokers are faster than. Each group depends on one partition alone, so leaders may move to different
+  brokers at once, and many that are small to one.
 
 Copies, and lists that keep the leader, disturb no group: they go like those of any topic, and only the list that lets
 another broker lead waits here. The election that follows such a list is not held again: the list has had its turn, and
@@ -315,13 +316,15 @@ def _lies_in(partition: TopicPartition, directory: LogDir) -> bool:
     return partition.partition in directory.replicas.get(partition.topic, ())
 
 
-LEAST_SECONDS = 1.0
-"""Between two leaders that move to one broker, however small: clients find the new coordinator in that time."""
+QUEUE_SECONDS = 1.0
+"""How long a log waits at most for others that its new coordinator reads before."""
+LEAST_SECONDS = 0.05
+"""To load a log, however small."""
 BYTES_PER_SECOND = 20_000_000
 """At which a coordinator reads a log, at least."""
 
 Loads = Mapping[BrokerId, float]
-"""Until when each broker is likely to read the log of a partition that it has begun to lead."""
+"""Until when each broker is likely to read the logs of partitions that it has begun to lead."""
 
 
 @dataclass(slots=True)
@@ -342,10 +345,11 @@ class Coordinators:
         stays = found.leader in ask.replicas and (not move.elect or found.leader == broker)
         if ask.kind is not RequestKind.ASSIGN or stays or not is_internal(move.partition.topic):
             return None
-        if broker in self.loads:
+        begins = self.loads.get(broker, self.now)
+        if begins - self.now >= QUEUE_SECONDS:
             return CoordinatorLoads(broker)
         size = max(move.bytes, found.bytes)
-        self.loads[broker] = self.now + LEAST_SECONDS + size / BYTES_PER_SECOND
+        self.loads[broker] = begins + LEAST_SECONDS + size / BYTES_PER_SECOND
         return None
 
 

@@ -233,6 +233,34 @@ def test_throttle_clear_after_a_kill_takes_ninety_seconds_with_the_minute_of_wat
     assert made.configs() == before
 
 
+def test_whoever_resumes_after_throttle_clear_need_not_wait_again_for_what_may_arrive() -> None:
+    """The command has watched for as long as a request may be on its way."""
+    made = lab(
+        [state([1, 2, 3], size=MB)],
+        [GROW],
+        throttle=FAST,
+        schedule=(At(0, LoseRequests(RequestKind.REASSIGN, 1)),),
+    )
+    before = made.configs()
+    with pytest.raises(Killed):
+        made.apply(boundary=Boundary(kill_after=5))
+    killed = made.clock.now()
+    made.clock.sleep(60)
+    throttle_clear(
+        made.plane,
+        made.plane,
+        made.journal,
+        made.clock,
+        settings=made.settings,
+        silent_since=killed,
+    )
+    cleared = made.clock.now()
+    assert cleared - killed <= 91
+    assert outcome_text(made.apply()) == "1 done"
+    assert made.clock.now() - cleared < 30
+    assert made.configs() == before
+
+
 def test_after_an_unknown_outcome_a_different_request_waits_for_ninety_seconds() -> None:
     made = lab(
         [state([1, 2, 3], size=MB)],

@@ -26,14 +26,14 @@ class PartitionsFirst(HoldReason, frozen=True):
 
 
 class CoordinatorLoads(HoldReason, frozen=True):
-    """It would lead a partition of an internal topic, and is about to load another one."""
+    """It would lead a partition of an internal topic, and is about to load others."""
 
     broker: BrokerId
 
     def __str__(self) -> str:
         return (
-            f"broker {self.broker} is to lead it, and has just begun to lead another partition of an internal topic: "
-            "its groups and transactions come first"
+            f"broker {self.broker} is to lead it, and reads other partitions of internal topics that it has begun to "
+            "lead: their groups and transactions come first"
         )
 
     @property

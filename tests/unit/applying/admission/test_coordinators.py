@@ -22,22 +22,23 @@ def busy(
     return loads.busy(moved, Request(kind, moved.target), found)
 
 
-def test_a_broker_begins_to_lead_one_partition_of_groups_after_the_other() -> None:
+def test_a_broker_begins_to_lead_as_many_small_partitions_as_it_reads_in_a_second() -> None:
     loads = Coordinators.at(0.0, {})
     to_4 = move([1, 2, 3], [4, 2, 3], topic=GROUPS)
-    assert busy(loads, to_4) is None
-    assert busy(loads, to_4) == CoordinatorLoads(B4)
+    assert [busy(loads, to_4) for _ in range(21)] == [None] * 20 + [CoordinatorLoads(B4)]
     assert busy(loads, move([1, 2, 3], [5, 2, 3], topic=GROUPS)) is None
-    assert busy(Coordinators.at(0.9, loads.loads), to_4) == CoordinatorLoads(B4)
-    assert busy(Coordinators.at(1.0, loads.loads), to_4) is None
+    later = Coordinators.at(0.5, loads.loads)
+    assert [busy(later, to_4) for _ in range(11)] == [None] * 10 + [CoordinatorLoads(B4)]
 
 
-def test_a_large_log_takes_its_time() -> None:
+def test_no_log_waits_longer_than_a_second_for_others_however_large_they_are() -> None:
     loads = Coordinators.at(0.0, {})
     large = move([1, 2, 3], [4, 2, 3], topic=GROUPS, size=100 * MB)
     assert busy(loads, large) is None
-    assert busy(Coordinators.at(5.9, loads.loads), large) == CoordinatorLoads(B4)
-    assert busy(Coordinators.at(6.0, loads.loads), large) is None
+    assert busy(Coordinators.at(4.0, loads.loads), large) == CoordinatorLoads(B4)
+    next_one = Coordinators.at(4.1, loads.loads)
+    assert busy(next_one, large) is None
+    assert busy(Coordinators.at(8.0, next_one.loads), large) == CoordinatorLoads(B4)
 
 
 @pytest.mark.parametrize(
