@@ -2,9 +2,12 @@
 
 import json
 import shutil
+from datetime import datetime, timedelta
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
+from tests.commandline import start
 
 from replan.applying.journal.file import FileJournal
 from replan.applying.journal.records import SavedRate
@@ -481,3 +484,20 @@ def test_status_calls_nothing_well_that_it_may_not_see(shell: Shell) -> None:
     assert (code, "all in sync; not seen: 1 topic." in out) == (2, True)
     assert shell.of(seen, "status", "--topic", "orders")[0] == 0
     assert shell.of(seen, "status", "--topic", "orders", "--topic", "pay*")[0] == 1
+
+
+def test_status_watched_in_a_pipe_is_a_log_of_lines_and_ends_with_its_reader(shell: Shell) -> None:
+    left_open(shell)
+    words = ["status", "--watch", "--simulated", str(shell.cluster)]
+    with start(words, folder=shell.folder) as process:
+        assert process.stdout is not None
+        read = list(islice(process.stdout, 30))
+        process.stdout.close()
+        assert process.wait(timeout=60) == 2
+    report = next(place for place, text in enumerate(read) if text.startswith("As of "))
+    lines = read[report + 1 :]
+    assert {text[20:] for text in lines[1:]} == {
+        ": 5 partitions: all in sync. interrupted, 1 of 4 done, 3 running; 300 MB of 300 MB.\n"
+    }
+    moments = [datetime.fromisoformat(text[:20]) for text in lines]
+    assert {b - a for a, b in pairwise(moments)} == {timedelta(minutes=1)}

@@ -192,7 +192,9 @@ def restored(
             began = ports.clock.now()
         left = began + settings.quarantine_seconds - ports.clock.now()
         if waits or tick.removals or tick.additions:  # what was only written down is not looked for
-            ports.clock.sleep(min(settings.poll_seconds, left) if left > 0 else settings.poll_seconds)
+            ports.clock.sleep(
+                min(settings.poll_seconds, left) if left > 0 else settings.poll_seconds
+            )
 
 
 COUNTED_SECONDS = 30.0

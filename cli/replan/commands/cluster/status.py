@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from replan.commands.frame.output import Color, coloured, is_live, note, result, result_lines
+from replan.commands.frame.output import (
+    Color,
+    coloured,
+    is_live,
+    is_read,
+    note,
+    result,
+    result_lines,
+)
 from replan.commands.inputs.options import AS, COLOR, Everything, ExitZero, Form, Topics
 from replan.commands.inputs.target import JournaledTarget, seconds
 from replan.errors import BadUsage, ClusterUnreachable, Exit
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
     from replan.applying.views.progress import Pace
     from replan.commands.inputs.journals import Known
     from replan.commands.inputs.target import Connection
+    from replan.model.control_plane import Clock
     from replan.model.snapshot import Snapshot
     from replan.planning.findings.health import Health
     from replan.planning.findings.replica_progress import Asked, Reading
@@ -32,6 +41,8 @@ OVER_SECONDS = 12.0
 """A throttled follower fetches in bursts, in windows of eleven seconds (replication.quota.window)."""
 WATCH_SECONDS = 4.0
 """Between two readings of `--watch`."""
+LINE_SECONDS = 60.0
+"""Between two lines of `--watch` where there is no terminal."""
 
 
 def status(
@@ -76,7 +87,9 @@ def status(
     What is wrong comes first. Of each replica that is being copied, whoever has begun that, there is a row of KIP-179's
     table: its status, how many messages it is behind, and its bytes. Of an open application: how much of all is copied,
     and what waits for what. `--watch` shows the same from any terminal, in place, with rates and the time left, less
-    what is produced meanwhile. With --partition or a file of Kafka's tool all replicas of these are shown.
+    what is produced meanwhile; where there is no terminal, all of it at the beginning and at the end, and between them
+    a line each minute, and whenever the health changes. With --partition or a file of Kafka's tool all replicas of
+    these are shown.
 
     Exit codes:
       0  settled: all partitions have a leader and their min ISR, nothing is running, no application is open, and no
@@ -100,7 +113,10 @@ def status(
         return _code(shown, exit_zero=exit_zero)
     between = over if over is not None else OVER_SECONDS if watch else 0.0
     live = watch and form == "text"
-    with cluster.connect() as connection, _screen(color, live=live, everything=everything) as show:
+    with (
+        cluster.connect() as connection,
+        _screen(color, connection.clock, live=live, everything=everything) as show,
+    ):
         watcher, clock = _Watcher(cluster, connection, asked, between), connection.clock
         shown = watcher.look()
         if between and not watch and shown.rows:
@@ -111,7 +127,7 @@ def status(
                 show(shown)
             else:
                 _write(shown, form, color, everything=everything)
-            if not watch or not shown.works:
+            if not watch or not shown.works or not is_read():
                 return _code(shown, exit_zero=exit_zero)
             clock.sleep(min(WATCH_SECONDS, between))
             try:
@@ -139,10 +155,12 @@ def _write(shown: "Status", form: Form, color: Color, *, everything: bool) -> No
 
 
 @contextmanager
-def _screen(color: Color, *, live: bool, everything: bool) -> "Iterator[Callable[[Status], None]]":
-    """Show each status; on a terminal in the place of the one before."""
+def _screen(
+    color: Color, clock: "Clock", *, live: bool, everything: bool
+) -> "Iterator[Callable[[Status], None]]":
+    """Show each status: on a terminal in the place of the one before, elsewhere a line now and then."""
     if not (live and is_live(sys.stdout)):
-        yield lambda shown: _write(shown, "text", color, everything=everything)
+        yield _Lines(color, clock, everything=everything).show
         return
     from rich.console import Console
     from rich.live import Live
@@ -161,6 +179,30 @@ def _screen(color: Color, *, live: bool, everything: bool) -> "Iterator[Callable
             screen.update(Text.from_ansi(text.rstrip("\n")), refresh=True)
 
         yield show
+
+
+@dataclass(slots=True)
+class _Lines:
+    """A log of statuses: the first and the last whole, a line each minute and where the health is another one."""
+
+    color: Color
+    clock: "Clock"
+    everything: bool = field(kw_only=True)
+    shown_at: float = float("-inf")
+    summary: str = ""
+
+    def show(self, shown: "Status") -> None:
+        """Write what is new."""
+        from replan.reporting.cluster.status_text import status_line
+
+        now, first = self.clock.now(), not self.summary
+        if first or not shown.works:
+            _write(shown, "text", self.color, everything=self.everything)
+        elif shown.summary != self.summary or now - self.shown_at >= LINE_SECONDS:
+            result(f"{status_line(shown)}\n")
+        else:
+            return
+        self.shown_at, self.summary = now, shown.summary
 
 
 @dataclass(frozen=True, slots=True)

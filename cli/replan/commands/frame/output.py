@@ -7,6 +7,7 @@ JSON stays JSON.
 
 import codecs
 import os
+import select
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -87,6 +88,15 @@ def _result(text: str) -> None:
         silence(1)
         if not isinstance(problem, BrokenPipeError):
             raise BadFile(f"stdout: cannot write the result: {problem.strerror}") from problem
+
+
+def is_read() -> bool:
+    """Whether anybody may still read stdout: the reader of a pipe may have left."""
+    if sys.stdout is None or sys.platform == "win32":
+        return sys.stdout is not None
+    found = select.poll()
+    found.register(1, 0)
+    return not found.poll(0)
 
 
 def result_lines(lines: Iterable[Line], color: Color = "auto") -> None:

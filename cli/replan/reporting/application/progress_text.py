@@ -24,6 +24,10 @@ LEAST_COPIES = 3
 
 def counts(progress: Progress) -> str:
     """Where the application stands: `12 s: 1 of 3 done, 2 running`."""
+    return f"{duration(progress.at_seconds)}: {_counted(progress)}"
+
+
+def _counted(progress: Progress) -> str:
     parts = [f"{progress.done} of {progress.total} done"]
     parts += [f"{progress.running} running"] if progress.running else []
     parts += [f"{progress.waiting} waiting"] if progress.waiting else []
@@ -31,13 +35,18 @@ def counts(progress: Progress) -> str:
     if progress.others:
         others = f"{count(progress.others, 'reassignment')} of other tools throttled"
         parts = [others] if not progress.total else [*parts, others]
-    return f"{duration(progress.at_seconds)}: {', '.join(parts)}"
+    return ", ".join(parts)
 
 
 def summary(progress: Progress) -> str:
-    """One line for a log: where the application stands, how much is copied, how fast, and the time left."""
+    """One line for a log: since when this process works, and how far the application is."""
+    return f"{duration(progress.at_seconds)}: {stand(progress)}"
+
+
+def stand(progress: Progress) -> str:
+    """How far it is: what is done, how much is copied, how fast, the time left, and what waits longest."""
     volume = progress.volume()
-    parts = [counts(progress)]
+    parts = [_counted(progress)]
     parts += [", ".join(_volume(volume))] if volume.total_bytes else []
     return "; ".join(parts + _longest_wait(progress) + _restoring(progress))
 

@@ -26,7 +26,7 @@ from replan.model.partition import PartitionState
 from replan.planning.findings.health import Health, HealthState, Unhealthy
 from replan.planning.findings.replica_progress import ReplicaRow, ReplicaStatus, Standing
 from replan.reconciling.status import Status as LoopStatus
-from replan.reporting.application.progress_text import bar
+from replan.reporting.application.progress_text import bar, stand
 from replan.reporting.lines import EMPTY, Line, Span, Tone, drawn, heading, line, plain, table
 from replan.reporting.loop.loop_text import loop_lines
 from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
@@ -345,6 +345,21 @@ class Status:
 def render_status(status: Status) -> str:
     """Plain text; ends with a newline."""
     return drawn(status_lines(status))
+
+
+def status_line(status: Status) -> str:
+    """One line for a log: when, how the partitions are, and how far what runs is."""
+    parts = [f"{status.observed_at}: {status.summary}"]
+    if status.progress is not None and status.application is not None:
+        idle = "interrupted, " if status.application.process is None else ""
+        parts.append(f"{idle}{stand(status.progress)}.")
+    elif status.rows:
+        copied = sum(r.copied_bytes or 0 for r in status.rows)
+        total = sum(r.total_bytes or 0 for r in status.rows)
+        parts.append(
+            f"{count(len(status.rows), 'replica')} shown: {size(copied)} of {size(total)}."
+        )
+    return " ".join(parts)
 
 
 def status_lines(status: Status, *, everything: bool = False) -> list[Line]:
