@@ -6,7 +6,8 @@ would hold less than half of what is even (one that joined to replace a dead one
 with the same bytes, what is held becomes even.
 
 What comes to a rack is known before anything is chosen, but for replicas that may go to several racks: those of a
-broker that leaves are counted in its rack, others evenly. So the parts are near what makes racks even, not exact.
+broker that leaves are counted in its rack, others evenly. So is what stays, but where too many lie in a rack: the
+leader's is counted, and of each other one its part. So the parts are near what makes racks even, not exact.
 """
 
 from fractions import Fraction
@@ -23,7 +24,7 @@ BEHIND = 2
 LITTLE, OF = 21, 20
 """So many times its even share of bytes a broker may come to hold by what it gets."""
 FINE = 1000
-"""The broker that lacks most has so many parts."""
+"""The broker that lacks most has so many parts, and so has a replica that stays for sure."""
 CHUNK = 1 << 16
 """Partitions whose racks are counted at a time: bounds the memory."""
 
@@ -38,7 +39,9 @@ def parts_of_copies(
     base = base_lists(problem)
     lists = at.find(base)
     stays = _stays(problem, at, lists) | (settled[:, None] & (lists >= 0) & (lists < at.count))
-    behind = _Behind(problem, at, lists, stays)
+    likely = np.where(stays, FINE, 0)
+    likely[coming] = _likely(problem, at, lists, stays, np.flatnonzero(coming))
+    behind = _Behind(problem, at, lists, stays, likely)
     found = {}
     for number in np.unique(problem.partitions.rule[coming]).tolist():
         rows = np.flatnonzero(coming & (problem.partitions.rule == number))
@@ -58,21 +61,51 @@ def _stays(problem: PlacementProblem, at: Positions, lists: Matrix) -> Flags:
     return may[problem.partitions.rule[:, None], lists] & (lists >= 0)
 
 
+def _likely(
+    problem: PlacementProblem, at: Positions, lists: Matrix, stays: Flags, rows: Ints
+) -> Ints:
+    """What part of each replica of some partitions stays, of FINE: the leader's all, the others' as many as may.
+
+    Too many lie in a rack where replicas spread over racks, else anywhere.
+    """
+    lists, stays, partitions = lists[rows], stays[rows], problem.partitions
+    rule, factor = partitions.rule[rows], partitions.factor[rows]
+    racks = [len(np.unique(problem.brokers.rack[of.candidates])) for of in problem.rules]
+    spread = np.array([of.lie is Lie.RACK for of in problem.rules])[rule]
+    most = np.where(spread, -(-factor // np.maximum(np.array(racks)[rule], 1)), factor)
+    group = np.where(spread[:, None], at.racks(problem.brokers.rack)[lists], 0)
+    leads = stays & (lists == at.find(partitions.leader)[rows][:, None])
+    likely = np.zeros(lists.shape, dtype=np.int64)
+    for slot in range(lists.shape[1]):
+        alike = stays & (group == group[:, slot, None])
+        led, others = (alike & leads).sum(axis=1), (alike & ~leads).sum(axis=1)
+        part = np.clip(most - led, 0, others) * FINE // np.maximum(others, 1)
+        likely[:, slot] = np.where(leads[:, slot], FINE, part) * stays[:, slot]
+    return likely
+
+
 class _Behind:
     """What each broker holds of what stays, half in replicas and half in bytes, and what comes to its rack."""
 
     def __init__(
-        self, problem: PlacementProblem, at: Positions, lists: Matrix, stays: Flags
+        self,
+        problem: PlacementProblem,
+        at: Positions,
+        lists: Matrix,
+        stays: Flags,
+        likely: Ints,
     ) -> None:
         self._problem, self._at = problem, at
         self._lists, self._stays = lists, stays
         brokers, sizes = problem.brokers, problem.partitions.bytes
         self._rack = at.racks(brokers.rack)
-        number, taken = brokers.replicas.copy(), brokers.bytes.copy()
+        number, taken = brokers.replicas * FINE, brokers.bytes.copy()
         for slot in range(lists.shape[1]):
             there = stays[:, slot] & (lists[:, slot] < at.count)
-            number += np.bincount(lists[there, slot], minlength=at.count)
-            np.add.at(taken, lists[there, slot], sizes[there])
+            holders, parts = lists[there, slot], likely[there, slot]
+            np.add.at(number, holders, parts)
+            np.add.at(taken, holders, sizes[there] * parts // FINE)
+        number //= FINE
         self._of_a_replica, self._of_a_byte = max(int(taken.sum()), 1), max(int(number.sum()), 1)
         self._held = [self._load(*of) for of in zip(number.tolist(), taken.tolist(), strict=True)]
         self._bytes: list[int] = taken.tolist()

@@ -81,6 +81,13 @@ def test_who_would_come_to_hold_more_than_that_gets_less() -> None:
     assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 11, 3: 12, 4: 12}
 
 
+def test_who_loses_most_gets_most() -> None:
+    """Of ten partitions 1, who leads, stays, and 2 goes: 1 has ten, 2 nothing and 3 five before 12 come."""
+    lists = [[1, 2]] * 10 + [[4, 5]] * 12 + [[3, 4]] * 5
+    held = Counter(choose(problem(brokers("aaabb"), lists)).lists.ravel().tolist())
+    assert {b: held[b] for b in (1, 2, 3)} == {1: 10, 2: 9, 3: 8}
+
+
 @given(jobs(), st.data())
 def test_who_gets_what_does_not_depend_on_the_order_of_partitions_that_differ(
     asked: PlacementProblem, data: st.DataObject
