@@ -21,7 +21,7 @@ from replan.wording import rate
 
 MOVES = 200
 PARTITIONS = 5_000
-"""Of the topics that are touched."""
+"""Of the topics that are touched, new ones included."""
 LOOKS = 1_000
 """At the simulated cluster, of some milliseconds each where all the moves run."""
 HOW = "`replan rehearse` rehearses all of it"
@@ -43,7 +43,8 @@ def quick_rehearsal(
     names = _topics(plan)
     if len(plan.moves) > MOVES:
         return _coarsely(plan, snapshot, options, f"it has more than {MOVES:,} moves"), None
-    if sum(len(snapshot.topic_rows(name)) for name in names) > PARTITIONS:
+    there = sum(len(snapshot.topic_rows(name)) for name in names)
+    if there + sum(len(create.lists) for create in plan.creates) > PARTITIONS:
         why = f"its topics have more than {PARTITIONS:,} partitions"
         return _coarsely(plan, snapshot, options, why), None
     try:

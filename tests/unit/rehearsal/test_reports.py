@@ -21,7 +21,7 @@ from replan.rehearsal.outcome import RandomRun, Report, report_on
 from replan.rehearsal.report.json import render_rehearsal_json
 from replan.rehearsal.report.pictures import lanes, tick_seconds
 from replan.rehearsal.result import Copied, Harm, Waited
-from replan.rehearsal.summary import quick_rehearsal
+from replan.rehearsal.summary import PARTITIONS, quick_rehearsal
 from replan.reporting.charts import Mark, axis
 from replan.reporting.page import script_of
 from replan.wording import signed
@@ -280,6 +280,14 @@ def test_a_large_plan_is_estimated_by_a_coarser_model_and_says_so() -> None:
     assert HOW in lines[0]
     assert lines[1].startswith("Smallest ISR headroom: 1 (unchanged; orders-0: ")
     assert len(lines) == 2
+
+
+def test_a_plan_of_many_new_partitions_is_estimated() -> None:
+    plan = make_plan(placement({"orders": [[1, 2, 4], [2, 3, 1], *[[1, 2, 3]] * PARTITIONS]}), SEEN)
+    assert (len(plan.moves), len(plan.creates)) == (1, 1)
+    assert quick_rehearsal(plan, SEEN)[0][0].startswith(
+        "Estimated by a coarser model, as its topics have more than 5,000 partitions; "
+    )
 
 
 def test_a_plan_that_takes_very_long_is_estimated() -> None:
