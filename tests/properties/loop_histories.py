@@ -194,6 +194,8 @@ class History:
     base: tuple[tuple[int, ...], ...] = BASE
     balanced: bool = False
     """Whether the placement asks for a balance of replicas."""
+    balanced_dirs: bool = False
+    """Whether it asks for a balance of the log directories of each broker."""
     volumes: tuple[int, ...] = ()
     """Bytes of each of the two log directories of a broker, by broker; none where a history has no directories."""
     elects: bool = True
@@ -254,7 +256,9 @@ class History:
             where=WHERE, pattern="orders", replication_factor=factor, spread=Spread.RACK
         )
         drained = tuple(ReplicaBlacklist(BrokerId(b), WHERE) for b in sorted(declared.drained))
-        balance = Balance(WHERE, within(replicas=Fraction(1, 4))) if self.balanced else None
+        parts = {"replicas": Fraction(1, 4)} if self.balanced else {}
+        parts |= {"logDirs": Fraction(1, 10)} if self.balanced_dirs else {}
+        balance = Balance(WHERE, within(**parts)) if parts else None
         made = placement(
             throttle=throttle, reconcile=self.policy, rules={"orders": rule}, balance=balance
         )
@@ -450,7 +454,8 @@ def drawn(seed: int) -> History:
         (e.at if end == inf else end for e, end in zip(events, ends, strict=True)), default=0
     )
     hours = max(weeks * 7 * 24.0, last / HOUR + REST_HOURS)
-    return replace(shape, events=events, hours=hours)
+    by_dirs = bool(shape.volumes) and by_rule and chance.random() < 0.4
+    return replace(shape, events=events, hours=hours, balanced_dirs=by_dirs)
 
 
 def _lists(chance: Random, brokers: int, factor: int, count: int) -> tuple[tuple[int, ...], ...]:

@@ -85,6 +85,7 @@ def broken(run: Run) -> Iterator[str]:
     yield from _noticed(run)
     yield from _says_broken(run)
     yield from _swings(run)
+    yield from _swings_within_brokers(run)
     yield from _drops(run)
 
 
@@ -164,7 +165,9 @@ def _allowed(run: Run) -> Iterator[str]:
         for move in plan.moves:
             if not any(_explains(run, kind, move, at) for kind in done.kinds):
                 yield f"round {done.number} moves {move.partition} for none of {done.kinds}"
-        if plan.log_moves and DeviationKind.LOG_DIR_FULL not in done.kinds:
+        kinds = {DeviationKind.LOG_DIR_FULL}
+        kinds |= {DeviationKind.OUT_OF_BALANCE} if history.balanced_dirs else set()
+        if plan.log_moves and not kinds & {*done.kinds}:
             yield f"round {done.number} moves logs for none of {done.kinds}"
 
 
@@ -419,6 +422,19 @@ def _swings(run: Run) -> Iterator[str]:
             moved[move.partition].append((at, move))
 
 
+def _swings_within_brokers(run: Run) -> Iterator[str]:
+    """No replica goes back to a log directory where it was, unless something happened, or lists were moved, since."""
+    happened = [e.at for e in run.history.events] + list(_returns(run))
+    left = defaultdict[tuple[TopicPartition, int], list[tuple[float, str]]](list)
+    for done, at, plan in _rounds(run):
+        for move in plan.log_moves:
+            for before, path in left[move.replica]:
+                if path == move.target and not any(before <= t <= at for t in happened):
+                    yield f"round {done.number}: {move.partition} goes back to {path} of {move.broker}"
+            left[move.replica].append((at, move.source))
+        happened += [at] if plan.moves else []
+
+
 def _asked_since(run: Run, first: Move, before: float, at: float, done: Round) -> bool:
     """Whether something since the first move asks for another one.
 
@@ -463,11 +479,15 @@ def _within(ours: Trajectory, began: float, until: float) -> Trajectory:
 
 
 def _in_sync(run: Run) -> Iterator[str]:
-    """A partition is under min ISR only for replicas whose brokers do not serve, or have served again for a while."""
+    """A partition is under min ISR only for replicas whose brokers do not serve, or have served again for a while.
+
+    One without a leader has nobody from whom another replica could copy, so a single broker of it is enough.
+    """
     for name, ours in run.recorder.trajectories().items():
         ends = [*(s.at for s in ours.samples[1:]), ours.ended]
         for sample, until in zip(ours.samples, ends, strict=True):
             spared = len(sample.replicas) - len(sample.adding) - sample.min_in_sync
+            spared = spared if sample.leader is not None else 0
             below = sample.margin < 0 and until - sample.at > SEEN_SECONDS
             if below and len(_excused(run, sample)) <= spared:
                 yield f"{name} is under min ISR from {sample.at:.0f} to {until:.0f}: {sample}"

@@ -3,7 +3,7 @@
 placementChanged  a list, an order, a number of partitions: declared otherwise than before, and the cluster is as it
                   was declared then
 changedElsewhere  the same, and the cluster is not as it was declared then
-outOfBalance      lists that would change for the balance alone, all of them as one
+outOfBalance      lists that would change for the balance alone, all of them as one; and log directories likewise
 leadershipMoved   the leader alone
 brokerDown        a registered broker does not serve, and has replicas
 staleThrottle     a throttle that nothing needs
@@ -20,7 +20,7 @@ import numpy as np
 from replan.model.columns import from_lists, to_matrix, with_column
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
-from replan.model.declared.rules import ReplicaBlacklist
+from replan.model.declared.rules import BalanceMeasure, ReplicaBlacklist
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.rates import Rates
@@ -36,6 +36,7 @@ from replan.planning.findings.full_log_dirs import (
     placed,
     with_room_below,
 )
+from replan.planning.plans.log_dirs import log_dir_balance, log_drains
 from replan.planning.plans.plan import WarningKind
 from replan.reconciling.decision import ClusterFacts, Found
 from replan.reconciling.history import UNKNOWN, History, said
@@ -55,6 +56,7 @@ from replan.reconciling.status import (
 RUNNING = (Rule.RUNS_ELSEWHERE, Rule.INTERRUPTED)
 BY_HISTORY = frozenset({Rule.BROKER_DOWN, Rule.LISTS_DIFFER, Rule.TOO_FEW_PARTITIONS, *RUNNING})
 BALANCE_KEY = "outOfBalance"
+LOG_DIRS_KEY = f"{BALANCE_KEY} log directories"
 BY_POLICY = Where("reconcile.putRight", 1, 1)
 """Where a broker that is down, or full, is said to hold nothing: by no line of a placement."""
 SEARCHES = 4
@@ -126,6 +128,7 @@ def _found(looked: Looked, history: History) -> Iterator[Found]:
             BALANCE_KEY,
             tuple(sorted(balancing)),
         )
+    yield from _log_dirs_off_balance(looked)
     for warning in looked.comparison.warnings:
         if warning.kind is WarningKind.NEEDS_RATES:
             measures = Subject(detail=str(warning.facts["measures"]))
@@ -242,6 +245,17 @@ def for_balance(found: Comparison) -> frozenset[TopicPartition]:
     chosen_rows = np.array(at, dtype=np.int64)
     names = left.table.select(["topic", "partition"]).take(chosen_rows).to_pylist()
     return frozenset(TopicPartition(n["topic"], n["partition"]) for n in names)
+
+
+def _log_dirs_off_balance(looked: Looked) -> Iterator[Found]:
+    """Replicas that would go to other log directories of their broker, for the balance of these; all of them as one."""
+    if not any(of.imbalance.measure is BalanceMeasure.LOG_DIRS for of in looked.drift.unbalanced):
+        return
+    placement, snapshot = looked.comparison.aligned.placement, looked.snapshot
+    moves = log_dir_balance(placement, snapshot, {}, log_drains(placement, snapshot, {})).moves
+    subject = Subject(detail=f"{len(moves)} replicas to other log directories")
+    names = tuple(sorted({move.partition for move in moves}))
+    yield Found(DeviationKind.OUT_OF_BALANCE, subject, LOG_DIRS_KEY, names)
 
 
 def _brokers_down(looked: Looked) -> Iterator[Found]:

@@ -18,6 +18,7 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reconciling.decision import Found
 from replan.reconciling.deviations import (
+    LOG_DIRS_KEY,
     Looked,
     asked_of,
     facts_of,
@@ -35,14 +36,15 @@ def plan_due(placement: Placement, looked: Looked, due: Sequence[Found]) -> Plan
     """
     rates = looked.comparison.aligned.rates
     comparison, full = looked.comparison, _Relief.of(looked, due)
-    others = (f for f in due if f.kind is not DeviationKind.LOG_DIR_FULL)
+    balanced = frozenset(n for f in due if f.key == LOG_DIRS_KEY for n in f.partitions)
+    others = (f for f in due if f.kind is not DeviationKind.LOG_DIR_FULL and f.key != LOG_DIRS_KEY)
     names = frozenset(name for found in others for name in found.partitions) | full.leaving
     gives = [(broker, "down, by policy") for broker in replaced(due)] + full.gives
     if gives:
         sized = names if full.leaving else None
         comparison = without_brokers(placement, looked.snapshot, gives, sized, rates)
     firsts = {c.first for c in comparison.growth.creates if set(c.partitions) & names}
-    scope = Scope(names | firsts, frozenset(_settings(due)), full.moves)
+    scope = Scope(names | firsts, frozenset(_settings(due)), full.moves, balanced)
     plan = plan_of(comparison, scope=scope, rates=rates, within_limits=bool(placement.limits))
     stale = stale_throttles(due)
     return replace(plan, standing=(*plan.standing, *stale)) if stale else plan

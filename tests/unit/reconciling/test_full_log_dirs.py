@@ -22,6 +22,7 @@ from replan.reconciling.status import (
     DeclaredByList,
     LoopState,
     NoRoom,
+    NotAllowed,
     Refused,
     RoundResult,
     WhyNot,
@@ -128,6 +129,30 @@ def test_what_gives_its_room_back_late_is_not_followed_by_more(read: Reader) -> 
     month = after(filled(log_dir(1, "/a", 900)), read, RULE, at_once)
     [done] = rounds_of(month)
     assert (done.result, done.moves) == (RoundResult.DONE, 1)
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_log_directories_are_balanced_where_policy_says_so_and_else_reported(
+    read: Reader, allowed: bool
+) -> None:
+    world = filled(log_dir(1, "/a", 650, (0, 1, 2, 3)), log_dir(1, "/b", 0))
+    policy = "reconcile: {putRight: {outOfBalance: 10m}}" if allowed else ""
+    month = after(world, read, RULE, "balance: {logDirs: 10%}", policy)
+    last = month.watched.before_the_end
+    assert last is not None
+    assert lists_of(month) == [replicas(*of) for of in LISTS]
+    if allowed:
+        [done] = rounds_of(month)
+        assert (done.result, done.kinds) == (RoundResult.DONE, (DeviationKind.OUT_OF_BALANCE,))
+        assert done.began_at - month.watched.began >= 600
+        sizes = [sum(SIZES[i] for i, p in where(month).items() if p == of) for of in ("/a", "/b")]
+        assert max(sizes) - min(sizes) <= sum(SIZES) // 10
+        assert last.state is LoopState.AT_REST
+    else:
+        assert rounds_of(month) == []
+        [one] = last.deviations
+        assert (one.kind, one.why_not) == (DeviationKind.OUT_OF_BALANCE, NotAllowed())
+        assert one.subject.detail == "1 replicas to other log directories"
 
 
 def test_declared_lists_are_only_reported(read: Reader) -> None:

@@ -28,6 +28,8 @@ class Scope:
     """Throttles that are declared to stay."""
     log_moves: tuple[LogMove, ...] = ()
     """Replicas that go to other log directories of their broker, beside what the placement says of these."""
+    balanced: frozenset[TopicPartition] = frozenset()
+    """Whose replicas go to other log directories of their broker for `balance: {logDirs: …}`."""
 
 
 def chosen_part(only: Sequence[str], snapshot: Snapshot) -> Part:

@@ -138,6 +138,7 @@ def plan_of(
     if dirs_off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(dirs_off_balance)
     within_brokers = () if scope is None else scope.log_moves
+    balances = within if scope is None else scope.balanced.__contains__
     asked_for = {move.replica for move in within_brokers}
     changes = Changes(
         [(move, states[move.partition]) for move in ordered],
@@ -145,7 +146,7 @@ def plan_of(
         standing,
         recovered.chosen,
         [*within_brokers, *(m for m in drains.moves if within(m.partition))],
-        [m for m in dirs.moves if within(m.partition) and m.replica not in asked_for],
+        [m for m in dirs.moves if balances(m.partition) and m.replica not in asked_for],
     )
     stage, limits = Stage(changes), raised(placement.limits, allowed)
     if within_limits or placement.in_stages:
