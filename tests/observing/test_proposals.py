@@ -1,5 +1,6 @@
 """What a loop proposes appears as files that belong together, and goes away with its reason."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,3 +85,18 @@ def test_a_folder_that_cannot_be_is_an_error_and_a_disk_that_fails_is_noted(
         proposals.propose(proposal(tmp_path, 5, {}))
     assert proposals.failed == 1
     assert "note: --proposals: " in capsys.readouterr().err
+
+
+def test_a_proposal_that_could_not_be_written_is_tried_again_and_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    with Proposals(out, [tmp_path / "placement.yaml"], retry_seconds=0.05) as proposals:
+        (out / PROPOSAL).mkdir()
+        proposals.propose(proposal(tmp_path, 5, {}))
+        while proposals.failed < 3:
+            time.sleep(0.01)
+        (out / PROPOSAL).rmdir()
+        while not (out / PROPOSAL).is_file():
+            time.sleep(0.01)
+    assert capsys.readouterr().err.count("note: --proposals: ") == 1

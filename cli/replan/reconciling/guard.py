@@ -24,7 +24,7 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.reconciling.decision import ClusterFacts, down
-from replan.reconciling.deviations import facts_of
+from replan.reconciling.deviations import facts_of, needs
 from replan.reconciling.memory import Begun
 from replan.reconciling.rounds import heals, unhealthy
 from replan.reconciling.status import NAMED, Copy, Reason, Running, SomebodyPaused
@@ -145,14 +145,14 @@ class Guard:
     def _needs_down(self) -> bool:
         """Whether each partition that has left its list, and is not where it was to be, needs a broker that is down."""
         snapshot = self._loop.ports.reader.observe()
-        gone, needs = set(facts_of(snapshot).down), list[bool]()
+        gone, waits = facts_of(snapshot).down, list[bool]()
         for name, target in self.targets.items():
             seen, wanted = snapshot.partition(name), {*target}
             if seen is None or {*seen.replicas} == {*self._healed[name].original}:
                 continue
             if {*seen.replicas} != wanted or seen.running is not None or not wanted <= {*seen.isr}:
-                needs.append(bool(gone & wanted))
-        return bool(needs) and all(needs)
+                waits.append(needs(target, gone) is not None)
+        return bool(waits) and all(waits)
 
     def half_way(self, snapshot: Snapshot) -> dict[TopicPartition, tuple[int, ...]]:
         """What stands neither where its move began nor where it was to end: the loop left it so, and nobody else.

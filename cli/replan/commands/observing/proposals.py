@@ -23,6 +23,8 @@ from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_report import plan_report
 
 PROPOSAL, PLAN, PAGE, PATCH = "proposal.md", "plan.json", "plan.html", "placement.patch"
+RETRY_SECONDS = 60.0
+"""After so long one that could not be written is tried again, unless there is another one."""
 AT_END_SECONDS = 30.0
 """How long a process that ends waits for a proposal that is being written."""
 
@@ -74,8 +76,10 @@ def _remove(path: Path) -> None:
 class Proposals:
     """A context: writes the latest proposal on a thread of its own, so that nobody waits for it."""
 
-    def __init__(self, folder: Path, files: Sequence[Path]) -> None:
-        self._folder, self._files = folder, files
+    def __init__(
+        self, folder: Path, files: Sequence[Path], retry_seconds: float = RETRY_SECONDS
+    ) -> None:
+        self._folder, self._files, self._retry_seconds = folder, files, retry_seconds
         self._changed = Condition()
         self._latest: Proposal | None = None
         self._ends = False
@@ -111,12 +115,25 @@ class Proposals:
             self._changed.notify_all()
 
     def _run(self) -> None:
+        said = ""
         while (proposal := self._next()) is not None:
             try:
                 write_proposal(proposal, self._folder, self._files)
+                said = ""
             except BadFile as problem:
                 self.failed += 1
-                note(f"note: --proposals: {problem}")
+                if str(problem) != said:
+                    said = str(problem)
+                    note(f"note: --proposals: {said}; it is tried again every minute")
+                self._try_again(proposal)
+
+    def _try_again(self, proposal: Proposal) -> None:
+        """Wait, and take the same one, where no other one came meanwhile and nothing ends."""
+        with self._changed:
+            if self._latest is None and not self._ends:
+                self._changed.wait(self._retry_seconds)
+            if self._latest is None and not self._ends:
+                self._latest = proposal
 
     def _next(self) -> Proposal | None:
         with self._changed:
