@@ -1,12 +1,13 @@
 """How long the plans of `placing` take: replan's, and the lists of its peers, performed by the same rehearsal.
 
 Every list is moved by replan's applier on the simulator, five copies at once on a broker, at 50 MB/s; nobody writes.
+It looks at the cluster up to a twentieth of a move apart. Kafka's `--generate` is performed for the first job alone.
 
 * hours: of the whole application, its settle times included;
 * busiest: what the broker that sends or receives most takes for its bytes at that rate: no order takes less;
 * by replan's: the hours by those of replan's first plan of the job, on average over the seeds, and the least.
 
-    python -m benchmarks.placing_rehearsed                 # three seeds of the jobs below
+    python -m benchmarks.placing_rehearsed                 # two seeds of the jobs below
     python -m benchmarks.placing_rehearsed 1 "drain one"   # some
 """
 
@@ -33,7 +34,7 @@ JOBS = (
     "RF 2 to 3",
     "repair racks",
 )
-SEEDS = 3
+SEEDS = 2
 RATE = 50_000_000
 THROTTLE = "throttles: {moves: {rate: 50MB/s}}\n"
 
@@ -54,6 +55,8 @@ def plans(job: Job, seed: int) -> Iterator[tuple[str, Plan]]:
     for name, asked in job.asked.items():
         yield f"replan{name}", planned(job, asked + THROTTLE)[0]
     for peer in PEERS[job.name]:
+        if peer == "generate" and job.name != JOBS[0]:
+            continue  # it copies three to twelve times the bytes, whatever is asked for
         yield NAMES[peer], listed(job, by_set(job, NAMES[peer], np.random.default_rng(seed)))
 
 
@@ -67,7 +70,7 @@ def listed(job: Job, lists: Lists) -> Plan:
 
 def performed(job: Job, plan: Plan) -> Row:
     """Rehearse a plan."""
-    found = rehearse(plan, seen(job), Options())
+    found = rehearse(plan, seen(job), Options(exact_steps=0))
     most = max((max(load.sent_bytes, load.received_bytes) for load in found.brokers), default=0)
     return Row(
         found.moves,

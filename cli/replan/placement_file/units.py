@@ -161,9 +161,16 @@ def check_zone(text: str) -> str:
     return text
 
 
+def missing_unit(number: str) -> str:
+    """What to write for a rate without a unit; large ones are in bytes per second, as Kafka's tools take them."""
+    if number.isdecimal() and 5 < len(number) < 20:
+        return f"it needs a unit: {format_rate(int(number))} if bytes per second are meant"
+    return f"it needs a unit, e.g. {number}MB/s"
+
+
 def _advice(text: str) -> str:
     if _BARE.fullmatch(text):
-        return f"it needs a unit, e.g. {text}MB/s"
+        return missing_unit(text)
     bits = _BITS.fullmatch(text)
     if bits is not None:
         number, unit = bits[1], _spelled(bits[2])
