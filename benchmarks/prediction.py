@@ -3,9 +3,10 @@
     python -m benchmarks.prediction            # all shapes, and the table into benchmarks/README.md
     python -m benchmarks.prediction --only one-partition --keep-readme
 
-Five brokers in one JVM. Both runs perform the same plan with the same code, `apply_plan`, with the same settings; the
-simulator begins with the snapshot that was observed on the real cluster. It also gets what no snapshot has: the produce
-rate of the load, the size of the batches that the harness writes, and nothing of what was measured.
+Five brokers in one JVM, or, where one dies, that one in a process of its own. Both runs perform the same plan with the
+same code, `apply_plan`, with the same settings; the simulator begins with the snapshot that was observed on the real
+cluster. It also gets what no snapshot has: the produce rate of the load, the size of the batches that the harness
+writes, when brokers die and return, and, where nothing throttles copies, how fast an earlier one went.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import os
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from confluent_kafka import Producer
 from tests.kafka.harness.clients import create_topic, fill
-from tests.kafka.harness.layout import Layout
+from tests.kafka.harness.cluster import Cluster
+from tests.kafka.harness.layout import FIRST_CONTROLLER, Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
 from replan.applying.journal.protocol import MemoryJournal
@@ -33,7 +36,7 @@ from replan.errors import Exit
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import open_cluster
 from replan.model.control_plane import Clock, ControlPlane
-from replan.model.names import TopicPartition
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_placement
 from replan.planning.making.planner import make_plan
@@ -41,6 +44,8 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
+from replan.simulator.cluster.apply_fault import scheduled
+from replan.simulator.cluster.faults import At, KillBroker, StartBroker
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
@@ -66,11 +71,21 @@ class Shape:
     target: Lists
     megabytes: int
     """Of each partition."""
-    throttle: str
+    throttle: str = "rate: unlimited"
     """In the placement's words."""
     shown_rate: str
     produced: float = 0.0
     """Bytes per second written to each partition meanwhile."""
+    topic: str = ""
+    """Its name; by default one of its own."""
+    dies: tuple[int, float, float] | None = None
+    """A broker, when it is killed, and when it serves again, in seconds."""
+
+    @property
+    def bytes_per_broker(self) -> Counter[int]:
+        """How much each new broker receives."""
+        new = (set(target) - set(of) for of, target in zip(self.lists, self.target, strict=True))
+        return Counter(b for brokers in new for b in brokers)
 
 
 SHAPES = (
@@ -131,7 +146,43 @@ SHAPES = (
         throttle="rate: 1MB/s",
         shown_rate="1 MB/s",
     ),
+    Shape(
+        name="unthrottled",
+        lists=[[1, 2], [2, 3], [3, 1]],
+        target=[[1, 4], [2, 4], [3, 4]],
+        megabytes=400,
+        shown_rate="none; as fast as the same copies before",
+    ),
+    Shape(
+        name="internal topic, a leader each",
+        lists=[[1 + i % 5, 1 + (i + 1) % 5, 1 + (i + 2) % 5] for i in range(50)],
+        target=[[1 + (i + 3) % 5, 1 + (i + 1) % 5, 1 + (i + 2) % 5] for i in range(50)],
+        megabytes=0,
+        topic="__consumer_offsets",
+        throttle="rate: 10MB/s",
+        shown_rate="nothing to copy; 50 new leaders",
+    ),
+    Shape(
+        name="the source dies",
+        lists=[[5, 2, 3]],
+        target=[[4, 2, 3]],
+        megabytes=200,
+        throttle="rate: 10MB/s",
+        shown_rate="10 MB/s, away from 8 s to 25 s",
+        dies=(5, 8, 25),
+    ),
+    Shape(
+        name="the destination dies",
+        lists=[[1, 2, 3]],
+        target=[[5, 2, 3]],
+        megabytes=200,
+        throttle="rate: 10MB/s",
+        shown_rate="10 MB/s, away from 8 s to 25 s",
+        dies=(5, 8, 25),
+    ),
 )
+SESSION_SECONDS = 6.0
+"""Of brokers in the harness."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,37 +205,82 @@ def main() -> None:
         "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     print("\n".join(rows))
+    shapes = [s for s in SHAPES if asked.only is None or asked.only in s.name]
     with OneJvmCluster(Layout()) as cluster:
-        for number, shape in enumerate(SHAPES):
-            if asked.only is None or asked.only in shape.name:
-                rows.append(compared(cluster.bootstrap, shape, f"topic-{number}"))
+        for number, shape in enumerate(shapes):
+            if shape.dies is None:
+                rows.append(compared(cluster, shape, shape.topic or f"topic-{number}"))
+                print(rows[-1], flush=True)
+    for shape in shapes:
+        if shape.dies is not None:
+            alive = {FIRST_CONTROLLER, *Layout().racks} - {shape.dies[0]}
+            with Cluster(Layout(), in_one_jvm=sorted(alive)) as cluster_of_two:
+                rows.append(compared(cluster_of_two, shape, "topic"))
                 print(rows[-1], flush=True)
     if not asked.keep_readme:
         write_table(rows)
 
 
-def compared(bootstrap: str, shape: Shape, topic: str) -> str:
+def compared(cluster: OneJvmCluster | Cluster, shape: Shape, topic: str) -> str:
     """One row of the table: the shape predicted, then measured."""
-    create_topic(bootstrap, topic, shape.lists)
-    fill(bootstrap, topic, shape.megabytes * MEGABYTE)
+    bootstrap, network = cluster.bootstrap, None
     plane, clock = open_cluster(bootstrap, None), SystemClock()
-    clock.sleep(QUIET_SECONDS)
-    snapshot = plane.observe()
-    plan = make_plan(load_placement([placement_file(shape, topic)]), snapshot)
+    if "unlimited" in shape.throttle:
+        plan, _ = planned(bootstrap, plane, shape, f"{topic}-before")
+        most = max(shape.bytes_per_broker.values()) * shape.megabytes * MEGABYTE
+        network = most / timed(plan, plane, clock).copying
+    plan, snapshot = planned(bootstrap, plane, shape, topic)
     produced = {
         TopicPartition(topic, p): shape.produced for p in range(len(shape.lists)) if shape.produced
     }
-    predicted = predict(plan, snapshot, produced)
-    with written_to(bootstrap, produced):
+    predicted = predict(plan, snapshot, produced, network=network, dies=shape.dies)
+    with written_to(bootstrap, produced), dying(cluster, shape):
         measured = timed(plan, plane, clock)
     plane.close()
     copied = sum(m.bytes * len(m.new) for m in plan.moves) / MEGABYTE
+    ratio = f"{predicted.copying / measured.copying:.2f}" if copied else ""
     return (
         f"| {shape.name} | {copied:,.0f} MB | {shape.shown_rate} "
         f"| {predicted.whole:.1f} s | {measured.whole:.1f} s | {predicted.whole / measured.whole:.2f} "
-        f"| {predicted.copying:.1f} s | {measured.copying:.1f} s | {predicted.copying / measured.copying:.2f} "
+        f"| {predicted.copying:.1f} s | {measured.copying:.1f} s | {ratio} "
         f"| {os.getloadavg()[0]:.1f} |"
     )
+
+
+def planned(bootstrap: str, plane: ControlPlane, shape: Shape, topic: str) -> tuple[Plan, Snapshot]:
+    """A topic of this shape with its bytes, and the plan to move it."""
+    create_topic(bootstrap, topic, shape.lists)
+    fill(bootstrap, topic, shape.megabytes * MEGABYTE)
+    SystemClock().sleep(QUIET_SECONDS)
+    snapshot = plane.observe()
+    return make_plan(load_placement([placement_file(shape, topic)]), snapshot), snapshot
+
+
+@contextmanager
+def dying(cluster: OneJvmCluster | Cluster, shape: Shape) -> Iterator[None]:
+    """Kill and start the broker of the shape at its times from now."""
+    if shape.dies is None or isinstance(cluster, OneJvmCluster):
+        yield
+        return
+    broker, killed, back = shape.dies
+
+    def kill() -> None:
+        began = time.monotonic()
+        time.sleep(killed)
+        cluster.kill(broker)
+        time.sleep(max(0.0, began + back - START_SECONDS - time.monotonic()))
+        cluster.start(broker)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        yield
+    finally:
+        killer.join()
+
+
+START_SECONDS = 4.0
+"""That a broker's process takes to serve."""
 
 
 @contextmanager
@@ -231,11 +327,23 @@ def predict(
     *,
     batch_bytes: int = BATCH_BYTES,
     settings: Settings = SETTINGS,
+    network: float | None = None,
+    dies: tuple[int, float, float] | None = None,
 ) -> Timing:
-    """Perform the plan on the snapshot come to life."""
+    """Perform the plan on the snapshot come to life.
+
+    `network`: bytes per second of each broker; `dies`: a broker, when it is killed, and when it serves again.
+    """
     start = from_snapshot(snapshot)
-    speeds = replace(start.world.speeds, batch_bytes=batch_bytes)
-    start = replace(start, world=replace(start.world, speeds=speeds, produce=produced))
+    speeds = replace(start.world.speeds, batch_bytes=batch_bytes, session_seconds=SESSION_SECONDS)
+    if network is not None:
+        speeds = replace(speeds, network_bytes_per_second=network)
+    world = replace(start.world, speeds=speeds, produce=produced)
+    if dies is not None:
+        broker, killed, back = BrokerId(dies[0]), *dies[1:]
+        returns = At(back - speeds.start_seconds, StartBroker(broker))
+        world = scheduled(world, (At(killed, KillBroker(broker)), returns))
+    start = replace(start, world=world)
     clock = VirtualClock()
     return timed(plan, SimulatedControlPlane(start, clock), clock, settings)
 
@@ -262,6 +370,8 @@ def timed(plan: Plan, plane: ControlPlane, clock: Clock, settings: Settings = SE
     )
     if outcome.exit_code is not Exit.OK:
         sys.exit(f"a move did not end well: {outcome_text(outcome)}")
+    if not seen:
+        return Timing(clock.now() - began, 0.0, 0.0)
     return Timing(clock.now() - began, seen[-1] - seen[0], seen[-1] - began)
 
 

@@ -20,7 +20,7 @@ class Settings:
     soon_seconds: float = 1.0
     """How soon after a tick that asked for something its effect is looked for."""
     turn_seconds: float = 1.0
-    """The same where it is elections that are asked for, and nothing but their end is waited for."""
+    """The same where elections run, and nothing but their end is waited for."""
     rest_times: float = 0.0
     """Pauses are so many times as long as ticks take, up to two of `poll_seconds`."""
     settle_seconds: float = 15.0
@@ -78,7 +78,7 @@ class Settings:
     def on_a_real_clock(self) -> "Settings":
         """As long as ticks take time: a request shows within some tens of milliseconds, and a twentieth of a core
         is enough for a thousand copies."""
-        return replace(self, soon_seconds=0.25, turn_seconds=0.05, rest_times=20.0)
+        return replace(self, soon_seconds=0.25, turn_seconds=0.02, rest_times=20.0)
 
     def pause_seconds(self, took: float, *, asked: bool, more: bool = False) -> float:
         """Until the next tick, after one that took so long; `asked`: its effect is to be looked for.

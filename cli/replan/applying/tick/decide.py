@@ -516,6 +516,8 @@ class TickBuilder:
         self._to_start: dict[TopicPartition, Request] = {}
         """Lists that add replicas; whoever asks for one passes the gates, whatever was asked before."""
         self._to_ask: dict[TopicPartition, Request] = {}
+        self._elections = Counter[BrokerId]()
+        """How many of these are elections, by who shall lead."""
         known = state.ledger.application
         application = None if known is None else steered(known, tick.commands)
         self._throttle = throttle_of(tick.job.plan.throttle, application)
@@ -588,8 +590,8 @@ class TickBuilder:
     def judge(self, name: TopicPartition) -> None:
         """Judge one partition, and put what it needs where it belongs."""
         known = self._state.ledger.owned.get(name)
-        if known is None and name.topic in self._growing:
-            self._draft.holds.setdefault(name, PartitionsFirst())
+        if known is None and (turn := self._turn(name)) is not None:
+            self._draft.holds.setdefault(name, turn)
             return
         cancelling = self._admission if isinstance(self._admission, Cancelling) else None
         if cancelling is not None and known is None:
@@ -616,6 +618,14 @@ class TickBuilder:
             case Request() as ask:
                 self._sort(name, ask)
 
+    def _turn(self, name: TopicPartition) -> HoldReason | None:
+        """Why one that has not begun is not looked at yet: whatever it needs, it is not its turn."""
+        if name.topic in self._growing:
+            return PartitionsFirst()
+        move, most = self._tick.job.moves[name], self._tick.settings.elections_per_leader
+        full = move.election is not None and self._elections[move.target[0]] >= most
+        return NextBatch(elections=True) if full else None
+
     def _sort(self, name: TopicPartition, ask: Request) -> None:
         found = self._tick.seen.partitions[name]
         if not self._tick.admitting:
@@ -632,6 +642,8 @@ class TickBuilder:
             self._draft.hold(name, busy, soon=True)
         else:
             self._to_ask[name] = ask
+            if ask.kind is RequestKind.ELECT:
+                self._elections[ask.replicas[0]] += 1
 
     def _closed(self, name: TopicPartition, ask: Request) -> HoldReason | None:
         """The gate that keeps a list from being asked for; elections and cancels have none."""
