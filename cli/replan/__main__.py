@@ -1,4 +1,4 @@
-"""The command `replan`, and `python -m replan`: heeds signals before anything else is imported."""
+"""The command `replan`, and `python -m replan`: installs the signal handlers before anything else is imported."""
 
 from replan.commands.frame.signals import leave_at_once, on_signal
 

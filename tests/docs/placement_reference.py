@@ -21,9 +21,12 @@ _INTRODUCTION = """\
 
 {description}
 
-`replan validate -f FILE` checks a file without a cluster; `replan export` writes the file that describes a cluster as
-it is. Editors with a YAML language server check it as you type: put what `replan schema placement` prints beside the
-file, as `placement.v1.json`, and begin the file with `# yaml-language-server: $schema=placement.v1.json`.
+`replan init` writes a first file, `replan export` the file that describes a cluster as it is, and
+`replan validate -f FILE` checks one without a cluster. Where several entries concern one topic,
+[which entry counts](precedence.md) says which.
+
+Editors with a YAML language server check it as you type: put what `replan schema placement` prints beside the file, as
+`placement.v1.json`, and begin the file with `# yaml-language-server: $schema=placement.v1.json`.
 
 In the tables, TOPIC, BROKER, RACK and PARTITION are a name or number that you choose; `[]` is an element of a list.
 
@@ -126,9 +129,10 @@ def _section(section: Key, found: list[Key]) -> str:
     if section.path != ("version",):
         lines += ["```yaml", as_yaml({name: example_of(section, found)}).rstrip(), "```", ""]
     rows = [k for k in found if k.path[0] == name and (len(k.path) > 1 or name == "version")]
-    lines += ["| key | meaning | type | default | example | since |", f"|{' --- |' * 6}"]
-    lines += [_row(key) for key in rows]
-    return "\n".join([*lines, ""])
+    if rows:
+        lines += ["| key | meaning | type | default | example | since |", f"|{' --- |' * 6}"]
+        lines += [*map(_row, rows), ""]
+    return "\n".join(lines)
 
 
 def _row(key: Key) -> str:
