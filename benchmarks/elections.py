@@ -7,7 +7,8 @@ Four brokers in one JVM; REPLAN_KAFKA_VERSION chooses the version. *preferred*: 
 down: two thirds of 2,000 partitions are elected, a sixth needs nothing, a sixth cannot be. *best-log*: 500 partitions
 without a leader, whose best log is on the broker that is second or third in their lists. *beside*: 3,000 partitions
 whose leader has restarted, by `replan elect preferred` and by `kafka-leader-election` in turns, each after a restart
-of its own.
+of its own. *internal*: `replan apply` of plans whose leaders of `__consumer_offsets` change, all partitions empty: a
+broker that holds 40 of 50 is drained, and then one broker is to lead 100 more.
 """
 
 import json
@@ -23,13 +24,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.commandline import checked
-from tests.kafka.harness.clients import create_topic
+from tests.kafka.harness.clients import admin, create_topic, delete_topics, partition_metadata
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool
 from tests.kafka.site import Site, steady_layout
 
 PREFERRED, LEADERLESS, BESIDE = 2_000, 500, 3_000
 TURNS = 3
+OFFSETS = "__consumer_offsets"
+DRAINED = [[1 + (i + step) % 4 for step in range(3)] for i in range(50)]
 LISTS = [[1, 2, 3], [1, 2, 3], [1, 2, 3], [1, 2, 3], [2, 3, 1], [3, 2, 1]]
 HEADER = """\
 | command | partitions | results | seconds | load |
@@ -42,6 +45,7 @@ def main() -> None:
         "preferred": preferred,
         "best-log": best_log,
         "beside": beside,
+        "internal": internal,
     }
     print(HEADER, flush=True)
     for name in sys.argv[1:] or rows:
@@ -107,6 +111,30 @@ def beside(found: Site) -> Iterator[str]:
         seconds = time.monotonic() - began
         elected = Counter("elected" if leader == 1 else "failed" for leader in found.leaders())
         yield line("kafka-leader-election", elected, seconds)
+
+
+def internal(found: Site) -> Iterator[str]:
+    """A drain, and another order of all lists."""
+    create_topic(found.cluster.bootstrap, OFFSETS, DRAINED, limit_seconds=300)
+    placement = found.folder / "placement.yaml"
+    placement.write_text("version: 1\nblacklists: {replicas: [{broker: 4, reason: drained}]}\n")
+    yield applied(found, "apply: a broker is drained")
+    delete_topics(found.cluster.bootstrap, OFFSETS)
+    create_topic(found.cluster.bootstrap, OFFSETS, [[2, 1, 3], [3, 1, 2]] * 50, limit_seconds=300)
+    lists = dict(enumerate([[1, 2, 3], [1, 3, 2]] * 50))
+    placement.write_text(f"version: 1\nassignments: {{{OFFSETS}: {{partitions: {lists}}}}}\n")
+    yield applied(found, "apply: one broker leads all")
+
+
+def applied(found: Site, name: str) -> str:
+    """Apply the placement, timed."""
+    flags = ("--bootstrap-server", found.cluster.bootstrap, "--journal", "file:journal")
+    words = ("apply", "-f", "placement.yaml", "--auto-approve", *flags, "--unlocked")
+    began = time.monotonic()
+    checked(*words, folder=found.folder)
+    seconds = time.monotonic() - began
+    states = partition_metadata(admin(found.cluster.bootstrap), OFFSETS).values()
+    return line(name, Counter(f"led by {p.leader}" for p in states), seconds)
 
 
 def restarted(found: Site) -> None:
