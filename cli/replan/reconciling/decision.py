@@ -7,7 +7,7 @@ all of it together; else the loop rests until the next thing is due, a window op
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 
 from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile
 from replan.model.names import TopicPartition
@@ -32,8 +32,8 @@ LEAST_OF_A_SHARE = 2
 """One broker of a small cluster is a share of it, and is what `brokerDown` is for."""
 
 
-FREED_SECONDS = 120
-"""So long a directory is full at the least before anything leaves it: what left it gives its room back only when its
+FREED_SECONDS = 120.0
+"""So long after a round a directory that is still full is left alone: what has left it gives its room back once its
 files are deleted (file.delete.delay.ms: 60 s)."""
 
 
@@ -122,28 +122,33 @@ def judged(
 ) -> tuple[Judged, ...]:
     """Each deviation by the policy alone; holds are of the loop, not of a deviation."""
     opens = opens_at(policy.windows.open, now)
-    return tuple(
-        _judged(policy, found, memory.since.get(found.key, now), now, opens) for found in deviations
-    )
+    return tuple(_judged(policy, found, memory, now, opens) for found in deviations)
 
 
 def _judged(
-    policy: Reconcile, found: Found, since: float, now: float, opens: float | None
+    policy: Reconcile, found: Found, memory: Memory, now: float, opens: float | None
 ) -> Judged:
+    since = memory.since.get(found.key, now)
     if found.why is not None:
         return Judged(found, since, None, found.why, None)
     after = None if found.kind is None else policy.put_right.get(found.kind)
     if after is None:
         return Judged(found, since, None, NotAllowed(), None)
-    if found.kind is DeviationKind.LOG_DIR_FULL:
-        after = max(after, FREED_SECONDS)
-    due_at, excepted = since + after, found.kind in policy.windows.excepted
+    due_at = max(since + after, _known_at(found, memory, now))
+    excepted = found.kind in policy.windows.excepted
     at = due_at if excepted else opens_at(policy.windows.open, max(due_at, now))
     if due_at > now:
         return Judged(found, since, due_at, TooEarly(), at)
     if not excepted and not is_open(policy.windows.open, now):
         return Judged(found, since, due_at, WindowClosed(opens), at)
     return Judged(found, since, due_at, None, now)
+
+
+def _known_at(found: Found, memory: Memory, now: float) -> float:
+    """From when on it is known to be so: a directory, once the files that the last round left are deleted."""
+    ended = memory.rounds[0].ended_at if memory.rounds else -inf
+    fresh = found.kind is DeviationKind.LOG_DIR_FULL and 0 <= now - ended < FREED_SECONDS
+    return ended + FREED_SECONDS if fresh else -inf
 
 
 def decide(

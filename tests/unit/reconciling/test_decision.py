@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,12 +74,17 @@ def test_it_waits_until_it_has_lasted_long_enough() -> None:
     assert decide(POLICY, [DIFFERS], known(0), WELL, 600.0) == Act((DIFFERS,))
 
 
-def test_a_full_directory_waits_until_what_has_left_it_is_deleted() -> None:
+def test_a_directory_that_is_still_full_waits_until_what_has_left_it_is_deleted() -> None:
     full = DeviationKind.LOG_DIR_FULL
     found = Found(full, Subject(broker=1, path="/a"), "logDirFull 1 /a", (ORDERS,))
-    memory, policy = Memory(since={found.key: 0}), Reconcile({full: 0})
-    assert decide(policy, [found], memory, WELL, FREED_SECONDS - 1.0) == Rest(FREED_SECONDS)
-    assert decide(policy, [found], memory, WELL, float(FREED_SECONDS)) == Act((found,))
+    memory, policy = Memory(since={found.key: 1_000.0}), Reconcile({full: 0})
+    assert decide(policy, [found], memory, WELL, 1_000.0) == Act((found,))
+    done = Round(1, 900.0, 1_000.0, RoundResult.DONE, (full,), 1, 10, "digest")
+    memory, due = changed(memory, rounds=(done,)), 1_000.0 + FREED_SECONDS
+    assert decide(policy, [found], memory, WELL, due - 1.0) == Rest(due)
+    assert decide(policy, [found], memory, WELL, due) == Act((found,))
+    ahead = changed(memory, rounds=(msgspec.structs.replace(done, ended_at=9e9),))
+    assert decide(policy, [found], ahead, WELL, due) == Act((found,))  # by a clock that was wrong
 
 
 def test_what_was_never_seen_before_begins_now() -> None:
