@@ -310,17 +310,14 @@ def small_disk(cluster: Cluster, broker: int, megabytes: int) -> Iterator[Path]:
         cluster.start(broker)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="a file system is mounted")
-def test_a_full_log_directory_gives_the_least_that_does_to_the_other_one(loop: Loop) -> None:
+@contextmanager
+def full_directory(loop: Loop) -> Iterator[tuple[str, Path]]:
+    """A topic of three partitions that fill a small second log directory of broker 6, and that directory."""
     cluster, topic = loop.cluster, f"{loop.topic}-full"
     disk = shutil.disk_usage(cluster.ground.home.path)
     if (disk.total - disk.free) / disk.total > 0.78:
         pytest.skip("the disk of this machine is too full to take anything from another one")
     with small_disk(cluster, 6, 128) as small:
-
-        def lying() -> list[str]:
-            return sorted(p.name for p in small.glob(f"{topic}-*") if "." not in p.name)
-
         create_topic(cluster.bootstrap, topic, [[6, 1, 2]] * 3)
         place = {"topic": topic, "replicas": [6, 1, 2], "log_dirs": [str(small), "any", "any"]}
         there = loop.folder / "there.json"
@@ -328,8 +325,27 @@ def test_a_full_log_directory_gives_the_least_that_does_to_the_other_one(loop: L
         there.write_text(json.dumps({"version": 1, "partitions": partitions}))
         words = ("--reassignment-json-file", str(there), "--execute")
         run_tool_warm(cluster.ground.kafka, "kafka-reassign-partitions", *loop.flags, *words)
-        until(lambda: len(lying()) == 3, "three logs on the small disk", limit_seconds=60)
+        until(
+            lambda: len(lying(small, topic)) == 3, "three logs on the small disk", limit_seconds=60
+        )
         fill(cluster.bootstrap, topic, 38 * MEGABYTE)
+        yield topic, small
+        delete_topics(cluster.bootstrap, topic)
+
+
+def lying(directory: Path, topic: str) -> list[str]:
+    """The logs of a topic in a directory that are not being deleted."""
+    return [path.name for path in directory.glob(f"{topic}-*") if "." not in path.name]
+
+
+MOUNTS = pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="a file system is mounted"
+)
+
+
+@MOUNTS
+def test_a_full_log_directory_gives_the_least_that_does_to_the_other_one(loop: Loop) -> None:
+    with full_directory(loop) as (topic, small):
         loop.declare("{putRight: {logDirFull: {above: 80%, for: 3s}}}")
         with loop.running():
             done = loop.says("round", limit_seconds=90)["round"]
@@ -337,8 +353,28 @@ def test_a_full_log_directory_gives_the_least_that_does_to_the_other_one(loop: L
             assert done["moves"] == 1
             loop.says("state", state="at-rest")
             assert len(loop.rounds()) == 1
-        assert len(lying()) == 2
-        delete_topics(cluster.bootstrap, topic)
+        assert len(lying(small, topic)) == 2
+
+
+@MOUNTS
+@pytest.mark.nightly
+def test_where_no_other_directory_may_take_it_a_broker_of_the_same_rack_does(loop: Loop) -> None:
+    with full_directory(loop) as (topic, small):
+        other = loop.cluster.ground.log_directories(6)[0]
+        (loop.folder / "placement.yaml").write_text(
+            f"version: 1\nassignments: {{{topic}: {{replicationFactor: 3, spread: rack}}}}\n"
+            f'blacklists: {{logDirs: [{{broker: 6, path: "{other}"}}]}}\n'
+            "reconcile: {putRight: {logDirFull: {above: 80%, for: 3s}}}\n"
+        )
+        with loop.running():
+            done = loop.says("round", limit_seconds=90)["round"]
+            assert (done["kinds"], done["result"]) == (["logDirFull"], "done")
+            assert done["moves"] == 1
+            loop.says("state", state="differs")  # what else lies where nothing is to lie
+            assert len(loop.rounds()) == 1
+        found = partition_metadata(admin(loop.cluster.bootstrap), topic).values()
+        assert sorted({*p.replicas} - {1, 2} for p in found) == [{3}, {6}, {6}]
+        assert len(lying(small, topic)) == 2
 
 
 @pytest.mark.nightly

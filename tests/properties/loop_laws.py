@@ -397,10 +397,11 @@ def _left(run: Run, gone: set[int]) -> Iterator[str]:
 
 
 def _in_a_round(run: Run, by_hand: ByHand) -> bool:
-    """Whether a round was moving what a person moves."""
-    name, began = run.history.names[by_hand.number], run.month.watched.began
+    """Whether a round was moving what a person moves; by any round where a clock was wrong."""
+    name, began, jumps = run.history.names[by_hand.number], run.month.watched.began, _jumps(run)
     return any(
-        at <= by_hand.at <= done.ended_at - began and name in {m.partition for m in plan.moves}
+        (jumps or at <= by_hand.at <= done.ended_at - began)
+        and name in {m.partition for m in plan.moves}
         for done, at, plan in _rounds(run)
     )
 
