@@ -15,7 +15,7 @@
    no partition is under min ISR but for brokers that do not serve.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from math import inf
@@ -380,13 +380,12 @@ def _at_rest(run: Run) -> Iterator[str]:
 def _left(run: Run, gone: set[int]) -> Iterator[str]:
     """What is left in the cluster that nobody needs.
 
-    What a person asked of a broker that is down never ends; nor does what a list of a person took back in part, of
-    another one or of a round: Kafka waits for all that is being added, also where that is being removed.
+    What a person asked for may never end: of a broker that is down, or whose disk is full, of a partition without a
+    leader, or where a list took another one back in part, since Kafka waits for all that is being added, also where
+    that is being removed.
     """
     cluster, history = run.month.simulation.cluster, run.history
-    times = Counter(e.number for e in history.by_hand)
-    asked = {e.number for e in history.by_hand if gone & {*e.target} or times[e.number] > 1}
-    asked |= {e.number for e in history.by_hand if _in_a_round(run, e)}
+    asked = {e.number for e in history.by_hand if not _moved_since(run, e)}
     for number, one in cluster.topics["orders"].partitions.items():
         if one.reassigning and number not in asked:
             yield f"a reassignment of {number} runs at the end"
@@ -396,13 +395,12 @@ def _left(run: Run, gone: set[int]) -> Iterator[str]:
         yield f"throttles are left: {sorted(left - tools)}"
 
 
-def _in_a_round(run: Run, by_hand: ByHand) -> bool:
-    """Whether a round was moving what a person moves; by any round where a clock was wrong."""
-    name, began, jumps = run.history.names[by_hand.number], run.month.watched.began, _jumps(run)
+def _moved_since(run: Run, by_hand: ByHand) -> bool:
+    """Whether a round has moved what a person had moved before it; by no round where a clock was wrong."""
+    name, jumps = run.history.names[by_hand.number], _jumps(run)
     return any(
-        (jumps or at <= by_hand.at <= done.ended_at - began)
-        and name in {m.partition for m in plan.moves}
-        for done, at, plan in _rounds(run)
+        not jumps and at > by_hand.at and name in {m.partition for m in plan.moves}
+        for _, at, plan in _rounds(run)
     )
 
 
