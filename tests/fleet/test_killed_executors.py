@@ -66,8 +66,10 @@ def kill_executor_and_await(
     running: "subprocess.Popen[str]", gate: Gate, unbroken: dict[str, list[str]]
 ) -> None:
     """Kill the executor that has come to the gate, with its Python; the run does as if nothing had been."""
-    gate.reader()  # the process that started the run: it reads what is declared, to know whether that has changed
-    worker = gate.reader()
+    gate.reader(
+        running
+    )  # the process that started the run: it reads what is declared, to know whether that has changed
+    worker = gate.reader(running)
     executor = parent(parent(worker))
     assert EXECUTOR in Path(f"/proc/{executor}/cmdline").read_bytes()
     gate.open()

@@ -1,5 +1,6 @@
 """A process of a run is killed: what it was doing is done again, then an error of its cluster, and never of the run."""
 
+import io
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,17 +51,29 @@ class Gate:
         self.met: set[int] = set()
         os.mkfifo(path)
 
-    def reader(self) -> int:
-        """A process that has begun to read, each once: those that are met may live on for a while."""
+    def reader(self, run: "subprocess.Popen[str]") -> int:
+        """A process that has begun to read, each once: those that are met may live on for a while.
+
+        Raises AssertionError where the run has ended, and nobody will.
+        """
         while any(self._has(Path("/proc", str(number))) for number in self.met):
             time.sleep(0.05)  # else it would wait for what this process might write
-        with self.path.open("wb"):
+        with self._writer(run):
             while True:
+                assert run.poll() is None, run.communicate()
                 for process in Path("/proc").glob("[0-9]*"):
                     number = int(process.name)
                     if number not in {os.getpid(), *self.met} and self._has(process):
                         self.met.add(number)
                         return number
+
+    def _writer(self, run: "subprocess.Popen[str]") -> io.FileIO:
+        """The pipe, to write to, once somebody reads from it."""
+        while True:
+            with suppress(OSError):  # nobody reads
+                return io.FileIO(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK), "w")
+            assert run.poll() is None, run.communicate()
+            time.sleep(0.05)
 
     def open(self) -> None:
         """Let whoever reads from now on find a placement."""
@@ -111,6 +125,12 @@ def gated(home: Path) -> Gate:
     return Gate(home / "slow.yaml")
 
 
+def test_nobody_waits_at_a_gate_for_a_run_that_has_ended(gate: Gate) -> None:
+    ended = subprocess.Popen(("false",), stdout=subprocess.PIPE, text=True)
+    with pytest.raises(AssertionError):
+        gate.reader(ended)
+
+
 @pytest.mark.timeout(LIMIT_SECONDS)
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_lost_worker_of_the_local_engine_costs_a_retry_and_then_one_error(
@@ -127,7 +147,7 @@ def test_a_lost_worker_of_the_local_engine_costs_a_retry_and_then_one_error(
         text=True,
     )
     for number in range(times):
-        victim = gate.reader()
+        victim = gate.reader(running)
         if number == 0 and times == 1:
             gate.open()
         kill(victim)
@@ -186,11 +206,11 @@ def test_a_lost_process_of_spark_costs_a_retry_and_then_one_error(
 ) -> None:
     home = gate.path.parent
     running = start(DRIFT, folder=home, TMPDIR=str(temporary))
-    assert gate.reader() == running.pid, (
+    assert gate.reader(running) == running.pid, (
         "it reads what is declared, to know whether that has changed"
     )
     for _ in range(times):
-        found = victims(gate.reader())
+        found = victims(gate.reader(running))
         if times == 1:
             gate.open()
         kill(found[victim])
@@ -222,8 +242,8 @@ def test_a_signal_ends_a_run_in_spark_as_any_other(
 ) -> None:
     home = gate.path.parent
     running = start(DRIFT, folder=home, TMPDIR=str(temporary))
-    assert gate.reader() == running.pid
-    found = victims(gate.reader())
+    assert gate.reader(running) == running.pid
+    found = victims(gate.reader(running))
     running.send_signal(number)
     output, said = running.communicate()
     assert (running.returncode, output, said) == (130, "", "replan: interrupted\n")
@@ -277,8 +297,8 @@ def test_what_a_killed_driver_leaves_is_removed_by_the_next_run(
 ) -> None:
     home = gate.path.parent
     running = start(DRIFT, folder=home, TMPDIR=str(temporary))
-    assert gate.reader() == running.pid
-    found = victims(gate.reader())
+    assert gate.reader(running) == running.pid
+    found = victims(gate.reader(running))
     kill(running.pid)
     running.communicate()
     while is_alive(found["java"]):

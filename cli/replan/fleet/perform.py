@@ -25,6 +25,7 @@ from replan.fleet.lake.tables import (
     JUDGED,
     PLANS,
     RATES,
+    SUMS,
     TABLES,
 )
 from replan.fleet.tasks.work import Task, Work
@@ -43,7 +44,7 @@ class Stage(StrEnum):
 DRIFT_STAGES = (Stage.DIFF, Stage.CLASSIFY)
 """What `fleet drift` does."""
 WRITES: Mapping[Stage, Sequence[str]] = {
-    Stage.RATES: (RATES.name,),
+    Stage.RATES: (RATES.name, SUMS.name),
     Stage.DIFF: (DECLARED.name, DIFFERENCES.name),
     Stage.CLASSIFY: (DRIFT.name, JUDGED.name),
     Stage.COST: (COSTS.name,),
@@ -51,7 +52,7 @@ WRITES: Mapping[Stage, Sequence[str]] = {
 }
 """The tables of each stage."""
 RATES_AT_ONCE = 250_000
-"""Partitions of which one task finds the rates at most, about; each reads the sizes of a whole day once more."""
+"""Partitions of which one task finds the rates at most, about."""
 DOCS = '`replan docs fleet`, "Where Spark runs"'
 Rows = Mapping[str, pa.Table]
 """Rows by the table's name."""

@@ -38,6 +38,7 @@ from replan.fleet.lake.tables import (
     HISTORY,
     JUDGED,
     RATES,
+    SUMS,
     TABLES,
 )
 from replan.fleet.perform import (
@@ -62,7 +63,7 @@ KEPT_TOGETHER = 500_000
 """So many partitions that were collected are written together."""
 KEPT_SECONDS = 10
 """What was collected is written with the first answer after so long, so that a run that is killed keeps it."""
-PER_PARTITION = (DECLARED.name, RATES.name)
+PER_PARTITION = (DECLARED.name, RATES.name, SUMS.name)
 """Tables with a row of each partition of a fleet: nobody keeps them in memory."""
 JUDGING = (*DRIFT_STAGES, Stage.COST)
 """What is done for a snapshot that is not the newest: what its place in the history needs."""

@@ -44,7 +44,7 @@ RETAINED_HOURS = 7 * 24
 
 
 Among = tuple[str, pa.Array]
-"""A field, as `column.field`, and values of it."""
+"""A column, or a field as `column.field`, and values of it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -103,6 +103,26 @@ class TableFile:
     def has(self, first: Hour, last: Hour) -> bool:
         """Whether it may have rows from one hour to another, both included."""
         return self.begin <= last and self.end >= first
+
+
+def apart(files: Iterable[TableFile]) -> list[list[TableFile]]:
+    """The files of a cluster, oldest first, in groups of which none shares an hour with another."""
+    groups: list[list[TableFile]] = []
+    for file in files:
+        if groups and file.begin <= max(one.end for one in groups[-1]):
+            groups[-1].append(file)
+        else:
+            groups.append([file])
+    return groups
+
+
+def told(counts: Iterable[tuple[TableFile, int | None]]) -> tuple[int, str, str] | None:
+    """Of how many moments files have rows, by these counts, the first and the last; None where the log says it not."""
+    known = list(counts)
+    if not known or any(count is None or None in file.moments for file, count in known):
+        return None
+    first, last = zip(*(file.moments for file, _ in known), strict=True)
+    return sum(count or 0 for _, count in known), min(map(str, first)), max(map(str, last))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +228,26 @@ class Lake:
         columns: Sequence[str] = (),
         among: "Among | None" = None,
     ) -> Iterator[pa.Table]:
-        """The rows of a cluster from one hour to another, both included, file by file, newest first; raises BadFile."""
-        for file in reversed(self.files(table).get(first.cluster, ())):
-            if file.has(first, last):
-                rows = self.read_file(table, file, columns, among)
-                if first <= file.begin and file.end <= last:
-                    yield rows
-                    continue
-                hours = pc.unique(rows["hour"]).to_pylist()
-                keep = [h for h in hours if first <= Hour(first.cluster, file.day, h) <= last]
-                if len(keep) < len(hours):
-                    rows = rows.filter(pc.is_in(rows["hour"], pa.array(keep, pa.int32())))
-                yield rows
+        """The rows of a cluster from one hour to another, both included, oldest first; raises BadFile.
+
+        Files that share hours are read together.
+        """
+        files = [f for f in self.files(table).get(first.cluster, ()) if f.has(first, last)]
+        for some in apart(files):
+            yield pa.concat_tables(
+                self._within(self.read_file(table, file, columns, among), file, first, last)
+                for file in some
+            )
+
+    def _within(self, rows: pa.Table, file: TableFile, first: Hour, last: Hour) -> pa.Table:
+        """The rows of a file that are of these hours."""
+        if first <= file.begin and file.end <= last:
+            return rows
+        hours = pc.unique(rows["hour"]).to_pylist()
+        keep = [h for h in hours if first <= Hour(first.cluster, file.day, h) <= last]
+        if len(keep) == len(hours):
+            return rows
+        return rows.filter(pc.is_in(rows["hour"], pa.array(keep, pa.int32())))
 
     def rows(self, table: LakeTable, first: Hour, last: Hour, columns: Sequence[str]) -> pa.Table:
         """The same as one table."""
@@ -403,7 +431,7 @@ def _groups(read: pq.ParquetFile, among: Among) -> Iterator[int]:
     column, _, field = among[0].partition(".")
     for number in range(read.num_row_groups):
         rows = read.read_row_group(number, [among[0]], use_threads=False)[column]
-        there = pc.struct_field(rows, field)
+        there = pc.struct_field(rows, field) if field else rows
         if there.null_count or pc.any(pc.is_in(there, value_set=among[1])).as_py():
             yield number
 

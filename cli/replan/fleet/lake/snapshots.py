@@ -187,13 +187,13 @@ def topics_at(lake: Lake, hour: Hour) -> pa.Array:
 def sizes_between(
     lake: Lake, first: Hour, last: Hour, topics: pa.Array | None = None
 ) -> Iterator[Sizes]:
-    """The sizes in the snapshots of a cluster from one hour to another, both included, newest first; raises BadFile.
+    """The sizes in the snapshots of a cluster from one hour to another, both included, oldest first; raises BadFile.
 
     `topics`: those of the partitions of some topics alone.
     """
     among = None if topics is None else ("partitions.topic", topics)
     for rows in lake.between(SNAPSHOTS, first, last, SIZES, among):
-        hours = sorted(pc.unique(rows["hour"]).to_pylist(), reverse=True)
+        hours = sorted(pc.unique(rows["hour"]).to_pylist())
         for hour in hours:
             at = Hour(first.cluster, rows["day"][0].as_py(), hour)
             whole = rows if len(hours) == 1 else rows.filter(pc.equal(rows["hour"], hour))

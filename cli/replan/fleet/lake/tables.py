@@ -105,6 +105,33 @@ RATES = LakeTable(
         ]
     ),
 )
+GROWTH = pa.struct(
+    [
+        *(("grown", pa.float64()), ("seconds", pa.float64()), ("intervals", pa.int32())),
+        *(("peak", pa.float64()), ("shrank", pa.bool_())),
+    ]
+)
+"""By how much a number has grown in how much time, the fastest interval, and whether it shrank in another."""
+SPAN = pa.struct(
+    [("since", pa.string()), ("snapshots", pa.int32()), ("bytes", GROWTH), ("records", GROWTH)]
+)
+"""The growth since a snapshot, and of how many snapshots that is."""
+SUMS = LakeTable(
+    "sums",
+    "What rates are made of, as of the newest: the growth of each partition, and how large it is.",
+    pa.schema(
+        [
+            *_SEEN,
+            *_PARTITION,
+            pa.field("topic_id", pa.string()),
+            pa.field("bytes", pa.float64()),  # null: not known
+            pa.field("log_end", pa.float64()),
+            _required("window", SPAN),  # since the first snapshot of the day before
+            _required("today", SPAN),  # since the first of this day
+        ]
+    ),
+    keeps_days=False,
+)
 DIFFERENCES = LakeTable(
     "differences",
     "Partitions that are not as declared, by kind, whoever made it so.",
@@ -240,7 +267,7 @@ ERRORS = LakeTable(
 TABLES: Mapping[str, LakeTable] = {
     table.name: table
     for table in (
-        *(SNAPSHOTS, OFFSETS, APPLICATIONS, DECLARED, RATES),
+        *(SNAPSHOTS, OFFSETS, APPLICATIONS, DECLARED, RATES, SUMS),
         *(DIFFERENCES, DRIFT, JUDGED, COSTS, PLANS, HISTORY, ERRORS),
     )
 }

@@ -7,13 +7,16 @@ the largest replica, so a new leader changes nothing. Retention that removes les
 low, and nobody can say by how much: where a partition shrank in any interval, `left_out` says so beside the rate, and a
 plan takes it as not known. Records are counted in the same way, from where the leaders' logs ended (table `offsets`):
 retention and compaction take none of these away.
+
+A snapshot adds one interval to the sums of those before it, which the table `sums` keeps: so it costs the same however
+many there are. They count as long as the log of the snapshots says that they are made of as many, from the first to
+the last; else, as after a late one, all snapshots of the window are read again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,9 +24,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.delta import Hour, Lake, told
 from replan.fleet.lake.snapshots import Sizes, sizes_between, topics_at
-from replan.fleet.lake.tables import OFFSETS, RATES
+from replan.fleet.lake.tables import GROWTH, OFFSETS, RATES, SNAPSHOTS, SPAN, SUMS
 from replan.fleet.tasks.work import Work
 from replan.model.columns import to_matrix
 from replan.model.snapshot import Snapshot, topic_codes
@@ -33,6 +36,7 @@ WINDOW_DAYS = 1
 """Snapshots of this day and so many before it are looked at."""
 NO_ENDS = OFFSETS.schema.empty_table()
 Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[Any]
 
 
 class LeftOut(StrEnum):
@@ -43,35 +47,122 @@ class LeftOut(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Sizes:
-    """The bytes of the newest snapshot's partitions, as an earlier one had them; nan: not known."""
-
-    seconds: float
-    """Since the epoch."""
-    bytes: Floats
-    ends: Floats
-    """Where the logs ended."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Growth:
-    """What a number of each partition has grown by, from moment to moment."""
+    """What a number of each partition has grown by in some intervals; its fields are those of `GROWTH`."""
 
-    per_second: Floats
-    peak: Floats
+    grown: Floats
     seconds: Floats
-    intervals: npt.NDArray[np.int32]
-    shrank: npt.NDArray[np.bool_]
+    """Of the intervals that count."""
+    intervals: Numbers
+    peak: Floats
+    """A second, of the fastest of them."""
+    shrank: Numbers
     """In some interval, which is left out: so the others may have lost bytes, too."""
 
+    @classmethod
+    def none(cls, count: int) -> "_Growth":
+        """Before the first interval."""
+        zeros = np.zeros(count)
+        no = np.zeros(count, dtype=bool)
+        return cls(zeros, zeros, np.zeros(count, dtype=np.int32), np.full(count, -1.0), no)
+
+    def of(self, rows: Numbers) -> "_Growth":
+        """That of these rows; none of row -1."""
+        nothing = _Growth.none(1)
+        names = (field.name for field in GROWTH)
+        return _Growth(*(_picked(getattr(self, n), rows, getattr(nothing, n)[0]) for n in names))
+
+    def and_then(self, before: Floats, after: Floats, passed: float) -> "_Growth":
+        """With one more interval, of so many seconds; a number that is nan is not known."""
+        if passed <= 0:
+            return self
+        more = after - before
+        counts = more >= 0  # not so of nan
+        known = np.where(counts, more, 0.0)
+        return _Growth(
+            self.grown + known,
+            self.seconds + np.where(counts, passed, 0.0),
+            self.intervals + counts,
+            np.where(counts, np.maximum(self.peak, known / passed), self.peak),
+            self.shrank | (more < 0),
+        )
+
     @property
-    def unknown(self) -> npt.NDArray[np.bool_]:
+    def unknown(self) -> Numbers:
         """Where there was no interval."""
         return np.asarray(self.intervals == 0)
 
+    @property
+    def per_second(self) -> Floats:
+        """On average."""
+        none = np.zeros(len(self.grown))
+        return np.divide(self.grown, self.seconds, out=none, where=self.intervals > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The growth of all partitions since a snapshot; as `SPAN` in the lake."""
+
+    since: str
+    snapshots: int
+    bytes: _Growth
+    records: _Growth
+
+    @classmethod
+    def begun(cls, seen: "Snapshot | Sizes") -> "_Span":
+        """That has one snapshot."""
+        none = _Growth.none(seen.partitions.num_rows)
+        return cls(seen.observed_at, 1, none, none)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """What there is to know of a snapshot and those before it, by its partitions."""
+
+    observed_at: str
+    names: pa.Table
+    """Topic and partition."""
+    topic_ids: pa.Array
+    bytes: Floats
+    """nan: not known."""
+    ends: Floats
+    """Where the logs ended; likewise."""
+    window: _Span
+    """Since the first snapshot of the day before."""
+    today: _Span
+
+    def span(self, day: date) -> _Span:
+        """What the window of a later snapshot begins with, of that day."""
+        return self.window if day == self.day else self.today
+
+    @property
+    def day(self) -> date:
+        """That of its snapshot."""
+        return datetime.fromisoformat(self.observed_at).date()
+
+    def and_then(self, seen: "_Sums") -> "_Sums":
+        """The sums with one more snapshot, `seen`. What the one before it did not have has no interval."""
+        rows = PartitionIndex.of(self.names).rows(seen.names)
+        ids = self.topic_ids.take(pa.array(rows, pa.int64(), mask=rows < 0))
+        same = pc.equal(ids, seen.topic_ids).fill_null(fill_value=False)
+        rows = np.where(np.asarray(same), rows, -1)
+        before, after = (datetime.fromisoformat(s.observed_at).timestamp() for s in (self, seen))
+
+        def added(span: _Span) -> _Span:
+            old = [_picked(values, rows, np.nan) for values in (self.bytes, self.ends)]
+            return replace(
+                span,
+                snapshots=span.snapshots + 1,
+                bytes=span.bytes.of(rows).and_then(old[0], seen.bytes, after - before),
+                records=span.records.of(rows).and_then(old[1], seen.ends, after - before),
+            )
+
+        today = added(self.today) if self.day == seen.day else seen.today
+        return replace(seen, window=added(self.span(seen.day)), today=today)
+
 
 def rates(work: Work) -> Mapping[str, pa.Table]:
-    """The rate of every partition of the cluster, or of a part of its topics; raises BadFile."""
+    """The rate of every partition of the cluster, or of a part of its topics, and the sums; raises BadFile."""
     hour, topics = work.task.hour, None
     newest: Snapshot | Sizes
     if work.task.part is None:
@@ -79,14 +170,19 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
     else:
         topics = _part_of(topics_at(work.lake, hour), work.task.part)
         (newest,) = sizes_between(work.lake, hour, hour, topics)
-    index = PartitionIndex.of(newest.partitions)
-    sizes = [_sizes(newest, newest, index, _log_ends(work.lake, hour))]
     first = Hour(hour.cluster, hour.day - timedelta(days=WINDOW_DAYS), 0)
-    for seen in sizes_between(work.lake, first, replace(hour, hour=hour.hour - 1), topics):
-        if seen.cluster_id == work.task.cluster_id:
-            sizes.insert(0, _sizes(seen, newest, index, _log_ends(work.lake, seen.at)))
-    columns = measured(sizes, newest)
-    return {RATES.name: work.rows(RATES, columns, newest.partitions.num_rows)}
+    last = replace(hour, hour=hour.hour - 1)
+    sums = _kept(work, first, last, topics)
+    if sums is None:
+        for seen in sizes_between(work.lake, first, last, topics):
+            if seen.cluster_id == work.task.cluster_id:
+                sums = _added(sums, seen, _log_ends(work.lake, seen.at))
+    sums = _added(sums, newest, _log_ends(work.lake, hour))
+    count = newest.partitions.num_rows
+    return {
+        RATES.name: work.rows(RATES, measured(sums), count),
+        SUMS.name: work.rows(SUMS, _columns(sums), count),
+    }
 
 
 def _part_of(names: pa.Array, part: str) -> pa.Array:
@@ -102,55 +198,89 @@ def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
     return lake.rows(OFFSETS, hour, hour, ["hour", "topic", "partition", "log_end"])
 
 
-def _sizes(
-    seen: Snapshot | Sizes, newest: Snapshot | Sizes, index: PartitionIndex, log_ends: pa.Table
-) -> _Sizes:
-    table = seen.partitions
-    known = table.column("bytes").to_numpy().astype(np.float64)
+def _added(before: _Sums | None, seen: Snapshot | Sizes, log_ends: pa.Table) -> _Sums:
+    """The sums with one more snapshot, and where its logs ended."""
+    names = seen.partitions.select(["topic", "partition"])
+    known = seen.partitions["bytes"].to_numpy().astype(np.float64)
     if seen.silent:
-        held = np.isin(to_matrix(table.column("replicas")), seen.silent).any(axis=1)
+        held = np.isin(to_matrix(seen.partitions["replicas"]), seen.silent).any(axis=1)
         known[held] = np.nan
-    ends = _aligned(log_ends.column("log_end"), log_ends, index)
-    if seen is not newest:
-        known = _aligned(known, table, index)
-        other = ~_same_topic(seen.topics, newest)
-        known[other] = ends[other] = np.nan
-    return _Sizes(datetime.fromisoformat(seen.observed_at).timestamp(), known, ends)
+    ends = _picked(log_ends["log_end"], PartitionIndex.of(log_ends).rows(names), np.nan)
+    ids, today = _topic_ids(seen), _Span.begun(seen)
+    now = _Sums(seen.observed_at, names, ids, known, ends, today, today)
+    return now if before is None else before.and_then(now)
 
 
-def _aligned(values: Any, names: pa.Table, index: PartitionIndex) -> Floats:
-    """Values of rows with topic and partition, for each partition of the newest snapshot; nan where there is none."""
-    found: Floats = np.full(len(index.keys), np.nan)
-    if names.num_rows:
-        rows = index.rows(names)
-        found[rows[rows >= 0]] = np.asarray(values, dtype=np.float64)[rows >= 0]
-    return found
-
-
-def _same_topic(before: pa.Table, newest: Snapshot | Sizes) -> npt.NDArray[np.bool_]:
-    """Whether each partition's topic had the same id."""
-    names = newest.topics["name"]
-    at = pc.index_in(names, value_set=before["name"])
-    ids = before["id"].combine_chunks().take(at.combine_chunks())
-    same = pc.equal(ids, newest.topics["id"].combine_chunks()).fill_null(fill_value=False)
-    if isinstance(newest, Snapshot):
-        codes = topic_codes(newest.partitions)
+def _topic_ids(seen: Snapshot | Sizes) -> pa.Array:
+    """The id of each partition's topic."""
+    if isinstance(seen, Snapshot):
+        codes = topic_codes(seen.partitions)
     else:
-        codes = np.asarray(pc.index_in(newest.partitions["topic"], value_set=names))
-    found: npt.NDArray[np.bool_] = np.asarray(same)[codes]
-    return found
+        codes = pc.index_in(seen.partitions["topic"], value_set=seen.topics["name"])
+    return seen.topics["id"].combine_chunks().take(pa.array(np.asarray(codes), pa.int64()))
 
 
-def measured(sizes: Sequence[_Sizes], newest: Snapshot | Sizes) -> Mapping[str, Any]:
-    """The columns of RATES, from the sizes of the same partitions at successive moments, oldest first."""
-    moments = [one.seconds for one in sizes]
-    written = _growth(moments, [one.bytes for one in sizes])
-    records = _growth(moments, [one.ends for one in sizes])
-    why = np.where(written.shrank, LeftOut.SHRANK.value, LeftOut.NO_EARLIER.value).astype(object)
-    partitions = newest.partitions
+def _picked(values: Any, rows: Numbers, nothing: Any) -> Any:
+    """The values of some rows; `nothing` of row -1."""
+    return np.append(np.asarray(values, dtype=np.asarray(nothing).dtype), nothing)[rows]
+
+
+def _kept(work: Work, first: Hour, last: Hour, topics: pa.Array | None) -> _Sums | None:
+    """The sums of all snapshots from one hour to another, if they are what the lake has kept."""
+    lake, name = work.lake, first.cluster
+    files = lake.files(SUMS).get(name, ())
+    window = [file for file in lake.files(SNAPSHOTS).get(name, ()) if file.has(first, last)]
+    if not files or not all(first <= file.begin and file.end <= last for file in window):
+        return None
+    among = None if topics is None else ("topic", topics)
+    rows = pa.concat_tables(lake.read_file(SUMS, file, (), among) for file in files)
+    if not rows.num_rows or rows["cluster_id"][0].as_py() != work.task.cluster_id:
+        return None
+    sums = _Sums(
+        rows["observed_at"][0].as_py(),
+        rows.select(["topic", "partition"]),
+        rows["topic_id"].combine_chunks(),
+        *(rows[column].to_numpy() for column in ("bytes", "log_end")),
+        *(_span_of(rows[column]) for column in ("window", "today")),
+    )
+    span = sums.span(work.task.hour.day)
+    made_of = (span.snapshots, span.since, sums.observed_at)
+    return sums if made_of == told((file, file.headers) for file in window) else None
+
+
+def _span_of(rows: pa.ChunkedArray) -> _Span:
+    since, snapshots = (pc.struct_field(rows, name)[0].as_py() for name in ("since", "snapshots"))
+    numbers = (pc.struct_field(rows, name) for name in ("bytes", "records"))
+    columns = [[pc.struct_field(n, field.name).to_numpy() for field in GROWTH] for n in numbers]
+    return _Span(since, snapshots, *(_Growth(*values) for values in columns))
+
+
+def _columns(sums: _Sums) -> Mapping[str, Any]:
+    """The columns of SUMS."""
     return {
-        "topic": partitions.column("topic"),
-        "partition": partitions.column("partition"),
+        **{name: sums.names[name] for name in ("topic", "partition")},
+        "topic_id": sums.topic_ids,
+        "bytes": pa.array(sums.bytes, from_pandas=True),
+        "log_end": pa.array(sums.ends, from_pandas=True),
+        "window": _struct_of(sums.window, SPAN, len(sums.bytes)),
+        "today": _struct_of(sums.today, SPAN, len(sums.bytes)),
+    }
+
+
+def _struct_of(value: Any, kind: pa.DataType, count: int) -> pa.Array:
+    """The fields of a span or a growth as those of one column; what is the same in all rows is repeated."""
+    if not pa.types.is_struct(kind):
+        return value if isinstance(value, np.ndarray) else pa.repeat(pa.scalar(value, kind), count)
+    parts = [_struct_of(getattr(value, field.name), field.type, count) for field in kind]
+    return pa.StructArray.from_arrays([pa.array(part) for part in parts], fields=list(kind))
+
+
+def measured(sums: _Sums) -> Mapping[str, Any]:
+    """The columns of RATES."""
+    written, records = sums.window.bytes, sums.window.records
+    why = np.where(written.shrank, LeftOut.SHRANK.value, LeftOut.NO_EARLIER.value).astype(object)
+    return {
+        **{name: sums.names[name] for name in ("topic", "partition")},
         "bytes_per_second": pa.array(written.per_second, mask=written.unknown),
         "peak_bytes_per_second": pa.array(written.peak, mask=written.unknown),
         "seconds": written.seconds,
@@ -158,22 +288,3 @@ def measured(sizes: Sequence[_Sizes], newest: Snapshot | Sizes) -> Mapping[str, 
         "left_out": pa.array(why, pa.string(), mask=~(written.unknown | written.shrank)),
         "records_per_second": pa.array(records.per_second, mask=records.unknown),
     }
-
-
-def _growth(moments: Sequence[float], values: Sequence[Floats]) -> _Growth:
-    count = len(values[0])
-    grown, seconds, intervals = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int32)
-    peak, shrank = np.full(count, -1.0), np.zeros(count, dtype=bool)
-    for (start, before), (end, after) in pairwise(zip(moments, values, strict=True)):
-        passed = end - start
-        if passed <= 0:
-            continue
-        more = after - before
-        counts = more >= 0  # not so of nan
-        shrank |= more < 0
-        grown[counts] += more[counts]
-        seconds[counts] += passed
-        intervals[counts] += 1
-        peak[counts] = np.maximum(peak[counts], more[counts] / passed)
-    per_second = np.divide(grown, seconds, out=np.zeros(count), where=intervals > 0)
-    return _Growth(per_second, peak, seconds, intervals, shrank)

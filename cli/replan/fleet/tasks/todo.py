@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
-from itertools import accumulate, groupby
+from itertools import groupby
 from pathlib import Path
 
 import replan
 from replan.errors import BadFile, ReplanError
 from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.lake.delta import Hour, Lake, TableFile
+from replan.fleet.lake.delta import Hour, Lake, TableFile, apart, told
 from replan.fleet.lake.snapshots import Kept, kept_in
 from replan.fleet.lake.store import files_at, in_store
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
@@ -117,13 +117,8 @@ def _newest(
 
 def _backwards(lake: Lake, files: Sequence[TableFile]) -> Iterator[Kept]:
     """The snapshots of a cluster, the newest first; files are opened when nothing newer is left."""
-    ends = list(accumulate((file.end for file in files), max))
-    some: list[TableFile] = []
-    for number in reversed(range(len(files))):
-        some.append(files[number])
-        if number == 0 or ends[number - 1] < files[number].begin:
-            yield from reversed(kept_in(lake, some))
-            some = []
+    for some in reversed(apart(files)):
+        yield from reversed(kept_in(lake, some))
 
 
 def _late(lake: Lake, newest: Iterable[Kept]) -> Iterator[Kept]:
@@ -159,20 +154,8 @@ def _late(lake: Lake, newest: Iterable[Kept]) -> Iterator[Kept]:
 
 def _is_covered(snapshots: Sequence[TableFile], judged: Sequence[TableFile]) -> bool:
     """Whether the logs say that each snapshot of a day was judged: as many, from the first moment to the last."""
-    both = [(file, file.headers) for file in snapshots], [(file, file.rows) for file in judged]
-    if not judged or any(
-        count is None or None in file.moments for side in both for file, count in side
-    ):
-        return False
-    sides = {
-        (
-            sum(count or 0 for _, count in side),
-            min(str(file.moments[0]) for file, _ in side),
-            max(str(file.moments[1]) for file, _ in side),
-        )
-        for side in both
-    }
-    return len(sides) == 1
+    seen = told((file, file.headers) for file in snapshots)
+    return seen is not None and seen == told((file, file.rows) for file in judged)
 
 
 def judged_in(lake: Lake, files: Iterable[TableFile]) -> Iterator[tuple[int, str]]:

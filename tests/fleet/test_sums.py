@@ -1,0 +1,132 @@
+"""Rates by the sums that the hour before has kept are those by all snapshots of the window."""
+
+import shutil
+from dataclasses import replace
+from datetime import date, datetime
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.builders import snapshot, state
+
+from replan.fleet.fleet_file import Fleet, FleetCluster
+from replan.fleet.in_process import Here
+from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.snapshots import keep_snapshot
+from replan.fleet.lake.tables import RATES, SNAPSHOTS, SUMS
+from replan.fleet.perform import RATES_AT_ONCE, Stage
+from replan.fleet.run import judge
+from replan.fleet.tasks.todo import from_lake
+from replan.model.names import BrokerId, TopicId
+from replan.model.snapshot import Snapshot
+
+MOMENTS = tuple(
+    f"2026-11-{day}T{hour:02}:{minute:02}:00Z"
+    for day, hour, minute in (
+        *((20, 3, 0), (20, 9, 5), (20, 9, 50), (20, 22, 0)),
+        *((21, 2, 0), (21, 7, 30), (21, 8, 0), (22, 1, 0), (24, 6, 0), (24, 7, 0)),
+    )
+)
+LATER = "2026-11-24T09:00:00+00:00"
+
+
+def drawn(chance: Random, moment: str) -> Snapshot:
+    """A cluster whose topics come and go, shrink, and are created again."""
+    topics = [name for name in ("clicks", "orders", "payments", "stock") if chance.random() < 0.9]
+    ids = {name: TopicId(f"{name}-{chance.random() < 0.2}") for name in topics}
+    states = [
+        state(
+            [1, 2, 3] if partition else [2, 3, 4],
+            topic=topic,
+            partition=partition,
+            topic_id=ids[topic],
+            size=chance.randint(10**6, 2 * 10**6),
+        )
+        for topic in topics
+        for partition in range(3)
+    ]
+    silent = (BrokerId(4),) if chance.random() < 0.2 else ()
+    return replace(snapshot(states, observed_at=moment), silent=silent)
+
+
+class Cluster:
+    """A cluster in a lake, whose rates are found as its snapshots come."""
+
+    def __init__(self, home: Path, partitions: int = 0) -> None:
+        home.mkdir()
+        self.address, self.partitions = str(home / "lake"), partitions
+        declared = FleetCluster("eu", placement=home / "eu.yaml")
+        self.fleet = Fleet({"eu": declared}, self.address)
+
+    @property
+    def lake(self) -> Lake:
+        """As whoever comes next sees it."""
+        return Lake(self.address)
+
+    def arrive(self, seen: Snapshot) -> None:
+        keep_snapshot(self.lake, seen, "eu")
+
+    def find(self, at: str = LATER) -> list[str]:
+        """Find the rates of the newest snapshot; what could not be done."""
+        todo = from_lake(self.fleet, self.lake, datetime.fromisoformat(at))
+        tasks = tuple(replace(task, partitions=self.partitions) for task in todo.tasks)
+        whole = replace(todo, tasks=tasks)
+        found = judge(self.lake, whole, [Stage.RATES], Here(), Hour.of("", at))
+        return [str(message) for message in found.errors["message"].to_pylist()]
+
+    def rows(self) -> list[list[str]]:
+        return [sorted(map(str, self.lake.read(t).to_pylist())) for t in (RATES, SUMS)]
+
+    def tear(self) -> None:
+        """Make what has come so far unreadable, and nothing that comes."""
+        for file in self.lake.files(SNAPSHOTS)["eu"]:
+            Path(self.lake.place(SNAPSHOTS), file.path).write_bytes(b"torn")
+
+
+@pytest.mark.parametrize("partitions", [0, 3 * RATES_AT_ONCE], ids=["whole", "in parts"])
+@pytest.mark.parametrize("seed", range(2))
+def test_rates_by_sums_are_those_by_all_snapshots(
+    tmp_path: Path, seed: int, partitions: int
+) -> None:
+    chance = Random(seed)  # noqa: S311 - the same clusters every time
+    summed, again = (
+        Cluster(tmp_path / "summed", partitions),
+        Cluster(tmp_path / "again", partitions),
+    )
+    for moment in MOMENTS:
+        seen = drawn(chance, moment)
+        for cluster in (summed, again):
+            cluster.arrive(seen)
+        shutil.rmtree(again.lake.place(SUMS), ignore_errors=True)
+        assert summed.find() == again.find() == []
+        assert summed.rows() == again.rows(), moment
+    rates = summed.lake.read(RATES).to_pylist()
+    assert {row["left_out"] for row in rates} == {None, "shrank", "no-earlier-snapshot"}
+    assert max(row["intervals"] for row in rates) > 1
+
+
+def test_no_earlier_snapshot_is_read_but_after_a_late_one(tmp_path: Path) -> None:
+    cluster, chance = Cluster(tmp_path / "eu"), Random(0)  # noqa: S311
+    for moment in MOMENTS[:4]:
+        cluster.arrive(drawn(chance, moment))
+        assert cluster.find() == []
+    cluster.tear()
+    for moment in MOMENTS[4:6]:
+        cluster.arrive(drawn(chance, moment))
+        assert cluster.find() == [], "the sums have it all"
+    cluster.arrive(drawn(chance, "2026-11-21T05:00:00Z"))
+    assert [SNAPSHOTS.name in message for message in cluster.find()] == [True]
+
+
+def test_the_sums_count_when_the_snapshots_were_merged(tmp_path: Path) -> None:
+    cluster, chance = Cluster(tmp_path / "eu"), Random(0)  # noqa: S311
+    for moment in MOMENTS[:4]:
+        cluster.arrive(drawn(chance, moment))
+    assert cluster.find() == []
+    merged = {one.table: one.files_merged for one in cluster.lake.maintain(90, date(2026, 11, 21))}
+    assert merged[SNAPSHOTS.name] == 3
+    cluster.tear()
+    cluster.arrive(drawn(chance, MOMENTS[4]))
+    assert cluster.find() == []
+    rates = cluster.lake.read(RATES, "day = '2026-11-21'").to_pylist()
+    assert max(row["intervals"] for row in rates) > 1
