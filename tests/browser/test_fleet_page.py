@@ -47,10 +47,12 @@ def test_the_drift_is_filtered_and_a_cluster_is_drilled_into(
         ["count", "#acknowledged tbody tr"],
         ["click", "button[data-cluster='eu-12']"],
         ["text", "#resolved-count"],
+        ["boxes", ".plot"],
         ["width"],
         viewport=viewport,
     )
-    everything, clusters, items, drilled, again, pictures, failed, *past, width = seen.found
+    everything, clusters, items, drilled, again, pictures, failed, *past, plots, width = seen.found
+    assert [plot["x"] + plot["width"] <= viewport["width"] for plot in plots] == [True]
     assert past == [["billing-0", "billing-1"], 1, "0 of 2"]
     assert (everything, again, clusters, pictures) == ("63 of 63", "63 of 63", 20, 1)
     assert items

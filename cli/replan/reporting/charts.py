@@ -29,10 +29,11 @@ def place(part: float) -> float:
     return LEFT + ACROSS * min(max(part, 0.0), 1.0)
 
 
-def axis(marks: Iterable[Mark], y: float = _LABELS) -> str:
-    """The labels below or above a picture."""
+def axis(marks: Iterable[Mark], y: float = _LABELS, *, share: bool = False) -> str:
+    """The labels below or above a picture; `share`: placed by their share of its width."""
     return "".join(
-        f'<text class="time{" last" if x > WIDTH - EDGE else ""}" x="{x:.1f}" y="{y:.0f}">{escape(text)}</text>'
+        f'<text class="time{" last" if x > WIDTH - EDGE else ""}" x="{_share(x) if share else f"{x:.1f}"}" '
+        f'y="{y:.0f}">{escape(text)}</text>'
         for x, text in marks
     )
 
@@ -71,15 +72,10 @@ def steps(
     drawn = area("area", lambda value: max(value, 0.0))
     drawn += area("under", lambda value: min(value, 0.0)) if least < 0 else ""
     drawn += f'<polyline class="line" points="{outline(float)}"/>'
-    named = "".join(
-        f'<text class="broker" x="{LEFT - 10}" y="{height(value) + 4:.0f}">{text}</text>'
-        for value, text in names
-    )
-    return (
-        f'<svg viewBox="0 0 {WIDTH:.0f} {_HEIGHT:.0f}" role="img" aria-label="{escape(label)}">{drawn}'
+    drawn += (
         f'<line class="grid" x1="{LEFT}" x2="{LEFT + ACROSS}" y1="{zero:.1f}" y2="{zero:.1f}"/>'
-        f"{named}{axis(marks)}</svg>"
     )
+    return _plot(label, drawn, ((height(value), text) for value, text in names), marks)
 
 
 def columns(counts: Sequence[int], titles: Sequence[str], marks: Iterable[Mark], label: str) -> str:
@@ -90,7 +86,23 @@ def columns(counts: Sequence[int], titles: Sequence[str], marks: Iterable[Mark],
         f'width="{across - 2:.1f}" height="{(_BASE - _TOP) * number / most:.1f}"><title>{escape(title)}</title></rect>'
         for at, (number, title) in enumerate(zip(counts, titles, strict=True))
     )
-    return (
-        f'<svg viewBox="0 0 {WIDTH:.0f} {_HEIGHT:.0f}" role="img" aria-label="{escape(label)}">'
-        f'<text class="broker" x="{LEFT - 10}" y="{_TOP + 4:.0f}">{most:,}</text>{bars}{axis(marks)}</svg>'
+    return _plot(label, bars, [(_TOP, f"{most:,}")], marks)
+
+
+def _plot(
+    label: str, drawn: str, values: Iterable[tuple[float, str]], marks: Iterable[Mark]
+) -> str:
+    """A picture as wide as the page is: what is drawn is stretched, its words are not; `values` by their height."""
+    named = "".join(
+        f'<text class="broker" x="{_share(LEFT - 10)}" y="{y + 4:.0f}">{text}</text>'
+        for y, text in values
     )
+    return (
+        f'<svg class="plot" role="img" aria-label="{escape(label)}">'
+        f'<svg viewBox="0 0 {WIDTH:.0f} {_HEIGHT:.0f}" preserveAspectRatio="none">{drawn}</svg>'
+        f"{named}{axis(marks, share=True)}</svg>"
+    )
+
+
+def _share(x: float) -> str:
+    return f"{100 * x / WIDTH:.1f}%"
