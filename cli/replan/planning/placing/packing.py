@@ -41,6 +41,8 @@ NEARLY = 0.9
 
 What moves then is less in number, and a balance ends less near to its bounds, so that a point of tolerance moves less.
 """
+BOTH = 1.125
+"""A step that ends what two brokers lack is of the best grade, if it copies up to so many times the larger lack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +368,12 @@ class Packing:
         grade = -np.minimum(
             np.floor(more * self._worth / np.maximum(costs, 1) * GRADES / 2 + NEARLY), GRADES
         ).astype(np.int64)
+        lacks = np.maximum(excess[source], excess[target]) * (before > excess[source])
+        lacks *= before > excess[target]  # two that both are outside
+        of_both, lacking = (
+            np.broadcast_to(of, brings.shape).ravel()[places] for of in (before, lacks)
+        )
+        grade[(more == of_both) & (costs <= BOTH * lacking * self._worth)] = -GRADES
         for some in _in_order(grade, -more, costs):
             able = some if legal is None else some[legal(places[some])]
             if len(able):

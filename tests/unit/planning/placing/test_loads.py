@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.profiles import examples
 from tests.unit.planning.placing.problems import brokers, only, problem
 
 from replan.planning.placing.choose import choose
@@ -58,6 +59,53 @@ def test_the_busiest_receiver_of_a_rack_gets_little_more_than_the_others(
         most = max(1.1 * mean, mean + asked.partitions.bytes.max())
         even = max(1.1 * held[mine].mean(), held[mine].mean() + one)
         assert (held[mine][got[mine] > most] <= even).all()
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> PlacementProblem:
+    """Topics of many sizes: brokers are drained, one is replaced, racks are repaired, a replica more is wanted."""
+    chance = np.random.default_rng(draw(st.integers(0, 1 << 30)))
+    each, kind = (
+        draw(st.integers(2, 6)),
+        draw(st.sampled_from(["drain", "join", "repair", "raise"])),
+    )
+    count = RACKS * each
+    there = count - RACKS * (kind == "join") if each > 2 else count
+    topics = np.minimum(np.ceil(chance.lognormal(2, 1.2, draw(st.integers(1, 20)))), 60).astype(int)
+    of = np.repeat(np.arange(len(topics)), topics)
+    between, within = draw(st.sampled_from([0, 1, 2])), draw(st.sampled_from([0, 0.5]))
+    scale = np.repeat(chance.lognormal(10, between, len(topics)), topics)
+    lists = [_spread(chance, there // RACKS, 2 if kind == "raise" else RACKS) for _ in of]
+    if kind == "repair":
+        lists = [(chance.permutation(count)[:RACKS] + 1).tolist() for _ in of]
+    most = {"drain": 2, "join": 1}.get(kind, 1)
+    drained = draw(st.lists(st.integers(1, there), max_size=most, unique=True))
+    return problem(
+        brokers("abc" * each),
+        lists,
+        lie=Lie.RACK,
+        factor=RACKS,
+        drained=drained if each > len(drained) else (),
+        sizes=np.floor(scale * chance.lognormal(0, within, len(of))).astype(int).tolist(),
+        topics=of.tolist(),
+    )
+
+
+@given(clusters())
+@examples(fast=5, full=100, nightly=2_000)
+def test_who_gets_much_more_than_the_other_receivers_of_its_rack_holds_no_more_than_they(
+    asked: PlacementProblem,
+) -> None:
+    """A tenth more than their mean, or one largest partition more; else what it holds is even by it, in such bounds."""
+    found = chosen(asked)
+    got, size = received(asked, found), asked.partitions.bytes
+    held = np.array([size[(found.lists == b).any(axis=1)].sum() for b in asked.brokers.ids])
+    for rack in range(RACKS):
+        mine = (asked.brokers.rack == rack) & asked.brokers.open
+        if got[mine].any():
+            mean, even = got[mine & (got > 0)].mean(), held[mine].mean()
+            much = got[mine] > max(1.1 * mean, mean + size.max())
+            assert (held[mine][much] <= max(1.1 * even, even + size.max())).all()
 
 
 def test_a_new_broker_takes_what_a_dead_one_had_so_that_all_hold_as_much() -> None:

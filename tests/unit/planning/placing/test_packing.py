@@ -55,6 +55,15 @@ def test_one_partition_a_little_too_large_goes_rather_than_several_small_ones() 
     assert choose(asked).lists[:, 0].tolist() == [1, 2, 1, 1, 1, 2, 3]
 
 
+def test_one_step_that_ends_what_two_brokers_lack_goes_rather_than_two_that_copy_a_little_less() -> (
+    None
+):
+    """Broker 1 has 99 too many and 2 lacks 40: 68 and 31 would do, and so does 109."""
+    sizes = [10791, 109, 68, 31, 9060, 9941]
+    asked = even([[1], [1], [1], [1], [2], [3]], sizes, "9/100")
+    assert choose(asked).lists[:, 0].tolist() == [1, 2, 1, 1, 2, 3]
+
+
 def test_bytes_that_fit_nowhere_come_as_near_as_they_can() -> None:
     """One partition is most of all bytes: whoever has it is 194 % above a third, and the small one goes elsewhere."""
     found = choose(even([[1], [1], [1]], [100, 1, 0], "1/10"))
