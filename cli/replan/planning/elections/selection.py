@@ -16,7 +16,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.elections.available import unavailable
-from replan.planning.plans.moves import Election, Move, MoveReason, ReasonKind
+from replan.planning.plans.moves import Election, Move, MoveReason, ReasonKind, move_of
 from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 
 
@@ -80,18 +80,9 @@ UNAVAILABLE = {
 def leading_move(seen: PartitionState, settings: TopicSettings, leader: BrokerId) -> Move:
     """Let a replica lead: it comes first in the list, if it does not stand there, and is elected."""
     target = (leader, *(b for b in seen.replicas if b != leader))
-    return Move(
-        partition=seen.partition,
-        topic_id=seen.topic_id,
-        original=seen.replicas,
-        target=target,
-        min_insync_replicas=settings.min_insync_replicas,
-        unclean_election=settings.unclean_election,
-        reason=MoveReason(ReasonKind.LEADER, broker=leader, leader=seen.leader),
-        bytes=seen.bytes,
-        leader=seen.leader,
-        election=Election.PREFERRED if target == seen.replicas else None,
-    )
+    reason = MoveReason(ReasonKind.LEADER, broker=leader, leader=seen.leader)
+    elected = Election.PREFERRED if target == seen.replicas else None
+    return move_of(seen, target, settings, reason, seen.replicas, election=elected)
 
 
 def cannot_lead(
