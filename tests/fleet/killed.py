@@ -30,7 +30,7 @@ import replan.fleet.stages.cost
 import replan.fleet.stages.history
 import replan.fleet.stages.plan
 import replan.fleet.stages.rates  # noqa: F401 - likewise
-from replan.documents.files import write_file
+from replan.documents.files import replace_file
 from replan.fleet.lake.files import commit_files
 from replan.main import run
 
@@ -38,7 +38,7 @@ PLACE = "place"
 """The file that says where the last killed run of a copy was."""
 PLACES: dict[CodeType, str] = {
     commit_files.__code__: "table",
-    write_file.__code__: "path",
+    replace_file.__code__: "target",
 }
 """What writes, and which of its arguments says what."""
 MOST_SECONDS = 0.02

@@ -11,11 +11,12 @@ from replan.commands.fleet.judge import perform_and_write
 from replan.commands.fleet.options import moment
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.in_process import Here
-from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.tables import DECLARED, DIFFERENCES, DRIFT, ERRORS, JUDGED, PLANS, TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.report import render_fleet_drift
-from replan.fleet.run import FleetRun
+from replan.fleet.run import FleetRun, judge
+from replan.fleet.tasks.todo import from_lake
 
 pytestmark = pytest.mark.slow
 
@@ -68,6 +69,18 @@ def test_another_stage_another_placement_or_another_snapshot_is_judged(clusters:
     }
     clusters.fleet = Fleet(owned, clusters.lake.address)
     assert clusters.run(2).counts["judged"] == 1
+
+
+def test_a_placement_that_is_another_for_a_moment_is_judged_again(clusters: Clusters) -> None:
+    now = BEGIN + timedelta(hours=2)
+    stages = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
+    todo = from_lake(clusters.fleet, clusters.lake, now)  # reads what is declared
+    clusters.declare(BAD)
+    judge(clusters.lake, todo, stages, Here(), Hour.of("", now.isoformat()))
+    assert clusters.judged() == [("eu", 1, 0), ("us", 1, 0)]
+    clusters.declare(GOOD)
+    assert clusters.run(2).counts["judged"] == 2
+    assert clusters.judged() == [("eu", 1, 1), ("us", 1, 1)]
 
 
 def test_what_left_an_error_is_judged_again(clusters: Clusters) -> None:

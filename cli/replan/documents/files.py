@@ -9,7 +9,7 @@ import os
 import select
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fcntl import LOCK_EX, LOCK_NB, flock
 from importlib.resources import files
@@ -86,15 +86,29 @@ def _too_large(limit: int) -> OSError:
 
 def write_file(path: Path, content: str) -> None:
     """Write a text file in one go; a device or a pipe is written as it is. Raises BadFile."""
+    write_files({path: content})
+
+
+def write_files(contents: Mapping[Path, str]) -> None:
+    """The same of several, whose folders are synced once. Raises BadFile."""
+    folders: dict[Path, Path] = {}
+    path = Path()
     try:
-        if path.exists() and not path.is_file():
-            path.write_text(content, encoding="utf-8")
-            return
-        target = path.resolve()
-        replace_file(target, lambda partial: _write(partial, content))
-        sync(target.parent)
+        for path, content in contents.items():
+            if path.exists() and not path.is_file():
+                path.write_text(content, encoding="utf-8")
+            else:
+                folders[_replaced(path.resolve(), content)] = path
+        for folder, path in folders.items():  # noqa: B007 - a failure names it
+            sync(folder)
     except OSError as problem:
         raise cannot("write", path, problem) from problem
+
+
+def _replaced(target: Path, content: str) -> Path:
+    """Write one of them; its folder."""
+    replace_file(target, lambda partial: _write(partial, content))
+    return target.parent
 
 
 def _write(path: Path, content: str) -> None:

@@ -214,7 +214,7 @@ def _unmet(
 
 def read_files(paths: Sequence[Path]) -> Merged:
     """Read and merge these files and folders; raises BadPlacement with everything that is wrong."""
-    return read_sources(_texts(paths), fastest_parser())
+    return read_sources(texts_of(paths), fastest_parser())
 
 
 def read_cluster(path: Path) -> tuple[str | None, str | None]:
@@ -225,7 +225,7 @@ def read_cluster(path: Path) -> tuple[str | None, str | None]:
     problems = Problems()
     said: dict[str, object] = {}
     with garbage_collection_paused():
-        for source in _texts([path]):
+        for source in texts_of([path]):
             root = read_document(source, problems, fastest_parser())
             cluster = None if root is None else root.get("cluster")
             said |= cluster if isinstance(cluster, YamlMapping) else {}
@@ -234,7 +234,8 @@ def read_cluster(path: Path) -> tuple[str | None, str | None]:
     return known.get("id"), known.get("name")
 
 
-def _texts(paths: Sequence[Path]) -> list[Source]:
+def texts_of(paths: Sequence[Path]) -> list[Source]:
+    """The files that are meant; raises BadPlacement with all that cannot be read."""
     sources: list[Source] = []
     unreadable: list[str] = []
     for path in find_files(paths):

@@ -1,12 +1,14 @@
 """Files that are too large, endless, or never written: an error, in words, and no stop."""
 
 import os
+import sys
 import threading
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
-from replan.documents.files import read_bytes, read_text
+from replan.documents.files import read_bytes, read_text, write_files
 from replan.errors import BadFile
 
 
@@ -67,3 +69,20 @@ def test_what_cannot_be_read_is_said_in_the_systems_words(
     (tmp_path / "folder").mkdir()
     (tmp_path / "bytes").write_bytes(b"a\xff")
     assert refusal(tmp_path / name) == message
+
+
+def test_of_several_files_each_is_synced_and_their_folder_once(tmp_path: Path) -> None:
+    synced = 0
+
+    def calls(_frame: FrameType, event: str, called: object) -> None:
+        nonlocal synced
+        synced += event == "c_call" and called is os.fsync
+
+    contents = {tmp_path / f"{n}.json": str(n) for n in range(5)}
+    sys.setprofile(calls)  # sees calls, and changes nothing
+    try:
+        write_files(contents)
+    finally:
+        sys.setprofile(None)
+    assert {file: file.read_text() for file in tmp_path.iterdir()} == contents
+    assert synced == 6

@@ -17,7 +17,7 @@ from replan.commands.fleet.options import (
     hour_of_run,
     opened_lake,
 )
-from replan.commands.frame.output import note, result, save
+from replan.commands.frame.output import note, result
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
@@ -295,9 +295,11 @@ def perform_and_write(
 
 def save_plans(fleet: "Fleet", found: "FleetRun", folder: Path) -> None:
     """Write the plan of each cluster to a file of its own, and remove the file of those without; raises BadFile."""
+    from replan.documents.files import write_files
+
     folder.mkdir(parents=True, exist_ok=True)
     planned = set(found.rows["plans"].column("cluster").to_pylist())
     for name in fleet.clusters.keys() - planned:
         (folder / f"{name}.plan.json").unlink(missing_ok=True)
-    for row in found.rows["plans"].select(["cluster", "document"]).to_pylist():
-        save(row["document"], folder / f"{row['cluster']}.plan.json")
+    plans = found.rows["plans"].select(["cluster", "document"]).to_pylist()
+    write_files({folder / f"{row['cluster']}.plan.json": row["document"] for row in plans})

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from replan.documents.files import write_file
+from replan.documents.files import write_files
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Lake
 from replan.fleet.report import Row
@@ -34,11 +34,9 @@ ACKNOWLEDGED = "cluster item owner since until"
 def write_reports(lake: Lake, fleet: Fleet, folder: Path) -> list[Path]:
     """Write all forms of the report; the files. Raises BadFile."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, text in rendered(gather(lake, fleet)).items():
-        write_file(folder / name, text)
-        written.append(folder / name)
-    return written
+    files = {folder / name: text for name, text in rendered(gather(lake, fleet)).items()}
+    write_files(files)
+    return list(files)
 
 
 def rendered(facts: FleetFacts) -> Mapping[str, str]:

@@ -27,7 +27,7 @@ def classified(work: Work) -> Mapping[str, pa.Table]:
         "drifted": [len(drifted)],
         "converging": [len(work.drift.differences) - len(drifted)],
         "acknowledged": [len(work.drift.acknowledged)],
-        "inputs": [work.task.inputs],
+        "inputs": [work.inputs],
         "stages": [work.task.stages],
     }
     return {

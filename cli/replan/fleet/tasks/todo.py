@@ -18,10 +18,8 @@ from replan.errors import BadFile, ReplanError
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake, TableFile, apart, told
 from replan.fleet.lake.snapshots import Kept, kept_in
-from replan.fleet.lake.store import files_at, in_store
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
-from replan.fleet.tasks.work import Task, prices_text
-from replan.placement_file.sources import find_files
+from replan.fleet.tasks.work import Task, digest_of, prices_text, sources_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,20 +224,15 @@ def placement_of(cluster: FleetCluster) -> str:
 
 
 def inputs_of(placement: str, *options: str | None) -> str:
-    """The digest of what a cluster is judged by besides its snapshot: its placement, these options, this program."""
+    """What a cluster is judged by besides its snapshot: the digests of program and options, and of its placement."""
     found = sha256(program_digest().encode())
     for option in options:
         found.update(f"\0{option}".encode())
     try:
-        if in_store(placement):
-            files = files_at(placement)
-        else:
-            files = {str(file): file.read_bytes() for file in find_files([Path(placement)])}
+        declared = digest_of(sources_at(placement))
     except (ReplanError, OSError) as problem:  # whoever judges it says the same
-        files = {"": str(problem).encode()}
-    for name, content in files.items():
-        found.update(f"\0{Path(name).name}\0".encode() + sha256(content).digest())
-    return found.hexdigest()
+        declared = sha256(str(problem).encode()).hexdigest()
+    return f"{found.hexdigest()}-{declared}"
 
 
 @cache

@@ -5,10 +5,11 @@ A task is a row, so that it travels to where it is done: a process of this machi
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Prices
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
-from replan.placement_file.load import load_placement, load_sources
-from replan.placement_file.sources import SUFFIXES, source_of
+from replan.placement_file.load import load_sources
+from replan.placement_file.read import texts_of
+from replan.placement_file.sources import SUFFIXES, Source, source_of
 from replan.placement_file.yaml_text import fastest_parser
 from replan.planning.compared import Comparison, compared
 from replan.planning.findings.drift import Drift, drift_of
@@ -47,7 +49,7 @@ class Task:
     prices: str | None = None
     """JSON: currency, across racks, a month."""
     inputs: str | None = None
-    """The digest of what it is judged by; None where nobody asks whether that has changed."""
+    """What it is judged by: the digest of program and options, and of the placement; None where nobody asks for it."""
     stages: str | None = None
     """The stages that are asked for."""
     partitions: int = 0
@@ -102,9 +104,20 @@ class Work:
         return read_kept(self.lake, self.task.hour)
 
     @cached_property
+    def sources(self) -> Sequence[Source]:
+        """The files of the placement; raises BadPlacement, and BadFile where it is in a store that has it not."""
+        return sources_at(self.task.placement)
+
+    @cached_property
     def placement(self) -> Placement:
-        """What is declared; raises BadPlacement, and BadFile where it is in a store that has it not."""
-        return placement_at(self.task.placement)
+        """What is declared; raises BadPlacement, and BadFile likewise."""
+        return load_sources(self.sources, fastest_parser())
+
+    @property
+    def inputs(self) -> str | None:
+        """What the task says of what it is judged by, with the placement as it was read here: it may have changed."""
+        known = self.task.inputs
+        return known and known.partition("-")[0] + f"-{digest_of(self.sources)}"
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -156,15 +169,23 @@ class Work:
         )
 
 
-def placement_at(place: str) -> Placement:
-    """The placement at a path, or at an address of a store; raises BadPlacement, BadFile."""
+def sources_at(place: str) -> list[Source]:
+    """The files of a placement at a path, or at an address of a store, each read once; raises BadPlacement, BadFile."""
     if not in_store(place):
-        return load_placement([Path(place)])
+        return texts_of([Path(place)])
     files = files_at(place)
     texts = [source_of(name, raw) for name, raw in files.items() if Path(name).suffix in SUFFIXES]
     if not texts:
         raise BadPlacement(f"{place}: there is no *.yaml and no *.yml; check the address")
-    return load_sources(texts, fastest_parser())
+    return texts
+
+
+def digest_of(sources: Iterable[Source]) -> str:
+    """The digest of the texts with the names of their files."""
+    found = sha256()
+    for source in sources:
+        found.update(f"{Path(source.name).name}\0".encode() + sha256(source.text.encode()).digest())
+    return found.hexdigest()
 
 
 def _column(values: Any, field: pa.Field) -> pa.Array | pa.ChunkedArray:
