@@ -11,7 +11,7 @@ import pyarrow as pa
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus
-from replan.fleet.lake.delta import Hour, Lake, quoted
+from replan.fleet.lake.delta import Hour, Lake, filled, quoted
 from replan.fleet.lake.files import replace_rows
 from replan.fleet.lake.snapshots import keep_snapshots
 from replan.fleet.lake.tables import APPLICATIONS, OFFSETS
@@ -68,27 +68,14 @@ def keep_seen(lake: Lake, looks: Mapping[str, Seen]) -> Mapping[str, Hour]:
 
 
 def _offsets(seen: Seen, hour: Hour) -> pa.Table:
-    names = list(seen.log_ends)
-    same = {
-        "cluster": hour.cluster,
-        "day": hour.day,
-        "hour": hour.hour,
-        "cluster_id": seen.snapshot.cluster_id,
-        "observed_at": seen.snapshot.observed_at,
-    }
+    names, snapshot = list(seen.log_ends), seen.snapshot
     columns = {
         "topic": [name.topic for name in names],
         "partition": [name.partition for name in names],
         "log_end": list(seen.log_ends.values()),
     }
-    return pa.table(
-        [
-            pa.array(columns[f.name], f.type)
-            if f.name in columns
-            else pa.repeat(pa.scalar(same[f.name], f.type), len(names))
-            for f in OFFSETS.schema
-        ],
-        schema=OFFSETS.schema,
+    return filled(
+        *(OFFSETS, columns, len(names), hour), *(snapshot.cluster_id, snapshot.observed_at)
     )
 
 

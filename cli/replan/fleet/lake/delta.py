@@ -32,7 +32,7 @@ from replan.fleet.lake.store import (
     take,
     way_out,
 )
-from replan.fleet.lake.tables import JUDGED, SNAPSHOTS, TABLES, VERSION, LakeTable
+from replan.fleet.lake.tables import JUDGED, KEYS, SNAPSHOTS, TABLES, VERSION, LakeTable
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, QueryBuilder
@@ -489,6 +489,23 @@ def _queried(builder: "QueryBuilder", query: str) -> pa.Table:
 def quoted(text: str) -> str:
     """A text as SQL writes it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def filled(
+    table: LakeTable, columns: Mapping[str, Any], count: int, hour: Hour, *seen: str
+) -> pa.Table:
+    """Rows of a table: these columns, of `count` values, and what all have alike. `seen`: cluster id and moment."""
+    alike = [hour.cluster, hour.day, hour.hour, *seen]
+    names = (*(key.name for key in KEYS), "cluster_id", "observed_at")
+    same = dict(zip(names, alike, strict=True))
+
+    def values(field: pa.Field) -> pa.Array | pa.ChunkedArray:
+        found = columns.get(field.name)
+        if found is None:
+            return pa.repeat(pa.scalar(same[field.name], field.type), count)
+        return found.cast(field.type) if hasattr(found, "cast") else pa.array(found, field.type)
+
+    return pa.table([values(field) for field in table.schema], schema=table.schema)
 
 
 def places(table: LakeTable, hours: Iterable[Hour]) -> str:

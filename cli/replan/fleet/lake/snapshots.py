@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from replan.documents.json_text import Node, parse_document
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Hour, Lake, TableFile
+from replan.fleet.lake.delta import Hour, Lake, TableFile, filled
 from replan.fleet.lake.files import RowFile, commit_files, many, merged, put_rows, run_in
 from replan.fleet.lake.tables import SNAPSHOTS
 from replan.model.names import BrokerId
@@ -88,26 +88,16 @@ def rows_of(snapshot: Snapshot, hour: Hour) -> pa.Table:
     counts = [rows.num_rows for rows in parts.values()]
     count = sum(counts)
     ends = dict(zip(parts, np.cumsum(counts).tolist(), strict=True))
-    same = {
-        "cluster": hour.cluster,
-        "day": hour.day,
-        "hour": hour.hour,
-        "cluster_id": snapshot.cluster_id,
-        "observed_at": snapshot.observed_at,
-    }
     columns: dict[str, pa.Array | pa.ChunkedArray] = {
         "part": pa.array(np.repeat([*parts], counts), pa.string()),
         "row": pa.array(np.concatenate([np.arange(n, dtype=np.int32) for n in counts])),
     }
-    for field in SNAPSHOTS.schema:
-        if field.name in same:
-            columns[field.name] = pa.repeat(pa.scalar(same[field.name], field.type), count)
-        elif field.name in parts:
-            rows, end = parts[field.name], ends[field.name]
-            around = [pa.nulls(n, field.type) for n in (end - rows.num_rows, count - end)]
-            values = _values(rows, field.type) if rows.num_rows else pa.nulls(0, field.type)
-            columns[field.name] = pa.chunked_array([around[0], values, around[1]])
-    return pa.table([columns[name] for name in SNAPSHOTS.schema.names], schema=SNAPSHOTS.schema)
+    for name, rows in parts.items():
+        kind, end = SNAPSHOTS.schema.field(name).type, ends[name]
+        around = [pa.nulls(n, kind) for n in (end - rows.num_rows, count - end)]
+        values = _values(rows, kind) if rows.num_rows else pa.nulls(0, kind)
+        columns[name] = pa.chunked_array([around[0], values, around[1]])
+    return filled(SNAPSHOTS, columns, count, hour, snapshot.cluster_id, snapshot.observed_at)
 
 
 def _values(rows: pa.Table, kind: pa.DataType) -> pa.Array:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from replan.errors import BadPlacement
 from replan.fleet.fleet_file import FleetCluster
-from replan.fleet.lake.delta import Hour, Lake, lake_at
+from replan.fleet.lake.delta import Hour, Lake, filled, lake_at
 from replan.fleet.lake.rates import rates_until
 from replan.fleet.lake.snapshots import read_kept
 from replan.fleet.lake.store import files_at, in_store
@@ -150,22 +150,9 @@ class Work:
         """Rows of a table: those columns, lists or arrays of `count`, and what is the same in all rows."""
         if not count:
             return table.schema.empty_table()
-        hour = self.task.hour
-        same = {
-            "cluster": hour.cluster,
-            "day": hour.day,
-            "hour": hour.hour,
-            "cluster_id": self.task.cluster_id,
-            "observed_at": self.task.observed_at,
-        }
-        return pa.table(
-            [
-                _column(columns[field.name], field)
-                if field.name in columns
-                else pa.repeat(pa.scalar(same[field.name], field.type), count)
-                for field in table.schema
-            ],
-            schema=table.schema,
+        return filled(
+            *(table, columns, count, self.task.hour),
+            *(self.task.cluster_id, self.task.observed_at),
         )
 
 
@@ -186,7 +173,3 @@ def digest_of(sources: Iterable[Source]) -> str:
     for source in sources:
         found.update(f"{Path(source.name).name}\0".encode() + sha256(source.text.encode()).digest())
     return found.hexdigest()
-
-
-def _column(values: Any, field: pa.Field) -> pa.Array | pa.ChunkedArray:
-    return values.cast(field.type) if hasattr(values, "cast") else pa.array(values, field.type)
