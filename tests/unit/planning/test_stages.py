@@ -7,9 +7,10 @@ from tests.builders import FILE, brokers, placement, snapshot, state
 from tests.unit.planning.test_room import disk
 
 from replan.errors import BadUsage, Exit
+from replan.model.broker import Broker
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Limit, Limits, Measure
-from replan.model.declared.rules import ReplicaBlacklist, TopicRule
+from replan.model.declared.rules import Apart, ReplicaBlacklist, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
@@ -135,3 +136,40 @@ def test_new_partitions_that_are_left_are_not_moved() -> None:
     whole = make_plan(replace(asked, limits=limits(partitions=5)), seen, within_limits=True)
     assert [c.topic for c in whole.creates] == ["clicks"]
     assert left(whole) == []
+
+
+def test_no_stage_takes_a_broker_above_what_its_topic_may_have_there() -> None:
+    """The drain of broker 1 takes orders-0 to broker 2, which is full of the topic until orders-1 has left it."""
+    lists = [[1, 5], [2, 3], [2, 3]]
+    seen = snapshot(
+        [state(found, partition=n) for n, found in enumerate(lists)],
+        registered=[Broker(BrokerId(b), "a") for b in (1, 2, 3, 5)],
+        min_insync_replicas=1,
+    )
+    rule = TopicRule(HERE, "orders", replication_factor=2, max_replicas_per_broker=2)
+    asked = placement(
+        {},
+        rules={"orders": rule},
+        replica_blacklist=(ReplicaBlacklist(BrokerId(1), HERE, reason="sold"),),
+        limits=limits(partitions=1),
+    )
+    whole = make_plan(replace(asked, limits={}), seen)
+    assert {str(m.partition): m.new for m in whole.moves} == {"orders-0": (2,), "orders-1": (5,)}
+    assert names(make_plan(asked, seen, within_limits=True)) == ["orders-1"]
+
+
+@pytest.mark.parametrize(("target", "first"), [(3, "orders-0"), (1, "clicks-0")])
+def test_a_stage_keeps_topics_apart_unless_they_wait_for_one_another(
+    target: int, first: str
+) -> None:
+    seen = snapshot(
+        [state([1], topic="clicks"), state([2])],
+        registered=brokers(3, "abc"),
+        min_insync_replicas=1,
+    )
+    asked = placement(
+        {"clicks": [[2]], "orders": [[target]]},
+        apart=(Apart(HERE, ("clicks", "orders")),),
+        limits=limits(partitions=1),
+    )
+    assert names(make_plan(asked, seen, within_limits=True)) == [first]

@@ -38,7 +38,7 @@ from replan.planning.making.plan_warnings import ended_entries, log_dir_warnings
 from replan.planning.making.recoveries import Recoveries, declared_wishes, recoveries
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.making.room import NoRoomFor, in_room_order
-from replan.planning.making.stages import Changes, Stage, require_limits, staged
+from replan.planning.making.stages import Changes, Stage, Together, require_limits, staged
 from replan.planning.making.why_moved import Lookups, MoveWanted, reason_of
 from replan.planning.plans.log_dirs import NoRoomLeft, log_dir_balance, log_drains
 from replan.planning.plans.moves import Move, move_of
@@ -150,7 +150,7 @@ def plan_of(
     )
     stage, limits = Stage(changes), raised(placement.limits, allowed)
     if within_limits or placement.in_stages:
-        stage = staged(changes, limits, snapshot.log_dirs)
+        stage = staged(changes, limits, snapshot.log_dirs, Together(aligned))
         changes = stage.changes
     else:
         check_limits(changes, limits, in_stages=True)

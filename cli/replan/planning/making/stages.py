@@ -6,11 +6,14 @@ before. Changes are taken by rank, one by one; one is left for a later stage whe
 
 * a limit has no room for it beside those that were taken,
 * a broker has no room for its copy before something that is left has moved away,
+* a broker would come to hold more of a topic than its rule allows, or topics that are declared apart, as long as what
+  is left has not moved away; unless all that fits waits so, for one another or for what no stage takes,
 * it moves a partition that another change creates, and that one is left.
 
 A change that is beyond a limit all by itself fits into no stage: it is refused by name.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -20,9 +23,11 @@ from replan.model.broker import LogDir
 from replan.model.declared.policy import Limit, Limits
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
+from replan.planning.comparison.alignment import Alignment
 from replan.planning.making.admission_order import Urgency, admission_order, urgency
 from replan.planning.making.limits import Change, Used, partitions_of, topic_of
 from replan.planning.making.room import Disks, in_room_order
+from replan.planning.placing.problem import NO_LIMIT
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move, ReasonKind
@@ -131,31 +136,95 @@ def require_limits(limits: Limits) -> None:
         )
 
 
-def staged(whole: Changes, limits: Limits, log_dirs: Iterable[LogDir]) -> Stage:
+def staged(whole: Changes, limits: Limits, log_dirs: Iterable[LogDir], rules: "Together") -> Stage:
     """The first stage of what a plan changes."""
     waiting, beyond = _alone(whole.by_rank(), limits)
     used = [Used(limit) for limit in limits.values()]
-    chosen = _Chosen({c.topic: c for c in whole.creates}, Disks.of(log_dirs))
-    going = True
-    while going:
-        blocked, rest = False, []
+    chosen = _Chosen({c.topic: c for c in whole.creates}, Disks.of(log_dirs), rules)
+    while True:
+        blocked, rest = 0, []
         before = len(chosen.changes)
         for change in waiting:
             fits = all(limit.fits(change) for limit in used)
             if not fits or chosen.awaits(change):
-                blocked = blocked or fits
+                blocked += fits
                 rest.append(change)
                 continue
             chosen.take(change)
             for limit in used:
                 limit.take(change)
         waiting = rest
-        going = blocked and len(chosen.changes) > before
+        if len(chosen.changes) > before and blocked:
+            continue
+        if not (rules.heeded and blocked and blocked == len(waiting)):
+            break
+        rules.heeded = False  # they wait for one another, or for what no stage takes
     never = {change.topic for change, _, _ in beyond if isinstance(change, Create)}
     left = tuple(c for c in waiting if not never.intersection(topic_of(c)))
     changes, late = _of(whole, chosen, log_dirs)
     left = (*left, *late)
     return Stage(changes, tuple(beyond), left, _at_least(left, limits))
+
+
+class Together:
+    """What rules say of partitions together, `maxReplicasPerBroker` of a topic and `apart`, while changes are taken."""
+
+    def __init__(self, aligned: Alignment) -> None:
+        """By what a placement declares, and what lies where it does."""
+        seen, rules = aligned.snapshot, aligned.intents.rules
+        topics = seen.topics.column("name").to_pylist()
+        ruled = {topic: rule.max_replicas_per_broker for topic, rule in rules.items()}
+        self._most = {topic: most for topic, most in ruled.items() if most is not None}
+        self._sides = [group.sides(topics) for group in aligned.placement.apart]
+        self._held: Counter[tuple[str, int]] = Counter()
+        self._of_side: Counter[tuple[int, int, int]] = Counter()
+        """By group, side and broker."""
+        self.heeded = bool(self._most or self._sides)
+        """Whether a change that would break one has to wait."""
+        if self.heeded:
+            columns = (seen.partitions.column(name).to_pylist() for name in ("topic", "replicas"))
+            for topic, brokers in zip(*columns, strict=True):
+                self._count(topic, brokers, 1)
+
+    def broken_by(self, change: Change) -> bool:
+        """Whether a broker that keeps one of them would not, once a change is done."""
+        return any(
+            self._held[topic, broker] + number > self._most.get(topic, NO_LIMIT)
+            or any(self._meets_others(group, topic, broker) for group in range(len(self._sides)))
+            for topic, coming, _ in _lists_of(change)
+            for broker, number in Counter(coming).items()
+        )
+
+    def _meets_others(self, group: int, topic: str, broker: int) -> bool:
+        """Whether a broker that has nothing of a topic's side has something of another."""
+        sides = self._sides[group]
+        mine = sides.get(topic)
+        if mine is None or self._of_side[group, mine, broker]:
+            return False
+        return any(self._of_side[group, side, broker] for side in set(sides.values()))
+
+    def take(self, change: Change) -> None:
+        """Count a change as done."""
+        if self.heeded:
+            for topic, coming, leaving in _lists_of(change):
+                self._count(topic, coming, 1)
+                self._count(topic, leaving, -1)
+
+    def _count(self, topic: str, brokers: Iterable[int], more: int) -> None:
+        for broker in brokers:
+            self._held[topic, broker] += more
+            for group, sides in enumerate(self._sides):
+                if topic in sides:
+                    self._of_side[group, sides[topic], broker] += more
+
+
+def _lists_of(change: Change) -> Iterator[tuple[str, Sequence[int], Sequence[int]]]:
+    """The topic whose replicas a change brings to brokers and takes from others; a broker as often as it gets some."""
+    if isinstance(change, Move):
+        leaving = [b for b in change.original if b not in change.target]
+        yield change.partition.topic, change.new, leaving
+    elif isinstance(change, Create):
+        yield change.topic, [b for listed in change.lists for b in listed], []
 
 
 @dataclass(slots=True)
@@ -165,10 +234,13 @@ class _Chosen:
     awaited: dict[str, Create]
     """By topic: creates that were not taken."""
     disks: Disks
+    rules: Together
     changes: list[Change] = field(default_factory=list)
 
     def awaits(self, change: Change) -> bool:
         """Whether something that is not taken has to happen before a change."""
+        if self.rules.heeded and self.rules.broken_by(change):
+            return True
         if not isinstance(change, Move):
             return False
         created = self.awaited.get(change.partition.topic)
@@ -179,6 +251,7 @@ class _Chosen:
     def take(self, change: Change) -> None:
         """Count a change as done."""
         self.changes.append(change)
+        self.rules.take(change)
         if isinstance(change, Create):
             del self.awaited[change.topic]
         elif isinstance(change, Move):
