@@ -124,6 +124,29 @@ def test_a_stopped_process_that_was_taken_over_sends_nothing_when_it_continues(
 
 @pytest.mark.nightly
 @pytest.mark.timeout(600)
+def test_throttle_clear_and_resume_after_a_kill_wait_once_for_what_may_arrive(
+    site: Site, machine: Callable[[str], Machine]
+) -> None:
+    """For a minute the lock is watched, and that counts; whoever resumes afterwards finds nothing to wait for."""
+    ann, bob = machine("ann"), machine("bob")
+    with ann.started(*begin(ann, site)) as applying:
+        until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
+        applying.send_signal(signal.SIGKILL)
+        applying.communicate()
+    _, cleared = bob.replan("throttle", "clear", wanted=0)
+    assert re.search(r"no sign of life of ann@.* it is taken over in \d+ s", cleared)
+    left = re.findall(
+        r"restored; for (\d+) s more a change that was sent before may arrive", cleared
+    )
+    assert len(left) == 1
+    assert int(left[0]) <= 30
+    _, resumed = bob.replan("resume", *SETTLE, wanted=0)
+    assert "may still arrive" not in resumed
+    site.stands_as_declared()
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("held_seconds", [30, 80])
 def test_a_request_that_arrives_after_the_takeover_changes_nothing(
     layout: Layout, pytestconfig: pytest.Config, tmp_path: Path, held_seconds: int
