@@ -120,7 +120,7 @@ def _cpu() -> float:
 
 
 def table(kind: str, shapes: Sequence[tuple[int, int]]) -> list[float]:
-    """A process for each shape, so that each peak is its own; the least of three, a million once."""
+    """A process for each shape, so that each peak is its own; small ones are the least of three."""
     times: list[float] = []
     for partitions, brokers in shapes:
         runs = [
@@ -130,7 +130,7 @@ def table(kind: str, shapes: Sequence[tuple[int, int]]) -> list[float]:
                 capture_output=True,
                 text=True,
             ).stdout.split()
-            for _ in range(1 if partitions >= 1_000_000 else 3)
+            for _ in range(3 if partitions < 100_000 else 1)
         ]
         seconds, peak, moved, even = min(
             (float(s), int(m), int(n), float(e)) for s, m, n, e in runs
