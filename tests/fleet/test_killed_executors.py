@@ -12,6 +12,7 @@ import pytest
 from tests.commandline import LIMIT_SECONDS
 from tests.fleet.test_lost import Gate, gated, kill, parent
 from tests.fleet.test_other_starts import SPARK, SUBMIT
+from tests.fleet.test_two_workers import standalone
 
 import replan
 from replan.fleet.lake.delta import Lake
@@ -20,7 +21,7 @@ from replan.fleet.lake.tables import TABLES
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.nightly,
-    pytest.mark.timeout(2 * LIMIT_SECONDS),
+    pytest.mark.timeout(4 * LIMIT_SECONDS),
 ]
 MAIN = str(Path(replan.__file__).with_name("__main__.py"))
 DRIFT = ("fleet", "drift", "--engine", "spark")
@@ -85,3 +86,11 @@ def kill_executor_and_await(
 def test_an_executor_of_spark_submit(gate: Gate, unbroken: dict[str, list[str]]) -> None:
     running = run(gate.path.parent, SUBMIT, *TWO_EXECUTORS, MAIN, *DRIFT)
     kill_executor_and_await(running, gate, unbroken)
+
+
+def test_an_executor_of_a_standalone_cluster(
+    gate: Gate, unbroken: dict[str, list[str]], tmp_path: Path
+) -> None:
+    with standalone(tmp_path) as cluster:
+        running = run(gate.path.parent, sys.executable, MAIN, *DRIFT, "--master", cluster.master)
+        kill_executor_and_await(running, gate, unbroken)

@@ -35,13 +35,20 @@ class Standalone:
 
 @pytest.fixture
 def spark_cluster(tmp_path: Path) -> Iterator[Standalone]:
+    with standalone(tmp_path) as found:
+        yield found
+
+
+@contextmanager
+def standalone(home: Path) -> Iterator[Standalone]:
+    """A master and two workers with a core each, which keep their files in this folder."""
     with ExitStack() as stack:
-        log = stack.enter_context(daemon(tmp_path / "master.log", "master.Master"))
+        log = stack.enter_context(daemon(home / "master.log", "master.Master"))
         master = awaited(log, MASTER)
-        folders = tuple(tmp_path / f"worker-{n}" for n in (1, 2))
+        folders = tuple(home / f"worker-{n}" for n in (1, 2))
         for folder in folders:
             options = ("--cores", "1", "--memory", "1200m", "--work-dir", str(folder))
-            worker = daemon(tmp_path / f"{folder.name}.log", "worker.Worker", *options, master)
+            worker = daemon(home / f"{folder.name}.log", "worker.Worker", *options, master)
             awaited(stack.enter_context(worker), re.compile(r"(Successfully registered)"))
         yield Standalone(master, folders)
 
