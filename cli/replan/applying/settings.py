@@ -83,10 +83,11 @@ class Settings:
     def pause_seconds(self, took: float, *, asked: bool, more: bool = False) -> float:
         """Until the next tick, after one that took so long; `asked`: its effect is to be looked for.
 
-        `more`: elections run, and nothing else, or others wait for their turn; they end in some tens of milliseconds.
+        `more`: elections run, and nothing else, or others wait for their turn; they end in some tens of milliseconds,
+        and a broker may show that a second later.
         """
         if more:
-            return min(self.poll_seconds, self.turn_seconds)
+            return min(self.poll_seconds, max(self.turn_seconds, took / 2))
         if asked:
             return min(self.poll_seconds, max(self.soon_seconds, self.rest_times * took))
         return max(self.poll_seconds, min(2 * self.poll_seconds, self.rest_times * took))

@@ -1,7 +1,7 @@
 """What happens to an application where no story of tests/scenarios shows it: what it keeps, counts, never sends."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from tests.builders import move, state
@@ -52,6 +52,7 @@ from replan.model.configs import (
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.planning.plans import requests
+from replan.planning.plans.moves import Election
 from replan.planning.plans.origins import Origin
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps
@@ -63,6 +64,7 @@ from replan.simulator.cluster.faults import (
     Disconnect,
     DropFromIsr,
     KillBroker,
+    LagMetadata,
     LoseRequests,
     RequestKind,
     SlowLooks,
@@ -725,11 +727,27 @@ def test_pauses_are_long_beside_what_ticks_take() -> None:
     assert settings.pause_seconds(3.0, asked=True) == 1
     assert settings.pause_seconds(0.01, asked=False) == 1
     assert settings.pause_seconds(0.07, asked=False) == pytest.approx(1.4)
-    assert settings.pause_seconds(0.5, asked=True, more=True) == 0.02
+    assert settings.pause_seconds(0.5, asked=True, more=True) == 0.25
+    assert settings.pause_seconds(0.01, asked=True, more=True) == 0.02
     assert settings.pause_seconds(3.0, asked=False) == 2
     assert (
         Settings().pause_seconds(3.0, asked=False) == Settings().pause_seconds(0, asked=True) == 1
     )
+
+
+def test_elections_that_a_broker_shows_late_are_looked_for_at_once_and_not_each_second() -> None:
+    """Ten batches, each of which its broker shows 300 ms later: a look a second would take ten seconds."""
+    moves = [
+        move([2, 1, 3], [2, 1, 3], partition=p, election=Election.PREFERRED) for p in range(20)
+    ]
+    made = lab(
+        [state([2, 1, 3], leader=1, partition=p) for p in range(20)],
+        moves,
+        schedule=(At(0, LagMetadata(0.3)),),
+        settings=replace(Settings(elections_per_leader=2).on_a_real_clock(), rest_times=1e6),
+    )
+    assert outcome_text(made.apply()) == "20 done"
+    assert made.clock.now() < 5
 
 
 @pytest.mark.parametrize("applies", [False, True], ids=["clear", "the next application"])

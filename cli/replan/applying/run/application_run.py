@@ -28,7 +28,13 @@ from replan.applying.journal.records import (
 )
 from replan.applying.known import Known
 from replan.applying.observation import Job, TickInput
-from replan.applying.reasons.holds import ClusterSilent, JournalSilent, LookTooOld, NextBatch
+from replan.applying.reasons.holds import (
+    ClusterSilent,
+    EffectUnseen,
+    JournalSilent,
+    LookTooOld,
+    NextBatch,
+)
 from replan.applying.reasons.notes import RefusedSetting
 from replan.applying.reasons.reason import Leftover
 from replan.applying.run.looking import Looked, Ports, TickReader, way_back
@@ -82,6 +88,7 @@ from replan.model.control_plane import (
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.plans.plan import Plan
+from replan.planning.plans.requests import RequestKind
 
 Subject = TypeVar("Subject")
 
@@ -261,6 +268,8 @@ def stopped(
 
 
 NEXT_ELECTIONS = NextBatch(elections=True)
+UNSEEN_ELECTION = EffectUnseen(RequestKind.ELECT)
+"""The controller has done it, and the broker that is asked shows older metadata."""
 
 
 class ApplicationRun:
@@ -353,9 +362,10 @@ class ApplicationRun:
         self._note_refusal(answers, now)
         self._repeats = self._repeats.after(decision, sent, answers, answered)
         refused = (isinstance(a, Rejected) for a in answers.configs.values())
-        turn = NEXT_ELECTIONS in decision.holds.values()
+        holds = set(decision.holds.values())
+        turn, elected = NEXT_ELECTIONS in holds, bool(sent.elections) or UNSEEN_ELECTION in holds
         self._asked = (sent.asks or turn) and not any(refused)
-        self._more = bool(sent.elections) and (turn or not tick.seen.running)
+        self._more = elected and (turn or not tick.seen.running)
         settings = (place_of(s) for s in answers.steps if isinstance(s, SettingName))
         self._changed = {*answers.configs, *settings}
         self._progress = progress_of(
