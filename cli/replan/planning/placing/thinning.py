@@ -29,6 +29,9 @@ from replan.planning.placing.search import Search, amounts
 from replan.planning.placing.spread import ANY, TopicSpread, most_by_rule
 from replan.planning.placing.steps import Way, is_in
 
+LOOKS = 1_000
+"""So many partitions of a topic that are given up are looked at again."""
+
 
 def thin_out(
     problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags
@@ -84,7 +87,10 @@ class _Topic:
         stuck = self._carried()
         over = [] if stuck is None else list(stuck.brokers)
         needed = int((_counts(self._mine, len(self._most)) + self._fixed)[over].sum())
-        given_up = self._give_up() if stuck else np.zeros(len(self._rows), dtype=bool)
+        given_up = np.zeros(len(self._rows), dtype=bool)
+        if stuck:
+            given_up = self._give_up()
+            self._take_back(given_up, before)
         self._write(before, given_up)
         if not given_up.any():
             return []
@@ -99,13 +105,16 @@ class _Topic:
             )
         ]
 
+    def _steps(self) -> LegalSteps:
+        """The steps that the lists allow by now, which they change."""
+        had, mine = same_width(self._had, self._mine)
+        self._mine = mine.copy()
+        spread = TopicSpread(self._problem, self._at, self._rows, self._lists)
+        return LegalSteps(self._problem, self._at, self._rows, self._mine, had, spread)
+
     def _carried(self) -> Stuck | None:
         """Carry replicas until nobody has too many, or no way is left."""
-        width, had = len(self._most), self._had
-        had, self._mine = same_width(had, self._mine)
-        self._mine = self._mine.copy()
-        spread = TopicSpread(self._problem, self._at, self._rows, self._lists)
-        steps = LegalSteps(self._problem, self._at, self._rows, self._mine, had, spread)
+        width, steps = len(self._most), self._steps()
         counts = _counts(self._mine, width)
         bounds = Bounds(np.zeros(width, dtype=np.int64), self._most)
         search = Search(steps, self._problem.budget, self._problem.brokers.ids)
@@ -180,6 +189,28 @@ class _Topic:
                     break
             else:
                 return given
+
+    def _take_back(self, given_up: Flags, filled: Matrix) -> None:
+        """Give up no partition that can lie, from where it was filled, where the others leave a place by now."""
+        steps, most = self._steps(), self._most
+        steps.way = Way.ANYWHERE
+        filled = same_width(filled, self._mine)[0]
+        for row in np.flatnonzero(given_up)[:LOOKS].tolist():
+            kept = self._mine[row].copy()
+            self._mine[row] = filled[row]
+            counts, held = (_counts(of, len(most)) for of in (self._mine, self._mine[~given_up]))
+            for broker in steps.members(row):
+                has = held[broker] + 1 if broker in self._had[row] else counts[broker]
+                if has > most[broker]:
+                    may = steps.legal(np.array([row]), broker)[0] & (counts < most)
+                    if not may.any():
+                        self._mine[row] = kept
+                        break
+                    target = int(np.where(may, counts - most, 1).argmin())
+                    steps.take(row, broker, target)
+                    counts[target] += 1
+            else:
+                given_up[row] = False
 
     def _write(self, before: Matrix, given_up: Flags) -> None:
         """Who is new takes the place of one that leaves; who stays keeps the order that the cluster has."""

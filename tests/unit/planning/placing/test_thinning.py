@@ -91,6 +91,13 @@ def test_a_partition_in_one_rack_goes_to_another_where_its_own_is_full() -> None
     assert chosen(asked) == [[1, 2], [3, 4], [1, 2]]
 
 
+def test_none_is_given_up_that_finds_a_place_once_others_are() -> None:
+    asked = problem(brokers("abcd"), [[3, 1]] * 3, lie=Lie.NONE, topics=[0] * 3, most=1)
+    found = choose(asked)
+    assert [len(reason.partitions) for reason in found.impossible] == [1]
+    assert judge(asked, found) == []
+
+
 @st.composite
 def crowded(draw: st.DrawFn) -> PlacementProblem:
     """A topic or two with too many replicas on a broker, in racks, on disks that may be small."""
