@@ -80,14 +80,15 @@ class Settings:
         is enough for a thousand copies."""
         return replace(self, soon_seconds=0.25, turn_seconds=0.02, rest_times=20.0)
 
-    def pause_seconds(self, took: float, *, asked: bool, more: bool = False) -> float:
+    def pause_seconds(self, took: float, *, asked: bool, elected: float | None = None) -> float:
         """Until the next tick, after one that took so long; `asked`: its effect is to be looked for.
 
-        `more`: elections run, and nothing else, or others wait for their turn; they end in some tens of milliseconds,
-        and a broker may show that a second later.
+        `elected`: so long ago elections were asked for that have not been seen, and nothing else runs, or others wait
+        for their turn. They end in some tens of milliseconds; a broker that is busy with those before shows it later,
+        and is asked the less often the longer that takes.
         """
-        if more:
-            return min(self.poll_seconds, max(self.turn_seconds, took / 2))
+        if elected is not None:
+            return min(self.poll_seconds, max(self.turn_seconds, elected / 2))
         if asked:
             return min(self.poll_seconds, max(self.soon_seconds, self.rest_times * took))
         return max(self.poll_seconds, min(2 * self.poll_seconds, self.rest_times * took))

@@ -727,8 +727,8 @@ def test_pauses_are_long_beside_what_ticks_take() -> None:
     assert settings.pause_seconds(3.0, asked=True) == 1
     assert settings.pause_seconds(0.01, asked=False) == 1
     assert settings.pause_seconds(0.07, asked=False) == pytest.approx(1.4)
-    assert settings.pause_seconds(0.5, asked=True, more=True) == 0.25
-    assert settings.pause_seconds(0.01, asked=True, more=True) == 0.02
+    elected = [settings.pause_seconds(0.1, asked=True, elected=at) for at in (0.0, 0.5, 9.0)]
+    assert elected == [0.02, 0.25, 1]
     assert settings.pause_seconds(3.0, asked=False) == 2
     assert (
         Settings().pause_seconds(3.0, asked=False) == Settings().pause_seconds(0, asked=True) == 1

@@ -300,7 +300,11 @@ class ApplicationRun:
         self._way_back: Plan | None = None
         """Of a cancelled application: why nothing of it is to go back."""
         self._progress: Progress | None = None
-        self._asked = self._more = False
+        self._asked = False
+        self._elected_at = now
+        """When elections were last asked for."""
+        self._elects = False
+        """Whether they are all that is waited for."""
         self._repeats = Repeats()
         self._refusal: tuple[float, str] | None = None
         self._perhaps_obeyed: tuple[Command, ...] = ()
@@ -322,13 +326,15 @@ class ApplicationRun:
                 return self._next.to_end()
             before = clock.now()
             pause = self._job.settings.pause_seconds(
-                before - began, asked=self._asked, more=self._more
+                before - began,
+                asked=self._asked,
+                elected=before - self._elected_at if self._elects else None,
             )
             clock.sleep(pause)
             overslept = clock.now() - before - pause
 
     def _tick(self, overslept: float) -> Outcome | None:
-        now, self._asked, self._more = self._ports.clock.now(), False, False
+        now, self._asked, self._elects = self._ports.clock.now(), False, False
         self._note_stop(now)
         try:
             if self._hanging:
@@ -365,7 +371,9 @@ class ApplicationRun:
         holds = set(decision.holds.values())
         turn, elected = NEXT_ELECTIONS in holds, bool(sent.elections) or UNSEEN_ELECTION in holds
         self._asked = (sent.asks or turn) and not any(refused)
-        self._more = elected and (turn or not tick.seen.running)
+        self._elects = elected and (turn or not tick.seen.running)
+        if sent.elections:
+            self._elected_at = answered
         settings = (place_of(s) for s in answers.steps if isinstance(s, SettingName))
         self._changed = {*answers.configs, *settings}
         self._progress = progress_of(
