@@ -197,6 +197,22 @@ def test_the_rows_of_a_table_are_a_dataframe(
     assert sorted(found.to_pylist(), key=str) == sorted(here.rows["drift"].to_pylist(), key=str)
 
 
+def test_no_archive_is_read_again_for_each_task(spark: "SparkSession", tmp_path: Path) -> None:
+    """PySpark lets all that finds modules look again before each task, and Spark's own jar has thousands of files."""
+
+    def archives(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import sys
+        from zipimport import zipimporter
+
+        known = sys.path_importer_cache.items()
+        found = [name for name, finder in known if isinstance(finder, zipimporter)]
+        for _ in batches:
+            yield pa.RecordBatch.from_pylist([{"found": str(found)}])
+
+    frame = spark.range(0, 2, 1, 2).mapInArrow(archives, "found string")
+    assert written_rows(frame, tmp_path / "found")["found"].to_pylist() == ["[]", "[]"]
+
+
 def written_rows(frame: "DataFrame", place: Path) -> pa.Table:
     """The rows of a DataFrame, through files: `collect` leaves sockets open."""
     frame.write.parquet(str(place))
