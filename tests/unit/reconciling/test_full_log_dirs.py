@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import brokers, placement, snapshot, state
-from tests.unit.reconciling.test_loop import HOUR, MB, Reader, lists_of, reader, rounds_of
+from tests.unit.reconciling.test_loop import HOUR, MB, Reader, end_of, lists_of, reader, rounds_of
 from tests.unit.reconciling.test_proposing import Heard
 
 from replan.model.broker import LogDir
@@ -251,3 +251,18 @@ def test_directories_of_one_volume_are_one(read: Reader) -> None:
     roomy = replace(seen, log_dirs=(*dirs, log_dir(4, "/d", 0)))
     [found] = full_log_dirs(Alignment.of(declared, roomy), Fraction(85, 100))
     assert (found.leaving, found.left) == ((TopicPartition("orders", 3),), 0)
+
+
+def test_a_balance_of_log_dirs_fills_none_that_the_policy_empties(read: Reader) -> None:
+    """Something else has 700 of 1,000 MB of the first volume: by its replicas it has too few, once one has left."""
+    states = [state((1,), partition=i, size=100 * MB) for i in range(4)]
+    seen = snapshot(states, registered=brokers(2, "ab"))
+    dirs = (log_dir(1, "/a", 900, (0, 1)), log_dir(1, "/b", 200, (2, 3)), log_dir(2, "/d", 0))
+    world = from_snapshot(replace(seen, log_dirs=dirs), "4.3")
+    lists = "assignments: {orders: {partitions: [[1], [1], [1], [1]]}}"
+    policy = "reconcile: {putRight: {outOfBalance: 0s, logDirFull: {above: 85%, for: 0s}}}"
+    month = run_loop(world, [Release(0, read(lists, "balance: {logDirs: 10%}", policy))], 30 * HOUR)
+    [done] = rounds_of(month)
+    assert done.kinds == (DeviationKind.LOG_DIR_FULL,)
+    assert sorted(where(month).values()) == ["/a", "/b", "/b", "/b"]
+    assert end_of(month) is LoopState.AT_REST

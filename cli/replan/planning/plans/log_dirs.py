@@ -1,9 +1,10 @@
 """Replicas within a broker: log directories that are to be empty (`blacklists.logDirs`), and a balance of the others.
 
 Nothing crosses the network, and no replica list changes (AlterReplicaLogDirs, KIP-113). A replica that a move takes off
-the broker anyway is left alone, and a tenth of every volume stays free. For `balance.logDirs` a directory's share is by
-the size of its volume, or the same for all where one does not say; of all steps that help, the one that brings most is
-taken, and of equal ones the one that copies least: a search that proves nothing where it ends.
+the broker anyway is left alone, and a tenth of every volume stays free; a balance fills none above the share from which
+`logDirFull` of the policy would empty it again. For `balance.logDirs` a directory's share is by the size of its volume,
+or the same for all where one does not say; of all steps that help, the one that brings most is taken, and of equal ones
+the one that copies least: a search that proves nothing where it ends.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from replan.documents.typed import Broker, Form, Int32, Int64, Text
 from replan.model.broker import LogDir
 from replan.model.columns import Ints
 from replan.model.declared.placement import Placement
+from replan.model.declared.reconcile import DeviationKind
 from replan.model.declared.rules import BalanceMeasure, LogDirBlacklist
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import Snapshot
@@ -100,11 +102,11 @@ class _Room:
         return None
 
 
-def takes(found: LogDir) -> int | None:
-    """How many more bytes a directory takes, with a tenth of its volume free; None: not known."""
+def takes(found: LogDir, free: float = HEADROOM) -> int | None:
+    """How many more bytes a directory takes, with this part of its volume free; None: not known."""
     if found.usable_bytes is None or found.total_bytes is None:
         return None
-    return max(0, found.usable_bytes - int(found.total_bytes * HEADROOM))
+    return max(0, found.usable_bytes - int(found.total_bytes * free))
 
 
 def log_drains(
@@ -186,6 +188,9 @@ def log_dir_balance(
     within = next((t.within for t in asked if t.measure is BalanceMeasure.LOG_DIRS), None)
     if within is None:
         return LogDirBalance()
+    policy = placement.reconcile
+    full = DeviationKind.LOG_DIR_FULL in policy.put_right
+    free = max(HEADROOM, float(1 - policy.full_above)) if full else HEADROOM
     leaving = {(entry.broker, entry.path) for entry in placement.log_dir_blacklist}
     of: dict[BrokerId, list[LogDir]] = {}
     for found in sorted(snapshot.log_dirs, key=lambda d: (d.broker, d.path)):
@@ -196,7 +201,7 @@ def log_dir_balance(
     then: dict[BrokerId, Fraction] = {}
     for broker, dirs in of.items():
         if len(dirs) > 1:
-            disks = _Directories(dirs, snapshot, targets, drains, within)
+            disks = _Directories(dirs, snapshot, targets, drains, within, free)
             now[broker] = disks.reached()
             moves += disks.balanced()
             then[broker] = disks.reached()
@@ -221,6 +226,7 @@ class _Directories:
         targets: Mapping[TopicPartition, Replicas],
         drains: LogDrains,
         within: Fraction,
+        free: float,
     ) -> None:
         self._dirs, self._broker = dirs, dirs[0].broker
         self._names: list[tuple[TopicPartition, TopicId, int]] = []
@@ -233,7 +239,9 @@ class _Directories:
         self._sizes: Ints = np.array([size for _, _, size in self._names], dtype=np.int64)
         self._used: Ints = np.zeros(len(dirs), dtype=np.int64)
         np.add.at(self._used, self._at, self._sizes)
-        self._room = np.array([ANY if (r := takes(d)) is None else r for d in dirs], dtype=np.int64)
+        self._room = np.array(
+            [ANY if (r := takes(d, free)) is None else r for d in dirs], dtype=np.int64
+        )
         place = {d.path: number for number, d in enumerate(dirs)}
         for move in drains.moves:
             if move.broker == self._broker and move.target in place:
