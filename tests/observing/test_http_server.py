@@ -1,6 +1,7 @@
 """What is served, to whom, and what a client can not do to the process that serves."""
 
 import http.client
+import re
 import socket
 import threading
 import time
@@ -99,11 +100,11 @@ def test_a_port_in_use_is_named() -> None:
     assert problem.value.exit_code == 1
 
 
-def test_a_name_that_nobody_knows_is_an_error() -> None:
-    why = r"--listen no\.such\.invalid:1: cannot listen there: "
+@pytest.mark.parametrize("name", ["no.such.invalid", "no..such.invalid"])
+def test_a_name_that_nobody_knows_is_an_error(name: str) -> None:
     with (
-        pytest.raises(ReplanError, match=why),
-        served(at=ListenAddress("no.such.invalid", 1)),
+        pytest.raises(ReplanError, match=f"--listen {re.escape(name)}:1: cannot listen there: "),
+        served(at=ListenAddress(name, 1)),
     ):
         pass
 

@@ -132,6 +132,8 @@ def test_nothing_that_is_said_shows_the_address(
         f"https://hooks.example/\n{SECRET}",
         f"https://[/{SECRET}",
         f"https://hooks.example:http/{SECRET}",
+        f"https://hooks..example/{SECRET}",
+        f"https://{'a' * 64}.example/{SECRET}",
         f"https://me:{SECRET}@hooks.example/",
         SECRET,
         "",
@@ -139,8 +141,13 @@ def test_nothing_that_is_said_shows_the_address(
         with pytest.raises(BadUsage) as refused:
             web_hook(wrong)
         assert SECRET not in str(refused.value)
-    with pytest.raises(BadFile, match=r"--notify: .*/none: No such file"):
+    with pytest.raises(BadFile, match=r"--notify: .*/none: cannot read: No such file"):
         web_hook(f"@{tmp_path}/none")
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    with pytest.raises(
+        BadFile, match=r"--notify: .*/endless: cannot read: it has more than 65,536 bytes"
+    ):
+        web_hook(f"@{tmp_path}/endless")
     (tmp_path / "url").write_text(f"http://127.0.0.1:1/{SECRET}\n")
     hook = web_hook(f"@{tmp_path}/url")
     assert (str(hook), repr(hook)) == ("127.0.0.1", "127.0.0.1")

@@ -26,7 +26,6 @@ beat; the lock of the journal, which a taker fences, keeps them from applying at
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
@@ -46,7 +45,7 @@ from replan.applying.journal.records import (
     Record,
     changed,
 )
-from replan.documents.files import write_file
+from replan.documents.files import cannot, write_file
 from replan.errors import BadFile
 from replan.model.control_plane import Clock
 from replan.reconciling.history import History, packed, unpacked
@@ -105,22 +104,31 @@ class FolderStore:
         except OSError:
             return found
         for path in paths:
-            with suppress(FileNotFoundError):
-                try:
-                    entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
-                    found.append(decode(entry.key, bytes(entry.value)))
-                except (ValueError, msgspec.MsgspecError) as problem:
-                    raise BadFile(f"{path}: {problem}") from problem
+            try:
+                entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
+                found.append(decode(entry.key, bytes(entry.value)))
+            except FileNotFoundError:
+                continue
+            except OSError as problem:
+                raise cannot("read", path, problem) from problem
+            except (ValueError, msgspec.MsgspecError) as problem:
+                raise BadFile(
+                    f"{path}: {problem}\n"
+                    "Restore this file, or remove it: the loop begins again with what it remembered there."
+                ) from problem
         return found
 
     def write(self, records: Sequence[Record]) -> None:
         """Replace the files."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
         for record in records:
             path = self._folder / (record.key.replace("/", "-") + ".json")
-            if isinstance(record, Forget):
-                path.unlink(missing_ok=True)
-                continue
+            try:
+                self._folder.mkdir(mode=0o700, exist_ok=True)
+                if isinstance(record, Forget):
+                    path.unlink(missing_ok=True)
+                    continue
+            except OSError as problem:
+                raise cannot("write", path, problem) from problem
             key, value = encode(record)
             write_file(
                 path, msgspec.json.encode(_Entry(key, msgspec.Raw(value or b"null"))).decode()

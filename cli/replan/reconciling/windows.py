@@ -36,5 +36,17 @@ def _spans(window: Window, now: float) -> Iterator[tuple[float, float]]:
 
 
 def _at(midnight: datetime, minutes: int) -> float:
-    """An hour of the wall clock: adding to a datetime of a zone counts hours of its clock."""
-    return (midnight + timedelta(minutes=minutes)).timestamp()
+    """A time of the wall clock: adding to a datetime of a zone counts hours of its clock.
+
+    One that the clock leaves out in spring is the moment at which it is put forward.
+    """
+    left_out = 0
+    while not _is_shown(midnight + timedelta(minutes=minutes - left_out)):
+        left_out += 1
+    shown = (midnight + timedelta(minutes=minutes - left_out)).timestamp()
+    return shown + 60 if left_out else shown
+
+
+def _is_shown(time: datetime) -> bool:
+    """Whether the clock of its zone ever shows it."""
+    return datetime.fromtimestamp(time.timestamp(), time.tzinfo) == time

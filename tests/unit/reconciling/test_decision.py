@@ -118,6 +118,28 @@ def test_a_window_goes_by_the_clock_of_its_zone_when_that_is_changed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("begin", "end", "opens", "closes"),
+    [
+        (150, 195, "2027-03-28T01:00:00+00:00", "2027-03-28T01:15:00+00:00"),
+        (60, 150, "2027-03-28T00:00:00+00:00", "2027-03-28T01:00:00+00:00"),
+        (120, 180, "2027-04-04T00:00:00+00:00", "2027-04-04T01:00:00+00:00"),
+    ],
+)
+def test_an_hour_that_the_clock_leaves_out_is_the_moment_at_which_it_does(
+    begin: int, end: int, opens: str, closes: str
+) -> None:
+    """On 28 March 2027 the clocks of Berlin go from 02:00 to 03:00, at 01:00 UTC."""
+    sunday = [Window((6,), begin, end, "Europe/Berlin")]
+    evening = datetime.fromisoformat("2027-03-27T20:00:00+00:00").timestamp()
+    first, last = (datetime.fromisoformat(text).timestamp() for text in (opens, closes))
+    assert opens_at(sunday, evening) == first
+    assert not is_open(sunday, first - 1)
+    assert is_open(sunday, first)
+    assert is_open(sunday, last - 1)
+    assert not is_open(sunday, last)
+
+
+@pytest.mark.parametrize(
     ("hold", "registered", "most"),
     [
         (Fraction(1, 5), 60, 12),

@@ -1,5 +1,11 @@
 """One loop at a time: the lease, on virtual time."""
 
+from pathlib import Path
+
+import pytest
+
+from replan.applying.journal.records import Forget
+from replan.errors import BadFile
 from replan.reconciling.history import History
 from replan.reconciling.memory import Memory
 from replan.reconciling.status import LeaseHeld
@@ -7,6 +13,7 @@ from replan.reconciling.store import (
     BEAT_SECONDS,
     CLAIM_SECONDS,
     DEAD_SECONDS,
+    FolderStore,
     LeaseKeeper,
     MemoryStore,
     history_records,
@@ -58,3 +65,22 @@ def test_pieces_of_two_writings_are_no_memory() -> None:
     assert len(records) > 2
     other = memory_records(memory.with_since({"a": 1.0}), records)
     assert load([*other[:1], *records[1:]])[0] == Memory()
+
+
+def test_a_folder_that_cannot_be_used_is_said_as_any_file(tmp_path: Path) -> None:
+    store, folder = FolderStore(tmp_path / "journal"), tmp_path / "journal.loop"
+    folder.write_text("no folder")
+    with pytest.raises(
+        BadFile, match=r"journal\.loop/loop-memory-000000\.json: cannot write: File exists"
+    ):
+        store.write(memory_records(Memory(), ()))
+    folder.unlink()
+    store.write(memory_records(Memory(number=7), ()))
+    assert load(store.read())[0].number == 7
+    (kept,) = folder.iterdir()
+    kept.unlink()
+    kept.mkdir()
+    with pytest.raises(BadFile, match=r"cannot read: Is a directory"):
+        store.read()
+    with pytest.raises(BadFile, match=r"cannot write: Is a directory"):
+        store.write([Forget("loop/memory/000000")])

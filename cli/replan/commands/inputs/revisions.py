@@ -7,6 +7,7 @@ Passwords are git's own business (credential helpers, keys); those in a URL appe
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,13 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from replan.documents.files import cannot
 from replan.errors import BadPlacement, BadUsage, ClusterUnreachable
 from replan.model.declared.placement import Placement
 from replan.placement_file.load import load_placement, load_sources
-from replan.placement_file.sources import SUFFIXES, Source
+from replan.placement_file.sources import SUFFIXES, Source, find_files
 from replan.placement_file.yaml_text import fastest_parser
 
 FETCH_SECONDS = 120.0
+_OF_ANOTHER = frozenset(
+    f"GIT_{name}"
+    for name in (
+        *("DIR", "COMMON_DIR", "WORK_TREE", "INDEX_FILE", "SHALLOW_FILE", "NAMESPACE", "PREFIX"),
+        *("OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES"),
+    )
+)
+"""By which a hook of git, or a shell in one, names its own repository: this one is another."""
 _SECRET = re.compile(r"(?<=://)[^/@]*@")
 
 
@@ -38,21 +48,39 @@ class Checkout:
         return _SECRET.sub("", self.url)
 
     def update(self) -> str:
-        """Fetch the newest commit and check it out; its hash in full. Raises ClusterUnreachable.
+        """Fetch the newest commit and check it out; its hash in full. Raises ClusterUnreachable, and BadFile.
 
-        A branch that was rewritten is followed like any other.
+        A branch that was rewritten is followed like any other. What a git has left that was killed, or what somebody
+        has cleaned away who takes it for old, is made again: by the next update, where this one fails for it.
         """
-        for left in (self.folder / ".git").rglob(
-            "*.lock"
-        ):  # of a git that was killed as it took too long
-            left.unlink(missing_ok=True)
-        self._git("fetch", "--quiet", "--depth", "1", "--", self.url, self.ref)
-        self._git("checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
-        self._git("clean", "-ffdxq")
-        return self._git("rev-parse", "HEAD").strip()
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as problem:
+            raise cannot("make", self.folder, problem) from problem
+        self._git("init", "--quiet")
+        try:
+            self._git("fetch", "--quiet", "--depth", "1", "--", self.url, self.ref)
+            self._git("checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
+            self._git("clean", "-ffdxq")
+            return self._git("rev-parse", "HEAD").strip()
+        except ClusterUnreachable:
+            shutil.rmtree(self.folder / ".git", ignore_errors=True)
+            raise
+
+    def inside(self, path: str) -> Path:
+        """A file or folder of it. Raises BadPlacement where what would be read lies outside: no commit tells of it."""
+        found, top = self.folder / path, self.folder.resolve()
+        for file in find_files([found]):
+            if not file.resolve().is_relative_to(top):
+                raise BadPlacement(
+                    f"{self.shown} {self.ref}: {path} leads out of the repository, to {file.resolve()}; "
+                    "name a file or folder in it, without links to elsewhere"
+                )
+        return found
 
     def _git(self, *words: str) -> str:
-        environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        kept = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
+        environment = {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
         try:
             done = subprocess.run(  # noqa: S603  # the words are ours; URL and ref come after `--`
                 ["git", *words],  # noqa: S607
@@ -78,13 +106,11 @@ class Checkout:
 
 @contextmanager
 def checkout(url: str, ref: str) -> Iterator[Checkout]:
-    """An empty working copy in a folder of its own, until the block ends. Raises BadUsage, ClusterUnreachable."""
+    """An empty working copy in a folder of its own, until the block ends. Raises BadUsage."""
     if url.startswith("-") or ref.startswith("-"):
         raise BadUsage("--git and --ref name a repository and a branch; neither begins with a dash")
     with TemporaryDirectory(prefix="replan-git-") as folder:
-        found = Checkout(url, ref, Path(folder))
-        found._git("init", "--quiet")
-        yield found
+        yield Checkout(url, ref, Path(folder))
 
 
 def placement_at(named: str, files: Sequence[Path]) -> Placement:

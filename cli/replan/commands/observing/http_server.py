@@ -74,8 +74,8 @@ def serving(at: ListenAddress, respond: Respond) -> Iterator[str]:
     """Serve until the block ends; gives the URL. Raises ReplanError where nobody can listen there."""
     try:
         server = _Server(at, respond)
-    except OSError as problem:
-        why = problem.strerror or str(problem)
+    except (OSError, UnicodeError) as problem:
+        why = getattr(problem, "strerror", None) or str(problem)
         raise ReplanError(
             f"--listen {at}: cannot listen there: {why}\n"
             "Choose another port, or end the process that listens there."

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from replan.commands.frame.output import note
+from replan.documents.files import read_text
 from replan.errors import BadFile, BadUsage
 
 TRIES = 12
@@ -28,6 +29,8 @@ TRIES = 12
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds; each pause is twice the one before, and a fifth of it is drawn."""
 ANSWER_SECONDS = 10.0
+MOST_BYTES = 2**16
+"""Of a file with the URL."""
 KEPT = 100
 """Messages that wait; the oldest of more is dropped."""
 AT_END_SECONDS = 10.0
@@ -51,17 +54,17 @@ class WebHook:
 def web_hook(text: str) -> WebHook:
     """Read the value of --notify: a URL, or `@FILE` for one in a file. Raises BadUsage and BadFile, without the URL."""
     if text.startswith("@"):
-        path = Path(text[1:])
         try:
-            text = path.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as problem:
-            why = problem.strerror if isinstance(problem, OSError) else "not UTF-8"
-            raise BadFile(f"--notify: {path}: {why}") from None
-    with suppress(ValueError):
+            text = read_text(Path(text[1:]), limit=MOST_BYTES).strip()
+        except BadFile as problem:
+            raise BadFile(f"--notify: {problem}") from None
+    with suppress(
+        ValueError
+    ):  # UnicodeError among them: of a host that no name server can be asked for
         parts = urlsplit(text)
         visible = text.isascii() and text.isprintable() and " " not in text
         if parts.scheme in {"http", "https"} and parts.hostname and visible:
-            _ = parts.port
+            _ = parts.port, parts.hostname.encode("idna")
             if parts.username is None:
                 return WebHook(text)
     raise BadUsage(
