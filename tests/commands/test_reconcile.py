@@ -82,6 +82,15 @@ def test_a_broken_placement_is_an_error_of_one_round_with_its_place() -> None:
     assert "placement.yaml:2:14: assignments" in done.stderr
 
 
+def test_what_was_not_compared_is_not_said_to_differ_in_nothing() -> None:
+    other = placement(CHANGED) + "cluster: {id: AAAAAAAAAAAAAAAAAAAAAA}\n"
+    Path("placement.yaml").write_text(other, encoding="utf-8")
+    done = run(*ONCE)
+    assert done.returncode == 1
+    assert "the placement is for cluster AAAAAAAAAAAAAAAAAAAAAA" in done.stderr
+    assert "nothing differs" not in done.stderr
+
+
 def test_a_pipe_for_a_placement_is_named_and_not_waited_for() -> None:
     os.mkfifo("pipe")
     done = run(*ONCE, "-f", "pipe")

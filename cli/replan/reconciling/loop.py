@@ -289,7 +289,7 @@ class Loop:
             cluster_id=snapshot.cluster_id,
             cluster_name=read.placement.cluster_name or "",
             source=read.source,
-            looked_at=now,
+            looked_at=now if self._status.looked_at is not None else None,
         )
         opened = known.ledger.application
         if known.elsewhere:
@@ -307,6 +307,7 @@ class Loop:
     def _decided(
         self, looked: Looked, read: Read, ledger: Ledger, now: float, *, acts: bool
     ) -> bool:
+        self._status = _with(self._status, looked_at=now)  # not before: nobody knew what differs
         policy, found = read.placement.reconcile, self._remember(looked, read, now)
         decision = decide(policy, found, self._memory, facts_of(looked.snapshot), now)
         if self._settings.proposes:

@@ -19,8 +19,8 @@ from replan.reconciling.status import (
 from replan.reconciling.store import lease_of, load, waiting_commands
 
 
-def standing_loop(records: Sequence[Record], now: float) -> Status | None:
-    """What the loop that has the lease does, as far as it is kept. Raises BadFile.
+def standing_loop(records: Sequence[Record], now: float, *, applying: bool) -> Status | None:
+    """What the loop that has the lease does, as far as it is kept; `applying`: an application is open. Raises BadFile.
 
     None where none has it, unless the next one would wait for a person. What people ask of it counts as obeyed: it is,
     before anything else begins.
@@ -34,7 +34,7 @@ def standing_loop(records: Sequence[Record], now: float) -> Status | None:
         memory = memory.obeyed(command, now)
     if lease.released and memory.paused is None and memory.worse is None:
         return None
-    state, reasons = _state(memory, now)
+    state, reasons = _state(memory, now, applying=applying)
     taken = datetime.fromisoformat(lease.since).timestamp() if lease.since else now
     return Status(
         at=now,
@@ -48,8 +48,10 @@ def standing_loop(records: Sequence[Record], now: float) -> Status | None:
     )
 
 
-def _state(memory: Memory, now: float) -> tuple[LoopState, tuple[Reason, ...]]:
-    if memory.begun is not None:
+def _state(memory: Memory, now: float, *, applying: bool) -> tuple[LoopState, tuple[Reason, ...]]:
+    if (
+        memory.begun is not None and applying
+    ):  # else somebody has ended it, and the loop learns of that
         return LoopState.ACTING, ()
     if memory.paused is not None:
         return LoopState.PAUSED, (memory.paused,)

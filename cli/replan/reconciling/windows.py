@@ -32,7 +32,9 @@ def _spans(window: Window, now: float) -> Iterator[tuple[float, float]]:
         if day.weekday() in window.days:
             midnight = datetime.combine(day, time(), zone)
             last = window.end_minute + (DAY_MINUTES if over else 0)
-            yield _at(midnight, window.begin_minute), _at(midnight, last)
+            begin, end = _at(midnight, window.begin_minute), _at(midnight, last)
+            if begin < end:  # not of hours that the clock leaves out
+                yield begin, end
 
 
 def _at(midnight: datetime, minutes: int) -> float:

@@ -3,7 +3,7 @@
 import pytest
 
 from replan.applying.journal.records import Lease
-from replan.reconciling.memory import Memory
+from replan.reconciling.memory import Begun, Memory
 from replan.reconciling.standing import standing_loop
 from replan.reconciling.status import EndedWorse, LoopState, RoundsFail, SomebodyPaused, UnderMinIsr
 from replan.reconciling.store import memory_records
@@ -28,11 +28,21 @@ def test_what_a_loop_keeps_says_how_it_stands(
     memory: Memory, state: LoopState, reason: object
 ) -> None:
     records = [Lease("id", "alice@ops-1", "", 3), *memory_records(memory, ())]
-    status = standing_loop(records, 1_000.0)
+    status = standing_loop(records, 1_000.0, applying=False)
     assert status is not None
     assert (status.state, status.reasons) == (state, () if reason is None else (reason,))
     assert status.instance == "alice@ops-1"
 
 
 def test_without_a_lease_there_is_no_loop() -> None:
-    assert standing_loop(memory_records(Memory(), ()), 1_000.0) is None
+    assert standing_loop(memory_records(Memory(), ()), 1_000.0, applying=False) is None
+
+
+def test_a_round_whose_application_somebody_has_ended_acts_no_more() -> None:
+    begun = Begun(number=1, began_at=1.0, kinds=(), plan_digest="digest", unhealthy=())
+    memory = Memory(begun=begun, since={"brokerDown 3": 1.0})
+    records = [Lease("id", "alice@ops-1", "", 3), *memory_records(memory, ())]
+    for applying, state in ((True, LoopState.ACTING), (False, LoopState.DIFFERS)):
+        status = standing_loop(records, 1_000.0, applying=applying)
+        assert status is not None
+        assert status.state is state

@@ -290,6 +290,7 @@ class _Watcher:
         asked = [Asked(s.partition) for s in health.running] if named is None else named
         before, now = self._read(asked)
         known = known_of(self.cluster, self.connection, seen.cluster_id)
+        applying = known.ledger.application is not None
         shown = Status(
             health=health,
             rows=[] if now is None else rows_of(asked, now, before),
@@ -301,7 +302,9 @@ class _Watcher:
             own=frozenset(s.partition for s in health.running if known.ledger.began(s)),
             resume=resume_command(self.cluster),
             clear=resume_command(self.cluster, "throttle", "clear"),
-            loop=None if known.unread else loop_of(self.cluster, self.connection, time.time()),
+            loop=None
+            if known.unread
+            else loop_of(self.cluster, self.connection, time.time(), applying=applying),
             asked_at=time.time(),
             journal_unread=known.unread,
             open_elsewhere=known.elsewhere,

@@ -193,14 +193,16 @@ def loop_store(
     return (topic or topic_of(connection, where)).loop_records()
 
 
-def loop_of(cluster: Target, connection: Connection, now: float) -> Status | None:
+def loop_of(
+    cluster: Target, connection: Connection, now: float, *, applying: bool
+) -> Status | None:
     """What the loop of a cluster does, by the journal; None where there is none.
 
     Raises ClusterUnreachable, ClusterRefused, BadFile.
     """
     from replan.reconciling.standing import standing_loop
 
-    return standing_loop(loop_store(cluster, connection).read(), now)
+    return standing_loop(loop_store(cluster, connection).read(), now, applying=applying)
 
 
 def kept_by_loop(cluster: Target) -> "tuple[Memory, History]":
