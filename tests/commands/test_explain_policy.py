@@ -55,6 +55,20 @@ def test_what_is_not_due_says_since_when_and_when(folder: Path) -> None:
     assert one["whyNot"] == {"is": "too-early"}
 
 
+def test_what_is_due_says_that_the_loop_is_paused(folder: Path) -> None:
+    assert replan("reconcile", "--once", *EMBEDDED, folder=folder).returncode == 0
+    assert replan("pause", *EMBEDDED, folder=folder).returncode == 0
+    changed(folder, "{putRight: {placementChanged: 0s}}")
+    for _ in "before a round obeys", "after it":
+        [line] = policy_lines(folder, "clicks-0")
+        assert "is put right at once, once the loop begins anything again: " in line
+        assert " paused it, " in line
+        assert replan("reconcile", "--once", *EMBEDDED, folder=folder).returncode == 3
+    shown = replan("explain", "clicks-0", *EMBEDDED, "--format", "json", folder=folder).stdout
+    [one] = json.loads(shown)["byPolicy"]
+    assert (one["actsAt"], one["whyNot"]) == (None, {"is": "loop-holds"})
+
+
 def test_a_window_is_named_where_it_opens_later(folder: Path) -> None:
     assert replan("reconcile", "--once", *EMBEDDED, folder=folder).returncode == 0
     window = "windows: [{days: mon-fri, from: '22:00', to: '05:00'}]"

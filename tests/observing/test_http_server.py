@@ -123,6 +123,26 @@ def test_clients_that_say_nothing_hold_up_nobody_and_are_not_more_than_so_many()
         _until(lambda: ask_or_none(where) == 200)
 
 
+def test_who_asks_byte_by_byte_loses_the_connection() -> None:
+    """Each byte is in time, the request never."""
+    with serving(ANY, respond, slow_seconds=1.0) as url:
+        parts = urlsplit(url)
+        where = str(parts.hostname), parts.port or 0
+        with (
+            socket.create_connection(where) as dripping,
+            pytest.raises(OSError, match=r"Broken pipe|reset"),
+        ):
+            drip(dripping, 20)
+        assert ask(where, "/healthz")[0] == 200
+
+
+def drip(connection: socket.socket, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        connection.sendall(b"G")
+        time.sleep(0.1)
+
+
 def ask_or_none(where: tuple[str, int]) -> int | None:
     try:
         return ask(where, "/healthz")[0]

@@ -1,7 +1,7 @@
 """What policy does with the deviations of one partition, and when: for those who only ask. Pure; nothing is planned."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from replan.model.declared.placement import Placement
@@ -12,6 +12,8 @@ from replan.reconciling.decision import Found, Judged, judged
 from replan.reconciling.deviations import deviations, look
 from replan.reconciling.history import History
 from replan.reconciling.memory import Memory
+from replan.reconciling.standing import kept_back
+from replan.reconciling.status import LoopHolds, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,8 @@ class ByPolicy:
     """For how long it must have lasted; None: it is never put right."""
     seen: bool
     """Whether a loop has seen it: else it counts from now."""
+    holds: tuple[Reason, ...] = ()
+    """Why the loop begins nothing, where it is due."""
 
 
 def by_policy(
@@ -40,13 +44,16 @@ def by_policy(
     policy, now = placement.reconcile, datetime.fromisoformat(snapshot.observed_at).timestamp()
     looked = look(placement, snapshot, rates)
     found = tuple(_of(deviations(looked, history), name))
+    kept_from = kept_back(memory, now)
     return tuple(
         ByPolicy(
-            one,
+            replace(one, why_not=LoopHolds(), acts_at=None) if holds else one,
             None if one.found.kind is None else policy.put_right.get(one.found.kind),
             one.found.key in memory.since,
+            holds,
         )
         for one in judged(policy, found, memory, now)
+        for holds in [kept_from[1] if kept_from and one.why_not is None else ()]
     )
 
 

@@ -24,7 +24,8 @@ def standing_loop(records: Sequence[Record], now: float, *, applying: bool) -> S
 
     None where none has it, unless the next one would wait for a person. What people ask of it counts as obeyed: it is,
     before anything else begins.
-    It knows of no reason that ends with the moment, such as a broker that is down: the loop's own page has these.
+    It knows of no reason that ends with the moment, such as a broker that is down, nor when the loop looked last: the
+    loop's own page has these.
     """
     lease = lease_of(records)
     if lease is None:
@@ -42,7 +43,6 @@ def standing_loop(records: Sequence[Record], now: float, *, applying: bool) -> S
         state=state,
         since=max([taken, *(done.ended_at for done in memory.rounds[:1])]),
         reasons=reasons,
-        looked_at=now,
         differs=_tallies(memory),
         rounds=memory.rounds,
     )
@@ -53,6 +53,14 @@ def _state(memory: Memory, now: float, *, applying: bool) -> tuple[LoopState, tu
         memory.begun is not None and applying
     ):  # else somebody has ended it, and the loop learns of that
         return LoopState.ACTING, ()
+    return kept_back(memory, now) or (
+        (LoopState.DIFFERS if memory.since else LoopState.AT_REST),
+        (),
+    )
+
+
+def kept_back(memory: Memory, now: float) -> tuple[LoopState, tuple[Reason, ...]] | None:
+    """What keeps a loop from beginning anything, as far as that is kept."""
     if memory.paused is not None:
         return LoopState.PAUSED, (memory.paused,)
     if memory.worse is not None:
@@ -62,7 +70,7 @@ def _state(memory: Memory, now: float, *, applying: bool) -> tuple[LoopState, tu
     if memory.backs_off(now):
         failed = RoundsFail(memory.failures, memory.failure, memory.retry_at)
         return LoopState.BACKING_OFF, (failed,)
-    return (LoopState.DIFFERS if memory.since else LoopState.AT_REST), ()
+    return None
 
 
 def _tallies(memory: Memory) -> tuple[Tally, ...]:

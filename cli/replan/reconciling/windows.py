@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 
 from replan.model.declared.reconcile import DAY_MINUTES, Window
 
-_DAYS = 8
-"""So many days ahead: each day of the week once, and today's again."""
+_DAYS = 15
+"""So many days ahead: each day of the week twice, since the hours of the first may be left out, and today's again."""
 
 
 def is_open(windows: Sequence[Window], now: float) -> bool:

@@ -7,6 +7,7 @@ from replan.reconciling.memory import Begun, Memory
 from replan.reconciling.standing import standing_loop
 from replan.reconciling.status import EndedWorse, LoopState, RoundsFail, SomebodyPaused, UnderMinIsr
 from replan.reconciling.store import memory_records
+from replan.reporting.loop.loop_text import loop_lines
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,11 @@ def test_what_a_loop_keeps_says_how_it_stands(
     assert status is not None
     assert (status.state, status.reasons) == (state, () if reason is None else (reason,))
     assert status.instance == "alice@ops-1"
+    assert status.looked_at is None
+    told = str([*loop_lines(status, 1_000.0)])
+    assert "alice@ops-1" in told
+    for unknown in ("last look", "every 5 min", "next one due", "not looked yet"):
+        assert unknown not in told
 
 
 def test_without_a_lease_there_is_no_loop() -> None:

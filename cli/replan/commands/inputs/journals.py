@@ -9,6 +9,7 @@ Where the loop of a cluster keeps its records, for commands; and what it has lef
 import getpass
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -206,8 +207,15 @@ def loop_of(
 
 
 def kept_by_loop(cluster: Target) -> "tuple[Memory, History]":
-    """What the loops of a cluster remember. Raises ClusterUnreachable, ClusterRefused, BadFile."""
-    from replan.reconciling.store import load
+    """What the loops of a cluster remember; what people ask of them counts as obeyed.
+
+    Raises ClusterUnreachable, ClusterRefused, BadFile.
+    """
+    from replan.reconciling.store import load, waiting_commands
 
     with cluster.connect() as connection:
-        return load(loop_store(cluster, connection).read())
+        records = loop_store(cluster, connection).read()
+    memory, history = load(records)
+    for command in waiting_commands(records):
+        memory = memory.obeyed(command, time.time())
+    return memory, history

@@ -8,8 +8,9 @@ that a name which somebody points at 127.0.0.1 gets nothing (DNS rebinding).
 import socket
 import socketserver
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -70,10 +71,12 @@ def listen_address(text: str) -> ListenAddress:
 
 
 @contextmanager
-def serving(at: ListenAddress, respond: Respond) -> Iterator[str]:
+def serving(
+    at: ListenAddress, respond: Respond, slow_seconds: float = SLOW_SECONDS
+) -> Iterator[str]:
     """Serve until the block ends; gives the URL. Raises ReplanError where nobody can listen there."""
     try:
-        server = _Server(at, respond)
+        server = _Server(at, respond, slow_seconds)
     except (OSError, UnicodeError) as problem:
         why = getattr(problem, "strerror", None) or str(problem)
         raise ReplanError(
@@ -92,14 +95,16 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, at: ListenAddress, respond: Respond) -> None:
+    def __init__(self, at: ListenAddress, respond: Respond, slow_seconds: float) -> None:
         found = socket.getaddrinfo(
             at.host or None, at.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         self.address_family, _, _, _, where = found[0]
-        self.respond = respond
+        self.respond, self._slow_seconds = respond, slow_seconds
         self.only_loopback = ip_address(str(where[0]).partition("%")[0]).is_loopback
         self._free = BoundedSemaphore(AT_ONCE)
+        self._asking: dict[socket.socket, float] = {}
+        """Whose request is not there yet: since when."""
         super().__init__((str(where[0]), int(where[1])), _Handler)
         port = self.server_address[1]
         self.url = f"http://{ListenAddress(at.host or str(where[0]), int(port))}/"
@@ -114,9 +119,11 @@ class _Server(ThreadingHTTPServer):
         if not self._free.acquire(blocking=False):
             self.shutdown_request(request)
             return
+        self._asking[request] = time.monotonic()
         try:
             super().process_request(request, client_address)
         except RuntimeError:  # no thread can be started
+            self.has_asked(request)
             self._free.release()
             raise
 
@@ -125,7 +132,19 @@ class _Server(ThreadingHTTPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.has_asked(request)
             self._free.release()
+
+    def has_asked(self, request: socket.socket) -> None:
+        """Take note that its request is there, or that it has ended."""
+        self._asking.pop(request, None)
+
+    def service_actions(self) -> None:
+        """Now and then: end who asks byte by byte, which a timeout of each byte does not."""
+        for request, since in list(self._asking.items()):
+            if time.monotonic() - since > self._slow_seconds:
+                with suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - as socketserver calls it
         """Say what failed; a client that has left is nobody's fault."""
@@ -149,6 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer."""
+        self.server.has_asked(self.connection)
         answer = self._answer()
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.content_type)

@@ -158,9 +158,13 @@ def _facts(status: Status) -> Iterator[Fact]:
     if status.looked_at is not None:
         yield Fact("last look", (Moment(status.looked_at),))
     rounds = count(status.rounds_begun, "round")
-    yield Fact(
-        "instance", (f"{status.instance}, {rounds}, every {duration(status.every_seconds)}",)
-    )
+    how = f", {rounds}, every {duration(status.every_seconds)}"
+    yield Fact("instance", (status.instance if _by_journal(status) else f"{status.instance}{how}",))
+
+
+def _by_journal(status: Status) -> bool:
+    """Whether it is what a journal keeps, which knows neither when the loop looked last nor what comes next."""
+    return status.next is None and not status.rounds_begun
 
 
 def _running(running: Running, plans: frozenset[str]) -> Block:
@@ -214,12 +218,14 @@ def _plan(digest: str, plans: frozenset[str]) -> Cell:
 
 def _differs(status: Status) -> tuple[tuple[str, ...], tuple[Fact, ...], tuple[Table, ...]]:
     if not status.differs:
-        nothing = "Nothing." if status.looked_at is not None else "It has not looked yet."
+        looked = status.looked_at is not None or _by_journal(status)
+        nothing = "Nothing." if looked else "It has not looked yet."
         return (nothing,), (), ()
     total = sum(tally.count for tally in status.differs)
+    known = 3 if _by_journal(status) else 4
     kinds = Table(
-        ("what happened", "how many", "oldest since", "next one due"),
-        tuple(map(_tally, status.differs)),
+        ("what happened", "how many", "oldest since", "next one due")[:known],
+        tuple(_tally(tally)[:known] for tally in status.differs),
         right=(1,),
     )
     left = total - len(status.deviations)

@@ -134,6 +134,8 @@ def _when(one: ByPolicy) -> str:
     lasted = (
         f"once it has lasted for {duration(one.after_seconds)}" if one.after_seconds else "at once"
     )
+    if one.holds:
+        return f"is put right {lasted}, once the loop begins anything again: {' '.join(map(str, one.holds))}"
     if judged.why_not is None:
         return f"is put right {lasted}, which is now"
     due = f"is put right {lasted}, at {utc(judged.due_at)}"
