@@ -864,8 +864,14 @@ def _result(outcome: Outcome) -> RoundResult:
 
 def _ending_text(outcome: Outcome) -> str:
     done = outcome.count(Result.DONE)
-    text = f"{done} of {len(outcome.results)} partitions done"
-    return f"{text}; {outcome.error}" if outcome.error else text
+    parts = [f"{done} of {len(outcome.results)} partitions done"]
+    if outcome.log_moves:
+        there = sum(r.result is Result.DONE for r in outcome.log_moves)
+        moved = f"{there} of {len(outcome.log_moves)} replicas in their directories"
+        parts = [*(parts if outcome.results else []), moved]
+        left = [r for r in outcome.log_moves if r.result is not Result.DONE]
+        parts += [f"{r.subject}: {r.message or r.hold}" for r in left[:1] if r.message or r.hold]
+    return "; ".join([*parts, *([outcome.error] if outcome.error else [])])
 
 
 def _waiting_text(outcome: Outcome) -> str:

@@ -77,6 +77,7 @@ def test_replicas_go_to_another_directory_of_the_broker_in_the_least_bytes(read:
     month = after(world, read, BY_LIST, POLICY)  # lists stay as they are, so they do not matter
     [done] = rounds_of(month)
     assert (done.result, done.kinds) == (RoundResult.DONE, (DeviationKind.LOG_DIR_FULL,))
+    assert done.text == f"{done.moves} of {done.moves} replicas in their directories"
     [lasted] = [one for one in month.watched.all_lasted() if one.until is not None]
     assert (lasted.kind, lasted.by_round) == (DeviationKind.LOG_DIR_FULL, True)
     assert 900 <= done.began_at - month.watched.began <= 1_300
