@@ -245,6 +245,9 @@ class EventSkippingClock:
         """What a sleep may take while copies run, if that is longer than the applier asks for."""
         self.longest_busy_seconds = 0.0
         """The longest such sleep."""
+        self._strode = False
+        self._closely_until = -math.inf
+        """Until then the applier looks when it would: what ended in a long sleep is confirmed by several looks."""
 
     def now(self) -> float:
         """Virtual seconds."""
@@ -264,6 +267,10 @@ class EventSkippingClock:
             return seconds
         if now - self._changed_at(simulation) < self._quiet_seconds:
             return self._busy(seconds)
+        if self._strode:
+            self._strode, self._closely_until = False, now + self._quiet_seconds
+        if now < self._closely_until:
+            return seconds
         if self._longest_stride_seconds <= seconds:
             return seconds
         longest = max(self._longest_stride_seconds, (now - self._began) / 100)
@@ -280,6 +287,7 @@ class EventSkippingClock:
         if ahead <= seconds:
             return seconds
         self.longest_busy_seconds = max(self.longest_busy_seconds, ahead)
+        self._strode = True
         return ahead
 
 

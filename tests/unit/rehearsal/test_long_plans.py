@@ -136,6 +136,17 @@ def progress(total: int, done: int, running: int, at_seconds: float) -> Progress
     )
 
 
+def test_what_ends_in_a_long_sleep_is_confirmed_by_looks_of_the_usual_kind() -> None:
+    """The last of three copies takes a day; a rehearsal gave up before it had looked at its end often enough."""
+    states = [state([1, 2, 3], partition=p, size=n * 10**9) for p, n in enumerate((1, 1, 4_000))]
+    seen = snapshot(states, registered=brokers(5))
+    throttled = placement({"orders": [[1, 2, 4]] * 3}, throttle=MoveThrottle(50_000_000))
+    plan = make_plan(throttled, seen)
+    exact, coarse = (rehearse(plan, seen, Options(exact_steps=n)) for n in (1_000, 0))
+    assert coarse.completed, coarse.text
+    assert exact.seconds <= coarse.seconds <= exact.seconds + 2 * coarse.longest_look_seconds
+
+
 def test_a_look_is_a_twentieth_of_what_a_move_takes_on_average() -> None:
     assert busy_stride(progress(1_000, 100, 10, 1_000.0)) == pytest.approx(100.0 / LOOKS_IN_A_MOVE)
 
