@@ -158,14 +158,15 @@ class _Topic:
         if rule.lie is not Lie.IN_RACK:
             return []
         home, many = brokers.rack[steps.lists.max(axis=1)], (steps.lists != PAD).sum(axis=1)
-        may, factor = rule.candidates & brokers.open, int(many[row])
+        held, factor = steps.held(np.array([row]))[0], int(many[row])
+        may = rule.candidates & (brokers.open | held)
         takes = np.where(may, self._most, np.minimum(self._most, counts))
         for rack in np.unique(brokers.rack[may & (brokers.rack != home[row])]).tolist():
             of, lie = brokers.rack == rack, home == rack
             able = np.flatnonzero(of & may)
             room = int(np.minimum(takes[of], lie.sum() + 1).sum())
             if len(able) >= factor and room >= many[lie].sum() + factor:
-                order = np.argsort(counts[able] - self._most[able], kind="stable")
+                order = np.lexsort((counts[able] - self._most[able], ~held[able]))
                 found: list[int] = able[order][:factor].tolist()
                 return found
         return []

@@ -91,6 +91,12 @@ def test_a_partition_in_one_rack_goes_to_another_where_its_own_is_full() -> None
     assert chosen(asked) == [[1, 2], [3, 4], [1, 2]]
 
 
+def test_a_fenced_broker_of_another_rack_that_holds_it_counts() -> None:
+    lists = [[1, 2]] * 3 + [[1, 3]]
+    asked = problem(brokers("aabb", closed=[3]), lists, lie=Lie.IN_RACK, topics=[0] * 4, most=3)
+    assert chosen(asked) == [[1, 2], [1, 2], [1, 2], [4, 3]]
+
+
 def test_none_is_given_up_that_finds_a_place_once_others_are() -> None:
     asked = problem(brokers("abcd"), [[3, 1]] * 3, lie=Lie.NONE, topics=[0] * 3, most=1)
     found = choose(asked)
