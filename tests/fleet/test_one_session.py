@@ -2,15 +2,19 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.commandline import environment
 
 from replan.fleet.engine import Workers
 from replan.fleet.in_process import Here
@@ -201,7 +205,6 @@ def test_no_archive_is_read_again_for_each_task(spark: "SparkSession", tmp_path:
     """PySpark lets all that finds modules look again before each task, and Spark's own jar has thousands of files."""
 
     def archives(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import sys
         from zipimport import zipimporter
 
         known = sys.path_importer_cache.items()
@@ -211,6 +214,23 @@ def test_no_archive_is_read_again_for_each_task(spark: "SparkSession", tmp_path:
 
     frame = spark.range(0, 2, 1, 2).mapInArrow(archives, "found string")
     assert written_rows(frame, tmp_path / "found")["found"].to_pylist() == ["[]", "[]"]
+
+
+@pytest.mark.command
+def test_a_worker_of_another_daemon_forgets_the_jar_with_its_first_task(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "spark-core.jar", "w") as jar:
+        jar.writestr("a.class", "")
+    script = (
+        "import sys, zipimport\n"
+        "from replan.fleet.spark.frames import ready\n"
+        "kinds = lambda: [type(f) for f in sys.path_importer_cache.values()]\n"
+        "assert zipimport.zipimporter in kinds()\n"
+        "ready()\n"
+        "assert zipimport.zipimporter not in kinds()\n"
+    )
+    there = environment(PYTHONPATH=os.pathsep.join([str(tmp_path / "spark-core.jar"), *sys.path]))
+    done = subprocess.run([sys.executable, "-c", script], env=there, check=False)
+    assert done.returncode == 0
 
 
 def written_rows(frame: "DataFrame", place: Path) -> pa.Table:

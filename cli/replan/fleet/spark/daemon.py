@@ -1,14 +1,14 @@
 """What Spark's Python workers on this machine are forked from: all that a task needs is imported once, and before.
 
-Spark starts it as `python -m replan.fleet.spark.daemon pyspark.worker` (`spark.python.daemon.module`), with zips of
-PySpark and Py4J and its own core jar before what is installed. Those have no compiled Python, and every task would read
-their lists of files again, 30 ms for the jar. Here SPARK_HOME is the installed PySpark, so without them it is the same.
+Spark starts it as `python -m replan.fleet.spark.daemon pyspark.worker` (`spark.python.daemon.module`), with its own
+zips of PySpark and Py4J before what is installed. Those have no compiled code, and every task would read their lists of
+files again. Here SPARK_HOME is the installed PySpark, so the zips are left out, and it is the same.
 """
 
 import sys
 from importlib import import_module
 
-ZIPS = ("/pyspark.zip", "-src.zip", ".jar")
+ZIPS = ("/pyspark.zip", "-src.zip")
 """Spark's own; replan itself may run from another."""
 
 
