@@ -493,11 +493,11 @@ def _in_sync(run: Run) -> Iterator[str]:
 
 
 def _excused(run: Run, sample: Sample) -> set[int]:
-    """The brokers of a list that do not serve, or did not within the last two hours."""
-    return {
+    """The brokers of a list that do not serve, or did not within the last two hours, or have a disk that was filled."""
+    absent = {
         b
         for b, since, until in run.recorder.absent
-        if b in sample.replicas
-        and since <= sample.at + SEEN_SECONDS
-        and (until is None or sample.at < until + 2 * HOUR)
+        if since <= sample.at + SEEN_SECONDS and (until is None or sample.at < until + 2 * HOUR)
     }
+    filled = {b for b, _, at in run.recorder.full if at <= sample.at + SEEN_SECONDS}
+    return {int(b) for b in sample.replicas if b in absent or b in filled}

@@ -11,6 +11,7 @@ logDirFull        a volume that is used above the share, by its first log direct
 none              no leader, dates that have passed, too many partitions, a topic that is not there: a person acts
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -31,6 +32,7 @@ from replan.planning.findings.drift import Drift, drift_of
 from replan.planning.findings.drift_classes import Difference, OtherKind, Rule
 from replan.planning.findings.full_log_dirs import (
     FullLogDir,
+    filled_by,
     full_log_dirs,
     names_of,
     placed,
@@ -43,6 +45,7 @@ from replan.reconciling.history import UNKNOWN, History, said
 from replan.reconciling.memory import down_key
 from replan.reconciling.status import (
     DeclaredByList,
+    FillsLogDirs,
     NeedsBrokers,
     NeedsRates,
     NoHistory,
@@ -127,6 +130,7 @@ def _found(looked: Looked, history: History) -> Iterator[Found]:
             Subject(detail=detail),
             BALANCE_KEY,
             tuple(sorted(balancing)),
+            why=_fills(looked, balancing),
         )
     yield from _log_dirs_off_balance(looked)
     for warning in looked.comparison.warnings:
@@ -245,6 +249,20 @@ def for_balance(found: Comparison) -> frozenset[TopicPartition]:
     chosen_rows = np.array(at, dtype=np.int64)
     names = left.table.select(["topic", "partition"]).take(chosen_rows).to_pylist()
     return frozenset(TopicPartition(n["topic"], n["partition"]) for n in names)
+
+
+def _fills(looked: Looked, names: Collection[TopicPartition]) -> FillsLogDirs | None:
+    """Why lists do not change for a balance: a broker that gets replicas would be full by the policy, and lose some."""
+    policy = looked.comparison.aligned.placement.reconcile
+    if DeviationKind.LOG_DIR_FULL not in policy.put_right:
+        return None
+    comes = Counter[BrokerId]()
+    for one in looked.drift.partitions:
+        seen = looked.snapshot.partition(one.name) if one.name in names and one.name else None
+        if seen is not None:
+            comes.update(dict.fromkeys({*one.declared} - {*seen.replicas}, max(0, seen.bytes)))
+    full = filled_by(looked.comparison.aligned, policy.full_above, comes)
+    return FillsLogDirs(tuple(map(int, full))) if full else None
 
 
 def _log_dirs_off_balance(looked: Looked) -> Iterator[Found]:

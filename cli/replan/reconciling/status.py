@@ -349,6 +349,16 @@ class NoRoom(Typed, frozen=True, tag="no-room"):
         return f"{size(self.bytes)} of it have room nowhere else by the rules"
 
 
+class FillsLogDirs(Typed, frozen=True, tag="fills-log-dirs"):
+    """Its lists would bring log directories of these brokers above the share at which policy empties them."""
+
+    brokers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        brokers = f"{'broker' if len(self.brokers) == 1 else 'brokers'} {listed(self.brokers)}"
+        return f"would fill log directories of {brokers} above the share of logDirFull"
+
+
 class PersonActs(Typed, frozen=True, tag="person-acts"):
     """No policy puts it right: it has no leader, a date has passed, partitions are too many, a topic is absent."""
 
@@ -376,6 +386,7 @@ WhyNot = (
     | DeclaredByList
     | NeedsRates
     | NoRoom
+    | FillsLogDirs
     | PersonActs
     | DryRun
 )

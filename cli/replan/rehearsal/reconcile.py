@@ -221,11 +221,13 @@ class _People:
         opened = fold(self.journal.read()).application
         asked = {c.verb for c in self.journal.arrived()}
         cancelled = opened is not None and (opened.is_cancelled or Verb.CANCEL in asked)
-        if opened is not None and not (one.verb is Verb.RESUME and cancelled):
+        paused = opened is not None and (opened.paused_by or Verb.PAUSE in asked)
+        of_loop = opened is None or (one.verb is Verb.RESUME and cancelled)
+        if opened is not None and (paused or not of_loop):
             command = Command(opened.id, f"{at:016.0f}-{number}", one.verb, sender=one.sender)
             self.journal.inbox.append(command)
             self._sent.append((at, command))
-        elif one.verb is not Verb.CANCEL:
+        if of_loop and one.verb is not Verb.CANCEL:
             self.store.write([LoopCommand(f"{at:016.0f}-{number}", one.verb, one.sender)])
 
     def _resumes(self, application: str) -> None:

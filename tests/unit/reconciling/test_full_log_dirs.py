@@ -20,6 +20,7 @@ from replan.planning.comparison.alignment import Alignment
 from replan.planning.findings.full_log_dirs import FullLogDir, full_log_dirs
 from replan.reconciling.status import (
     DeclaredByList,
+    FillsLogDirs,
     LoopState,
     NoRoom,
     NotAllowed,
@@ -154,6 +155,24 @@ def test_log_directories_are_balanced_where_policy_says_so_and_else_reported(
         [one] = last.deviations
         assert (one.kind, one.why_not) == (DeviationKind.OUT_OF_BALANCE, NotAllowed())
         assert one.subject.detail == "1 replicas to other log directories"
+
+
+def test_a_balance_brings_nothing_to_a_broker_whose_directory_is_full_or_would_be(
+    read: Reader,
+) -> None:
+    """Else the one moves replicas there, and the other away, for ever."""
+    world = filled(log_dir(4, "/d", 840))
+    policy = "reconcile: {putRight: {outOfBalance: 0s, logDirFull: {above: 85%, for: 0s}}}"
+    month = after(world, read, RULE, "balance: {replicas: 10%}", policy)
+    assert rounds_of(month) == []
+    last = month.watched.before_the_end
+    assert last is not None
+    assert [(d.kind, d.why_not) for d in last.deviations] == [
+        (DeviationKind.OUT_OF_BALANCE, FillsLogDirs((4,)))
+    ]
+    assert "log directories of broker 4" in str(FillsLogDirs((4,)))
+    roomy = after(filled(log_dir(4, "/d", 100)), read, RULE, "balance: {replicas: 10%}", policy)
+    assert [done.kinds for done in rounds_of(roomy)] == [(DeviationKind.OUT_OF_BALANCE,)]
 
 
 def test_declared_lists_are_only_reported(read: Reader) -> None:

@@ -323,6 +323,29 @@ def test_a_resume_that_no_process_answers_goes_on_with_the_application(read: Rea
     assert lists_of(month)[0] == replicas(4, 2, 3)
 
 
+def test_one_resume_is_enough_for_what_was_cancelled_and_then_paused(read: Reader) -> None:
+    """Also where the process has died meanwhile: `replan resume` asks the loop as well, and lifts the pause."""
+    policy = "reconcile: {putRight: {placementChanged: 0s}}"
+    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
+    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
+    cancelled = 1.1 * HOUR
+    asked = [
+        Asked(cancelled, Verb.CANCEL, "bob@ops-2"),
+        Asked(cancelled + 1.0, Verb.PAUSE, "bob@ops-2"),
+        Asked(3 * HOUR, Verb.RESUME, "bob@ops-2"),
+    ]
+
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+        moment = cancelled + 5.0
+        Loop(replace(ports, stop=lambda: ports.clock.now() >= moment), settings).run()
+        ports.clock.sleep(60.0)
+        one_life(ports, settings, watched)
+
+    month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, lives=lives)
+    assert [r.result for r in rounds_of(month)] == [RoundResult.CANCELLED, RoundResult.DONE]
+    assert lists_of(month)[0] == replicas(4, 2, 3)
+
+
 def test_a_round_that_died_before_it_opened_is_not_taken_for_an_earlier_one_of_its_plan(
     read: Reader,
 ) -> None:

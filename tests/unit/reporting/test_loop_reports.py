@@ -52,6 +52,7 @@ WHY_NOTS: list[WhyNot] = [
     values.DeclaredByList(),
     values.NeedsRates(),
     values.NoRoom(5),
+    values.FillsLogDirs((4,)),
     values.PersonActs(),
     values.DryRun(),
 ]

@@ -63,11 +63,12 @@ def ask(
 
 
 def ask_loop(cluster: Target, connection: Connection, verb: "Verb") -> str | None:
-    """Leave a command for the loop of the cluster while no application is open, and say who obeyed, or will.
+    """Leave a command for the loop of the cluster, and say who obeyed, or will.
 
-    None where an application is open, or there was no loop. Where a loop is at work, it has so long to answer as any
-    process; the command stays in any case, and is the first thing that the next turn of a loop obeys. A loop that takes
-    back what somebody has cancelled is asked to go on after that. Raises Held where nobody answers in time.
+    None where there was no loop, or an application is open that is still to be asked, or performed. Where a loop is at
+    work, it has so long to answer as any process; the command stays in any case, and is the first thing that the next
+    turn of a loop obeys. A loop whose application somebody has cancelled is asked to go on once that is taken back.
+    Raises Held where nobody answers in time.
     """
     from replan.applying.journal.records import LoopCommand, Verb
     from replan.commands.inputs.journals import known_of, loop_store, owner
@@ -79,14 +80,16 @@ def ask_loop(cluster: Target, connection: Connection, verb: "Verb") -> str | Non
     lease = lease_of(records)
     if opened is not None:
         begun = load(records)[0].begun
-        own = begun is not None and begun.opened(opened) and known.holder is not None
+        own = begun is not None and begun.opened(opened)
         lease = lease if own and opened.is_cancelled and verb is Verb.RESUME else None
     if lease is None:
         return None
     command = LoopCommand(_number(), verb, owner())
     store.write([command])
     if opened is not None:
-        return f"the loop of {lease.owner}, once what was cancelled is taken back"
+        goes_on = known.holder is not None and not opened.paused_by
+        after = f"the loop of {lease.owner}, once what was cancelled is taken back"
+        return after if goes_on else None
     if lease.released:
         return f"the next round of the loop, which {lease.owner} had last"
     until = time.monotonic() + ANSWER_SECONDS

@@ -78,6 +78,15 @@ def full_log_dirs(
     return tuple(found)
 
 
+def filled_by(
+    aligned: Alignment, above: Fraction, comes: Mapping[BrokerId, int]
+) -> tuple[BrokerId, ...]:
+    """The brokers whose volumes do not stay below the share with so many bytes more; who does not say takes them."""
+    drained = {(e.broker, e.path) for e in aligned.placement.log_dir_blacklist}
+    rooms = _Rooms.of(aligned.snapshot, above, drained)
+    return tuple(sorted(b for b, more in comes.items() if rooms.lacks(b, more)))
+
+
 def with_room_below(
     snapshot: Snapshot, above: Fraction, leaving: frozenset[TopicPartition]
 ) -> Snapshot:
@@ -198,6 +207,12 @@ class _Rooms:
             if of_other == volume:
                 of[other] = (volume, max(0, left - size))
         return path
+
+    def lacks(self, broker: BrokerId, size: int) -> bool:
+        """Whether all volumes of a broker together do not take so many bytes."""
+        of = self.volumes.get(broker, {})
+        most = dict(sorted(of.values()))  # of each volume what the directory takes that takes most
+        return bool(of) and size > sum(most.values())
 
     def elsewhere(self, broker: BrokerId) -> int:
         """The most that a directory of another broker takes."""
