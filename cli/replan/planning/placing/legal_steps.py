@@ -39,7 +39,7 @@ class LegalSteps(Steps):
         lies = [r.lie for r in problem.rules]
         self._free = np.array([lie is Lie.NONE for lie in lies])
         self._spread = np.array([lie is Lie.RACK for lie in lies])
-        racks = [len(np.unique(brokers.rack[r.candidates])) for r in problem.rules]
+        racks = [len(np.unique(brokers.rack[r.candidates])) or 1 for r in problem.rules]
         self._floor = problem.partitions.factor[rows] // np.array(racks)[self._rule]
         self.least = self.racks_in(lists)
         """In how many racks each stays, where its rule says nothing of racks."""

@@ -376,3 +376,15 @@ def test_the_judge_finds_what_is_wrong() -> None:
     wrong = replace(choose(asked), lists=np.array([[1, 2], [1, 4]], dtype=np.int32))
     found = judge(asked, wrong)
     assert {(f.row, f.breach) for f in found} >= {(0, Breach.DRAINED), (1, Breach.NOT_OPEN)}
+
+
+def test_a_rule_that_no_broker_answers_is_impossible_and_leaves_the_others_be() -> None:
+    asked = problem(brokers("abab"), [[1, 2]] * 4, balance=within(replicas=Fraction(1, 10)))
+    nobody = replace(asked.rules[0], candidates=np.zeros(4, dtype=bool))
+    rules = np.array([0, 0, 0, 1])
+    two = replace(
+        asked, rules=(*asked.rules, nobody), partitions=replace(asked.partitions, rule=rules)
+    )
+    found = choose(two)
+    assert [3] in [list(reason.partitions) for reason in found.impossible]
+    assert {b for row in found.lists[:3].tolist() for b in row} == {1, 2, 3, 4}
