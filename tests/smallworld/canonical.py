@@ -49,6 +49,7 @@ MOMENTS: Mapping[tuple[type, str], Limits] = {
 UNUSED: Mapping[type, frozenset[str]] = {
     ApplicationRun: frozenset(
         {"_job", "_ports", "_began", "_progress", "_asked", "_seen_at", "_written_at", "_turns_at"}
+        | {"_elected_at", "_elects"}
     ),
     Looked: frozenset({"disks_at"}),
     RunState: frozenset(
