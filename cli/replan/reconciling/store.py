@@ -1,7 +1,8 @@
 """Where a loop keeps its memory, and the lease by which one loop at a time works on a cluster.
 
 A loop writes beside the journal, without the lock of the cluster, which is held only while something is applied. What
-it writes are records like any: pieces of its memory and of its history, and the lease.
+it writes are records like any: pieces of its memory and of its history, and the lease. The pieces of a writing stand
+beside those of the one before, which are forgotten once all are there: killed between, the one before counts.
 
 The lease, of one process:
 
@@ -141,10 +142,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 def load(records: Sequence[Record]) -> tuple[Memory, History]:
-    """The memory and the history among the records; raises BadFile where they are of a newer release.
-
-    Pieces of two writings, as a process leaves them that is killed between, count as none: the memory begins again.
-    """
+    """The memory and the history among the records; raises BadFile where they are of a newer release."""
     try:
         memory = msgspec.json.decode(_joined(records, MEMORY) or "{}", type=Memory)
         kept = _joined(records, HISTORY)
@@ -168,22 +166,28 @@ def history_records(history: History, before: Sequence[Record]) -> list[Record]:
 
 def _chunks(name: str, text: str, before: Sequence[Record]) -> list[Record]:
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    pieces: list[Record] = [
-        LoopChunk(name, number, text[start : start + CHUNK_CHARACTERS], digest)
-        for number, start in enumerate(range(0, len(text), CHUNK_CHARACTERS))
-    ]
-    keys = {piece.key for piece in pieces}
-    old = [r for r in before if isinstance(r, LoopChunk) and r.name == name and r.key not in keys]
-    return [*pieces, *(Forget(r.key) for r in old)]
+    parts = [text[at : at + CHUNK_CHARACTERS] for at in range(0, len(text), CHUNK_CHARACTERS)]
+    old = _pieces(before, name)
+    first = max((piece.index + 1 for piece in old), default=0)
+    if len(old) == len(parts) == 1:  # one record is there as a whole, or not at all
+        first = old[0].index
+    new = [LoopChunk(name, first + number, part, digest) for number, part in enumerate(parts)]
+    keys = {piece.key for piece in new}
+    return [*new, *(Forget(piece.key) for piece in old if piece.key not in keys)]
+
+
+def _pieces(records: Sequence[Record], name: str) -> list[LoopChunk]:
+    found = (r for r in records if isinstance(r, LoopChunk) and r.name == name)
+    return sorted(found, key=lambda piece: piece.index)
 
 
 def _joined(records: Sequence[Record], name: str) -> str:
-    chunks = sorted(
-        (r for r in records if isinstance(r, LoopChunk) and r.name == name), key=lambda c: c.index
-    )
-    text = "".join(c.text for c in chunks)
-    digests = {c.digest for c in chunks}
-    return text if digests == {hashlib.sha256(text.encode()).hexdigest()[:16]} else ""
+    """The text of the last writing of which all pieces are there; empty where there is none."""
+    texts: dict[str, str] = {}
+    for piece in _pieces(records, name):
+        texts[piece.digest] = texts.pop(piece.digest, "") + piece.text
+    whole = (t for d, t in texts.items() if d == hashlib.sha256(t.encode()).hexdigest()[:16])
+    return max(enumerate(whole), default=(0, ""))[1]
 
 
 class LeaseKeeper:

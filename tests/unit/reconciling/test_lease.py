@@ -8,7 +8,7 @@ from replan.applying.journal.records import Forget
 from replan.errors import BadFile
 from replan.reconciling.history import History
 from replan.reconciling.memory import Memory
-from replan.reconciling.status import LeaseHeld
+from replan.reconciling.status import LeaseHeld, SomebodyPaused
 from replan.reconciling.store import (
     BEAT_SECONDS,
     CLAIM_SECONDS,
@@ -57,14 +57,23 @@ def test_what_was_released_is_taken_at_once() -> None:
     assert bob.keep(0.0) is None
 
 
-def test_pieces_of_two_writings_are_no_memory() -> None:
+def test_a_writing_that_was_cut_off_leaves_the_one_before() -> None:
+    """After each of its records: the memory is the old one or the new one, and a pause is not forgotten."""
     history = History("digest", {"orders": {0: (1, 2, 3)}}, "a", "b")
-    memory = Memory(since={f"changedElsewhere orders-{n}": 1.5 for n in range(30_000)})
-    records = [*memory_records(memory, ()), *history_records(history, ())]
-    assert load(records) == (memory, history)
-    assert len(records) > 2
-    other = memory_records(memory.with_since({"a": 1.0}), records)
-    assert load([*other[:1], *records[1:]])[0] == Memory()
+    many = {f"changedElsewhere orders-{n}": 1.5 for n in range(30_000)}
+    few = dict(list(many.items())[:10])
+    store, before = MemoryStore(), Memory(paused=SomebodyPaused("bob", 1.0))
+    store.write([*history_records(history, ()), *memory_records(before, ())])
+    for since in (many, {**many, "a": 1.0}, few, {}, many, few):
+        now, seen = Memory(since=since, paused=before.paused), list[Memory]()
+        for record in memory_records(now, store.read()):
+            store.write([record])
+            seen.append(load(store.read())[0])
+        turn = seen.index(now)
+        assert seen == [before] * turn + [now] * (len(seen) - turn)
+        assert load(store.read()) == (now, history)
+        before = now
+    assert len(store.read()) == 2
 
 
 def test_a_folder_that_cannot_be_used_is_said_as_any_file(tmp_path: Path) -> None:
