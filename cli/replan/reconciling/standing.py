@@ -16,23 +16,20 @@ from replan.reconciling.status import (
     Tally,
     UnderMinIsr,
 )
-from replan.reconciling.store import lease_of, load, waiting_commands
+from replan.reconciling.store import as_obeyed, lease_of
 
 
 def standing_loop(records: Sequence[Record], now: float, *, applying: bool) -> Status | None:
     """What the loop that has the lease does, as far as it is kept; `applying`: an application is open. Raises BadFile.
 
-    None where none has it, unless the next one would wait for a person. What people ask of it counts as obeyed: it is,
-    before anything else begins.
+    None where none has it, unless the next one would wait for a person.
     It knows of no reason that ends with the moment, such as a broker that is down, nor when the loop looked last: the
     loop's own page has these.
     """
     lease = lease_of(records)
     if lease is None:
         return None
-    memory, _ = load(records)
-    for command in waiting_commands(records):
-        memory = memory.obeyed(command, now)
+    memory, _ = as_obeyed(records, now)
     if lease.released and memory.paused is None and memory.worse is None:
         return None
     state, reasons = _state(memory, now, applying=applying)
@@ -49,14 +46,9 @@ def standing_loop(records: Sequence[Record], now: float, *, applying: bool) -> S
 
 
 def _state(memory: Memory, now: float, *, applying: bool) -> tuple[LoopState, tuple[Reason, ...]]:
-    if (
-        memory.begun is not None and applying
-    ):  # else somebody has ended it, and the loop learns of that
+    if memory.begun is not None and applying:  # else it has ended, and the loop learns of that
         return LoopState.ACTING, ()
-    return kept_back(memory, now) or (
-        (LoopState.DIFFERS if memory.since else LoopState.AT_REST),
-        (),
-    )
+    return kept_back(memory, now) or (LoopState.DIFFERS if memory.since else LoopState.AT_REST, ())
 
 
 def kept_back(memory: Memory, now: float) -> tuple[LoopState, tuple[Reason, ...]] | None:

@@ -154,6 +154,14 @@ def load(records: Sequence[Record]) -> tuple[Memory, History]:
         ) from problem
 
 
+def as_obeyed(records: Sequence[Record], now: float) -> tuple[Memory, History]:
+    """The same for those who only look: what people ask counts as obeyed, as it is before anything else."""
+    memory, history = load(records)
+    for command in waiting_commands(records):
+        memory = memory.obeyed(command, now)
+    return memory, history
+
+
 def memory_records(memory: Memory, before: Sequence[Record]) -> list[Record]:
     """The records of a memory; `before`: those that are there."""
     return _chunks(MEMORY, msgspec.json.encode(memory).decode(), before)

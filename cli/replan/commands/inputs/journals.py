@@ -211,11 +211,7 @@ def kept_by_loop(cluster: Target) -> "tuple[Memory, History]":
 
     Raises ClusterUnreachable, ClusterRefused, BadFile.
     """
-    from replan.reconciling.store import load, waiting_commands
+    from replan.reconciling.store import as_obeyed
 
     with cluster.connect() as connection:
-        records = loop_store(cluster, connection).read()
-    memory, history = load(records)
-    for command in waiting_commands(records):
-        memory = memory.obeyed(command, time.time())
-    return memory, history
+        return as_obeyed(loop_store(cluster, connection).read(), time.time())
