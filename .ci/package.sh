@@ -26,4 +26,5 @@ code=0
 "$work/venv/bin/replan" plan --snapshot cluster.json >"$work/plan.txt" || code=$?
 test "$code" -eq 2 || { cat "$work/plan.txt"; echo "exit $code, wanted 2" >&2; exit 1; }
 diff "$work/plan.txt" plan.txt
+test -s "$work/venv/share/man/man1/replan-plan.1" || { echo "no man pages" >&2; exit 1; }
 echo "the wheel works"

@@ -16,7 +16,8 @@ HEADING = f"""# The commands
 
 {MADE}
 
-Results go to stdout, everything else to stderr. `--help` of a command says the same as these pages.
+Results go to stdout, everything else to stderr. `--help` of a command says the same as these pages, and so
+do the man pages that come with it: `man replan-plan`.
 """
 
 DOCUMENTS = """\
@@ -72,12 +73,12 @@ def _overview(
         page = f"commands-{PAGES[heading]}.md"
         lines += [f"## {heading}", ""]
         lines += [
-            f"* [`replan {words}`]({page}#replan-{words.replace(' ', '-').lower()}): {_first(commands[words])}"
+            f"* [`replan {words}`]({page}#replan-{words.replace(' ', '-').lower()}): {first_sentence(commands[words])}"
             for words in of
         ]
         lines.append("")
-    codes = EPILOG.partition("Exit codes:\n")[2].partition("\n\n")[0]
-    lines += ["## Exit codes of all commands", "", *_codes(codes), "", DOCUMENTS, *_documents()]
+    codes, _ = epilog_parts(EPILOG)
+    lines += ["## Exit codes of all commands", "", *_entries(codes), "", DOCUMENTS, *_documents()]
     lines += ["", "## Options that many commands have", ""]
     found = {
         part: None
@@ -97,24 +98,24 @@ def _documents() -> Iterator[str]:
         yield row([code(kind), ", ".join(code(words) for words, of in KINDS.items() if kind in of)])
 
 
-def _first(command: click.Command) -> str:
+def first_sentence(command: click.Command) -> str:
+    """What the command does, as the lists of commands say it."""
     return (command.help or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def _section(words: str, command: click.Command, once: set[str]) -> str:
     context = command.make_context(f"replan {words}", [], resilient_parsing=True)
-    epilog = (command.epilog or "").replace("\b\n", "")
-    codes, _, examples = epilog.partition("Examples:\n")
+    codes, examples = epilog_parts(command.epilog)
     usage = " ".join([f"replan {words}", *command.collect_usage_pieces(context)])
     lines = ["", f"## replan {words}", ""]
     lines += [f"{part}\n" for part in _parts(command) if part not in once]
-    lines += ["```", usage, "", *_plain(examples), "```", ""]
+    lines += ["```", usage, "", *examples, "```", ""]
     rows = _rows(command)
     own = [row for row in rows.values() if row not in once]
     lines += [head("option", "meaning", "default"), *own, ""] if own else []
     if also := [code(name) for name, row in rows.items() if row in once]:
         lines += [f"Also, [as elsewhere](commands.md#{COMMON}): {', '.join(also)}.", ""]
-    return "\n".join([*lines, "Exit codes:", "", *_codes(codes.partition("\n")[2])]) + "\n"
+    return "\n".join([*lines, "Exit codes:", "", *_entries(codes)]) + "\n"
 
 
 def _rows(command: click.Command) -> Mapping[str, str]:
@@ -133,20 +134,22 @@ def _parts(command: click.Command) -> list[str]:
     return [" ".join(paragraph.split()) for paragraph in (command.help or "").split("\n\n")]
 
 
-def _plain(lines: str) -> list[str]:
-    return [line.strip() for line in lines.splitlines() if line.strip()]
-
-
-def _codes(lines: str) -> list[str]:
-    """One entry a code; a line that is further in goes on with the meaning of the one before."""
-    entries: list[str] = []
-    for line in textwrap.dedent(lines).splitlines():
-        if line.startswith(" "):
-            entries[-1] += f" {line.strip()}"
+def epilog_parts(epilog: str | None) -> tuple[Sequence[tuple[str, str]], Sequence[str]]:
+    """What stands below the options: each exit code with its meaning, and the examples, a line each."""
+    codes, _, examples = (epilog or "").replace("\b\n", "").partition("Examples:\n")
+    entries: list[tuple[str, str]] = []
+    for line in textwrap.dedent(codes.partition("Exit codes:\n")[2]).splitlines():
+        if line.startswith(" "):  # it goes on with the meaning of the code before
+            code, meaning = entries.pop()
+            entries.append((code, f"{meaning} {line.strip()}"))
         elif line.strip():
             code, _, meaning = line.partition(" ")
-            entries.append(f"* `{code}`: {meaning.strip()}")
-    return entries
+            entries.append((code, meaning.strip()))
+    return entries, [line.strip() for line in examples.splitlines() if line.strip()]
+
+
+def _entries(codes: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"* `{code}`: {meaning}" for code, meaning in codes]
 
 
 def _option(parameter: click.Parameter, context: click.Context) -> str:

@@ -3,16 +3,17 @@
 import os
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+TOP = Path(__file__).parents[2]
+DOCS = TOP / "docs"
 
 
-def check_page(name: str, text: str) -> None:
+def check_page(name: str, text: str, folder: Path = DOCS) -> None:
     """Compare a whole page with what was made from the code."""
-    path = DOCS / name
+    path = folder / name
     if "REPLAN_REWRITE" in os.environ:
         path.write_text(text, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == text, (
-        f"docs/{name} is stale: run REPLAN_REWRITE=1 pytest tests/docs, and read the diff"
+        f"{folder.name}/{name} is stale: run REPLAN_REWRITE=1 pytest tests/docs, and read the diff"
     )
 
 
