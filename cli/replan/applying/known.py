@@ -115,6 +115,10 @@ class Known(Generic[S]):
             unknown_since=unknown,
         )
 
+    def with_repeats(self, unsent: Mapping[S, Repeat]) -> "Known[S]":
+        """The same, where these were not sent."""
+        return replace(self, repeats={**self.repeats, **unsent}) if unsent else self
+
     def refusal(self, subject: S, agreeing_seconds: float) -> Rejected | None:
         """The refusal of one, if it is believed."""
         return believed(self.refused.get(subject), agreeing_seconds)

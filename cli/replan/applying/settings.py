@@ -57,9 +57,9 @@ class Settings:
     batch: int = 5_000
     """Replica lists per tick: 10,000 is the controller's limit (ReplicationControlManager)."""
     elections: int = 1_000
-    """Per tick: exactly 10,000 in one request make the active controller resign."""
+    """Per request: exactly 10,000 make the active controller resign."""
     elections_per_leader: int = 250
-    """In flight: asked for, and not seen yet."""
+    """Per request, and the next one goes when the controller has answered that it elected these."""
     give_up_seconds: float | None = None
     """Leave, resumable, when nothing has moved for so long: no byte, no ISR, no request but a repeated one; None waits
     for ever."""

@@ -144,13 +144,14 @@ def test_a_list_that_drops_replicas_may_change_their_number() -> None:
 @pytest.mark.parametrize(
     ("settings", "elected"),
     [
-        (Settings(), [0, 1, 2]),
-        (Settings(elections=2), [0, 1]),
-        (Settings(elections_per_leader=1), [0, 2]),
+        (Settings(), [[0, 1, 2]]),
+        (Settings(elections=2), [[0, 1], [2]]),
+        (Settings(elections_per_leader=1), [[0, 2], [1]]),
+        (Settings(elections=2, batch=2), [[0, 1]]),
     ],
 )
-def test_elections_are_limited_in_all_and_for_each_new_leader(
-    settings: Settings, elected: list[int]
+def test_elections_are_limited_in_each_request_in_all_and_for_each_new_leader(
+    settings: Settings, elected: list[list[int]]
 ) -> None:
     moves = [
         move([2, 1, 3], [2, 1, 3], partition=0),
@@ -159,30 +160,25 @@ def test_elections_are_limited_in_all_and_for_each_new_leader(
     ]
     states = [state(m.target, leader=1, partition=m.partition.partition) for m in moves]
     decision = decided(case(moves, states, settings=settings))
-    assert numbers(decision.elections) == elected
+    assert [numbers(names) for names in decision.elections] == elected
     held = {n.partition: reason for n, reason in decision.holds.items()}
-    assert held == {p: NextBatch(elections=True) for p in range(3) if p not in elected}
+    now = {p for names in elected for p in names}
+    assert held == {p: NextBatch(elections=True) for p in range(3) if p not in now}
 
 
-def test_an_election_that_has_not_been_seen_counts_for_its_leader() -> None:
-    """Batches follow each other quickly: what is in flight for a leader stays within its limit."""
+def test_an_election_without_a_known_outcome_counts_for_its_leader() -> None:
+    """What may still arrive and what is asked for now stay within the limit together."""
     moves = [move([2, 1, 3], [2, 1, 3], partition=0), move([2, 1, 3], [2, 1, 3], partition=1)]
     states = [state(m.target, leader=1, partition=m.partition.partition) for m in moves]
     asked = own(moves[0], RequestKind.ELECT, 2)
-    limit = Settings(elections_per_leader=1)
-    assert numbers(decided(case(moves, states, settings=limit)).elections) == [0]
-    waiting = decided(
-        case(
-            moves,
-            states,
-            settings=limit,
-            owned=(asked,),
-            known=Known(unknown_since={asked.partition: 99.0}),
-        )
-    )
-    assert waiting.elections == ()
+    limit, unknown = Settings(elections_per_leader=1), Known(unknown_since={asked.partition: 99.0})
+    waiting = case(moves, states, settings=limit, owned=(asked,), known=unknown)
+    assert decided(waiting).elections == ()
     led = [state([2, 1, 3], leader=2), states[1]]
-    assert numbers(decided(case(moves, led, settings=limit, owned=(asked,))).elections) == [1]
+    arrived = case(moves, led, settings=limit, owned=(asked,), known=unknown)
+    assert decided(arrived).elections == ((moves[1].partition,),)
+    answered = case(moves, states, settings=limit, owned=(asked,))
+    assert decided(answered).elections == ((moves[1].partition,),)
 
 
 def test_copies_are_admitted_by_slots_in_plan_order() -> None:

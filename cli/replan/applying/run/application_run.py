@@ -3,8 +3,9 @@
 This is the only place where an application meets the outside. It holds no rule of its own beyond patience: how long a
 silent cluster or journal is waited for, and when to leave. How it reads is in `looking`.
 
-A tick sends at most one request of each kind, and none that rests on too old a look: what was seen may not hold any
-more, and the intent may have been overtaken, as another process could have taken the journal over since.
+A tick sends at most one request of each kind, but elections by the hundred, and none that rests on too old a look: what
+was seen may not hold any more, and the intent may have been overtaken, as another process could have taken the journal
+over since.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -123,8 +124,11 @@ class Sender(Struct, frozen=True):
                 answers.steps.update(self._sent(subjects, partial(request, self.writer)))
         answers.partitions.update(self._reassign(decision.resizing, may_resize=True))
         answers.partitions.update(self._reassign(decision.same_size, may_resize=False))
-        names, preferred = decision.elections, ElectionType.PREFERRED
-        answers.partitions.update(self._sent(names, lambda: self.writer.elect(names, preferred)))
+        for names in decision.elections:
+            elected = self._sent(names, partial(self.writer.elect, names, ElectionType.PREFERRED))
+            answers.partitions.update(elected)
+            if any(isinstance(answer, OutcomeUnknown) for answer in elected.values()):
+                break  # the next leaders wait until it is known whether these are made
         return answers
 
     def _configure(
@@ -364,7 +368,7 @@ class ApplicationRun:
             decision, after = too_slow(decision, after, LookTooOld(appended - tick.now, limit))
         answers = Sender(self._ports.writer, self._ports.clock, tick.now + limit).send(sent)
         answered = self._ports.clock.now()
-        self._state = after.answered(answers, answered)
+        self._state = after.answered(decision.asked, answers, answered)
         self._note_refusal(answers, now)
         self._repeats = self._repeats.after(decision, sent, answers, answered)
         refused = (isinstance(a, Rejected) for a in answers.configs.values())

@@ -22,7 +22,8 @@ says why it waits:
     same or fewer                            `closed_gate`; coordinators                        resizing
     replicas
     Request to elect  -                      paused and not begun           -                   elections, in all
-                                                                                                and per leader
+                                                                                                and per leader in
+                                                                                                each request
     Request to        -                      -                              -                   resizing
     cancel
 
@@ -130,6 +131,14 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request, RequestKind
 
 
+class Elections(Struct):
+    """One request for elections."""
+
+    names: list[TopicPartition]
+    leaders: Counter[BrokerId]
+    """How many of them each broker shall lead."""
+
+
 @dataclass(slots=True)
 class Batches:
     """What one tick asks for partitions; it lives for that tick."""
@@ -138,9 +147,9 @@ class Batches:
     """Lists that may change the number of replicas, and cancels."""
     same_size: dict[TopicPartition, Replicas | None] = field(default_factory=dict)
     """Lists that must not (KIP-860)."""
-    elections: list[TopicPartition] = field(default_factory=list)
-    per_leader: Counter[BrokerId] = field(default_factory=Counter)
-    """Elections in flight, and those of this tick, by who shall lead."""
+    elections: list[Elections] = field(default_factory=list)
+    in_flight: Counter[BrokerId] = field(default_factory=Counter)
+    """Elections of earlier ticks that the controller may not have made yet, by who shall lead."""
 
     def add(
         self, name: TopicPartition, ask: Request, seen: Look, settings: Settings
@@ -158,11 +167,18 @@ class Batches:
     def _add_election(
         self, name: TopicPartition, leader: BrokerId, settings: Settings
     ) -> NextBatch | None:
-        full = len(self.elections) >= settings.elections
-        if full or self.per_leader[leader] >= settings.elections_per_leader:
+        room = settings.elections_per_leader - self.in_flight[leader]
+        full = sum(len(request.names) for request in self.elections) >= settings.batch
+        if full or room <= 0:
             return NextBatch(elections=True)
-        self.per_leader[leader] += 1
-        self.elections.append(name)
+        for request in self.elections:
+            if len(request.names) < settings.elections and request.leaders[leader] < room:
+                break
+        else:
+            request = Elections([], Counter())
+            self.elections.append(request)
+        request.names.append(name)
+        request.leaders[leader] += 1
         return None
 
 
@@ -335,9 +351,12 @@ def refused_setting(
 def elections_in_flight(
     tick: TickInput, state: RunState, asking: Container[TopicPartition]
 ) -> Iterator[BrokerId]:
-    """Who shall lead by the elections that were asked for and have not been seen; not by those that go again now."""
-    for name, record in state.ledger.open.items():
-        asked, found = record.asked, tick.seen.partitions.get(name)
+    """Who shall lead by the elections of which nobody knows what became of them; not by those that go again now.
+
+    What the controller has answered it has done, however late a broker shows it.
+    """
+    for name in state.moves.unknown_since.keys() & state.ledger.open.keys():
+        asked, found = state.ledger.open[name].asked, tick.seen.partitions.get(name)
         if asked is None or asked.kind is not RequestKind.ELECT or name in asking:
             continue
         if found is None or found.leader != asked.replicas[0]:
@@ -516,8 +535,6 @@ class TickBuilder:
         self._to_start: dict[TopicPartition, Request] = {}
         """Lists that add replicas; whoever asks for one passes the gates, whatever was asked before."""
         self._to_ask: dict[TopicPartition, Request] = {}
-        self._elections = Counter[BrokerId]()
-        """How many of these are elections, by who shall lead."""
         known = state.ledger.application
         application = None if known is None else steered(known, tick.commands)
         self._throttle = throttle_of(tick.job.plan.throttle, application)
@@ -620,11 +637,7 @@ class TickBuilder:
 
     def _turn(self, name: TopicPartition) -> HoldReason | None:
         """Why one that has not begun is not looked at yet: whatever it needs, it is not its turn."""
-        if name.topic in self._growing:
-            return PartitionsFirst()
-        move, most = self._tick.job.moves[name], self._tick.settings.elections_per_leader
-        full = move.election is not None and self._elections[move.target[0]] >= most
-        return NextBatch(elections=True) if full else None
+        return PartitionsFirst() if name.topic in self._growing else None
 
     def _sort(self, name: TopicPartition, ask: Request) -> None:
         found = self._tick.seen.partitions[name]
@@ -642,8 +655,6 @@ class TickBuilder:
             self._draft.hold(name, busy, soon=True)
         else:
             self._to_ask[name] = ask
-            if ask.kind is RequestKind.ELECT:
-                self._elections[ask.replicas[0]] += 1
 
     def _closed(self, name: TopicPartition, ask: Request) -> HoldReason | None:
         """The gate that keeps a list from being asked for; elections and cancels have none."""
@@ -733,7 +744,7 @@ class TickBuilder:
 
     def ask(self) -> None:
         """Fill the requests of this tick up to their limits, and write down what they ask."""
-        self._batches.per_leader.update(elections_in_flight(self._tick, self._state, self._to_ask))
+        self._batches.in_flight.update(elections_in_flight(self._tick, self._state, self._to_ask))
         for name, ask in self._to_ask.items():
             self._add(name, ask)
         for name, ask in self._to_start.items():
@@ -788,7 +799,7 @@ class TickBuilder:
             records=(*moves, *self._draft.records, *self._throttles.records),
             resizing=self._batches.resizing,
             same_size=self._batches.same_size,
-            elections=tuple(self._batches.elections),
+            elections=tuple(tuple(request.names) for request in self._batches.elections),
             steps={kind: self._steps[kind].asks for kind in KINDS},
             step_holds=_kept(step_holds, state.step_holds),
             steps_suspected=tuple(suspected),

@@ -13,8 +13,9 @@ What is sent once more. A tick decides from what it sees what is to be asked for
 A setting, or a copy between log directories, goes again after the pauses of `known`; anything else for the same thing
 goes at once. Such a copy that is refused and still to be asked for pauses likewise."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -248,14 +249,17 @@ class RunState:
         """The state after a look that failed."""
         return replace(self, history=self.history.without_a_look())
 
-    def answered(self, answers: Answers, now: float) -> "RunState":
-        """Keep answers as hints for the next tick."""
+    def answered(
+        self, asked: Collection[TopicPartition], answers: Answers, now: float
+    ) -> "RunState":
+        """Keep answers as hints for the next tick; what was to be asked for and was not sent goes then."""
         steps_asked_at = self.steps_asked_at
+        unsent = {name: Repeat(0, 0.0) for name in asked if name not in answers.partitions}
         if answers.steps:
             steps_asked_at = {**steps_asked_at, **dict.fromkeys(answers.steps, now)}
         return replace(
             self,
-            moves=self.moves.answered(answers.partitions, now),
+            moves=self.moves.with_repeats(unsent).answered(answers.partitions, now),
             configs=self.configs.answered(answers.configs, now),
             steps=self.steps.answered(answers.steps, now),
             steps_asked_at=steps_asked_at,
@@ -425,7 +429,8 @@ class Decision:
     """Lists that may change the number of replicas, and cancels."""
     same_size: Mapping[TopicPartition, Replicas | None] = field(default_factory=dict)
     """Lists that must not: sent with AllowReplicationFactorChange = false (KIP-860)."""
-    elections: tuple[TopicPartition, ...] = ()
+    elections: tuple[tuple[TopicPartition, ...], ...] = ()
+    """By request, in the order in which they are sent, each once the one before was answered."""
     steps: Mapping[StepKind, Mapping[Subject, Any]] = field(default_factory=dict)
     """What is asked for beside moves, by its kind."""
     step_holds: Mapping[Subject, HoldReason] = field(default_factory=dict)
@@ -452,6 +457,11 @@ class Decision:
     """Room and slots that are left."""
 
     @property
+    def asked(self) -> set[TopicPartition]:
+        """The partitions that something is asked for."""
+        return {*self.resizing, *self.same_size, *chain(*self.elections)}
+
+    @property
     def asks(self) -> bool:
         """Whether anything is to be sent or written."""
         return bool(
@@ -467,7 +477,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
     phases, settings = decision.phases, tick.settings
     for name, phase in phases.items():
         check_transition(state.phase(name), phase)
-    asked = {*decision.resizing, *decision.same_size, *decision.elections}
+    asked = decision.asked
     begun = {n for n, p in phases.items() if isinstance(p, InFlight | Ended)}
     ended = {n for n, p in phases.items() if isinstance(p, Ended)}
     admitted = {n for n, p in phases.items() if isinstance(p, Admitted)}
@@ -514,13 +524,10 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
 
 def too_slow(decision: Decision, after: RunState, reason: LookTooOld) -> tuple[Decision, RunState]:
     """What becomes of a decision that took too long to write down: nothing of it is sent, and it is decided again."""
-    unsent = {*decision.resizing, *decision.same_size, *decision.elections}
-    holds = dict.fromkeys(unsent, reason)
-    repeats = dict.fromkeys(unsent, Repeat(0, 0.0))
-    moves = replace(after.moves, repeats={**after.moves.repeats, **repeats})
+    holds = dict.fromkeys(decision.asked, reason)
     return (
         replace(decision, holds={**decision.holds, **holds}),
-        replace(after, holds=after.holds.changed(holds), moves=moves),
+        replace(after, holds=after.holds.changed(holds)),
     )
 
 
