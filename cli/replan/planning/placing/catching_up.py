@@ -1,7 +1,9 @@
 """What part of the copies each broker of a rack gets, where some would hold too much or too little by weight alone.
 
 Copies go by weight, so that no broker gets much more than the others and none holds the plan up. Who would come to
-hold more than a little above its even share of the bytes gets less, and the others of its rack the more. A broker that
+hold more than a little above its even share of the bytes gets less, and the others of its rack the more. What leaves
+drained brokers is little beside what the others hold, so that evening these with it takes long: there the busiest
+receiver counts more, a little goes to those that hold less, and less to who would be far above. A broker that
 would hold less than half of what is even (one that joined to replace a dead one, say) has its part by what it lacks:
 with the same bytes, what is held becomes even.
 
@@ -15,24 +17,23 @@ from fractions import Fraction
 import numpy as np
 
 from replan.model.columns import Ints, Matrix
+from replan.planning.placing.loads import MORE, NEAR, Parts
 from replan.planning.placing.positions import Positions, base_lists
 from replan.planning.placing.problem import Flags, Lie, PlacementProblem, Rule
 from replan.planning.placing.shares import filled
 
 BEHIND = 2
 """A broker is far behind where it comes to hold less than this part of an even share."""
-LITTLE, OF = 21, 20
-"""So many times its even share of bytes a broker may come to hold by what it gets."""
+LITTLE, FAR, OF = 21, 23, 20
+"""So many times its even share of bytes a broker may come to hold by what it gets; `FAR`: where brokers are drained."""
 FINE = 1000
 """The broker that lacks most has so many parts, and so has a replica that stays for sure."""
 CHUNK = 1 << 16
 """Partitions whose racks are counted at a time: bounds the memory."""
 
 
-def parts_of_copies(
-    problem: PlacementProblem, at: Positions, settled: Flags
-) -> dict[int, list[int]]:
-    """Of each rule under which a broker is far behind: the part of each broker in what is copied, by position."""
+def parts_of_copies(problem: PlacementProblem, at: Positions, settled: Flags) -> dict[int, Parts]:
+    """Of each rule under which copies do not go by weight alone: the part of each broker in them, by position."""
     coming = ~settled & (problem.partitions.current >= 0).any(axis=1)
     if not coming.any():
         return {}
@@ -46,7 +47,7 @@ def parts_of_copies(
     for number in np.unique(problem.partitions.rule[coming]).tolist():
         rows = np.flatnonzero(coming & (problem.partitions.rule == number))
         of_rule = behind.parts(problem.rules[number], rows)
-        if of_rule:
+        if of_rule is not None:
             found[number] = of_rule
     return found
 
@@ -106,6 +107,7 @@ class _Behind:
             np.add.at(number, holders, parts)
             np.add.at(taken, holders, sizes[there] * parts // FINE)
         number //= FINE
+        self._drained = np.isin(at.ids, list(problem.drained))
         self._of_a_replica, self._of_a_byte = max(int(taken.sum()), 1), max(int(number.sum()), 1)
         self._held = [self._load(*of) for of in zip(number.tolist(), taken.tolist(), strict=True)]
         self._bytes: list[int] = taken.tolist()
@@ -113,15 +115,15 @@ class _Behind:
     def _load(self, replicas: int, size: int) -> int:
         return replicas * self._of_a_replica + size * self._of_a_byte
 
-    def parts(self, rule: Rule, rows: Ints) -> list[int]:
+    def parts(self, rule: Rule, rows: Ints) -> Parts | None:
         """The part of each broker under a rule; nothing where each gets its part by weight."""
         weight = self._problem.brokers.weight
         able = np.flatnonzero(rule.candidates & self._problem.brokers.open)
         racks = [able[self._rack[able] == r].tolist() for r in np.unique(self._rack[able])]
         if not racks:
-            return []
+            return None
         wanted: dict[int, Fraction] = {}
-        uneven = False
+        uneven, drains = False, self._drains(rows)
         for some, (replicas, size) in zip(racks, self._coming(rule, rows, racks), strict=True):
             weights, more = [int(weight[b]) for b in some], self._load(replicas, size)
             if self._lags(some, weights, more):
@@ -129,23 +131,44 @@ class _Behind:
                 parts = filled(more, weights, [more] * len(some), held)
                 parts = [part / (2 * self._of_a_byte) for part in parts]  # as bytes
                 uneven = True
+            elif drains:
+                parts = self._drained_to(some, weights, size)
+                uneven = True
             else:
-                most = self._room_below(some, weights, size)
+                most = self._room_below(some, weights, size, LITTLE)
                 parts = filled(size, weights, most)
                 uneven |= any(part == top for part, top in zip(parts, most, strict=True))
             wanted.update(zip(some, parts, strict=True))
         largest = max(wanted.values(), default=Fraction(0))
         if not uneven or not largest:
-            return []
+            return None
         found = [0] * self._at.count
         for broker, part in wanted.items():
             found[broker] = -int(-part * FINE // largest)
-        return found
+        return Parts.by(found, NEAR if drains else MORE)
 
-    def _room_below(self, some: list[int], weights: list[int], more: int) -> list[int]:
-        """What each of some brokers may get until it has a little more than an even share of their bytes."""
+    def _drains(self, rows: Ints) -> bool:
+        """Whether most of what some partitions lack leaves drained brokers."""
+        lists, sizes = self._lists[rows], self._problem.partitions.bytes[rows]
+        leaves = (self._drained[lists] & (lists >= 0)).sum(axis=1)
+        lacks = self._problem.partitions.factor[rows] - self._stays[rows].sum(axis=1)
+        return bool(2 * int(sizes @ leaves) > int(sizes @ np.maximum(lacks, leaves)))
+
+    def _drained_to(self, some: list[int], weights: list[int], size: int) -> list[Fraction]:
+        """The parts that leave some brokers as even as can be while the busiest gets little more than by weight.
+
+        More only as far as somebody would come to hold far more than an even share.
+        """
+        held, together = [self._bytes[b] for b in some], sum(weights)
+        least = filled(size, weights, self._room_below(some, weights, size, FAR))
+        busiest = max(part / weight for part, weight in zip(least, weights, strict=True))
+        level = max(busiest, Fraction(size * LITTLE, together * OF))
+        return filled(size, weights, [level * weight for weight in weights], held)
+
+    def _room_below(self, some: list[int], weights: list[int], more: int, most: int) -> list[int]:
+        """What each of some brokers may get until it has so much more (`most`) than an even share of their bytes."""
         total = sum(self._bytes[b] for b in some) + more
-        shares = [total * weight * LITTLE // (sum(weights) * OF) for weight in weights]
+        shares = [total * weight * most // (sum(weights) * OF) for weight in weights]
         return [max(share - self._bytes[b], 0) for b, share in zip(some, shares, strict=True)]
 
     def _lags(self, some: list[int], weights: list[int], more: int) -> bool:

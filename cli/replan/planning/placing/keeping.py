@@ -15,7 +15,7 @@ import numpy as np
 
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.catching_up import parts_of_copies
-from replan.planning.placing.loads import Loads, Parts
+from replan.planning.placing.loads import Loads
 from replan.planning.placing.positions import Positions, base_lists
 from replan.planning.placing.problem import (
     NO_RACK,
@@ -85,9 +85,7 @@ class Filler:
         self._unknown = set(np.flatnonzero(brokers.rack == NO_RACK).tolist())
         self._lacks: dict[_Lack, tuple[int, list[int]]] = {}
         self._loads.add(self._base[untouched], problem.partitions.bytes[untouched])
-        self._parts = {
-            rule: Parts.by(of) for rule, of in parts_of_copies(problem, at, untouched).items()
-        }
+        self._parts = parts_of_copies(problem, at, untouched)
         self.spread = TopicSpread(problem, at, np.flatnonzero(~untouched), base_lists(problem))
 
     def _by_rack(self, brokers: Iterable[int]) -> dict[int, list[int]]:

@@ -19,8 +19,8 @@ import numpy as np
 from replan.model.columns import Ints, Matrix
 from replan.planning.placing.problem import NO_LIMIT, BrokerTable
 
-MORE, THAN = 11, 10
-"""What a broker gets may be so many times its part."""
+MORE, NEAR, THAN = 110, 103, 100
+"""What a broker gets may be so many times its part; `NEAR`: where its part is by what it holds already."""
 LARGE, OF = 3, 10
 """From so many parts of the average of all replicas on, a replica is a large one."""
 
@@ -32,12 +32,14 @@ class Parts:
     of: Sequence[int]
     step: Sequence[int]
     """One part, in units that are whole for every broker."""
+    most: int = MORE
+    """So many times its part each may get, by `THAN`."""
 
     @classmethod
-    def by(cls, parts: Sequence[int]) -> "Parts":
+    def by(cls, parts: Sequence[int], most: int = MORE) -> "Parts":
         """Who has no part gets something only where nobody else can."""
         common = lcm(*[part for part in parts if part])
-        return cls(parts, [common // part if part else 0 for part in parts])
+        return cls(parts, [common // part if part else 0 for part in parts], most)
 
 
 class Loads:
@@ -125,7 +127,7 @@ class Loads:
         if len(among) == 1:
             return among[0]
         least = min([got[b] * per_part[b] for b in among])
-        together = MORE * (sum([got[b] for b in among]) + size)
+        together = parts.most * (sum([got[b] for b in among]) + size)
         every = THAN * sum([part[b] for b in among])
         large = size * self._of_a_byte * OF >= LARGE * self._of_a_replica
         held, more = (self._bytes, size) if large else (self._replicas, 1)

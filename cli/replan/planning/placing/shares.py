@@ -82,13 +82,17 @@ def _parts(
 
 
 def filled(
-    total: int | Fraction, weights: Sequence[int], most: Sequence[int], base: Sequence[int] = ()
+    total: int | Fraction,
+    weights: Sequence[int],
+    most: Sequence[int | Fraction],
+    base: Sequence[int] = (),
 ) -> list[Fraction]:
     """A total in parts, none over its most, so that base and part together are as even by weight as they can be."""
     base = base or [0] * len(weights)
     found = [Fraction(0)] * len(weights)
     rest = Fraction(total)
-    left = [i for i, weight in enumerate(weights) if weight and most[i] > 0]
+    every = [i for i, weight in enumerate(weights) if weight and most[i] > 0]
+    left = every
     while left and rest > 0:
         level = (rest + sum(base[i] for i in left)) / sum(weights[i] for i in left)
         part = {i: level * weights[i] - base[i] for i in left}
@@ -100,7 +104,8 @@ def filled(
         for i in over or left:
             found[i] = min(part[i], Fraction(most[i]))
             rest -= found[i]
-        left = [i for i in left if i not in over] if over else []
+        every = [i for i in every if i not in over] if over else []
+        left = every  # where some are full, those that have more may get something as well
     return found
 
 

@@ -12,6 +12,7 @@ from tests.unit.planning.placing.problems import brokers, only, problem
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import judge
 from replan.planning.placing.problem import Choice, Lie, PlacementProblem
+from replan.planning.placing.shares import filled
 
 RACKS = 3
 
@@ -122,11 +123,22 @@ def test_copies_are_even_where_none_comes_to_hold_much_more_than_an_even_share()
     assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 104, 3: 110, 4: 109}
 
 
-def test_who_would_come_to_hold_more_than_that_gets_less() -> None:
-    """Broker 2 holds six, 3 and 4 ten each, and 12.25 are a twentieth above what is even."""
+def test_what_leaves_drained_brokers_goes_evenly_to_those_of_a_rack() -> None:
+    """Broker 2 holds six, 3 and 4 ten each, and 13.4 are 15 percent above what is even."""
     lists = [[1]] * 9 + [[2]] * 6 + [[3]] * 10 + [[4]] * 10
     asked = problem(brokers("aaaa"), lists, drained=[1])
-    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 11, 3: 12, 4: 12}
+    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 9, 3: 13, 4: 13}
+
+
+def test_who_would_come_to_hold_far_more_than_the_others_gets_less() -> None:
+    """Brokers 2 and 3 hold seven each, 4 has 13, and 13.8 are 15 percent above what is even: it gets one."""
+    lists = [[1]] * 9 + [[2]] * 7 + [[3]] * 7 + [[4]] * 13
+    asked = problem(brokers("aaaa"), lists, drained=[1])
+    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 11, 3: 11, 4: 14}
+
+
+def test_who_has_more_gets_something_where_the_others_may_get_no_more() -> None:
+    assert filled(60, [1] * 4, [16] * 4, [0, 50, 50, 100]) == [16, 16, 16, 12]
 
 
 def test_who_loses_most_gets_most() -> None:
