@@ -117,10 +117,10 @@ def test_a_new_broker_takes_what_a_dead_one_had_so_that_all_hold_as_much() -> No
 
 
 def test_copies_are_even_where_none_comes_to_hold_much_more_than_an_even_share() -> None:
-    """Brokers 2, 3 and 4 hold 93, 100 and 100: none comes above 113 by about a third of thirty."""
+    """Brokers 2, 3 and 4 hold 93, 100 and 100: none comes to 15 percent above 108 by about a third of thirty."""
     lists = [[1]] * 30 + [[2]] * 93 + [[3]] * 100 + [[4]] * 100
     asked = problem(brokers("aaaa"), lists, drained=[1])
-    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 104, 3: 110, 4: 109}
+    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 103, 3: 110, 4: 110}
 
 
 def test_what_leaves_drained_brokers_goes_evenly_to_those_of_a_rack() -> None:
