@@ -41,7 +41,7 @@ def cases(draw: st.DrawFn) -> Case:
     for change in ill:
         change(draw, cluster)
     _led(cluster)
-    return Case(World(cluster, file), arrives=set(ill) <= {_fenced, _cordoned, _without_rack})
+    return Case(World(cluster, file), arrives=set(ill) <= HEALTHY)
 
 
 def _more_brokers(draw: st.DrawFn, cluster: Cluster) -> None:
@@ -171,8 +171,86 @@ def _recovered(draw: st.DrawFn, file: Cluster) -> None:
     file["reconcile"] = {"putRight": {"brokerDown": "30m", "logDirFull": {"for": "15m"}}}
 
 
+def _several(draw: st.DrawFn, file: Cluster) -> None:
+    """Several balances at once, in the order of their author, of whom some are required."""
+    tolerance = st.sampled_from(["0.5%", "5%", "10%", "25%", "60%"])
+    by = st.sampled_from([{}, {"by": "count"}, {"by": "bytes"}, {"by": "bytesIn"}])
+    measures: Cluster = {
+        "maxReplicasPerBroker": {"maxReplicasPerBroker": draw(st.integers(1, 40))},
+        "leaders": {"leaders": draw(tolerance), **draw(by)},
+        **{
+            key: {key: draw(tolerance)}
+            for key in ("replicas", "bytes", "bytesIn", "bytesOut", "logDirs")
+        },
+    }
+    names = draw(st.lists(st.sampled_from(sorted(measures)), unique=True, min_size=2, max_size=4))
+    entries = [dict(measures[name]) for name in names]
+    if draw(st.integers(0, 3)) == 0:
+        entries[0]["required"] = True
+    if draw(st.integers(0, 3)) == 0:
+        entries[-1]["weights"] = {"1": draw(st.sampled_from([0.73, 2])), "4": 1.5}
+    file["balance"] = (
+        entries if draw(st.integers(0, 2)) else {k: v for e in entries for k, v in e.items()}
+    )
+
+
+def _in_sets(draw: st.DrawFn, file: Cluster) -> None:
+    """Sets of brokers with topics of their own, by ids or by racks, that meet, lie apart or are hardly large enough."""
+    sets = draw(
+        st.sampled_from(
+            [
+                [["1-3"], ["4-12"]],
+                [["1-4"], ["3-12"]],
+                [{"racks": ["a", "d"]}, {"racks": ["b", "c"]}],
+                [{"racks": ["b"]}, {"racks": ["a", "c"], "ids": ["1-9"]}],
+            ]
+        )
+    )
+    for name, among in zip(
+        draw(st.permutations(["clicks", "metrics-*", "pay.*"])), sets, strict=False
+    ):
+        found = {"brokers": among, "spread": draw(st.sampled_from(["rack", "none", "in-rack"]))}
+        found |= draw(st.sampled_from([{}, {"replicationFactor": 1}, {"replicationFactor": 2}]))
+        if draw(st.booleans()):
+            found["maxReplicasPerBroker"] = draw(st.integers(1, 6))
+        file["assignments"][name] = found
+    if draw(st.booleans()):
+        numbers = st.dictionaries(
+            st.sampled_from("abcd"), st.integers(1, 2), min_size=1, max_size=3
+        )
+        file["assignments"]["events"] = {"replicasPerRack": draw(numbers)}
+
+
+def _apart(draw: st.DrawFn, file: Cluster) -> None:
+    file["apart"] = draw(
+        st.sampled_from(
+            [
+                [["clicks", "pay.*"]],
+                [["clicks", "events", "orders"]],
+                [["metrics-a", "pay.*"], ["clicks", "events"]],
+            ]
+        )
+    )
+
+
+def _listed_by_rack(draw: st.DrawFn, file: Cluster) -> None:
+    """Leaders nowhere in a rack, and replicas that stand last there or on some brokers."""
+    topics = draw(st.sampled_from([{}, {"topics": ["clicks"]}, {"topics": ["pay.*", "m*"]}]))
+    entry = {"rack": draw(st.sampled_from("abcd")), "reason": "x", **topics}
+    file["blacklists"] = {**file.get("blacklists", {}), "leaders": [entry]}
+    last = st.sampled_from([1, 2, {"rack": "a"}, {"rack": "b"}, {"rack": "d"}])
+    file["lastLeaders"] = draw(st.lists(last, unique_by=str, min_size=1, max_size=3))
+
+
+def _in_stages(draw: st.DrawFn, file: Cluster) -> None:
+    file["limits"] = draw(some_limits()) | {"stage": True}
+
+
 Change = Callable[[st.DrawFn, Cluster], None]
-FILES: tuple[Change, ...] = (_measures, _limited, _required, _ruled, _led_by, _listed, _recovered)
+FILES: tuple[Change, ...] = (
+    *(_measures, _limited, _required, _ruled, _led_by, _listed, _recovered),
+    *(_several, _in_sets, _apart, _listed_by_rack, _in_stages),
+)
 
 
 def _fenced(draw: st.DrawFn, cluster: Cluster) -> None:
@@ -183,6 +261,13 @@ def _fenced(draw: st.DrawFn, cluster: Cluster) -> None:
 def _cordoned(draw: st.DrawFn, cluster: Cluster) -> None:
     for broker in draw(st.lists(st.sampled_from(cluster["brokers"]), max_size=3)):
         broker["cordoned"] = True
+
+
+def _down_without_rack(draw: st.DrawFn, cluster: Cluster) -> None:
+    """Down, and nobody says of which rack: as Kafka has it before 4.1. Of most racks all, or one of each."""
+    by_id = sorted(cluster["brokers"], key=lambda broker: str(broker["rack"]))
+    for broker in draw(st.lists(st.sampled_from(by_id), min_size=1, max_size=4)):
+        broker["fenced"], broker["rack"] = True, None
 
 
 def _without_rack(draw: st.DrawFn, cluster: Cluster) -> None:
@@ -239,8 +324,10 @@ def _unknown_size(draw: st.DrawFn, cluster: Cluster) -> None:
 
 ILLS: tuple[Change, ...] = (
     *(_fenced, _cordoned, _without_rack, _gone, _crowded, _broken_dir, _half_way, _behind),
-    *(_elections, _unknown_size),
+    *(_elections, _unknown_size, _down_without_rack),
 )
+HEALTHY = {_fenced, _cordoned, _without_rack, _down_without_rack}
+"""Beside these, what is planned can be thought to its end."""
 
 
 def _some(draw: st.DrawFn, cluster: Cluster) -> list[Cluster]:

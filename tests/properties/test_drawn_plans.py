@@ -15,7 +15,7 @@ from tests.properties.test_all_keys import RATES, World, shuffled, worlds
 
 from replan.errors import BadPlacement, UnsafePlan
 from replan.model.declared.placement import Placement
-from replan.model.declared.rules import TopicRule
+from replan.model.declared.rules import BrokerSelector, TopicRule
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import acknowledgements_of
@@ -120,6 +120,7 @@ def broken(asked: Placement, seen: Snapshot, plan: Plan) -> Iterator[str]:
     refused = {refusal.partition for refusal in plan.refusals}
     rules = Alignment.of(asked, seen).intents.rules
     rack: dict[int, str | None] = {b.id: b.rack for b in seen.brokers}
+    unknown = frozenset(int(b) for b in seen.brokers_of_unknown_rack())
     free = [
         one
         for one in states
@@ -127,7 +128,7 @@ def broken(asked: Placement, seen: Snapshot, plan: Plan) -> Iterator[str]:
         and one.partition not in refused
         and not known[one.partition]
     ]
-    yield from _by_itself(free, rules, rack)
+    yield from _by_itself(free, rules, rack, unknown)
     holds: Counter[tuple[str, int]] = Counter()
     sides: dict[tuple[int, int], set[int]] = defaultdict(set)
     groups = [group.sides(sorted({name.topic for name in names})) for group in asked.apart]
@@ -147,17 +148,24 @@ def broken(asked: Placement, seen: Snapshot, plan: Plan) -> Iterator[str]:
 
 
 def _by_itself(
-    free: Sequence[PartitionState], rules: Mapping[str, TopicRule], rack: Mapping[int, str | None]
+    free: Sequence[PartitionState],
+    rules: Mapping[str, TopicRule],
+    rack: Mapping[int, str | None],
+    unknown: frozenset[int],
 ) -> Iterator[str]:
-    """What a partition breaks, whatever the others do."""
+    """What a partition breaks, whatever the others do and wherever those of `unknown` rack are, which are down."""
     for one in free:
         found = rules[one.partition.topic]
         if found.replication_factor not in (None, len(one.replicas)):
             yield f"{one.partition}: {len(one.replicas)} replicas"
-        if not all(found.may_use(b, rack.get(b)) for b in one.replicas):
+        known = [b for b in one.replicas if b not in unknown]
+        ids = None if found.brokers is None else BrokerSelector(found.brokers.ids)
+        named = all(ids is None or ids.means(b, None) for b in one.replicas if b in unknown)
+        if not named or not all(found.may_use(b, rack.get(b)) for b in known):
             yield f"{one.partition}: on brokers that its rule does not name"
-        racks = Counter(rack.get(b) for b in one.replicas)
-        if found.replicas_per_rack and racks != found.replicas_per_rack:
+        wanted, racks = Counter(found.replicas_per_rack), Counter(rack.get(b) for b in known)
+        exact = len(known) == len(one.replicas)
+        if wanted and (racks != wanted if exact else not racks <= wanted):
             yield f"{one.partition}: other numbers in its racks"
 
 
