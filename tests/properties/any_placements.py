@@ -196,7 +196,7 @@ def _several(draw: st.DrawFn, file: Cluster) -> None:
 
 def _in_sets(draw: st.DrawFn, file: Cluster) -> None:
     """Sets of brokers with topics of their own, by ids or by racks, that meet, lie apart or are hardly large enough."""
-    sets = draw(
+    sets: list[Any] = draw(
         st.sampled_from(
             [
                 [["1-3"], ["4-12"]],
@@ -264,7 +264,7 @@ def _cordoned(draw: st.DrawFn, cluster: Cluster) -> None:
 
 
 def _down_without_rack(draw: st.DrawFn, cluster: Cluster) -> None:
-    """Down, and nobody says of which rack: as Kafka has it before 4.1. Of most racks all, or one of each."""
+    """Down, and nobody says of which rack: as Kafka has it before 4.1."""
     by_id = sorted(cluster["brokers"], key=lambda broker: str(broker["rack"]))
     for broker in draw(st.lists(st.sampled_from(by_id), min_size=1, max_size=4)):
         broker["fenced"], broker["rack"] = True, None
