@@ -61,6 +61,18 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
+def test_every_module_and_name_of_the_how_tos_exists() -> None:
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## How to")[2]
+    sources = [p for top in ("cli", "tests") for p in (TOP / top).rglob("*.py")]
+    modules = {p.name for p in sources}
+    words = set(re.findall(r"\w+", "\n".join(p.read_text(encoding="utf-8") for p in sources)))
+    named = {of for of in re.findall(r"`([\w.]+)`", text) if not of.endswith(".md")}
+    assert len(named) > 60
+    absent = {of for of in named if of.endswith(".py") and of not in modules}
+    parts = (part for of in named if not of.endswith(".py") for part in of.split("."))
+    assert absent | {part for part in parts if part not in words} == set()
+
+
 def test_every_file_that_the_page_names_exists() -> None:
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     named = set(_NAMED.findall(text))

@@ -22,10 +22,13 @@ from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Asked,
+    CreateRecord,
+    LogMoveRecord,
     MoveRecord,
     Order,
     Reached,
     Record,
+    RecoveryRecord,
     StandingRecord,
     Status,
     changed,
@@ -40,7 +43,7 @@ from replan.applying.run.application_run import Sender, intents
 from replan.applying.run.opening import closing, ended, next_id, open_plan
 from replan.applying.settings import Settings
 from replan.applying.steps.log_moves import LOG_MOVES
-from replan.applying.steps.standing_throttles import is_set
+from replan.applying.steps.standing_throttles import are_set
 from replan.applying.throttles import (
     ThrottleHistory,
     ThrottleInput,
@@ -67,7 +70,6 @@ from replan.model.configs import (
     LEADER_RATE,
     LEADER_REPLICAS,
     LOG_DIRS_RATE,
-    ConfigScope,
     elements,
     override_of,
 )
@@ -223,7 +225,7 @@ def copying_within(ledger: Ledger, seen: Observation) -> dict[ReplicaName, str]:
     """The copies of the open application between log directories that run, and where each replica lies."""
     return {
         replica: place.path
-        for replica, record in ledger.log_moves.items()
+        for replica, record in ledger.steps_of(LogMoveRecord).items()
         if record.status is Status.OPEN
         and (place := seen.places.get(replica[1], {}).get(replica[0], GONE)).path
         and place.future_path == record.target
@@ -233,7 +235,7 @@ def copying_within(ledger: Ledger, seen: Observation) -> dict[ReplicaName, str]:
 def log_moves_of(ledger: Ledger) -> dict[BrokerId, list[TopicPartition]]:
     """The replicas that were sent to another log directory and have not ended, by their broker."""
     found: dict[BrokerId, list[TopicPartition]] = {}
-    for (name, broker), record in ledger.log_moves.items():
+    for (name, broker), record in ledger.steps_of(LogMoveRecord).items():
         if record.status is Status.OPEN:
             found.setdefault(broker, []).append(name)
     return found
@@ -286,7 +288,7 @@ def _kept(
     }
     within = {
         (broker, LOG_DIRS_RATE)
-        for (name, broker), record in ledger.log_moves.items()
+        for (name, broker), record in ledger.steps_of(LogMoveRecord).items()
         if not abandoned
         and record.status is Status.OPEN
         and seen.places.get(broker, {}).get(name, GONE).future_path
@@ -461,8 +463,10 @@ def _with_results(outcome: Outcome, begun: Ledger, ledger: Ledger, plan: Plan | 
     found = results_of(sorted(begun.owned), begun, {})
     if plan is None:
         return replace(outcome, results=found)
-    creates = [c for c in plan.creates if c.topic in ledger.creates]
-    recoveries = [r for r in plan.recoveries if r.partition in ledger.recoveries]
+    created, standing = ledger.steps_of(CreateRecord), ledger.steps_of(StandingRecord)
+    recovered, moved = ledger.steps_of(RecoveryRecord), ledger.steps_of(LogMoveRecord)
+    creates = [c for c in plan.creates if c.topic in created]
+    recoveries = [r for r in plan.recoveries if r.partition in recovered]
     return replace(
         outcome,
         results=(
@@ -470,33 +474,18 @@ def _with_results(outcome: Outcome, begun: Ledger, ledger: Ledger, plan: Plan | 
             *recovery_results(recoveries, ledger, {}),
             *found,
         ),
-        settings=setting_results(
-            [s for s in plan.standing if s.setting in ledger.standing], ledger, {}
-        ),
-        log_moves=log_move_results(
-            [m for m in plan.log_moves if m.replica in ledger.log_moves], ledger, {}
-        ),
+        settings=setting_results([s for s in plan.standing if s.setting in standing], ledger, {}),
+        log_moves=log_move_results([m for m in plan.log_moves if m.replica in moved], ledger, {}),
     )
 
 
 def _settled(plan: Plan, ledger: Ledger, reader: ClusterReader) -> list[StandingRecord]:
     """What has become of the settings that were asked for and are to stay, once none of them may arrive any more."""
-    waiting = [s for s in plan.standing if s.setting in ledger.standing]
-    waiting = [s for s in waiting if unended(ledger.standing[s.setting])]
-    if not waiting:
-        return []
-    names = {
-        scope: [s.setting.name for s in waiting if s.setting.scope is scope]
-        for scope in ConfigScope
-    }
-    brokers = [BrokerId(int(name)) for name in names[ConfigScope.BROKER]]
-    seen = reader.look(Wanted(topics=names[ConfigScope.TOPIC], rates_of=brokers))
+    records = ledger.steps_of(StandingRecord)
+    waiting = [s for s in plan.standing if s.setting in records and unended(records[s.setting])]
     return [
-        changed(
-            ledger.standing[s.setting],
-            status=Status.DONE if is_set(s, seen) else Status.CANCELLED,
-        )
-        for s in waiting
+        changed(records[name], status=Status.DONE if there else Status.CANCELLED)
+        for name, there in are_set(waiting, reader).items()
     ]
 
 
@@ -607,7 +596,11 @@ def _without_copies(
         within_due = sent.steps[LOG_MOVES]
         if sent.resizing or within_due:
             asked = [intent(own, CANCEL) for own in due.values()]
-            log_moves = [ledger.log_moves[replica] for replica in within if replica in within_due]
+            log_moves = [
+                ledger.steps_of(LogMoveRecord)[replica]
+                for replica in within
+                if replica in within_due
+            ]
             ports.journal.append([*asked, *log_moves])
             ledger = ledger.after(asked)
             answers = Sender(ports.writer, ports.clock, until).send(sent)

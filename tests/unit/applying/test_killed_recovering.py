@@ -160,7 +160,7 @@ def test_killed_and_then_cancelled_it_elects_nobody_by_itself(
 
     for boundary, made in killed_anywhere(troubled):
         left = fold(made.journal.read())
-        if left.application is not None and left.recoveries:
+        if left.application is not None and left.steps_of(RecoveryRecord):
             outcome = cancelled(made)
             ended = (outcome.exit_code, len(outcome.kept))
             assert ended == (Exit.OK, int(leader(made) == TWO)), boundary

@@ -5,7 +5,7 @@ are open was written by two processes at once; folding it raises Held, and `aban
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypedDict, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -14,19 +14,16 @@ from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
-    CreateRecord,
     Forget,
     Kept,
-    LogMoveRecord,
     MoveRecord,
     Order,
     PlanChunk,
     Record,
-    RecoveryRecord,
     SavedRate,
     SavedReplicaList,
-    StandingRecord,
     Status,
+    StepRecord,
     order_key,
 )
 from replan.errors import Held
@@ -36,21 +33,14 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import RememberedOrder
 
-StepRecord = CreateRecord | StandingRecord | RecoveryRecord | LogMoveRecord
-"""What an application does beside moves."""
 Subject = TopicPartition | SettingName | ReplicaName
 """What such a step is about: of a create the first of the new partitions."""
 Prior = SavedReplicaList | SavedRate
 """What was there before a throttle setting that is replan's."""
 
 
-class _Steps(TypedDict):
-    """The records of steps beside moves, as the ledger has them."""
-
-    creates: Mapping[str, CreateRecord]
-    standing: Mapping[SettingName, StandingRecord]
-    recoveries: Mapping[TopicPartition, RecoveryRecord]
-    log_moves: Mapping[ReplicaName, LogMoveRecord]
+S = TypeVar("S", bound=StepRecord)
+_Steps = Mapping[type[Any], Mapping[Any, Any]]
 
 
 def unended(record: MoveRecord | StepRecord | None) -> bool:
@@ -73,14 +63,8 @@ class Ledger(Struct, frozen=True):
     """By topic and key."""
     rates: Mapping[tuple[BrokerId, str], SavedRate] = msgspec.field(default_factory=dict)
     """By broker and key."""
-    creates: Mapping[str, CreateRecord] = msgspec.field(default_factory=dict)
-    """Of the open application, by topic."""
-    standing: Mapping[SettingName, StandingRecord] = msgspec.field(default_factory=dict)
-    """Of the open application, by setting."""
-    recoveries: Mapping[TopicPartition, RecoveryRecord] = msgspec.field(default_factory=dict)
-    """Of the open application."""
-    log_moves: Mapping[ReplicaName, LogMoveRecord] = msgspec.field(default_factory=dict)
-    """Of the open application, by replica."""
+    begun: _Steps = msgspec.field(default_factory=dict)
+    """What the open application does beside moves: by kind, and by what it is about."""
 
     @property
     def application_id(self) -> str:
@@ -95,19 +79,13 @@ class Ledger(Struct, frozen=True):
     @property
     def steps(self) -> Iterator[StepRecord]:
         """The records of what the open application does beside moves."""
-        yield from self.creates.values()
-        yield from self.standing.values()
-        yield from self.recoveries.values()
-        yield from self.log_moves.values()
+        for found in self.begun.values():
+            yield from found.values()
 
-    @property
-    def _steps(self) -> "_Steps":
-        return _Steps(
-            creates=self.creates,
-            standing=self.standing,
-            recoveries=self.recoveries,
-            log_moves=self.log_moves,
-        )
+    def steps_of(self, kind: type[S]) -> Mapping[Any, S]:
+        """Those of one kind, by what they are about."""
+        found: Mapping[Any, S] = self.begun.get(kind, {})
+        return found
 
     @property
     def throttles(self) -> int:
@@ -141,8 +119,8 @@ class Ledger(Struct, frozen=True):
             entries, rates = dict(entries), dict(rates)
             _place_priors(records, entries, rates, self.records)
         touched = any(isinstance(r, StepRecord) for r in records)
-        steps = _steps(together, self.application) if touched else self._steps
-        return Ledger(together, self.application, owned, still_open, done, entries, rates, **steps)
+        steps = _steps(together, self.application) if touched else self.begun
+        return Ledger(together, self.application, owned, still_open, done, entries, rates, steps)
 
     def _is_open(self, application: str) -> bool:
         return self.application is not None and self.application.id == application
@@ -216,27 +194,17 @@ def _folded(together: dict[str, Kept]) -> Ledger:
     entries, rates = _priors(together)
     done = sum(map(_is_done, owned.values()))
     steps = _steps(together, application)
-    return Ledger(together, application, owned, still_open, done, entries, rates, **steps)
-
-
-S = TypeVar("S", CreateRecord, StandingRecord, RecoveryRecord, LogMoveRecord)
+    return Ledger(together, application, owned, still_open, done, entries, rates, steps)
 
 
 def _steps(together: Mapping[str, Kept], application: Application | None) -> _Steps:
     """What the open application does beside moves."""
-
-    def of_open(kind: type[S]) -> Iterator[S]:
-        if application is not None:
-            for record in together.values():
-                if isinstance(record, kind) and record.application == application.id:
-                    yield record
-
-    return _Steps(
-        creates={r.topic: r for r in of_open(CreateRecord)},
-        standing={r.setting: r for r in of_open(StandingRecord)},
-        recoveries={r.partition: r for r in of_open(RecoveryRecord)},
-        log_moves={(r.partition, r.broker): r for r in of_open(LogMoveRecord)},
-    )
+    found: dict[type[Any], dict[Any, Any]] = {}
+    open_id = None if application is None else application.id
+    for record in together.values():
+        if isinstance(record, StepRecord) and record.application == open_id:
+            found.setdefault(type(record), {})[record.about] = record
+    return found
 
 
 def _open_application(together: Mapping[str, Kept]) -> Application | None:

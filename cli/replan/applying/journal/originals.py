@@ -14,7 +14,15 @@ import msgspec
 from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import Application, OriginalsChunk, Status
+from replan.applying.journal.records import (
+    Application,
+    CreateRecord,
+    LogMoveRecord,
+    OriginalsChunk,
+    RecoveryRecord,
+    StandingRecord,
+    Status,
+)
 from replan.errors import BadFile, BadUsage, Held
 from replan.model.configs import SettingName
 from replan.model.declared.placement import MoveThrottle
@@ -76,20 +84,22 @@ def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
     creates = {} if plan is None else {c.topic: c for c in plan.creates}
     grown = [
         Grown(c.topic, creates[c.topic].present if c.topic in creates else 0, c.count)
-        for c in ledger.creates.values()
+        for c in ledger.steps_of(CreateRecord).values()
         if c.status in kept
     ]
     settings = [] if plan is None else [s for s in plan.standing if _is_done(s, ledger)]
     throttle = None if plan is None else plan.throttle
-    within = {str(r.partition) for r in ledger.log_moves.values() if r.status in kept}
-    recovered = [str(r.partition) for r in ledger.recoveries.values() if r.status in kept]
+    within = {str(r.partition) for r in ledger.steps_of(LogMoveRecord).values() if r.status in kept}
+    recovered = [
+        str(r.partition) for r in ledger.steps_of(RecoveryRecord).values() if r.status in kept
+    ]
     return Originals(
         list(topics.values()), grown, settings, throttle, sorted(within), sorted(recovered)
     )
 
 
 def _is_done(setting: ThrottleSetting, ledger: Ledger) -> bool:
-    record = ledger.standing.get(setting.setting)
+    record = ledger.steps_of(StandingRecord).get(setting.setting)
     return record is not None and record.status is Status.DONE
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from replan.documents.typed import Broker, Brokers, Form, Int32, Int64, ReplicaList, Text, once_each
 from replan.model.configs import ConfigScope, SettingName
+from replan.model.control_plane import ReplicaName
 from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.model.names import Replicas, TopicId, TopicPartition
 from replan.planning.plans.requests import RequestKind
@@ -113,6 +114,11 @@ class CreateRecord(Form, frozen=True):
     """Why it ended, when not done."""
 
     @property
+    def about(self) -> str:
+        """Of which topic."""
+        return self.topic
+
+    @property
     def key(self) -> str:
         """Its key."""
         return f"create/{self.application}/{self.topic_id}"
@@ -130,7 +136,7 @@ class StandingRecord(Form, frozen=True):
     """Why it ended, when not done."""
 
     @property
-    def setting(self) -> SettingName:
+    def about(self) -> SettingName:
         """What is set."""
         return SettingName(self.scope, self.name, self.config)
 
@@ -173,6 +179,11 @@ class RecoveryRecord(Form, frozen=True, kw_only=True):
     """Why it ended, when not done."""
 
     @property
+    def about(self) -> TopicPartition:
+        """Which partition."""
+        return self.partition
+
+    @property
     def key(self) -> str:
         """Its key; the topic's id, so that a topic of the same name made later is another one."""
         return f"recovery/{self.application}/{self.topic_id}-{self.partition.partition}"
@@ -194,9 +205,18 @@ class LogMoveRecord(Form, frozen=True):
         check_name(self.partition)
 
     @property
+    def about(self) -> ReplicaName:
+        """Which replica."""
+        return (self.partition, self.broker)
+
+    @property
     def key(self) -> str:
         """Its key."""
         return f"log/{self.application}/{self.broker}/{self.topic_id}-{self.partition.partition}"
+
+
+StepRecord = CreateRecord | StandingRecord | RecoveryRecord | LogMoveRecord
+"""What an application does beside moves; a new kind of step needs a line here."""
 
 
 def check_name(partition: TopicPartition) -> None:
@@ -502,10 +522,7 @@ Kept = (
     | PlanChunk
     | OriginalsChunk
     | MoveRecord
-    | CreateRecord
-    | StandingRecord
-    | RecoveryRecord
-    | LogMoveRecord
+    | StepRecord
     | SavedReplicaList
     | SavedRate
     | Order

@@ -58,18 +58,15 @@ from replan.applying.journal.records import (
     PlanChunk,
     Record,
     RecoveryRecord,
-    StandingRecord,
     Status,
+    StepRecord,
     changed,
 )
 from replan.applying.settings import Settings
-from replan.applying.steps.log_moves import is_moved, places_of
-from replan.applying.steps.standing_throttles import is_set
+from replan.applying.steps.kinds import KINDS
 from replan.applying.views.outcome import create_results, recovery_results, results_of, summary
 from replan.errors import BadFile, Held, WrongCluster
-from replan.model.configs import ConfigScope
 from replan.model.control_plane import ClusterReader, Wanted
-from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.making.way_back import WayBack, way_back
 from replan.planning.plans.next_request import Done, next_request
@@ -99,27 +96,12 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
         return True
     if not ledger.applications(plan_digest):
         return False
-    created = {name for create in plan.creates for name in create.partitions}
-    topics = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
-    brokers = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.BROKER}
-    touched = {m.partition for m in plan.moves} | {r.partition for r in plan.recoveries}
-    touched |= {m.partition for m in plan.log_moves}
-    seen = cluster.look(
-        Wanted(
-            partitions=sorted(created | touched),
-            topics=sorted(topics),
-            rates_of=sorted(BrokerId(int(name)) for name in brokers),
-            places_of=places_of(plan.log_moves),
-        )
-    )
-    if not all(is_set(wanted, seen) for wanted in plan.standing):
-        return False
-    if not all(is_moved(m, seen) for m in plan.log_moves):
-        return False
-    led = (seen.partitions.get(r.partition) for r in plan.recoveries)
-    if not all(state is not None and state.leader is not None for state in led):
-        return False
-    return (not seen.unclear and created <= seen.partitions.keys()) and all(
+    return all(kind.there(plan, cluster) for kind in KINDS) and _moved(plan, cluster)
+
+
+def _moved(plan: Plan, cluster: ClusterReader) -> bool:
+    seen = cluster.look(Wanted(partitions=sorted(m.partition for m in plan.moves)))
+    return not seen.unclear and all(
         isinstance(next_request(m, seen.partitions.get(m.partition), settled=False), Done)
         for m in plan.moves
     )
@@ -243,7 +225,9 @@ def copied_bytes(ledger: Ledger, plan: Plan | None) -> int:
     if plan is None:
         return 0
     done = {name for name, own in ledger.owned.items() if own.status is Status.DONE}
-    within = {name for name, own in ledger.log_moves.items() if own.status is Status.DONE}
+    within = {
+        name for name, own in ledger.steps_of(LogMoveRecord).items() if own.status is Status.DONE
+    }
     return sum(m.copies_bytes for m in plan.moves if m.partition in done) + sum(
         m.bytes for m in plan.log_moves if m.replica in within
     )
@@ -260,9 +244,8 @@ def ended(
     over = {
         r.key: Forget(r.key)
         for r in records
-        if isinstance(
-            r, MoveRecord | CreateRecord | StandingRecord | LogMoveRecord | PlanChunk | Command
-        )
+        if isinstance(r, MoveRecord | StepRecord | PlanChunk | Command)
+        and not isinstance(r, RecoveryRecord)  # what is said to be lost is kept
         and r.application == application.id
     }
     return changed(application, status=status, summary=summary, ended_at=at), *over.values()
@@ -290,8 +273,8 @@ def unfinished(ledger: Ledger, plan: Plan) -> list[Origin]:
     return moved + [
         Origin(r.partition, r.topic_id, r.original, r.order, led=False)
         for r in plan.recoveries
-        if r.partition in ledger.recoveries
-        and ledger.recoveries[r.partition].status is Status.CANCELLED
+        if r.partition in ledger.steps_of(RecoveryRecord)
+        and ledger.steps_of(RecoveryRecord)[r.partition].status is Status.CANCELLED
     ]
 
 
@@ -313,9 +296,13 @@ def turned(ledger: Ledger, plan: Plan, back: Plan, settings: Settings) -> tuple[
     if known is None:
         return ()
     results = [
-        *create_results((c for c in plan.creates if c.topic in ledger.creates), ledger, {}),
+        *create_results(
+            (c for c in plan.creates if c.topic in ledger.steps_of(CreateRecord)), ledger, {}
+        ),
         *recovery_results(
-            (r for r in plan.recoveries if r.partition in ledger.recoveries), ledger, {}
+            (r for r in plan.recoveries if r.partition in ledger.steps_of(RecoveryRecord)),
+            ledger,
+            {},
         ),
         *results_of(sorted(ledger.owned), ledger, {}),
     ]

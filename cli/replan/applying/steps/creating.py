@@ -35,9 +35,10 @@ from replan.applying.reasons.holds import (
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.steps.step import Ask, Requests, StepInput, Verdict, suspected
 from replan.model.broker import Broker
-from replan.model.control_plane import NewPartitions, Rejected, Wanted
+from replan.model.control_plane import ClusterReader, NewPartitions, Rejected, Wanted
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.creates import Create
+from replan.planning.plans.plan import Plan
 
 LOOK_AGAIN = frozenset({3, 37, 89})
 """Rejections that say: look, and ask again. Unknown topic, as many partitions already, too many changes at once
@@ -144,7 +145,10 @@ class Creates:
 
     def pending(self, job: Job, ledger: Ledger) -> list[CreateStep]:
         """Those that have not ended."""
-        steps = (CreateStep(c, ledger.creates.get(topic)) for topic, c in job.creates.items())
+        steps = (
+            CreateStep(c, ledger.steps_of(CreateRecord).get(topic))
+            for topic, c in job.creates.items()
+        )
         return [step for step in steps if unended(step.record)]
 
     def reads(self, job: Job, ledger: Ledger, known: Known[Subject]) -> Wanted:
@@ -155,6 +159,14 @@ class Creates:
             partitions={n for step in steps for n in _looked_at(step.create)},
             cordons_of={b for create in refused for b in brokers_of(create)},
         )
+
+    def there(self, plan: Plan, cluster: ClusterReader) -> bool:
+        """Whether all of them are shown."""
+        names = {name for create in plan.creates for name in create.partitions}
+        if not names:
+            return True
+        seen = cluster.look(Wanted(partitions=sorted(names)))
+        return not seen.unclear and names <= seen.partitions.keys()
 
     def requests(self, asks: Mapping[TopicPartition, NewPartitions]) -> Requests:
         """All topics in one request."""

@@ -48,10 +48,11 @@ from replan.applying.steps.step import (
 )
 from replan.applying.throttles import Rate
 from replan.model.configs import LOG_DIRS_RATE
-from replan.model.control_plane import LogPlace, Look, ReplicaName, Wanted
+from replan.model.control_plane import ClusterReader, LogPlace, Look, ReplicaName, Wanted
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.log_dirs import LogMove
+from replan.planning.plans.plan import Plan
 
 LOOKED_AT = 4
 """How many waiting replicas of a broker are looked at, for each of its slots."""
@@ -136,7 +137,10 @@ class LogMoves:
 
     def pending(self, job: Job, ledger: Ledger) -> list[LogMoveStep]:
         """Those that have not ended."""
-        steps = (LogMoveStep(m, ledger.log_moves.get(m.replica)) for m in job.plan.log_moves)
+        steps = (
+            LogMoveStep(m, ledger.steps_of(LogMoveRecord).get(m.replica))
+            for m in job.plan.log_moves
+        )
         return [step for step in steps if unended(step.record)]
 
     def looked_at(self, job: Job, ledger: Ledger) -> list[LogMoveStep]:
@@ -159,6 +163,14 @@ class LogMoves:
             places_of=places_of(moves),
             rates_of={m.broker for m in moves} if throttled else (),
         )
+
+    def there(self, plan: Plan, cluster: ClusterReader) -> bool:
+        """Whether each replica lies where it is to lie."""
+        names = [m.partition for m in plan.log_moves]
+        if not names:
+            return True
+        seen = cluster.look(Wanted(partitions=names, places_of=places_of(plan.log_moves)))
+        return all(_is_moved(m, seen) for m in plan.log_moves)
 
     def requests(self, asks: Mapping[ReplicaName, str]) -> Requests:
         """All in one request."""
@@ -194,7 +206,7 @@ def _place(move: LogMove, seen: Look) -> LogPlace | Hold | Suspect[Ask]:
     return Hold(ReplicaUnread(move.broker)) if place is None else place
 
 
-def is_moved(move: LogMove, seen: Look) -> bool:
+def _is_moved(move: LogMove, seen: Look) -> bool:
     """Whether a look shows it where it is to lie."""
     place = _place(move, seen)
     if not isinstance(place, LogPlace):

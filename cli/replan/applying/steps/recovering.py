@@ -84,12 +84,13 @@ from replan.applying.reasons.holds import (
     RecoveryUnseen,
 )
 from replan.applying.steps.step import Ask, Requests, StepInput, Verdict, suspected
-from replan.model.control_plane import Answer, ClusterWriter, ElectionType, Wanted
+from replan.model.control_plane import Answer, ClusterReader, ClusterWriter, ElectionType, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogReader, LogsFound, ProbeFailure, ReplicaLog
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import lost
 from replan.planning.recovery.probing import Probing
 from replan.planning.recovery.recovery import Recovery
@@ -288,12 +289,20 @@ class Recoveries:
     def pending(self, job: Job, ledger: Ledger) -> list[RecoveringStep]:
         """Those that have not ended."""
         found = job.recoveries.items()
-        steps = (RecoveringStep(r, ledger.recoveries.get(name)) for name, r in found)
+        steps = (RecoveringStep(r, ledger.steps_of(RecoveryRecord).get(name)) for name, r in found)
         return [step for step in steps if unended(step.record)]
 
     def reads(self, job: Job, ledger: Ledger, _known: Known[Subject]) -> Wanted:
         """Their partitions."""
         return Wanted(partitions=[step.subject for step in self.pending(job, ledger)])
+
+    def there(self, plan: Plan, cluster: ClusterReader) -> bool:
+        """Whether somebody leads each of them."""
+        names = [r.partition for r in plan.recoveries]
+        if not names:
+            return True
+        shown = cluster.look(Wanted(partitions=names)).partitions
+        return all(n in shown and shown[n].leader is not None for n in names)
 
     def requests(self, asks: Mapping[TopicPartition, RecoveryRequest]) -> Requests:
         """Lists, unclean elections and clean ones."""

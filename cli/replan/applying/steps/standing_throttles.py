@@ -31,9 +31,10 @@ from replan.applying.steps.step import (
     suspected,
 )
 from replan.model.configs import ConfigChange, ConfigScope, SettingName, override_of, own_value
-from replan.model.control_plane import Answer, Look, Wanted
+from replan.model.control_plane import Answer, ClusterReader, Look, Wanted
 from replan.model.names import BrokerId
 from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
 
@@ -105,7 +106,10 @@ class StandingThrottles:
 
     def pending(self, job: Job, ledger: Ledger) -> list[StandingStep]:
         """Those that have not ended."""
-        steps = (StandingStep(w, ledger.standing.get(w.setting)) for w in job.plan.standing)
+        steps = (
+            StandingStep(w, ledger.steps_of(StandingRecord).get(w.setting))
+            for w in job.plan.standing
+        )
         return [step for step in steps if unended(step.record)]
 
     def reads(self, job: Job, ledger: Ledger, _known: Known[Subject]) -> Wanted:
@@ -113,6 +117,10 @@ class StandingThrottles:
         places = standing_places(job, ledger)
         topics = {name for scope, name in places if scope is ConfigScope.TOPIC}
         return Wanted(topics=topics, rates_of=own_brokers(places))
+
+    def there(self, plan: Plan, cluster: ClusterReader) -> bool:
+        """Whether each place has its value."""
+        return all(are_set(plan.standing, cluster).values())
 
     def requests(self, asks: Mapping[SettingName, ConfigChange]) -> Requests:
         """All in one request; Kafka answers for each topic and broker."""
@@ -181,10 +189,15 @@ def _look_up(seen: Look, name: SettingName) -> _Found:
     return _Found(exists=True, readable=True, value=own_value(configs, name.key))
 
 
-def is_set(wanted: ThrottleSetting, seen: Look) -> bool:
-    """Whether a look shows the wanted value."""
-    found = _look_up(seen, wanted.setting)
-    return found.readable and wanted.is_after(found.value)
+def are_set(standing: Iterable[ThrottleSetting], cluster: ClusterReader) -> dict[SettingName, bool]:
+    """Whether the cluster shows the wanted value of each."""
+    places = {place_of(wanted.setting) for wanted in standing}
+    if not places:
+        return {}
+    topics = [name for scope, name in places if scope is ConfigScope.TOPIC]
+    seen = cluster.look(Wanted(topics=sorted(topics), rates_of=sorted(own_brokers(places))))
+    found = {wanted: _look_up(seen, wanted.setting) for wanted in standing}
+    return {w.setting: f.readable and w.is_after(f.value) for w, f in found.items()}
 
 
 def _in_use(name: SettingName, ledger: Ledger) -> bool:

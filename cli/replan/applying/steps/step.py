@@ -22,17 +22,18 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from replan.applying.journal.ledger import Ledger, StepRecord, Subject
-from replan.applying.journal.records import Record, Status
+from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.records import Record, Status, StepRecord
 from replan.applying.known import Known
 from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import End, Hold, Suspect
 from replan.applying.reasons.holds import Cancelling, Rechecking
 from replan.applying.reasons.reason import EndReason, HoldReason
 from replan.model.configs import ConfigScope
-from replan.model.control_plane import Answer, ClusterWriter, Rejected, Wanted
+from replan.model.control_plane import Answer, ClusterReader, ClusterWriter, Rejected, Wanted
 from replan.model.names import TopicPartition
 from replan.model.replica_logs import LogsFound
+from replan.planning.plans.plan import Plan
 
 ConfigResource = tuple[ConfigScope, str]
 """A topic or a broker, as something whose configuration is changed."""
@@ -129,6 +130,9 @@ class StepKind(Protocol):
 
     def reads(self, job: Job, ledger: Ledger, known: Known[Subject]) -> Wanted:
         """What a look has to show of them."""
+
+    def there(self, plan: Plan, cluster: ClusterReader) -> bool:
+        """Whether the cluster shows all of a plan as they are to be: it was applied before."""
 
     def requests(self, asks: Mapping[Any, Any]) -> Requests:
         """How it sends what its steps ask for, by subject."""

@@ -7,8 +7,16 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from replan.applying.journal.ledger import Ledger, StepRecord, Subject
-from replan.applying.journal.records import CreateRecord, MoveRecord, RecoveryRecord, Status
+from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.records import (
+    CreateRecord,
+    LogMoveRecord,
+    MoveRecord,
+    RecoveryRecord,
+    StandingRecord,
+    Status,
+    StepRecord,
+)
 from replan.applying.reasons.reason import HoldReason, Leftover, Note
 from replan.errors import Exit
 from replan.model.configs import SettingName
@@ -216,7 +224,10 @@ def create_results(
     creates: Iterable[Create], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
 ) -> tuple[PartitionResult, ...]:
     """How the new partitions of each topic stand, by the first of them."""
-    found = (_result(c.first, ledger.creates.get(c.topic), holds.get(c.first)) for c in creates)
+    found = (
+        _result(c.first, ledger.steps_of(CreateRecord).get(c.topic), holds.get(c.first))
+        for c in creates
+    )
     return tuple(replace(result, is_new=True) for result in found)
 
 
@@ -226,7 +237,9 @@ def log_move_results(
     """How each replica stands that was to lie in another log directory."""
     return tuple(
         LogMoveResult(
-            m.partition, m.broker, *_found(ledger.log_moves.get(m.replica), holds.get(m.replica))
+            m.partition,
+            m.broker,
+            *_found(ledger.steps_of(LogMoveRecord).get(m.replica), holds.get(m.replica)),
         )
         for m in moves
     )
@@ -237,7 +250,10 @@ def setting_results(
 ) -> tuple[SettingResult, ...]:
     """How each standing throttle setting of a plan stands."""
     names = [wanted.setting for wanted in standing]
-    return tuple(SettingResult(n, *_found(ledger.standing.get(n), holds.get(n))) for n in names)
+    return tuple(
+        SettingResult(n, *_found(ledger.steps_of(StandingRecord).get(n), holds.get(n)))
+        for n in names
+    )
 
 
 def recovery_results(
@@ -245,7 +261,9 @@ def recovery_results(
 ) -> tuple[PartitionResult, ...]:
     """How each partition stands that is to be led again."""
     return tuple(
-        _result(r.partition, ledger.recoveries.get(r.partition), holds.get(r.partition))
+        _result(
+            r.partition, ledger.steps_of(RecoveryRecord).get(r.partition), holds.get(r.partition)
+        )
         for r in recoveries
     )
 

@@ -9,7 +9,7 @@ from typing import Protocol, overload
 
 from msgspec import Struct
 
-from replan.applying.journal.records import Status
+from replan.applying.journal.records import LogMoveRecord, Status
 from replan.applying.observation import PartitionHistory, TickInput
 from replan.applying.reasons.holds import CopyingInBroker, Stalled
 from replan.applying.reasons.reason import HoldReason, Note
@@ -274,7 +274,10 @@ def _between_brokers(
 def _within_brokers(tick: TickInput, state: RunState) -> Iterator[tuple[int, int]]:
     """The same of replicas that go to another log directory."""
     for move in tick.job.plan.log_moves:
-        own, hold = state.ledger.log_moves.get(move.replica), state.step_holds.get(move.replica)
+        own, hold = (
+            state.ledger.steps_of(LogMoveRecord).get(move.replica),
+            state.step_holds.get(move.replica),
+        )
         if own is None or own.status is Status.OPEN:
             yield hold.copied if isinstance(hold, CopyingInBroker) else 0, move.bytes
         elif own.status is Status.DONE:

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.originals import standing_settings
-from replan.applying.journal.records import Application
+from replan.applying.journal.records import Application, StandingRecord
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import (
     AnyResult,
@@ -263,7 +263,9 @@ def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThro
                     owner = Owner.KEPT if saved.kept else copies
                     yield FoundThrottle(setting, found.value, owner, saved.before)
                 case ConfigSource.BROKER:
-                    declared = setting in ledger.standing or found.value == stay.get(setting)
+                    declared = setting in ledger.steps_of(
+                        StandingRecord
+                    ) or found.value == stay.get(setting)
                     yield FoundThrottle(setting, found.value, _not_of_moves(declared=declared))
                 case ConfigSource.CLUSTER_DEFAULT:
                     yield FoundThrottle(setting, found.value, Owner.DEFAULT)
@@ -291,7 +293,9 @@ def _owner(setting: SettingName, entry: str, ledger: Ledger, stay: Stay) -> Owne
     """Whose an entry of a list is."""
     saved, number = ledger.entries.get((setting.name, setting.key)), entry.partition(":")[0]
     if saved is None or entry not in saved.ours:
-        declared = setting in ledger.standing or entry in elements(stay.get(setting))
+        declared = setting in ledger.steps_of(StandingRecord) or entry in elements(
+            stay.get(setting)
+        )
         return _not_of_moves(declared=declared)
     if saved.kept:
         return Owner.KEPT

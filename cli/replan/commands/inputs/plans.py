@@ -261,6 +261,9 @@ def part_of(made: Plan, topics: Sequence[str], brokers: Sequence[int]) -> Plan:
         creates=tuple(
             c for c in made.creates if concerns(c.first, {b for listed in c.lists for b in listed})
         ),
+        recoveries=tuple(
+            r for r in made.recoveries if concerns(r.partition, (*r.original, *r.order))
+        ),
         log_moves=tuple(m for m in made.log_moves if concerns(m.partition, (m.broker,))),
         standing=tuple(s for s in made.standing if _concerns(s.setting, topics, brokers)),
     )

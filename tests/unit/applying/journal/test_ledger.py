@@ -107,7 +107,7 @@ def test_a_ledger_with_more_records_is_the_fold_of_all_in_the_same_order(
         ledger, so_far = ledger.after(batch), [*so_far, *batch]
         whole = fold(so_far)
         assert ledger == whole
-        for of in ("records", "owned", "entries", "rates", "standing", "creates"):
+        for of in ("records", "owned", "entries", "rates", "steps"):
             assert list(getattr(ledger, of)) == list(getattr(whole, of)), of
         assert ledger.done == len(ledger.ended(Status.DONE))
         if any(isinstance(r, Forget) for r in batch):

@@ -1,0 +1,101 @@
+"""What has to know every kind of step beside its own module; a new kind needs a line in `LABS`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+from tests.builders import TOPIC
+from tests.unit.applying import test_killed_creating as creating
+from tests.unit.applying import test_killed_log_moves as log_moves
+from tests.unit.applying import test_killed_recovering as recovering
+from tests.unit.applying import test_killed_standing as standing
+from tests.unit.applying.lab import Lab
+
+from replan.applying.journal.ledger import fold
+from replan.applying.journal.records import ApplicationStatus, RecoveryRecord
+from replan.applying.observation import Job
+from replan.applying.run.opening import ended
+from replan.applying.steps.creating import CREATES
+from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.log_moves import LOG_MOVES
+from replan.applying.steps.recovering import RECOVERIES
+from replan.applying.steps.standing_throttles import STANDING_THROTTLES
+from replan.applying.steps.step import StepKind
+from replan.applying.views.standing import NOT_LOOKED_UP, open_application
+from replan.commands.inputs.plans import part_of
+from replan.errors import Exit
+from replan.planning.plans.plan_file import dumps, loads
+from replan.reporting.lines import drawn
+from replan.reporting.plans.plan_report import plan_lines
+
+LABS: Mapping[StepKind, Callable[[], Lab]] = {
+    CREATES: creating.growing,
+    STANDING_THROTTLES: standing.made,
+    RECOVERIES: recovering.leaderless,
+    LOG_MOVES: log_moves.made,
+}
+ALONE = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: type(kind).__name__)
+
+
+def alone(kind: StepKind) -> Lab:
+    """A cluster with a plan that has steps of this kind and nothing else."""
+    made = LABS[kind]()
+    made.plan = replace(made.plan, moves=())
+    return made
+
+
+def steps_of(kind: StepKind, made: Lab) -> int:
+    """How many steps of the kind have not ended, by the journal."""
+    return len(kind.pending(Job.of(made.plan, made.settings), fold(made.journal.read())))
+
+
+@ALONE
+def test_a_plan_of_it_alone_changes_something_and_comes_back_from_its_file(kind: StepKind) -> None:
+    made = alone(kind)
+    assert made.plan.steps == steps_of(kind, made) > 0
+    assert loads(dumps(made.plan), "plan.json") == made.plan
+
+
+@ALONE
+def test_people_see_it_in_the_plan_and_in_no_part_that_is_of_something_else(kind: StepKind) -> None:
+    plan = alone(kind).plan
+    nothing = replace(plan, creates=(), standing=(), recoveries=(), log_moves=())
+    assert drawn(plan_lines(plan)) != drawn(plan_lines(nothing))
+    assert part_of(plan, [TOPIC], ()).changes
+    assert not part_of(plan, ["another"], ()).changes
+
+
+@ALONE
+def test_it_is_applied_once_and_applied_again_where_it_was_undone(kind: StepKind) -> None:
+    made = alone(kind)
+    assert not kind.there(made.plan, made.plane)
+    assert made.apply().exit_code is Exit.OK
+    assert kind.there(made.plan, made.plane)
+
+
+@ALONE
+def test_status_says_that_it_waits(kind: StepKind) -> None:
+    made = alone(kind)
+    made.apply(stop=lambda: True)
+    open_now = open_application(fold(made.journal.read()), made.plan, None, NOT_LOOKED_UP)
+    assert open_now is not None
+    assert len(open_now.unfinished) > 0
+
+
+@ALONE
+def test_of_an_ended_application_only_what_is_lost_stays_written_down(kind: StepKind) -> None:
+    made = alone(kind)
+    seconds = 4 if kind.copies else 1  # a throttle is set first
+    made.apply(stop=made.stop_at(made.clock.now() + seconds))
+    ledger = fold(made.journal.read())
+    assert ledger.application is not None
+    assert list(ledger.steps)
+    over = ended(ledger.application, ledger.records.values(), ApplicationStatus.CLOSED, "")
+    left = [*ledger.after(over).records.values()]
+    kept = [r for r in ledger.steps if r in left]
+    assert all(isinstance(record, RecoveryRecord) for record in kept)
+    assert bool(kept) == (kind is RECOVERIES)
+
+
+def test_every_kind_has_an_example() -> None:
+    assert set(LABS) == set(KINDS)
