@@ -6,7 +6,8 @@ key is absent), `examples`, `x-since`, which what is below inherits. The parser 
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ Editors with a YAML language server check it as you type: put what `replan schem
 `placement.v1.json`, and begin the file with `# yaml-language-server: $schema=placement.v1.json`.
 
 In the tables, TOPIC, BROKER, RACK and PARTITION are a name or number that you choose; `[]` is an element of a list.
+What several entries have alike stands [once](#keys-of-several-entries).
 
 ```yaml
 {example}```
@@ -55,9 +57,22 @@ def reference() -> str:
     sections = [key for key in found if len(key.path) == 1]
     shown = {k.path[0]: example_of(k, found) for k in sections}
     parts = [_INTRODUCTION.format(description=root["description"], example=as_yaml(shown))]
-    parts += [_section(key, found) for key in sections]
-    parts.append(_types(root))
+    alike = Counter(map(_alike, found))
+    once = {k.path: k for k in found if len(k.path) > 1 and alike[_alike(k)] > 1}
+    parts += [_section(key, found, once) for key in sections]
+    parts += [_shared(once.values()), _types(root)]
     return "\n".join(parts)
+
+
+def _alike(key: Key) -> tuple[str, ...]:
+    """What keys have in common that stand once: all but where they are."""
+    return (key.names[-1], *_cells(key)[1:])
+
+
+def _shared(once: Iterable[Key]) -> str:
+    """The keys that several entries have, each once."""
+    rows = {_alike(key): key for key in once}.values()
+    return "\n".join(["## Keys of several entries", "", *_table(rows, whole=False), ""])
 
 
 def keys(root: Schema) -> Iterator[Key]:
@@ -123,28 +138,36 @@ def as_yaml(value: Any, *, on_one_line: bool = False) -> str:
     return re.sub(r"'([0-9TZ:+-]+)'", r"\1", text.removesuffix("...\n"))
 
 
-def _section(section: Key, found: list[Key]) -> str:
+def _section(section: Key, found: list[Key], once: Mapping[tuple[str, ...], Key]) -> str:
     name = section.path[0]
     lines = [f"## {name}", "", section.schema["description"], ""]
-    if section.path != ("version",):
-        lines += ["```yaml", as_yaml({name: example_of(section, found)}).rstrip(), "```", ""]
-    rows = [k for k in found if k.path[0] == name and (len(k.path) > 1 or name == "version")]
-    if rows:
-        lines += ["| key | meaning | type | default | example | since |", f"|{' --- |' * 6}"]
-        lines += [*map(_row, rows), ""]
+    if section.path == ("version",):
+        return "\n".join(lines)
+    lines += ["```yaml", as_yaml({name: example_of(section, found)}).rstrip(), "```", ""]
+    rows = [k for k in found if k.path[0] == name and len(k.path) > 1]
+    if own := [k for k in rows if k.path not in once]:
+        lines += [*_table(own), ""]
+    if also := [f"`{'.'.join(k.names)}`" for k in rows if k.path in once]:
+        lines += [f"Also, [as elsewhere](#keys-of-several-entries): {', '.join(also)}.", ""]
     return "\n".join(lines)
 
 
-def _row(key: Key) -> str:
-    cells = (
+def _table(rows: Iterable[Key], *, whole: bool = True) -> list[str]:
+    """A row for each key; `whole`: with where it is."""
+    cells = [_cells(key) for key in rows]
+    named = cells if whole else [(f"`{of[0].strip('`').split('.')[-1]}`", *of[1:]) for of in cells]
+    lines = [f"| {' | '.join(c.replace('|', chr(92) + '|') for c in of)} |" for of in named]
+    return ["| key | meaning | type | default | example |", f"|{' --- |' * 5}", *lines]
+
+
+def _cells(key: Key) -> tuple[str, ...]:
+    return (
         f"`{'.'.join(key.names)}`",
         key.schema["description"].removesuffix(" Not supported yet."),
         type_of(key.schema),
         _default(key),
         ", ".join(f"`{_short(e)}`" for e in key.schema.get("examples", ())[:2]),
-        key.since,
     )
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _default(key: Key) -> str:

@@ -28,6 +28,13 @@ def test_a_key_has_a_meaning(key: Key) -> None:
     assert key.schema["description"]
 
 
+def test_every_key_stands_on_the_page_with_its_meaning() -> None:
+    page = reference()
+    for key in KEYS:
+        assert f"`{_named(key)}`" in page or len(key.path) == 1, key.names
+        assert key.schema["description"].removesuffix(" Not supported yet.") in page, key.names
+
+
 @pytest.mark.parametrize("section", SECTIONS, ids=_named)
 def test_the_example_of_a_section_fits_the_schema(section: Key) -> None:
     name = section.path[0]
