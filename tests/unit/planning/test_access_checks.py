@@ -126,6 +126,17 @@ def test_a_cluster_that_is_too_old_for_elr_is_ready(features: Features, level: L
     assert ("kafka-features.sh" in check_text(check)) == (level is Level.LOOK)
 
 
+def test_the_worst_stands_first_and_of_many_partitions_some_are_named() -> None:
+    at_minimum = [state([1, 2], [1], partition=n) for n in range(9)]
+    checks = list(cluster_checks(snapshot(at_minimum, min_insync_replicas=1)))
+    lines = render_checkup(checks).splitlines()
+    first, second, *_ = lines
+    assert first.startswith("WRONG  partitions"), lines
+    assert "orders-4, and 4 more" in first
+    assert second.startswith(("look", "note", "ok"))
+    assert len(lines) == len(checks) + 2
+
+
 def test_many_topics_are_counted_and_json_has_the_fields() -> None:
     access = Access(EVERYTHING, {f"t{n:02}": frozenset({"Describe"}) for n in range(30)})
     checks = [

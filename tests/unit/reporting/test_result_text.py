@@ -2,10 +2,11 @@
 
 import pytest
 
-from replan.applying.reasons.holds import Stopping
-from replan.applying.views.outcome import PartitionResult, Result
-from replan.model.names import TopicPartition
-from replan.reporting.application.outcome_text import result_text
+from replan.applying.reasons.holds import NewBrokerFenced, Stopping
+from replan.applying.views.outcome import Ending, Outcome, PartitionResult, Result
+from replan.errors import Exit
+from replan.model.names import BrokerId, TopicPartition
+from replan.reporting.application.outcome_text import outcome_text, result_text
 
 NAME = TopicPartition("orders", 0)
 
@@ -21,3 +22,21 @@ NAME = TopicPartition("orders", 0)
 )
 def test_a_partition_in_the_end_is_said_with_why(result: PartitionResult, text: str) -> None:
     assert result_text(result) == text
+
+
+def test_what_waits_for_the_same_when_it_gives_up_stands_in_one_line() -> None:
+    waiting = [
+        PartitionResult(
+            TopicPartition("orders", number),
+            Result.WAITING,
+            hold=NewBrokerFenced(BrokerId(4 if number else 5)),
+            held_seconds=60.0 + number,
+        )
+        for number in range(6)
+    ]
+    said = outcome_text(Outcome(exit_code=Exit.HELD, ending=Ending.GAVE_UP, results=tuple(waiting)))
+    fenced = "is to receive a replica and is fenced; start it"
+    assert said.splitlines()[1:3] == [
+        f"  orders-0: broker 5 {fenced} (for 1 min)",
+        f"  5 not started: broker 4 {fenced} (for 1 min 5 s): orders-1, orders-2, orders-3, and 2 more",
+    ]

@@ -90,9 +90,7 @@ class _Drawing:
         self._copies: dict[BrokerId, list[Copied]] = defaultdict(list)
         for copy in rehearsal.copies[:COPIES_SHOWN]:
             self._copies[copy.broker].append(copy)
-        named = {*self._copies, *(a.broker for a in rehearsal.absent)}
-        named |= {b.broker for b in rehearsal.brokers}
-        self._brokers = sorted(named)
+        self._brokers = sorted({*self._copies, *(a.broker for a in rehearsal.absent)})
 
     def svg(self) -> str:
         bands: list[str] = []

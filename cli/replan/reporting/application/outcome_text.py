@@ -57,6 +57,8 @@ UNTIL_RESUMED = (
 STOPPED = frozenset({Result.STALE, Result.REJECTED, Result.FOREIGN})
 SHOWN = 20
 """Partitions that are named one by one."""
+NAMED = 3
+"""The same of many that wait for the same."""
 
 
 def render_outcome(outcome: Outcome) -> str:
@@ -156,16 +158,27 @@ def _cancelled(outcome: Outcome, counts: str) -> list[str]:
 
 
 def _held(outcome: Outcome) -> list[str]:
-    """What holds each partition that is not over."""
-    waiting = [r for r in outcome.all_results if r.result in {Result.RUNNING, Result.WAITING}]
+    """What holds what is not over; what waits for the same stands in one line."""
+    alike = dict[object, list[AnyResult]]()
+    for result in outcome.all_results:
+        if result.result in {Result.RUNNING, Result.WAITING}:
+            alike.setdefault((result.result, result.hold), []).append(result)
     lines = [] if outcome.admission is None else [f"no new copies: {outcome.admission}"]
-    return lines + capped(waiting, lambda r: f"  {result_text(r)}{_for(r)}", limit=SHOWN)
+    return lines + capped([*alike.values()], _alike, limit=SHOWN)
 
 
-def _for(result: AnyResult) -> str:
-    """For how long it has waited, where that is known."""
-    waited = result.held_seconds if isinstance(result, PartitionResult) else None
-    return "" if waited is None else f" (for {duration(waited)})"
+def _alike(results: Sequence[AnyResult]) -> str:
+    """One result, or several that wait for the same, with how long one of them has waited at most."""
+    waited = max(
+        (r.held_seconds or 0 for r in results if isinstance(r, PartitionResult)), default=0
+    )
+    since = f" (for {duration(waited)})" if waited else ""
+    if len(results) == 1:
+        return f"  {result_text(results[0])}{since}"
+    state = "started" if results[0].result is Result.RUNNING else "not started"
+    why = state if results[0].hold is None else f"{state}: {results[0].hold}"
+    named = ", ".join(capped([str(r.subject) for r in results], limit=NAMED))
+    return f"  {len(results):,} {why}{since}: {named}"
 
 
 def _goes_on(outcome: Outcome) -> list[str]:

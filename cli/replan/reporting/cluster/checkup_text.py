@@ -267,6 +267,8 @@ WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
         "`replan throttle clear` restores replan's own and lists the others",
     ),
 }
+NAMED = 5
+"""Of many: partitions, topics or brokers that are named; `--format json` has twenty."""
 MARKS: Mapping[Level, str] = {
     Level.OK: "ok",
     Level.NOTE: "note",
@@ -288,7 +290,8 @@ def check_text(check: Check) -> str:
     if check.kind is CheckKind.ELIGIBLE_LEADERS:
         return f"off: after a loss of all in-sync replicas nobody knows who has every record; {_turn_on(check.level)}"
     noun, state, way_out = WORDS[check.kind]
-    names = ", ".join([*check.names, *left_out(check.count - len(check.names))])
+    shown = check.names[:NAMED]
+    names = ", ".join([*shown, *left_out(check.count - len(shown))])
     named = f" ({names})" if names else ""
     return f"{count(check.count, noun)} {state}{named}; {way_out}"
 
@@ -331,8 +334,9 @@ def _clock(found: ClockDifference, level: Level) -> str:
 
 
 def render_checkup(checks: Sequence[Check]) -> str:
-    """One line a check, then how it is on the whole; ends with a newline."""
-    rows = [(MARKS[check.level], TITLES[check.kind], check_text(check)) for check in checks]
+    """One line a check, the worst first, then how it is on the whole; ends with a newline."""
+    worst_first = sorted(checks, key=lambda check: -[*Level].index(check.level))
+    rows = [(MARKS[check.level], TITLES[check.kind], check_text(check)) for check in worst_first]
     return "\n".join([*columns(rows), "", _summary(checks)]) + "\n"
 
 

@@ -198,7 +198,7 @@ ALIKE = (
     Column("lists", code=True),
     Column("copy", right=True),
     Column("leaders", right=True),
-    Column("partitions"),
+    Column("partitions", prose=True),
 )
 
 
