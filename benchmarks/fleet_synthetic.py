@@ -1,10 +1,10 @@
 """Made-up clusters of any size, the same every time, and placements that differ from them in one row of a hundred."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from msgspec.structs import replace
 
 from replan.model.broker import Broker
 from replan.model.columns import BROKERS, PAD, from_matrix, to_matrix

@@ -23,12 +23,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from benchmarks.placing_bound import bound, bound_of_spread_topics
 from benchmarks.placing_peers import Lists
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 
 from benchmarks import placing_peers as peers
@@ -45,8 +46,7 @@ RULE = 'version: 1\nassignments: {"*": {spread: rack}}\n'
 TEN = RULE + "balance: {replicas: 10%, bytes: 10%}\n"
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """One cluster and what is asked of it."""
 
     name: str
@@ -341,8 +341,7 @@ def after(job: Job, plan: Plan) -> tuple[Lists, list[int]]:
     return lists, of
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """What one planner made of one job."""
 
     copies: int

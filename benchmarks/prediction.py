@@ -17,8 +17,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -62,8 +64,7 @@ HEADING = "## Predicted against measured"
 Lists = list[list[int]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class Shape(Struct, frozen=True, kw_only=True):
     """A move to be predicted: where partitions are, where they go, how large they are, what holds them back."""
 
     name: str
@@ -185,8 +186,7 @@ SESSION_SECONDS = 6.0
 """Of brokers in the harness."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """Seconds of one run: the whole application, and from the first to the last look at a running copy."""
 
     whole: float

@@ -3,9 +3,8 @@
 Five copies at once on each broker, 50 MB/s; sizes are within three fifths of the average.
 """
 
-from dataclasses import replace
-
 from benchmarks.simulate_week import BROKERS, spread
+from msgspec.structs import replace
 from tests.builders import brokers, placement, snapshot, state
 
 from replan.model.declared.placement import MoveThrottle

@@ -7,8 +7,8 @@ rules of applying.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
+from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 
 from replan.model.configs import (

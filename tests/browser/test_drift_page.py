@@ -1,9 +1,9 @@
 """The page of drift in a real browser: filtered by class, topic and broker, at the width of a desk and of a phone."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.browser.tools import DESKTOP, PHONE, opened
 from tests.unit.reporting.rendered import drift_page
 from tests.unit.reporting.test_drift_reports import found, large

@@ -1,8 +1,7 @@
 """What a log has of a long application: a summary now and then, each new kind of reason once, all of it on demand."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from replan.applying.reasons.holds import NewBrokerFenced, NoSlot
 from replan.applying.views.progress import Progress

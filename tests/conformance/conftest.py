@@ -1,11 +1,11 @@
 """Each test of this folder runs on the simulator and, marked `kafka`, on real brokers, of several versions."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from tests.conformance.lab import Lab
 from tests.conformance.simulator_lab import SimulatorLab
 from tests.kafka.clusters import lasting, one_jvm_cluster

@@ -1,9 +1,9 @@
 """Every example of docs/by-task.md has a plan, on a cluster that has what it names."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 from tests.docs.snippets import Block, blocks
 

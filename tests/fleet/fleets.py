@@ -1,11 +1,11 @@
 """Small fleets on disk, drawn from a seed: clusters that drifted in every way there is."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 
 from replan.fleet.engine import Engine, Where

@@ -11,12 +11,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
 import pytest
 from deltalake import DeltaTable
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.commandline import start
 from tests.fleet.test_lost import is_alive, state_and_parent
 from tests.fleet.test_oracle import Home
@@ -31,8 +32,7 @@ WAYS = {
 """What the error of a cluster or of the run says, by what was lost."""
 
 
-@dataclass(frozen=True)
-class Unbroken:
+class Unbroken(Struct, frozen=True):
     """A fleet before a run, and what the run leaves when nobody disturbs it."""
 
     template: Path

@@ -4,12 +4,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.commandline import checked, environment
 

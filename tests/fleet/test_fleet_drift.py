@@ -4,11 +4,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, snapshot, state
 from tests.commandline import environment
 from tests.fleet.fleets import found_in, write_fleet

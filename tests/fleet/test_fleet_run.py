@@ -4,13 +4,13 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.commandline import replan
 from tests.fleet.fleets import drawn_snapshot

@@ -2,10 +2,10 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 from tests.fleet.fleets import CLOCK, found_in
 

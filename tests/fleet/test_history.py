@@ -3,12 +3,12 @@
 import csv
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.commandline import replan
 

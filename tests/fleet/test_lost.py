@@ -9,10 +9,10 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.commandline import LIMIT_SECONDS, environment, replan, start
 

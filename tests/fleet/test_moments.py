@@ -1,12 +1,12 @@
 """Which snapshots of a lake are judged, and what is found, in whatever order they come and by whatever clock."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.fleet.fleets import found_in
 

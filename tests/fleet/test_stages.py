@@ -4,10 +4,10 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 from tests.commandline import environment
 

@@ -1,12 +1,12 @@
 """Rates by the sums that the hour before has kept are those by all snapshots of the window."""
 
 import shutil
-from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 
 from replan.fleet.fleet_file import Fleet, FleetCluster

@@ -2,12 +2,12 @@
 
 import signal
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.commandline import replan, start
 

@@ -6,8 +6,10 @@ is the simulator or a real controller; neither knows about vectors.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Ids = tuple[int, ...]
 BROKERS = range(9)
@@ -17,8 +19,7 @@ _STORED = re.compile(r"([a-z][a-z.]+)(=.*|-)")
 _CHECKS = re.compile(r"(r|i|a|d|elr|known)\[([\d,]*)\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """One partition as the controller has it; ISR and ELR in ascending order, since theirs has no meaning."""
 
     replicas: Ids
@@ -66,8 +67,7 @@ class Driver(Protocol):
     def broker_configs(self, broker: int | None) -> Mapping[str, str]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(Struct, frozen=True):
     """Which versions a line holds for."""
 
     least: str = "0.0"
@@ -78,8 +78,7 @@ class Versions:
         return _ordered(self.least) <= _ordered(version) < _ordered(self.below)
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """What is to be seen after a step."""
 
     versions: Versions
@@ -87,8 +86,7 @@ class Check:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One request or happening."""
 
     versions: Versions
@@ -96,8 +94,7 @@ class Step:
     checks: tuple[Check, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Vector:
+class Vector(Struct, frozen=True):
     """One story."""
 
     title: str

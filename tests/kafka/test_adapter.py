@@ -4,11 +4,11 @@ import gc
 import logging
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import confluent_kafka
 import pytest
+from msgspec.structs import replace
 from tests.kafka.harness import clients
 from tests.kafka.harness.layout import free_ports
 from tests.kafka.harness.one_jvm import OneJvmCluster

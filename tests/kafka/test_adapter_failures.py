@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.kafka.harness import clients
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout, free_ports

@@ -8,11 +8,11 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.commandline import start
 from tests.kafka.harness.clients import admin, create_topic, fill, partition_metadata, until
 from tests.kafka.harness.cluster import Cluster

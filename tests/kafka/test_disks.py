@@ -1,9 +1,9 @@
 """What real brokers do when they lose a disk: the facts that the simulator's disks rest on (KIP-858)."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.kafka.harness import clients
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout

@@ -4,9 +4,8 @@ The vectors are numbered as in the conformance table of the simulator; here a fe
 that the harness can tell the versions apart.
 """
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.kafka.clusters import Controllers
 from tests.kafka.harness.arena import Answer, Arena, ConfigOperation, Election
 from tests.kafka.harness.clients import until

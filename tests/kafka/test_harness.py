@@ -7,11 +7,11 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
+from msgspec.structs import replace
 from tests.kafka.harness import clients
 from tests.kafka.harness.cache import made_once
 from tests.kafka.harness.cluster import Cluster

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+from msgspec import Struct, field
+from msgspec.structs import replace
 from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import admin, partition_metadata, until
 from tests.kafka.harness.cluster import Cluster
@@ -51,8 +52,7 @@ def rate(broker: int, value: str) -> SavedRate:
     return SavedRate(BrokerId(broker), LEADER_RATE, None, (value,))
 
 
-@dataclass
-class Hand:
+class Hand(Struct):
     """A clock that only its owner moves; what others do meanwhile is done while it sleeps."""
 
     time: float = 0.0
@@ -357,7 +357,7 @@ def test_an_append_waits_for_no_frozen_leader(
 @pytest.fixture
 def own_cluster(layout: Layout, pytestconfig: pytest.Config) -> Iterator[OneJvmCluster]:
     """Three brokers, of which one can be stopped."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     small = replace(layout, racks={1: "a", 2: "b"})
     with one_jvm_cluster(small, pytestconfig) as cluster:

@@ -12,10 +12,10 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.commandline import replan, start
 from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import until

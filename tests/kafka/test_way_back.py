@@ -7,12 +7,12 @@ import json
 import re
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.commandline import start
 from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import admin, create_topic, fill, partition_metadata, until

@@ -1,10 +1,10 @@
 """What a loop serves: whether it turns and is ready, its metrics as Prometheus reads them, its plans, for its page."""
 
 import json
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.reporting.loop_statuses import HOSTILE, NOW, acting, at_rest, holding

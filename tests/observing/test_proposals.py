@@ -1,10 +1,10 @@
 """What a loop proposes appears as files that belong together, and goes away with its reason."""
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 
 from replan.commands.observing.proposals import PATCH, PLAN, PROPOSAL, Proposals, write_proposal

@@ -5,10 +5,11 @@ happen to the cluster is in `hostile_faults`, what must hold of a run in `test_h
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from hypothesis import Phase, assume, note, settings
 from hypothesis import strategies as st
+from msgspec import Struct, field
+from msgspec.structs import replace
 from tests.builders import brokers, placement, snapshot
 from tests.profiles import count
 from tests.properties.clusters import (
@@ -75,8 +76,7 @@ def as_found(*, fast: int, full: int, nightly: int) -> settings:
     return settings(max_examples=count(fast=fast, full=full, nightly=nightly), phases=phases)
 
 
-@dataclass(frozen=True, slots=True)
-class JournalTrouble:
+class JournalTrouble(Struct, frozen=True):
     """What one append meets: it takes so long, and fails or not, before or after it is durable."""
 
     seconds: float = 0.0
@@ -84,8 +84,7 @@ class JournalTrouble:
     kept: bool = True
 
 
-@dataclass
-class TroubledJournal:
+class TroubledJournal(Struct):
     """A journal whose appends may be slow or fail; the outcome of one that fails is not known."""
 
     clock: Clock
@@ -106,8 +105,7 @@ class TroubledJournal:
             raise BadFile("journal: no space left on device")
 
 
-@dataclass(frozen=True, repr=False)
-class Case:
+class Case(Struct, frozen=True):
     """A cluster, its plan, everything that happens to it, and when the process that moves is killed."""
 
     plan: Plan
@@ -347,8 +345,7 @@ def cases(
     )
 
 
-@dataclass
-class Run:
+class Run(Struct):
     """A plan that was performed under all this, and what was recorded of it."""
 
     case: Case
@@ -363,8 +360,7 @@ class Run:
         return self.lab.plane.simulation
 
 
-@dataclass(frozen=True)
-class Deadline:
+class Deadline(Struct, frozen=True):
     """When an application has to have ended; its clock is that of the cluster."""
 
     clock: Clock

@@ -4,12 +4,13 @@ Here belong the history, how a seed draws one, and its run on the simulator; wha
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import inf
 from random import Random
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from tests.builders import placement, snapshot, state, within
 from tests.properties.loop_lives import PERSON, Deadly, MortalJournal, Span, lives
 
@@ -58,8 +59,7 @@ REST_HOURS = 30.0
 """After the last event: a night without a window, the longest threshold, the slowest copies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Away:
+class Away(Struct, frozen=True):
     """Brokers that do not serve; one that has lost its only disk does not."""
 
     brokers: tuple[int, ...]
@@ -87,8 +87,7 @@ class Away:
                 yield At(until, back)
 
 
-@dataclass(frozen=True, slots=True)
-class ByHand:
+class ByHand(Struct, frozen=True):
     """A person moves a partition."""
 
     number: int
@@ -96,8 +95,7 @@ class ByHand:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """A tool leaves a throttle behind."""
 
     broker: int
@@ -105,8 +103,7 @@ class Left:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """The network: nobody answers for so long, or the next requests of a kind get lost, or arrive twice."""
 
     fault: Disconnect | LoseRequests | RepeatRequests
@@ -118,8 +115,7 @@ class Trouble:
         return self.at + (self.fault.seconds if isinstance(self.fault, Disconnect) else 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class KilledLoop:
+class KilledLoop(Struct, frozen=True):
     """From then on the process dies before, or after, its so manieth effect; another one goes on a while later."""
 
     at: float
@@ -133,8 +129,7 @@ class KilledLoop:
         return self.at + self.gap
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """A placement: lists, or a rule with brokers that are drained."""
 
     at: float
@@ -142,8 +137,7 @@ class Declared:
     drained: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Paused:
+class Paused(Struct, frozen=True):
     """A person pauses what is there, or cancels what is applied meanwhile, and lets it go on."""
 
     at: float
@@ -151,16 +145,14 @@ class Paused:
     cancels: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Struct, frozen=True):
     """The placement cannot be read."""
 
     at: float
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(Struct, frozen=True):
     """The wall clock is put forward, or back, and put right later."""
 
     at: float
@@ -168,8 +160,7 @@ class Jump:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(Struct, frozen=True):
     """The process is asked to leave, and another one begins later."""
 
     at: float
@@ -179,8 +170,7 @@ class Stopped:
 Event = Away | ByHand | Left | Trouble | KilledLoop | Declared | Paused | Broken | Jump | Stopped
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Struct, frozen=True, kw_only=True):
     """What happens to a cluster, and what the loop may do; times in seconds from the beginning."""
 
     policy: Reconcile
@@ -265,8 +255,7 @@ class History:
         return replace(made, replica_blacklist=drained, digest=digest)
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(Struct):
     """What an observer hears."""
 
     statuses: list[Status] = field(default_factory=list)
@@ -306,8 +295,7 @@ class Copied:
                 )
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A history that has happened."""
 
     history: History

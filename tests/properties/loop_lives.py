@@ -1,9 +1,10 @@
 """Processes of a loop that die at one of their effects, each followed by another one that goes on from the journal."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.unit.applying.lab import Boundary, Killed, MortalWriter
 
 from replan.applying.journal.protocol import MemoryJournal
@@ -80,8 +81,7 @@ class _MortalStore:
         self._boundary.cross("remember", lambda: self._kept.write(records))
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """From when to when something is otherwise, and by how much."""
 
     at: float

@@ -1,9 +1,9 @@
 """A conflict ends when one of its lines is changed as it says: of drawn files that cannot be kept, line by line."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from hypothesis import given, note
+from msgspec.structs import replace
 from tests.profiles import examples
 from tests.properties.test_all_keys import World
 from tests.properties.test_drawn_plans import drawn, planned
@@ -47,7 +47,7 @@ def without(asked: Placement, seen: Snapshot, conflict: Conflict, one: Constrain
             left: dict[str, object] = {"requirements": {}}
             if one.kind is ConstraintKind.APART:
                 left = {"apart": tuple(g for g in asked.apart if str(g.where) != one.where)}
-            return [(replace(asked, **left), seen)]  # type: ignore[arg-type]
+            return [(replace(asked, **left), seen)]
         case ConstraintKind.MAX_REPLICAS_PER_BROKER if _of_balance(asked, one):
             return [(replace(asked, balance=None), seen)]
         case ConstraintKind.REPLICATION_FACTOR | ConstraintKind.REPLICAS_PER_RACK if one.where:
@@ -81,7 +81,7 @@ def changed(asked: Placement, one: Constraint, parts: Mapping[str, object]) -> P
     def of(rule: TopicRule) -> TopicRule:
         if one.where not in {*map(str, rule.places.values()), str(rule.where)}:
             return rule
-        new = replace(rule, **parts)  # type: ignore[arg-type]
+        new = replace(rule, **parts)
         per = "replicas_per_rack" in parts
         return replace(new, replication_factor=sum(new.replicas_per_rack.values())) if per else new
 

@@ -8,10 +8,10 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.properties.hostile import Case, as_found, cases
 from tests.unit.applying.lab import Boundary, Killed, Lab
 

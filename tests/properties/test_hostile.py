@@ -21,10 +21,10 @@ In words, for one partition of a plan from its original O to its target T:
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.properties.clusters import OFFSETS
 from tests.properties.hostile import Case, Run, as_found, cancelled, cases, performed
 

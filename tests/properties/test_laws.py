@@ -5,10 +5,11 @@ that the real planner and the real applier do on the simulator: 500 cases, 20,00
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from hypothesis import given, note
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.builders import brokers, judged_in, placement, snapshot
 from tests.profiles import examples
 from tests.properties.clusters import BROKERS, VERSIONS, clusters, lists
@@ -67,8 +68,7 @@ SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)
 """A broker that starts again catches up while it shares its network with copies."""
 
 
-@dataclass(frozen=True, repr=False)
-class Case:
+class Case(Struct, frozen=True):
     """A cluster, what is asked of it, its faults, and when the process that moves is killed."""
 
     placement: Placement
@@ -174,8 +174,7 @@ def cases(draw: st.DrawFn) -> Case:
     )
 
 
-@dataclass
-class Run:
+class Run(Struct):
     """A plan that was performed, and what was recorded of it."""
 
     plan: Plan

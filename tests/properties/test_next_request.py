@@ -4,10 +4,10 @@ Brokers die and come back, followers fall behind, a change slips in between look
 """
 
 from collections import deque
-from dataclasses import replace
 
 from hypothesis import given, note
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import lists, move
 from tests.properties.reassigning import Partition
 from tests.strategies import replica_lists

@@ -1,11 +1,11 @@
 """The laws of planning, over any cluster and placement: one value, it arrives, and nothing beyond what is asked."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pyarrow as pa
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, listed_leader, placement, snapshot, state
 from tests.readings import find_drift
 from tests.strategies import BROKERS, Fleetlet, fleetlets, replica_lists

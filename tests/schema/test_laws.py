@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 from tests.schema.strategies import (
     PARTITIONS,
     SCALARS,
@@ -49,7 +49,7 @@ def refusal(text: str, parser_of: Callable[[str], EventParser] | None = None) ->
 def meaning(placement: Placement) -> tuple[object, ...]:
     """A placement without its places."""
     lists = placement.explicit.drop_columns(["line", "column"]).to_pylist()
-    others = (f.name for f in fields(placement) if f.name not in {"explicit", "digest"})
+    others = (name for name in placement.__struct_fields__ if name not in {"explicit", "digest"})
     return lists, *(without_places(getattr(placement, name)) for name in others)
 
 
@@ -62,8 +62,8 @@ def without_places(value: Any) -> Any:
             return {key: without_places(found) for key, found in value.items()}
         case tuple() if not hasattr(value, "_fields"):
             return tuple(map(without_places, value))
-        case _ if is_dataclass(value):
-            return [without_places(getattr(value, f.name)) for f in fields(value)]
+        case Struct():
+            return [without_places(getattr(value, name)) for name in value.__struct_fields__]
         case _:
             return value
 

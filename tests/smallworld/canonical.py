@@ -6,7 +6,6 @@ by it: a length of time that was taken for a moment would make every state new f
 """
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from math import inf
 from typing import Any
@@ -23,6 +22,7 @@ from replan.applying.run.looking import Looked
 from replan.applying.tick.run_state import RunState
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.moves import Move
+from replan.simulator.controller.state import Topic
 
 ATOMS = frozenset({type(None), bool, int, str, TopicPartition})
 Limits = tuple[float, float]
@@ -56,6 +56,7 @@ UNUSED: Mapping[type, frozenset[str]] = {
         {"ledger", "moved_at", "notes", "holds", "setting_holds", "log_holds", "held_since"}
         | {"room", "slots", "limits", "waits"}
     ),
+    Topic: frozenset({"slots"}),
     PartitionHistory: frozenset(
         {"sizes", "totals", "vouched", "target_in_sync", "new_in_sync", "misses"}
     ),
@@ -171,7 +172,5 @@ def _names(kind: type) -> tuple[str, ...]:
         return IDENTIFIED[kind]
     if issubclass(kind, Reason):
         return tuple(n for n in kind.__struct_fields__ if n not in kind.changing)
-    if issubclass(kind, Struct):
-        return kind.__struct_fields__
-    assert is_dataclass(kind), kind
-    return tuple(f.name for f in fields(kind) if f.compare)
+    assert issubclass(kind, Struct), kind
+    return kind.__struct_fields__

@@ -6,11 +6,12 @@ journal and clock for one tick, and gives one crossing of the boundary its fate.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
 from typing import Any, NamedTuple, TypeVar, cast
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from tests.smallworld.canonical import canonical
 from tests.smallworld.settings import QUANTUM, SETTINGS
 from tests.unit.applying.lab import Killed
@@ -91,8 +92,7 @@ class Ended(NamedTuple):
     interrupted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     """A process between two ticks, and the journal."""
 
     records: tuple[Record, ...] = ()
@@ -111,8 +111,7 @@ class Process:
         return hash((self.records, self.plan, self.ended, memory))
 
 
-@dataclass
-class Sent:
+class Sent(Struct):
     """What one tick sent, for the laws."""
 
     shown: Look | None = None
@@ -300,7 +299,7 @@ def _plane(cluster: ClusterState) -> SimulatedControlPlane:
 
 def _as_key(wanted: Wanted) -> object:
     """What is wanted, as something that can be looked up."""
-    each = (getattr(wanted, name) for name in Wanted.__slots__)
+    each = (getattr(wanted, name) for name in Wanted.__struct_fields__)
     return tuple(
         tuple((k, tuple(v)) for k, v in of.items()) if isinstance(of, Mapping) else tuple(of)
         for of in each

@@ -5,10 +5,10 @@ cluster alone. So what was found for one state serves all that have the same.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from tests.smallworld.canonical import canonical
 from tests.smallworld.process import APPENDS, DEADLY, Ill, Outside, Process, Sent
 from tests.smallworld.settings import LAG_QUANTA, LATEST_QUANTA, SETTLE_LOOKS

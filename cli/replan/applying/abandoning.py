@@ -10,11 +10,11 @@ values in the journal is needed for it: no plan is read, whatever version wrote 
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from enum import StrEnum
 from math import inf
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, fold, open_applications, unended
 from replan.applying.journal.protocol import Journal

@@ -49,12 +49,12 @@ Here is who waits. That moves of internal topics come last in a plan is in `plan
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from heapq import heapify, heapreplace
 from itertools import chain
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.applying.observation import Observation
 from replan.applying.partitions import Deferred, Parked, Phase
@@ -78,30 +78,26 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request, RequestKind
 
 
-@dataclass(init=False, slots=True)
-class Slots:
+class Slots(Struct):
     """The slots of one tick: what is taken, and what may be taken yet."""
 
     _limits: Mapping[BrokerId, int]
+    """Of the brokers that differ from the default."""
     _default: int
     _taken: Counter[BrokerId]
     _others: Mapping[TopicPartition, Collection[BrokerId]]
 
-    def __init__(
-        self,
+    @classmethod
+    def of(
+        cls,
         limits: Mapping[BrokerId, int],
         default: int,
         taken: Iterable[Iterable[BrokerId]] = (),
-        others: Mapping[TopicPartition, Collection[BrokerId]] | None = None,
-    ) -> None:
-        """`limits` of the brokers that differ from the default; `taken`: the brokers of each running copy of replan;
-        `others`: those of other tools' reassignments.
-        """
-        self._limits = limits
-        self._default = default
-        self._others = others or {}
-        self._taken = Counter(chain.from_iterable(map(set, taken)))
-        self._taken.update(chain.from_iterable(self._others.values()))
+        others: Mapping[TopicPartition, Collection[BrokerId]] = {},
+    ) -> "Slots":
+        """`taken`: the brokers of each running copy of replan; `others`: those of other tools' reassignments."""
+        loads = chain(map(set, taken), others.values())
+        return cls(limits, default, Counter(chain.from_iterable(loads)), others)
 
     def limit(self, broker: BrokerId) -> int:
         """How many copies it may take part in now."""
@@ -170,8 +166,7 @@ Places = tuple[int, ...]
 """Places in the plan, ascending."""
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionQueue:
+class AdmissionQueue(Struct, frozen=True):
     """Places in the plan that wait; every place is in exactly one of the queues."""
 
     ready: Places = ()
@@ -327,8 +322,7 @@ Loads = Mapping[BrokerId, float]
 """Until when each broker is likely to read the logs of partitions that it has begun to lead."""
 
 
-@dataclass(slots=True)
-class Coordinators:
+class Coordinators(Struct):
     """Who loads what in one tick; what is asked for in the tick counts."""
 
     now: float

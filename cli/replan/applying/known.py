@@ -11,10 +11,10 @@ For the quarantine it may still arrive, whatever was sent after it.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 
@@ -82,8 +82,7 @@ def held_since(before: Mapping[S, float], holding: Iterable[S], now: float) -> d
     return {key: before.get(key, now) for key in holding}
 
 
-@dataclass(frozen=True, slots=True)
-class Known(Generic[S]):
+class Known(Struct, Generic[S], frozen=True):
     """What a process knows of its requests, by what they are for."""
 
     answers: Mapping[S, Answer] = field(default_factory=dict)

@@ -20,11 +20,11 @@ What one tick is decided from, apart from the state of the run: the job, one loo
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.applying.journal.records import Command, MoveRecord
 from replan.applying.known import held_since
@@ -115,8 +115,7 @@ SHARE = 20
 """A reading may take up to a twentieth of the time; one that takes longer is made less often."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(Struct, frozen=True):
     """What readings of the whole cluster showed."""
 
     due: float = float("-inf")
@@ -187,8 +186,7 @@ AGREEING_LOOKS = 4
 """How many looks in a row show that replicas stay in sync, at least; however long each of them takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionHistory:
+class PartitionHistory(Struct, frozen=True):
     """What earlier looks of this process showed of the partitions that it moves.
 
     How long replicas have stayed in sync counts in seconds that looks vouch for. A look vouches for the time since the
@@ -372,8 +370,7 @@ def _resized(before: Size | None, size: int, now: float) -> Size:
 K = TypeVar("K", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """What never changes while a plan is performed."""
 
     plan: Plan
@@ -400,8 +397,7 @@ class Job:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TickInput:
+class TickInput(Struct, frozen=True, kw_only=True):
     """One tick's input."""
 
     job: Job

@@ -69,10 +69,10 @@ While its application is cancelled `judge_cancelled` says what to do about it, u
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import (
@@ -356,8 +356,7 @@ class Suspect(Struct, Generic[Q], frozen=True):
 Verdict = Request | Hold | End | Suspect[Request]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionInput:
+class PartitionInput(Struct, frozen=True, kw_only=True):
     """All that one partition is judged by."""
 
     move: Move

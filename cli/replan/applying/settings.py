@@ -1,13 +1,14 @@
 """The numbers that an application runs by, each with why it is what it is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.planning.plans.requests import SLOTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """How patient, how fast, how careful; all times in seconds."""
 
     owner: str = "unknown"

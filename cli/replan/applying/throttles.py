@@ -34,9 +34,9 @@ leader, and by the follower's if the follower's list names that of the follower 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList, changed
@@ -230,8 +230,7 @@ Rate = tuple[BrokerId, str]
 """A broker and one of its two rate keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class RateStep:
+class RateStep(Struct, frozen=True):
     """What one tick does about one rate."""
 
     records: tuple[Record, ...] = ()
@@ -395,8 +394,7 @@ def _named_by_others(
 Place = List | Rate
 
 
-@dataclass(frozen=True, slots=True)
-class ThrottleHistory:
+class ThrottleHistory(Struct, frozen=True):
     """What earlier readings of this process showed."""
 
     entries: Mapping[List, frozenset[str]] = field(default_factory=dict)
@@ -417,8 +415,7 @@ class ThrottleHistory:
     """Topics and brokers that an earlier change may still reach: what replan set there stays written down."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThrottleInput:
+class ThrottleInput(Struct, frozen=True):
     """What is read of throttles in one tick."""
 
     topics: Mapping[str, TopicSettings]
@@ -429,8 +426,7 @@ class ThrottleInput:
     """The brokers that are not fenced, whether they answered or not."""
 
 
-@dataclass(frozen=True, slots=True)
-class WantedThrottles:
+class WantedThrottles(Struct, frozen=True):
     """What should be set now."""
 
     entries: Entries = field(default_factory=dict)
@@ -443,8 +439,7 @@ class WantedThrottles:
         return cls(wanted_entries(copies, throttle), wanted_rates(copies, throttle))
 
 
-@dataclass(frozen=True, slots=True)
-class ThrottleTick:
+class ThrottleTick(Struct, frozen=True):
     """What one tick does about all throttles."""
 
     records: tuple[Record, ...] = ()

@@ -14,9 +14,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import TypeVar
+
+from msgspec import Struct
 
 from replan.errors import BadFile
 from replan.model.names import Replicas
@@ -145,10 +146,7 @@ MOST_REPLICAS = 2**15 - 1
 T = TypeVar("T")
 
 
-@dataclass(
-    slots=True, eq=False
-)  # frozen ones take four times as long to make, and there are millions
-class Node:
+class Node(Struct, eq=False):
     """One value of a document; its path is spelled out only for an error."""
 
     value: object

@@ -1,7 +1,8 @@
 """What a form of the vocabulary is, and the small forms that families share."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.faults.token_reader import TokenReader
 from replan.model.configs import (
@@ -56,8 +57,7 @@ from replan.simulator.controller.decide import perform
 from replan.simulator.controller.state import ClusterState
 
 
-@dataclass(frozen=True, slots=True)
-class FaultContext:
+class FaultContext(Struct, frozen=True):
     """What a fault is read against."""
 
     cluster: ClusterState
@@ -69,8 +69,7 @@ Read = Callable[[TokenReader, FaultContext], Schedule]
 """Reads what follows the words that a form is known by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """One form: how it is written, what it means, and how the words behind its first ones are read."""
 
     form: str

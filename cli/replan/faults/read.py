@@ -8,9 +8,10 @@ Nothing of it happens to the cluster, so no scenario and no plan takes it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from replan.applying.journal.records import Verb
 from replan.errors import BadUsage
@@ -47,8 +48,7 @@ _BY_WORDS: Mapping[tuple[str, ...], Kind] = MappingProxyType(by_words(FORMS))
 _LONGEST_FIRST = sorted(_BY_WORDS, key=len, reverse=True)
 
 
-@dataclass(frozen=True, slots=True)
-class FaultSpec:
+class FaultSpec(Struct, frozen=True):
     """One fault: as it was asked for, and what happens when; seconds count from the beginning."""
 
     text: str
@@ -101,16 +101,14 @@ What = Path | Verb
 """The placement that is released, or what the loop is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopEvent:
+class LoopEvent(Struct, frozen=True):
     """One event: as it was asked for, and what happens after how many seconds."""
 
     text: str
     happens: tuple[tuple[float, What], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LoopForm:
+class LoopForm(Struct, frozen=True):
     """One form: how it is written, what it means, and how the words behind the first are read."""
 
     form: str

@@ -5,9 +5,10 @@ A cluster that does not answer, or not in time, is an error of its own; the othe
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
+
+from msgspec import Struct
 
 from replan.errors import ReplanError
 from replan.fleet.fleet_file import FleetCluster
@@ -18,8 +19,7 @@ AT_ONCE = 16
 Observe = Callable[[FleetCluster], Seen]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What one cluster answered, or why there is no answer."""
 
     cluster: str

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from replan.errors import BadUsage, ReplanError
 from replan.fleet.in_process import Here
@@ -48,8 +49,7 @@ class Engine(StrEnum):
     SPARK = "spark"
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     """The engine that is asked for, and where Spark runs. Raises BadUsage where they contradict each other."""
 
     engine: Engine = Engine.AUTO

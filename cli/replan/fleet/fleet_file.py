@@ -5,10 +5,11 @@ Belongs here: reading `fleet.yaml` by its schema, with the place of whatever is 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from replan.errors import BadUsage
 from replan.model.declared.policy import Prices
@@ -24,8 +25,7 @@ SOURCES = ("bootstrapServers", "simulated", "snapshot")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-@dataclass(frozen=True, slots=True)
-class FleetCluster:
+class FleetCluster(Struct, frozen=True):
     """One cluster of the fleet; at most one of the three ways to reach it is there."""
 
     name: str
@@ -52,8 +52,7 @@ class FleetCluster:
         return self.owners.get(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Fleet:
+class Fleet(Struct, frozen=True):
     """A whole fleet file."""
 
     clusters: Mapping[str, FleetCluster]

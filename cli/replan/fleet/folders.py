@@ -11,10 +11,12 @@ Of several snapshots of one cluster the newest counts. A cluster without a place
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.documents.files import cannot, work_folder
 from replan.errors import BadFile, BadPlacement, ReplanError
@@ -38,8 +40,7 @@ DEEPEST = 3
 """How many folders lie at most between a snapshot and the searched folder's child: no link leads for ever."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """A snapshot or a placement, and of which cluster it is."""
 
     name: str

@@ -14,10 +14,11 @@ import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 from threading import Thread
+
+from msgspec.structs import replace
 
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Lake, lake_at

@@ -6,12 +6,13 @@ This is what runs in each engine: called in a loop, in a process of its own, or 
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from functools import cache
 
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.errors import ReplanError
 from replan.fleet.lake.delta import Lake, TableFile, begin
@@ -58,8 +59,7 @@ Rows = Mapping[str, pa.Table]
 """Rows by the table's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """What was done for a task: its rows are in files that nobody has committed yet."""
 
     task: Task

@@ -8,12 +8,13 @@ import json
 import time
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.errors import Exit
 from replan.fleet.collect import Observe, collect
@@ -93,8 +94,7 @@ class RowsInLake(Mapping[str, pa.Table]):
         return len(self.hours) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class FleetRun:
+class FleetRun(Struct, frozen=True):
     """What the stages found, as rows by table."""
 
     rows: Rows

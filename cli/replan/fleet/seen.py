@@ -4,9 +4,9 @@ Belongs here: that as rows of the lake. Not here: asking the cluster (`collect`)
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import pyarrow as pa
+from msgspec import Struct, field
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import unpacked
@@ -19,16 +19,14 @@ from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """An application that has ended, with the partitions that it has brought to where they were to go."""
 
     application: Application
     moved: tuple[TopicPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """One look."""
 
     snapshot: Snapshot

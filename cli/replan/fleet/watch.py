@@ -12,7 +12,6 @@ or in the middle of a crash. A checkpoint that is lost costs a look at the logs,
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from itertools import count
 from pathlib import Path
@@ -21,6 +20,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.errors import BadFile, BadUsage, ReplanError
 from replan.fleet.engine import Workers
@@ -42,8 +43,7 @@ POLL_SECONDS = 1
 """How often it asks whether to stop; nothing else waits for that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """What one batch of commits led to."""
 
     number: int
@@ -54,8 +54,7 @@ class Batch:
     """How long it took."""
 
 
-@dataclass
-class Watched:
+class Watched(Struct):
     """The numbers of a watch since it began."""
 
     batches: int = 0
@@ -86,8 +85,7 @@ class Watched:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """What is watched, and what follows each batch."""
 
     fleet: Fleet

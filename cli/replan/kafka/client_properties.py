@@ -23,16 +23,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from ssl import SSLContext
 from typing import Any
 
 from kafka.errors import KafkaError
+from msgspec import Struct, field
 
 from replan.errors import BadFile, BadUsage
 from replan.kafka.property_keys import UnsupportedKey
 from replan.kafka.security import Keystore, is_given, opened, security, subject_of
+from replan.kafka.tokens import Secretive
 
 JAAS = "sasl.jaas.config"
 CONTINUED = frozenset(
@@ -192,8 +193,7 @@ _SECURITY_PREFIXES = (
 _NOT_OURS = frozenset({"plugin.library.paths", "transactional.id", "group.id"})
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """Where a broker listens."""
 
     host: str
@@ -203,16 +203,15 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class ClientProperties:
+class ClientProperties(Secretive, frozen=True):
     """Whom to ask first, and how connections are secured."""
 
     addresses: tuple[Address, ...]
     client_id: str = "replan"
     tls: SSLContext | None = None
-    sasl: Mapping[str, object] | None = field(default=None, repr=False)
+    sasl: Mapping[str, object] | None = None
     """The mechanism and its settings, as kafka-python names them."""
-    librdkafka: Mapping[str, str] = field(default_factory=dict, repr=False)
+    librdkafka: Mapping[str, str] = field(default_factory=dict)
     """The same for confluent-kafka."""
 
 

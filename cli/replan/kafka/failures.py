@@ -5,7 +5,6 @@ Nothing here talks to a cluster.
 """
 
 import re
-from dataclasses import dataclass
 
 from kafka.errors import (
     AuthorizationError,
@@ -20,6 +19,7 @@ from kafka.errors import (
     for_code,
     kafka_errors,
 )
+from msgspec import Struct
 
 from replan.errors import ClusterRefused
 from replan.kafka.certificates import WORDS, CertificateRefused
@@ -45,8 +45,7 @@ _CREDENTIALS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One of Kafka's requests, and the ACL that it needs (KafkaApis, ControllerApis)."""
 
     name: str

@@ -5,10 +5,10 @@ Records are not looked into, so compressed ones stay as they are, unless compact
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from kafka.record.util import calc_crc32c, decode_varint, encode_varint
+from msgspec import Struct
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 """Base offset, length of the rest, leader epoch, magic, CRC, attributes, last offset delta, two times, producer id and
@@ -35,8 +35,7 @@ _SNAPPY, _BLOCKS, _FIRST_BLOCK = 2, b"\x82SNAPPY\0", 16
 NO_PRODUCER = (-1, -1, -1)
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """One batch."""
 
     base: int

@@ -13,13 +13,13 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from replan.kafka.property_keys import Keys, UnsupportedKey
+from replan.kafka.tokens import Secretive
 
 # Java's keystores: what kind a file is, and the PEM that is in a PKCS12 one. Passwords go through a pipe.
 
@@ -28,13 +28,12 @@ _BLOCKS = re.compile(r"-----BEGIN ([A-Z ]+)-----.*?-----END \1-----\n?", re.DOTA
 _SECONDS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Keystore:
+class Keystore(Secretive, frozen=True):
     """A file of certificates and keys, and the property that names it."""
 
     key: str
     path: Path
-    password: str = field(repr=False)
+    password: str
 
     @property
     def is_pem(self) -> bool:
@@ -54,11 +53,10 @@ class Keystore:
         return b"-----BEGIN " in begins
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Secretive, frozen=True):
     """What is in a keystore, as PEM."""
 
-    key: str = field(repr=False)
+    key: str
     """Without a password; empty where there is none."""
     chain: str
     """The certificate of the key, then who signed it."""
@@ -294,12 +292,11 @@ _TOKEN_URL = "sasl.oauthbearer.token.endpoint.url"  # noqa: S105  # its name
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
-@dataclass(frozen=True, slots=True)
-class Security:
+class Security(Secretive, frozen=True):
     """How connections are secured."""
 
     tls: ssl.SSLContext | None
-    sasl: Mapping[str, object] | None = field(repr=False)
+    sasl: Mapping[str, object] | None
 
 
 def security(written: Mapping[str, str]) -> Security:

@@ -10,11 +10,11 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
+from msgspec import Struct
 
 _LIMIT_SECONDS = 10.0
 _SERVER_ERRORS = 500
@@ -22,13 +22,22 @@ _USED_SHARE = 0.8
 """A token is renewed after this share of its life."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenEndpoint:
+class Secretive(Struct, frozen=True):
+    """A value with a password or a key in it: no traceback and no log shows its fields."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(...)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return []
+
+
+class TokenEndpoint(Secretive, frozen=True):
     """Where tokens come from, and who asks."""
 
     url: str
     client_id: str
-    client_secret: str = field(repr=False)
+    client_secret: str
     scope: str | None = None
     ca_file: str | None = None
 

@@ -1,7 +1,6 @@
 """The requests that change a cluster, each sent once. Nothing is read or asked again here."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -11,6 +10,7 @@ from kafka.errors import (
     KafkaError,
     UnsupportedVersionError,
 )
+from msgspec.structs import replace
 
 from replan.kafka.failures import (
     ALTER_LOG_DIRS,

@@ -5,7 +5,8 @@ Here belong the values that `doctor`, `plan` and `apply` judge. Not here: which 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.model.names import BrokerId
 
@@ -13,8 +14,7 @@ Operations = frozenset[str]
 """Kafka's names of operations: `Describe`, `AlterConfigs` … (org.apache.kafka.common.acl.AclOperation)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClockDifference:
+class ClockDifference(Struct, frozen=True):
     """How this machine's clock compares with that of the active controller."""
 
     controller: BrokerId
@@ -24,8 +24,7 @@ class ClockDifference:
     """Half of what the answer took: the difference is known no better."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """What the user of a connection may do."""
 
     cluster: Operations | None

@@ -1,13 +1,13 @@
 """A broker as the controller knows it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from replan.model.names import BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class Broker:
+class Broker(Struct, frozen=True):
     """A registered broker; `fenced` means registered but not usable (dead, starting, or cut off)."""
 
     id: BrokerId
@@ -22,8 +22,7 @@ class Broker:
         return not self.fenced
 
 
-@dataclass(frozen=True, slots=True)
-class LogDir:
+class LogDir(Struct, frozen=True):
     """One log directory of one live broker, as DescribeLogDirs (KIP-827, KIP-1066) reports it."""
 
     broker: BrokerId
@@ -35,5 +34,5 @@ class LogDir:
     """How many logs it holds: a new replica is placed where there are fewest."""
     cordoned: bool = False
     error: str | None = None
-    replicas: Mapping[str, tuple[int, ...]] = field(default_factory=dict, compare=False)
+    replicas: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The partitions whose replica lies in it, by topic; only of a broker that has several directories."""

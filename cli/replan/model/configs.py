@@ -1,8 +1,9 @@
 """Configuration values that replan reads and writes, with where each value comes from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+
+from msgspec import Struct
 
 from replan.model.names import BrokerId
 
@@ -27,8 +28,7 @@ class ConfigSource(IntEnum):
     KAFKA_DEFAULT = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigValue:
+class ConfigValue(Struct, frozen=True):
     """An effective value; a throttle rate counts only from source BROKER or CLUSTER_DEFAULT (CfgH in KIP-73)."""
 
     value: str
@@ -67,8 +67,7 @@ class ConfigScope(StrEnum):
     BROKER = "broker"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class SettingName:
+class SettingName(Struct, frozen=True, order=True):
     """One key of one topic or broker."""
 
     scope: ConfigScope
@@ -85,8 +84,7 @@ def elements(override: str | None) -> tuple[str, ...]:
     return tuple(override.split(",")) if override else ()
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigChange:
+class ConfigChange(Struct, frozen=True):
     """One operation on one key of one topic or broker."""
 
     scope: ConfigScope
@@ -110,8 +108,7 @@ def topic_change(topic: str, key: str, operation: ConfigOperation, value: str = 
     return ConfigChange(ConfigScope.TOPIC, topic, key, operation, value)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSettings:
+class TopicSettings(Struct, frozen=True):
     """What safety needs to know of a topic: configured values, each with its source."""
 
     min_insync_replicas: int = 1

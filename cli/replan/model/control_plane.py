@@ -15,9 +15,11 @@ observation takes the lists of what runs from the controller.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
@@ -27,13 +29,11 @@ from replan.model.replica_logs import LogReader
 from replan.model.snapshot import Features, Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """The controller took it (Kafka's code 0)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     """The controller said no, with Kafka's code, its name, and its own message."""
 
     code: int
@@ -43,8 +43,7 @@ class Rejected:
     """The request as a whole was refused, not this part of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeUnknown:
+class OutcomeUnknown(Struct, frozen=True):
     """Nobody can say whether it took effect, or still will: brokers re-send for up to 75 s."""
 
     reason: str
@@ -55,8 +54,7 @@ class OutcomeUnknown:
 Answer = Accepted | Rejected | OutcomeUnknown
 
 
-@dataclass(frozen=True, slots=True)
-class NewPartitions:
+class NewPartitions(Struct, frozen=True):
     """Partitions that a topic is to get."""
 
     count: int
@@ -76,8 +74,7 @@ ReplicaName = tuple[TopicPartition, BrokerId]
 """One replica of a partition."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogPlace:
+class LogPlace(Struct, frozen=True):
     """In which log directories a replica lies."""
 
     path: str | None
@@ -88,8 +85,7 @@ class LogPlace:
     future_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What a look is to read; what is not wanted costs nothing."""
 
     partitions: Collection[TopicPartition] = ()
@@ -117,8 +113,7 @@ class TopicPermission(StrEnum):
     """Its settings."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Look(Struct, frozen=True, kw_only=True):
     """What one round of requests found."""
 
     brokers: Mapping[BrokerId, Broker]

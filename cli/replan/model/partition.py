@@ -4,13 +4,12 @@ While a reassignment runs, Kafka's `replicas` is the target followed by the remo
 is stored (PartitionReassignmentReplicas): the target is only implied, the original order is lost.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class Reassignment:
+class Reassignment(Struct, frozen=True):
     """A running reassignment as ListPartitionReassignments shows it."""
 
     replicas: Replicas
@@ -36,8 +35,7 @@ def effective_min_isr(min_insync_replicas: int, assigned: int) -> int:
     return min(min_insync_replicas, assigned)
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionState:
+class PartitionState(Struct, frozen=True):
     """One partition at one moment; `leader` is None when it has none."""
 
     partition: TopicPartition

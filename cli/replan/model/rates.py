@@ -1,14 +1,14 @@
 """What producers write, as a plan takes it in: bytes per second of each partition, measured or written by hand."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.errors import WrongCluster
 from replan.model.names import TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """Produce rates of one cluster."""
 
     bytes_per_second: Mapping[TopicPartition, int]
@@ -28,8 +28,7 @@ def check_rates(rates: Rates, cluster_id: str) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedBy:
+class JudgedBy(Struct, frozen=True):
     """By which rates it was judged that the copies of a plan come to an end."""
 
     digest: str

@@ -6,9 +6,10 @@ epoch and its end show where two logs part.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from replan.model.names import BrokerId, TopicPartition
 
@@ -30,8 +31,7 @@ class ProbeProblem(StrEnum):
     """Anything else that Kafka answers, with its code."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeFailure:
+class ProbeFailure(Struct, frozen=True):
     """Nothing is known of a log: it may hold everything, and never counts as empty."""
 
     problem: ProbeProblem
@@ -41,8 +41,7 @@ class ProbeFailure:
     """In Kafka's words, or those of the connection."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogEnd:
+class LogEnd(Struct, frozen=True):
     """Where a log ends."""
 
     end: int
@@ -53,8 +52,7 @@ class LogEnd:
     """The offset of the first record that this replica has itself; None where its broker does not say."""
 
 
-@dataclass(frozen=True, slots=True)
-class EpochEnd:
+class EpochEnd(Struct, frozen=True):
     """The largest epoch of a log up to the one that was asked for, and where it ends there."""
 
     epoch: int
@@ -66,8 +64,7 @@ class EpochEnd:
     """What this broker last knew to be on all in-sync replicas; may be old, never too large."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaLog:
+class ReplicaLog(Struct, frozen=True):
     """A log, as far as it was asked about."""
 
     end: int

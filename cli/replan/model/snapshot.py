@@ -10,13 +10,13 @@ the dictionary of `partitions.topic` is exactly `topics.name`, so a topic's code
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct, field
 
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import BROKERS
@@ -53,8 +53,7 @@ PARTITIONS_SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
+class Features(Struct, frozen=True):
     """What this cluster can do, asked of it rather than derived from a version number."""
 
     replication_factor_guard: bool = False
@@ -63,8 +62,7 @@ class Features:
     """ELR (KIP-966) is on."""
 
 
-@dataclass(frozen=True, slots=True)
-class RememberedOrder:
+class RememberedOrder(Struct, frozen=True):
     """The order that a partition without a declared one had before the leader blacklist changed it.
 
     Or the whole list, where a move that had begun to add replicas was given up.
@@ -78,8 +76,7 @@ class RememberedOrder:
     """An election of a surviving log changed it, and no leader blacklist."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnApplication:
+class OwnApplication(Struct, frozen=True):
     """The application of replan's that was open, and what it had not finished: that is nobody else's."""
 
     id: str
@@ -90,8 +87,7 @@ class OwnApplication:
     """Where it moves partitions to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """One cluster at one moment."""
 
     cluster_id: str

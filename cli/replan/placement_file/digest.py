@@ -8,15 +8,16 @@ keeps its digest when a later release knows more keys.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.columns import as_list_array
-from replan.model.declared.placement import Placement
+from replan.model.declared.placement import Placement, defaults
 from replan.model.declared.where import Where
 
 FORMAT = "replan.placement.1"
@@ -42,14 +43,13 @@ def _head(placement: Placement) -> dict[str, object]:
     return said | {"format": FORMAT, "explicit": placement.explicit.num_rows}
 
 
-def _said(value: Any, *but: str) -> dict[str, object]:
-    """The fields of a dataclass that have another value than their default."""
-    found = ((f.name, getattr(value, f.name), _default(f)) for f in fields(value))
-    return {name: _plain(of) for name, of, default in found if name not in but and of != default}
-
-
-def _default(of: Field[Any]) -> object:
-    return of.default if of.default_factory is MISSING else of.default_factory()
+def _said(value: Struct, *but: str) -> dict[str, object]:
+    """The fields of a value that have another value than their default."""
+    usual = defaults(type(value))
+    found = {name: getattr(value, name) for name in value.__struct_fields__ if name not in but}
+    return {
+        name: _plain(of) for name, of in found.items() if name not in usual or of != usual[name]
+    }
 
 
 def _plain(value: Any) -> object:
@@ -63,8 +63,9 @@ def _plain(value: Any) -> object:
             return [_plain(found) for found in value]
         case Fraction():
             return str(value)
-        case _ if is_dataclass(value):
-            wheres = [f.name for f in fields(value) if isinstance(getattr(value, f.name), Where)]
+        case Struct():
+            names = value.__struct_fields__
+            wheres = [name for name in names if isinstance(getattr(value, name), Where)]
             return _said(value, "places", *wheres)
         case _:
             return value

@@ -13,12 +13,11 @@ listed twice is folded. Kafka's tool ignores the key `version`, which its other 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import ValidationError, convert
+from msgspec import Struct, ValidationError, convert
 
 from replan.documents.json_text import NotJson, parse_document, parse_json
 from replan.documents.typed import Form, Int32, ReplicaList, Text, complaint, once_each, typed
@@ -49,8 +48,7 @@ class ElectionFileForm(Form, frozen=True):
     version: Literal[1] = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """What a file says of one partition."""
 
     leader: BrokerId | None
@@ -145,8 +143,7 @@ class ReassignmentForm(Form, frozen=True):
     version: Literal[1] = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """What a file of Kafka's tools asks for, as YAML."""
 
     yaml: str

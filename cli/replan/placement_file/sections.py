@@ -12,9 +12,10 @@ The schema describes the same shape for editors, and `tests/schema` holds both t
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
+
+from msgspec import Struct
 
 from replan.model.declared.placement import (
     ALL_REPLICAS,
@@ -61,8 +62,7 @@ _BOUND = f"a whole number from 0 to {LARGEST_ID}"
 _ROW = "write the brokers in order of preference, e.g. [1, 2, 3]"
 
 
-@dataclass(frozen=True, slots=True)
-class ExplicitTopic:
+class ExplicitTopic(Struct, frozen=True):
     """The rows of one topic as they are written, in the order of the file."""
 
     source: Source
@@ -216,41 +216,35 @@ def _explain(row: Value) -> Iterator[tuple[int | None, str]]:
             seen.add(broker)
 
 
-@dataclass(frozen=True, slots=True)
-class PreferredLeaders:
+class PreferredLeaders(Struct, frozen=True):
     """The preferred leaders of one topic, by partition."""
 
     by_partition: dict[int, PreferredLeader]
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """Bytes per second; None means unlimited."""
 
     bytes_per_second: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(Struct, frozen=True):
     """Whether the throttles of moves stay at the end."""
 
     keep: bool
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerRate:
+class BrokerRate(Struct, frozen=True):
     """The rates of one broker by side, bytes per second; a side that is not written has the rate of all brokers."""
 
     by_side: dict[str, int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class NoLeaderListed:
+class NoLeaderListed(Struct, frozen=True):
     """An empty leader blacklist, which lifts an earlier one."""
 
 
-@dataclass(frozen=True, slots=True)
-class PutRight:
+class PutRight(Struct, frozen=True):
     """After how many seconds one kind of deviation is put right; None: never."""
 
     kind: DeviationKind
@@ -259,8 +253,7 @@ class PutRight:
     """Of `logDirFull`."""
 
 
-@dataclass(frozen=True, slots=True)
-class HoldFrom:
+class HoldFrom(Struct, frozen=True):
     """How much of one thing holds a loop."""
 
     most: int | Fraction
@@ -277,8 +270,7 @@ Declared = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(Struct, frozen=True):
     """One thing that may be said once; two with the same `path` and `item` are a conflict."""
 
     path: KeyPath
@@ -302,8 +294,7 @@ def read_small_sections(
             yield from read(_File(source, root))
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(Struct, frozen=True):
     """One file whose sections have the shape that the schema wants."""
 
     source: Source

@@ -14,10 +14,11 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from replan.documents.files import read_bytes
 from replan.errors import BadPlacement
@@ -31,12 +32,11 @@ _WIDE_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True, dict=True):
     """The text of one placement file, under the name by which it was asked for."""
 
     name: str
-    text: str = field(repr=False)
+    text: str
 
     @cached_property
     def line_starts(self) -> "array[int]":
@@ -146,8 +146,7 @@ KeyPath = tuple[str | int, ...]
 _BARE_KEY = re.compile(r"[A-Za-z0-9_*?-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing that is wrong."""
 
     where: Where
@@ -163,8 +162,7 @@ class Problem:
         return f"{self.where}: {self.sentence}"
 
 
-@dataclass(frozen=True, slots=True)
-class Problems:
+class Problems(Struct, frozen=True):
     """Everything that was found so far."""
 
     found: dict[tuple[Where, KeyPath], Problem] = field(default_factory=dict)

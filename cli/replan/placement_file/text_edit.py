@@ -4,10 +4,11 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.documents.files import write_file
 from replan.errors import BadPlacement, BadUsage
@@ -25,8 +26,7 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ._/%*-]*[A-Za-z0-9%*]|[A-Za-z]|\d{4}-\d
 _BY_HAND = "edit it by hand"
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A text in the place of another one."""
 
     start: int

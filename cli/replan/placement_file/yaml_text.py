@@ -7,10 +7,10 @@ import json
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import yaml
+from msgspec import Struct
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
@@ -88,8 +88,7 @@ _ROW = re.compile(r"^ +(?:-|([0-9]+):) (\[[^\]]+\])", re.MULTILINE)
 _NEXT = re.compile(r"(?: *(?:#[^\n]*)?\n)*( *)")
 
 
-@dataclass(frozen=True, slots=True)
-class PlainRows:
+class PlainRows(Struct, frozen=True):
     """A text without these rows, and the rows by the place of their key `partitions`."""
 
     text: str

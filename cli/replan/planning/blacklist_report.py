@@ -1,9 +1,9 @@
 """What the entries of a leader blacklist do at this moment, and the orders that come back when they go."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from msgspec import Struct
 
 from replan.model.columns import to_matrix
 from replan.model.declared.placement import LeaderBlacklist, Placement, RackBlacklist
@@ -31,8 +31,7 @@ class EntryState(StrEnum):
     """Its broker is not registered: it does nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryReport:
+class EntryReport(Struct, frozen=True):
     """One entry."""
 
     entry: LeaderBlacklist
@@ -47,8 +46,7 @@ class EntryReport:
     """Of them: how many lists name its broker last."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlacklistReport:
+class BlacklistReport(Struct, frozen=True):
     """All entries, those of racks by broker, and the remembered orders."""
 
     declared: bool

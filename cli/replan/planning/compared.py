@@ -6,11 +6,12 @@ they lack (`growth`). Not here: what to do about a difference (`making`), and wh
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Mistake, MistakenPlacement
@@ -42,8 +43,7 @@ ROUNDS = 4
 """How often it is chosen again around partitions that cannot move; those of the last round are refused by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """All that a placement says of a cluster at one moment."""
 
     declared: Placement

@@ -5,8 +5,9 @@ A reader of the comparison and of the planner: it decides nothing by itself. Its
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from replan.errors import BadUsage
 from replan.model.declared.intents import Intents
@@ -40,8 +41,7 @@ NO_LIST = (DifferenceKind.PREFERRED_ABSENT, DifferenceKind.NO_LEADER)
 """What differs, and says nothing of the list that is asked for, or less than any other difference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overruled:
+class Overruled(Struct, frozen=True):
     """An entry of `assignments` that matches the topic, too, and does not count."""
 
     pattern: str
@@ -50,8 +50,7 @@ class Overruled:
     """It excepts the topic; otherwise it is less exact than another."""
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """All that concerns one partition."""
 
     partition: TopicPartition

@@ -10,10 +10,11 @@ number of its partitions (`has_fixed_count`) is refused.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.columns import PAD, from_lists, row, to_matrix
 from replan.model.declared.placement import Placement
@@ -52,8 +53,7 @@ from replan.planning.safety.placing_refusals import refusal_of
 SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
+class Growth(Struct, frozen=True):
     """The partitions that are to be created."""
 
     snapshot: Snapshot
@@ -64,8 +64,7 @@ class Growth:
     """One for each topic that cannot grow now, with the first partition that it lacks."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Lack:
+class _Lack(Struct, frozen=True):
     """What one topic lacks."""
 
     topic: str

@@ -5,9 +5,10 @@ all of it together; else the loop rests until the next thing is due, a window op
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, inf
+
+from msgspec import Struct
 
 from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile
 from replan.model.names import TopicPartition
@@ -37,8 +38,7 @@ FREED_SECONDS = 120.0
 files are deleted (file.delete.delay.ms: 60 s)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """One thing that is not as it is declared, before anybody has asked whether it may be put right."""
 
     kind: DeviationKind | None
@@ -63,8 +63,7 @@ def kind_of(key: str) -> DeviationKind | None:
     return _KINDS.get(key.partition(" ")[0])
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterFacts:
+class ClusterFacts(Struct, frozen=True):
     """What decides whether a loop holds."""
 
     registered: int
@@ -78,15 +77,13 @@ class ClusterFacts:
     """Partitions that came under min ISR since the round began that is at work, and that it does not heal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(Struct, frozen=True):
     """Put these right now."""
 
     due: tuple[Found, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Holds:
+class Holds(Struct, frozen=True):
     """Do nothing, for these reasons."""
 
     reasons: tuple[Reason, ...]
@@ -94,8 +91,7 @@ class Holds:
     """When they may be over by themselves; None: when the cluster looks otherwise, or a person has looked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
+class Rest(Struct, frozen=True):
     """Nothing is to be done before then; None: before something changes."""
 
     until: float | None = None
@@ -104,8 +100,7 @@ class Rest:
 Decision = Act | Holds | Rest
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A deviation with when it may be put right, and why it is not now."""
 
     found: Found

@@ -13,10 +13,11 @@ none              no leader, dates that have passed, too many partitions, a topi
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.columns import from_lists, to_matrix, with_column
 from replan.model.declared.placement import Placement
@@ -68,8 +69,7 @@ _LEADS = {DifferenceKind.LEADER, DifferenceKind.NO_LEADER, DifferenceKind.PREFER
 """What is about who leads, and not about the list."""
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """A cluster beside its placement, as one round sees it."""
 
     comparison: Comparison

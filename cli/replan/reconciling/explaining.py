@@ -1,8 +1,10 @@
 """What policy does with the deviations of one partition, and when: for those who only ask. Pure; nothing is planned."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.declared.placement import Placement
 from replan.model.names import TopicPartition
@@ -16,8 +18,7 @@ from replan.reconciling.standing import kept_back
 from replan.reconciling.status import LoopHolds, Reason
 
 
-@dataclass(frozen=True, slots=True)
-class ByPolicy:
+class ByPolicy(Struct, frozen=True):
     """One deviation, as policy sees it; times are seconds since 1970."""
 
     judged: Judged

@@ -6,8 +6,9 @@ What follows from that is in `steering`; what it asks for are commands, as a per
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import SteeredJournal

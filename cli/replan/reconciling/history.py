@@ -9,10 +9,11 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 
 import msgspec
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.model.columns import PAD, Matrix, same_width, to_matrix
 from replan.model.names import TopicPartition
@@ -25,8 +26,7 @@ UNKNOWN: tuple[int, ...] = ()
 _Lists = dict[str, dict[int, tuple[int, ...]]]
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """What is remembered; nothing before the first round that has compared."""
 
     digest: str = ""

@@ -5,9 +5,10 @@ Every failure that replan explains becomes a state with its reason, and the next
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field, replace
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.applying.abandoning import RunningCopies, abandon, throttle_clear
 from replan.applying.journal.ledger import Ledger
@@ -109,8 +110,7 @@ SLICE_SECONDS = 2.0
 """How long a rest goes on before the lease is renewed, and a signal heeded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """A placement as one round read it."""
 
     placement: Placement
@@ -119,8 +119,7 @@ class Read:
     """What producers write, where somebody says so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Journalled:
+class Journalled(Struct, frozen=True):
     """What the journal says, read without its lock."""
 
     ledger: Ledger
@@ -130,8 +129,7 @@ class Journalled:
     """Which application is open in a journal of another name, in words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopPorts:
+class LoopPorts(Struct, frozen=True, kw_only=True):
     """The outside of a loop."""
 
     reader: ClusterReader
@@ -162,8 +160,7 @@ class LoopPorts:
     """What the applier sleeps on, where that is another one of the same time: a simulated one takes longer strides."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopSettings:
+class LoopSettings(Struct, frozen=True, kw_only=True):
     """How a loop runs; times in seconds."""
 
     owner: str
@@ -177,8 +174,7 @@ class LoopSettings:
     applying: Settings = field(default_factory=Settings)
 
 
-@dataclass(slots=True)
-class _Said:
+class _Said(Struct):
     """What a round came to, for the status."""
 
     state: LoopState

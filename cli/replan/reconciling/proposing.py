@@ -5,7 +5,8 @@ before that it may be a restart. The same of a log directory that is full.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind

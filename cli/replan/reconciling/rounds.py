@@ -1,7 +1,9 @@
 """What a round compares and plans: pure. The shell around it is `loop`."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.placement import Placement
@@ -94,8 +96,7 @@ def _parts_of(due: Sequence[Found]) -> Iterator[tuple[Found, ...]]:
     yield from (group for group in groups if group)
 
 
-@dataclass(frozen=True, slots=True)
-class _Relief:
+class _Relief(Struct, frozen=True):
     """What brings the log directories among what is due below their share."""
 
     moves: tuple[LogMove, ...] = ()
@@ -162,8 +163,7 @@ def heals(move: Move, live: Collection[BrokerId]) -> bool:
     return there >= min(move.min_insync_replicas, len(move.target))
 
 
-@dataclass(frozen=True, slots=True)
-class Refusals:
+class Refusals(Struct, frozen=True):
     """What plans leave out of what was due."""
 
     by_partition: dict[TopicPartition, WhyNot]

@@ -19,7 +19,9 @@ A cancel is not taken back. What a person has paused, only a person lets go on. 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.records import Verb
 from replan.applying.views.progress import Progress
@@ -31,8 +33,7 @@ from replan.reconciling.windows import is_open, opens_at
 STUCK_SECONDS = 900.0
 
 
-@dataclass(frozen=True, slots=True)
-class Steered:
+class Steered(Struct, frozen=True):
     """What the loop has asked of its application."""
 
     kinds: tuple[DeviationKind, ...]

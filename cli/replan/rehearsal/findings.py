@@ -9,11 +9,11 @@ Which faults the controller refuses, as Kafka would: the report says so, since s
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import Outcome, Result

@@ -8,10 +8,10 @@ changed placements are released. One accident at a time: the next one begins onc
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from random import Random
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.faults.kinds import FaultContext
 from replan.faults.read import FaultSpec, read_fault

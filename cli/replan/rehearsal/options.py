@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from replan.applying.journal.records import Record
 from replan.applying.settings import Settings
@@ -12,8 +13,7 @@ from replan.model.names import TopicPartition
 DAY = 86_400.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """Assumptions, and how patient the rehearsal is; all times in virtual seconds."""
 
     produce: float | None = None

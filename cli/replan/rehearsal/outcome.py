@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from statistics import median
 
 from msgspec import Struct
@@ -22,8 +21,7 @@ class RandomRun(Struct, frozen=True):
     rehearsal: Rehearsal
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """A rehearsal as a whole."""
 
     plan_digest: str

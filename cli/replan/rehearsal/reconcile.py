@@ -6,12 +6,12 @@ month is run once more with a policy that puts nothing right, so that both can b
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
@@ -46,8 +46,7 @@ ANSWER_SECONDS = 30.0
 """So long a person waits for an answer of the process at work."""
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """A placement, and the virtual second from which on it is what the loop reads."""
 
     at: float

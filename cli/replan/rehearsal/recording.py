@@ -5,8 +5,9 @@ Here belongs the meter that the simulator calls. What the numbers mean to a pers
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from heapq import heappop, heappush
+
+from msgspec.structs import replace
 
 from replan.applying.journal.records import Record, SavedRate, SavedReplicaList
 from replan.model.configs import (

@@ -1,7 +1,5 @@
 """What a rehearsal finds, as values; rendering is in `report`."""
 
-from dataclasses import dataclass
-
 from msgspec import Struct
 
 from replan.applying.reasons.reason import HoldReason
@@ -11,8 +9,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.planning.safety.plan_laws import Broken
 
 
-@dataclass(frozen=True, slots=True)
-class Headroom:
+class Headroom(Struct, frozen=True):
     """How many live in-sync replicas there are above the effective min ISR at one place and time."""
 
     replicas: int
@@ -119,8 +116,7 @@ class Harm(Struct, frozen=True):
     """Cut off by unclean elections."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
+class Rehearsal(Struct, frozen=True, kw_only=True):
     """A whole run."""
 
     completed: bool

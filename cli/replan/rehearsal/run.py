@@ -5,8 +5,10 @@ shown in `report`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
@@ -200,8 +202,7 @@ def _moments(at: At) -> tuple[float, ...]:
             return (at.seconds,)
 
 
-@dataclass
-class _Stop:
+class _Stop(Struct):
     """Asks the applier to leave where the rehearsal would go on for too long."""
 
     clock: EventSkippingClock

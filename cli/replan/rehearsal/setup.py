@@ -8,12 +8,12 @@ Random faults, drawn from a seed: the same ones for the same plan and seed.
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, count
 from random import Random
 from types import MappingProxyType
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from replan.faults.kinds import FaultContext
 from replan.faults.read import FaultSpec, read_fault

@@ -4,9 +4,9 @@ The same plan and snapshot give the same lines: what bounds the work is counted 
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from replan.model.configs import ConfigScope
 from replan.model.names import TopicPartition

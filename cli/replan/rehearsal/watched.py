@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from replan.model.configs import MIN_INSYNC_REPLICAS
 from replan.model.declared.reconcile import DeviationKind, Reconcile
@@ -54,8 +53,7 @@ def _nothing() -> Mapping[str, float]:
     return {}
 
 
-@dataclass(slots=True)
-class Watched:
+class Watched(Struct):
     """What an observer of a loop saw; all times are seconds since the rehearsal began."""
 
     began: float

@@ -7,10 +7,11 @@ Rows as aligned columns of plain text: the one table of every report.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from replan.wording import one_line
 
@@ -45,8 +46,7 @@ class Span(NamedTuple):
 Cell = str | Span | Sequence[Span]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line; where a terminal is narrower, it goes on in the next one, `hang` columns from the left."""
 
     spans: tuple[Span, ...] = ()

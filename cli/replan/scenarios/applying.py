@@ -6,8 +6,10 @@ says so; `tick` lets it work while time passes.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.abandoning import RunningCopies, throttle_clear
 from replan.applying.abandoning import abandon as give_up
@@ -38,8 +40,7 @@ Reached = Callable[[MoveRecord, Partition], bool]
 """Whether a move has come so far."""
 
 
-@dataclass(slots=True)
-class _ApplyOptions:
+class _ApplyOptions(Struct):
     """What one `apply` asks for."""
 
     seconds: float | None = None
@@ -47,7 +48,7 @@ class _ApplyOptions:
     until: tuple[TopicPartition, Reached] | None = None
     stop_after: float | None = None
     crash: Crash | None = None
-    settings: Settings = Settings(owner=OWNER)  # noqa: RUF009 - a frozen value
+    settings: Settings = Settings(owner=OWNER)
     starts: bool = False
     """It says something that only a process that begins can take."""
     verb: Verb | None = None

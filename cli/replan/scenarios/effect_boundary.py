@@ -11,8 +11,9 @@ The two lists of a topic and the two rates of a broker are named by their side, 
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar, assert_never
+
+from msgspec import Struct, field
 
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Record
@@ -131,24 +132,22 @@ def _values(values: Mapping[str, str]) -> Iterator[str]:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Crash:
+class Crash(Struct, frozen=True):
     """Where a process dies."""
 
     effect: int
     before: bool
 
 
-@dataclass(slots=True)
-class Boundary:
+class Boundary(Struct):
     """Counts effects, and kills."""
 
     transcript: Transcript
     clock: Clock
     moves: Mapping[TopicPartition, Move]
     crash: Crash | None = None
-    effects: int = field(default=0, init=False)
-    expanded: set[TopicPartition] = field(default_factory=set, init=False)
+    effects: int = 0
+    expanded: set[TopicPartition] = field(default_factory=set)
     """Of which a list with the new replicas behind was asked for."""
 
     def add(self, text: str) -> None:
@@ -191,8 +190,7 @@ class Boundary:
         return f"{phase} {brokers(wanted)}"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedJournal:
+class RecordedJournal(Struct, frozen=True):
     """A journal whose every append is an effect."""
 
     kept: Journal
@@ -208,8 +206,7 @@ class RecordedJournal:
             self.boundary.cross(lambda: self.kept.append(records))
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedWriter:
+class RecordedWriter(Struct, frozen=True):
     """A cluster's writing side: every request is an effect, and is recorded."""
 
     real: ClusterWriter

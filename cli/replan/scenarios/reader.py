@@ -8,7 +8,8 @@ Here belong facts in words. Every line was true at its moment.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.progress import Progress
@@ -21,8 +22,7 @@ from replan.wording import brokers
 RULE = "----"
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """One command; `output` is what is under its rule."""
 
     line: int

@@ -7,8 +7,9 @@ All commands by name: the one place that knows every family.
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from replan.errors import BadScenario, ReplanError
 from replan.faults.read import FIRST_WORDS
@@ -77,8 +78,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
 MOST_REWRITES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A scenario as it is written, and its output now."""
 
     name: str

@@ -4,10 +4,10 @@ A cluster begins whole: all brokers serve, all replicas are in sync, the first o
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from replan.errors import BadScenario
 from replan.faults.token_reader import TokenReader

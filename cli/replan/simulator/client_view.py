@@ -11,10 +11,10 @@ Here belongs the look-up order of values. Not here: changing them (`configs`).
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from replan.errors import ClusterRefused
 from replan.model.broker import Broker

@@ -9,11 +9,11 @@ Open the simulated cluster in a file (`--simulated FILE`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.errors import ClusterUnreachable
 from replan.model.broker import Broker, LogDir

@@ -6,12 +6,12 @@ Belongs here: format, cluster, time, features, and the parts that few snapshots 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from replan.documents.json_text import Node, optional, shown
 from replan.model.broker import Broker, LogDir
@@ -29,16 +29,14 @@ FEATURE_KEYS = ("replicationFactorGuard", "eligibleLeaderReplicas")
 _UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """Of which cluster and which moment a snapshot is."""
 
     cluster_id: str
     observed_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tables:
+class Tables(Struct, frozen=True, kw_only=True):
     """What a snapshot has beside its head."""
 
     brokers: tuple[Broker, ...]

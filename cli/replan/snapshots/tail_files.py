@@ -22,12 +22,13 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from io import FileIO
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.documents.files import cannot, read_text, write_file
 from replan.documents.json_text import parse_document
@@ -148,8 +149,7 @@ _WORDS = {"sending": 3, "produced": 2, "refused": 1}
 """How many follow each; any number follows `again`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """How far one end of a log is."""
 
     to: int

@@ -1,12 +1,12 @@
 """Small files of a cluster's day become one as hours come: how many are left, what is in them, who is in the way."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from random import Random
 
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.fleet.lake.test_lake_files import DAYS, MOMENT, NAMES, judged, rows
 

@@ -6,11 +6,12 @@ none seeing another. Codes are Kafka's; 0 is success.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from types import MappingProxyType
 from uuid import UUID
 
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.kafka.harness.clients import until
 from tests.kafka.harness.closing import Closing
 from tests.kafka.harness.codec import Message
@@ -47,8 +48,7 @@ class ConfigOperation(IntEnum):
     SUBTRACT = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What the controller said to one partition's request."""
 
     code: int

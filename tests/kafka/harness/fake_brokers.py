@@ -11,11 +11,12 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType
 from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
 
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.kafka.harness.clients import until
 from tests.kafka.harness.closing import Closing
 from tests.kafka.harness.codec import Message, Schemas
@@ -57,8 +58,7 @@ class Refused(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
-class FakeBroker:
+class FakeBroker(Struct, frozen=True):
     """A registered broker: who it is, and what its heartbeats say."""
 
     id: int

@@ -7,10 +7,10 @@ import random
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from msgspec import Struct, field
 from tests.kafka.harness.distribution import DEFAULT_VERSION
 
 FIVE_BROKERS = MappingProxyType({1: "a", 2: "b", 3: "c", 4: "a", 5: "b"})
@@ -18,8 +18,7 @@ FIRST_CONTROLLER = 101
 NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True):
     """What a cluster looks like; the defaults are five brokers on three racks.
 
     `min_insync_replicas` is the cluster's default for topics. ELR exists from 4.1 on. Extra
@@ -46,8 +45,7 @@ class Layout:
         return tuple(range(FIRST_CONTROLLER, FIRST_CONTROLLER + self.controllers))
 
 
-@dataclass(frozen=True, slots=True)
-class Addresses:
+class Addresses(Struct, frozen=True):
     """Where each node listens, on loopback."""
 
     ports: Mapping[int, int]

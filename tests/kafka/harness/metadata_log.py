@@ -7,10 +7,11 @@ request's records are in the file already.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.kafka.harness.codec import Message, Reader, Schemas, decode
 
 CONTROL_BATCH = 0x20
@@ -21,8 +22,7 @@ TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionState:
+class PartitionState(Struct, frozen=True):
     """Everything the controller holds of a partition.
 
     The order of `isr`, `elr` and `last_known_elr` is the records'; it has no meaning.

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.kafka.harness.metadata_log import PartitionState
 
 IDS_PER_ARENA = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """One arena's range of ids, which keeps their order, and its prefix of topics."""
 
     arena: int

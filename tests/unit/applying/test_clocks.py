@@ -1,9 +1,9 @@
 """Two processes whose wall clocks are hours apart do what two with the right time do; it is only written down."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.applying.lab import Boundary, Killed, Lab
 from tests.unit.applying.three_moves import three_moves
 

@@ -1,7 +1,6 @@
 """What one look says of the partitions that a topic is to get."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from tests.builders import TOPIC, TOPIC_ID, state
 from tests.unit.applying.lab import plan_of
 

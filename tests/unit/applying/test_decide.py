@@ -1,10 +1,10 @@
 """What concerns several partitions at once: batches, admission, throttles that cannot be set, stopping."""
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import brokers, move, state
 from tests.unit.applying.lab import plan_of
 

@@ -1,8 +1,8 @@
 """Every throttle of a cluster is found, with whose it is."""
 
 import json
-from dataclasses import replace
 
+from msgspec.structs import replace
 from tests.unit.applying.test_cancelling import COPYING
 from tests.unit.applying.test_killed_log_moves import made as two_leave_a_directory
 from tests.unit.applying.test_steering import ledger_of

@@ -1,9 +1,9 @@
 """A move of a partition that no entry declares, given up after it had begun to add a replica: the next plan says so."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, state
 from tests.readings import find_drift
 from tests.unit.applying.lab import MB, Lab, lab

@@ -8,12 +8,13 @@ after the takeover.
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
+from msgspec.structs import replace
 from tests.builders import move, snapshot, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, killed_anywhere, plan_of
 from tests.unit.applying.three_moves import stands_at_the_target, three_moves
@@ -45,8 +46,7 @@ RANDOM = [f"random-{seed}" for seed in range(40)]
 JOURNALS = ("file", "topic")
 
 
-@dataclass
-class TopicForm:
+class TopicForm(Struct):
     """The records as the compacted topic holds them: bytes by key, one append all or none."""
 
     kept: dict[bytes, bytes] = field(default_factory=dict)

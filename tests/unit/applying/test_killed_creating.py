@@ -1,8 +1,7 @@
 """Killed before or after every effect, or answered by nobody: a topic gets its partitions once, and then its moves."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import TOPIC, TOPIC_ID, move, state
 from tests.unit.applying.lab import MB, Boundary, Lab, killed_anywhere, lab
 

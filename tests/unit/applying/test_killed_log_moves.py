@@ -1,8 +1,7 @@
 """Replicas that go to other log directories, killed before or after every effect, or answered by nobody."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import TOPIC, TOPIC_ID, brokers, move, snapshot, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, killed_anywhere, lab
 

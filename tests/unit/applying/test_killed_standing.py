@@ -1,8 +1,7 @@
 """Throttles that are to stay, killed before or after every effect, or answered by nobody: set once."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import TOPIC, move, state
 from tests.unit.applying.lab import MB, Boundary, Lab, killed_anywhere, lab
 

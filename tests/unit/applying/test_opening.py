@@ -1,7 +1,6 @@
 """Opening an application: its id, its plan in pieces, and what is forgotten for it."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, move, state
 from tests.unit.applying.lab import MB, lab
 

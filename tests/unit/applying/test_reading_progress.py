@@ -1,10 +1,10 @@
 """KIP-179's table of what runs: every status word for word, bytes, rates, time left, and what does not finish."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Lab, lab
 

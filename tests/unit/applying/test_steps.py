@@ -1,9 +1,10 @@
 """The lifecycle that all steps beside moves share, held by steps of a kind that says no more than it has to."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.builders import TOPIC, TOPIC_ID
 from tests.unit.applying.lab import plan_of
 
@@ -44,8 +45,7 @@ DONE = End(Status.DONE)
 AGAIN: Suspect[Ask] = Suspect(Ask("once more"), PartitionsUnseen())
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Drawn(Struct, frozen=True):
     """A step whose verdict a test chooses; it says nothing else."""
 
     verdict: Verdict

@@ -1,9 +1,10 @@
 """What happens to an application where no story of tests/scenarios shows it: what it keeps, counts, never sends."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab, plan_of
 
@@ -326,8 +327,7 @@ def test_throttle_clear_restores_nothing_by_a_look_that_is_too_old() -> None:
     assert (cleared.ending, told) == (Ending.NOT_RESTORED, [])
 
 
-@dataclass
-class SlowJournal:
+class SlowJournal(Struct):
     """A journal on a disk that takes so long for each append."""
 
     kept: Journal

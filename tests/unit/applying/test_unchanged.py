@@ -1,10 +1,10 @@
 """What is remembered of a partition that waits never changes a decision; it only saves judging it again."""
 
 from collections.abc import Callable
-from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import brokers, move, state
 from tests.unit.applying.lab import plan_of
 
@@ -145,7 +145,7 @@ def test_whoever_adds_something_to_judge_by_says_how_a_change_of_it_is_noticed()
         "logless",
     }
     never_changes = {"move", "settle_seconds", "racks"}
-    assert {f.name for f in fields(PartitionInput)} == known | concerns | never_changes
+    assert set(PartitionInput.__struct_fields__) == known | concerns | never_changes
 
 
 def test_it_is_not_judged_again_while_nothing_changes() -> None:

@@ -1,7 +1,6 @@
 """A small cluster that faults are read against."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 
 from replan.faults.kinds import FaultContext

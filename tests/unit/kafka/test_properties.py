@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.pretty import pretty_repr
 
 from replan.errors import BadFile, BadUsage
 from replan.kafka.client_properties import (
@@ -246,6 +247,5 @@ def test_secrets_do_not_show(tmp_path: Path) -> None:
 
     assert HIDDEN not in repr(found)
     assert HIDDEN not in str(found)
-    assert repr(found) == (
-        "ClientProperties(addresses=(Address(host='kafka1', port=9092),), client_id='replan', tls=None)"
-    )
+    assert repr(found) == "ClientProperties(...)"
+    assert HIDDEN not in pretty_repr(found)

@@ -1,10 +1,9 @@
 """Looking things up in a snapshot, against looking at every row."""
 
-from dataclasses import replace
-
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 from tests.strategies import Fleetlet, fleetlets
 

@@ -1,8 +1,8 @@
 """What leaves the choice to the planner, and what is said about plans, arrive as typed values with their places."""
 
-from dataclasses import replace
 from fractions import Fraction
 
+from msgspec.structs import replace
 from tests.builders import within
 
 from replan.model.declared.placement import (

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Collection
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import move, snapshot, state
 from tests.unit.applying.lab import plan_of
 

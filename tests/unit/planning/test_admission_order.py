@@ -1,8 +1,8 @@
 """Who is admitted first."""
 
 import random
-from dataclasses import replace
 
+from msgspec.structs import replace
 from tests.builders import move, state
 
 from replan.model.names import BrokerId

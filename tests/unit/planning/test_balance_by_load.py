@@ -1,10 +1,10 @@
 """Balances of leaders, and by what producers write, from the placement to the moves; the second plan is empty."""
 
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, snapshot, state, within
 from tests.readings import find_drift
 from tests.unit.planning.test_planning_by_rule import after

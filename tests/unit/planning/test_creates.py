@@ -1,7 +1,6 @@
 """Topics with more partitions declared than they have: what is created, what moves afterwards, what is refused."""
 
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
+from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, snapshot, state, within
 from tests.readings import find_drift, plan_text
 

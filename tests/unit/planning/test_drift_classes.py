@@ -1,12 +1,12 @@
 """Which class a difference gets, by what one snapshot shows."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 from tests.builders import brokers, listed_leader, placement, snapshot, state
 from tests.readings import find_drift
 

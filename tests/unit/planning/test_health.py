@@ -1,8 +1,7 @@
 """Health in Kafka's own words, as its metrics count them."""
 
-from dataclasses import replace
-
 import pyarrow as pa
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 
 from replan.model.configs import ConfigSource

@@ -1,11 +1,11 @@
 """Log directories that are to be empty: what goes where, what fits nowhere, and what is left alone."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, snapshot, state, within
 from tests.readings import find_drift
 

@@ -1,8 +1,7 @@
 """What becomes a move, what is only said, and what is not mentioned."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import TOPIC_ID, brokers, listed_leader, placement, snapshot, state
 
 from replan.errors import BadPlacement

@@ -1,13 +1,13 @@
 """Rules, drains, balance and leaders by rule, from the placement to the moves."""
 
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, snapshot, state, within
 from tests.profiles import examples
 from tests.readings import find_drift

@@ -1,8 +1,7 @@
 """Which returning broker Kafka elects by itself: golden vectors 33 to 36, and the last known leader."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 
 from replan.model.names import replicas

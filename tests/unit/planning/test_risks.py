@@ -1,8 +1,7 @@
 """What a reviewer should look at first."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import TOPIC_ID, lists, move
 
 from replan.model.declared.placement import MoveThrottle

@@ -1,9 +1,8 @@
 """Room on disks: no copy ever exceeds it, what can be made to fit is planned, and a knot is named."""
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import brokers, move, placement, snapshot, state
 
 from replan.model.broker import LogDir

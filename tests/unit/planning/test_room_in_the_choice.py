@@ -1,9 +1,8 @@
 """Where the placement leaves a choice, replicas go where their disks have room; nothing moves for room alone."""
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.planning.test_planning_by_rule import drain, ruled, targets
 from tests.unit.planning.test_room import KEPT, TOTAL, disk

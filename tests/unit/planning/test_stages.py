@@ -1,8 +1,7 @@
 """A plan in stages: the most urgent first, within the limits, and by name what no stage can take."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, snapshot, state
 from tests.unit.planning.test_room import disk
 

@@ -1,8 +1,7 @@
 """`throttles.standing` against what is set: what differs, what is nobody's, and what moves have set for a while."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, snapshot, state
 from tests.readings import find_drift
 

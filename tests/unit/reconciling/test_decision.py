@@ -1,6 +1,5 @@
 """What a loop decides: each rule by itself, and laws over drawn policies, deviations and times."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from zoneinfo import ZoneInfo
@@ -9,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile, Window, Windows
 from replan.model.names import TopicPartition

@@ -1,7 +1,6 @@
 """A log directory that is full: what leaves it and where it goes, in the least bytes, and once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.reconciling.test_loop import HOUR, MB, Reader, end_of, lists_of, reader, rounds_of
 from tests.unit.reconciling.test_proposing import Heard

@@ -1,7 +1,6 @@
 """What a rehearsal says of disks that fill, and of what it cannot know about them."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, plan_of, rehearsed
 

@@ -1,8 +1,7 @@
 """Steps of a plan that are no moves, rehearsed from the plan alone: they end as on the cluster."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, TOPIC_ID, move, state
 from tests.unit.applying.lab import plan_of
 

@@ -1,8 +1,7 @@
 """What a rehearsal finds out: durations, peaks, margins, what faults do, what does not arrive."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import brokers, move, snapshot, state
 from tests.unit.applying.lab import plan_of as planned
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, load_of, plan_of, rehearsed

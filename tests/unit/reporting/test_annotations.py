@@ -1,11 +1,11 @@
 """Refusals and warnings at the lines that cause them, in the forms of their readers."""
 
 import json
-from dataclasses import replace
 from html import unescape
 from xml.etree import ElementTree as ET
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, snapshot, state
 from tests.readings import plan_text
 from tests.unit.reporting.rendered import plan_markdown, plan_page

@@ -1,8 +1,8 @@
 """What CI and monitoring read of `apply`: JUnit's XML and Prometheus' text."""
 
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 
+from msgspec.structs import replace
 from tests.unit.applying.test_cancelling import COPYING
 from tests.unit.applying.three_moves import three_moves
 

@@ -2,10 +2,10 @@
 
 import json
 import re
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import brokers, listed_leader, placement, snapshot, state
 from tests.unit.reporting.golden import check
 from tests.unit.reporting.rendered import drift_markdown, drift_page

@@ -1,10 +1,10 @@
 """An explanation names the entry that counts with its place, what is observed, what is planned, and what holds it."""
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import FILE, brokers, listed_leader, placement, snapshot, state, within
 
 from replan.commands.inputs.plans import part_of

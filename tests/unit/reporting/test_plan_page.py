@@ -1,8 +1,8 @@
 """What the page of a plan says without a browser; what its script does is in tests/browser."""
 
 import re
-from dataclasses import replace
 
+from msgspec.structs import replace
 from tests.builders import TOPIC_ID, lists, move
 from tests.unit.reporting.rendered import plan_page
 

@@ -1,11 +1,11 @@
 """The plan as text: nothing is said twice, nothing is lost, and a terminal gets what it can show."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import move, placement, snapshot, state
 from tests.readings import plan_text
 

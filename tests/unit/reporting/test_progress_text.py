@@ -1,7 +1,6 @@
 """What a terminal shows of an application at work, and what is said of it at its end."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from tests.unit.applying.three_moves import MOVES, three_moves
 
 from replan.applying.reasons.holds import Confirming, NewBrokerFenced, NoSlot

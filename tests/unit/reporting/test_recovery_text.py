@@ -1,7 +1,6 @@
 """Recoveries as text: what each candidate has and lacks, who leads, what is lost; in plans as in `elect`."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from tests.builders import TOPIC_ID
 from tests.readings import plan_text
 from tests.unit.reporting.rendered import plan_markdown

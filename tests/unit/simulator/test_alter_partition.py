@@ -1,9 +1,9 @@
 """AlterPartition: which ISR changes a controller takes, and with what code it refuses the others."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.simulator.controllers import Controller, named
 
 from replan.model.control_plane import Accepted, Rejected

@@ -1,10 +1,9 @@
 """Shares, quotas, growing sizes: the arithmetic of simulated time, and that remembering changes nothing."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 
 from replan.model.configs import (

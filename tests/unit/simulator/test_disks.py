@@ -1,8 +1,7 @@
 """Brokers lose disks: where replicas lie, what is lost with a directory, and how it comes back."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.readings import sizes_of
 from tests.unit.simulator.controllers import P0, Controller

@@ -1,10 +1,9 @@
 """Snapshots become simulations: each value stands where its source says, and comes back the same."""
 
-from dataclasses import replace
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.unit.snapshots.strategies import snapshots
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from pathlib import Path
 from shutil import copy
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.golden.language import perform as tell
 from tests.golden.simulator_driver import SimulatorDriver
@@ -420,4 +420,4 @@ def test_any_state_of_a_controller_survives_a_file(trace: list[Words], version: 
 
 
 def _fields(world: World) -> dict[str, Any]:
-    return {name: getattr(world, name) for name in world.__dataclass_fields__}
+    return {name: getattr(world, name) for name in world.__struct_fields__}

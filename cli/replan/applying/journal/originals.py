@@ -7,11 +7,11 @@ reading of the journal slow. So they are kept compressed, in chunks, and read by
 import base64
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import (

@@ -9,12 +9,12 @@ over since.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import Originals, taken_back

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.protocol import Journal
@@ -40,8 +40,7 @@ class Ports(Struct, frozen=True):
     """The commands in the inbox."""
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """What is kept of earlier looks, beside the state of the run."""
 
     disks_at: float

@@ -1,7 +1,8 @@
 """The beginning and the end of performing a plan: what is read first, what may be opened, and the run between them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal

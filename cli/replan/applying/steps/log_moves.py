@@ -23,9 +23,8 @@ While the application is cancelled, none is begun, and one that was asked for
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from replan.applying.admission import Slots
 from replan.applying.journal.ledger import Ledger, Subject, unended
@@ -214,8 +213,7 @@ def _is_moved(move: LogMove, seen: Look) -> bool:
     return place.path == move.target and place.future_path != move.target
 
 
-@dataclass(slots=True)
-class LogCopies:
+class LogCopies(Struct):
     """The copies between log directories in one tick: what runs, and what may start once its throttle is in force."""
 
     decided: StepsDecided = field(default_factory=StepsDecided)

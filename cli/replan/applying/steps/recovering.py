@@ -47,11 +47,11 @@ Probes logs through the port: rounds of questions until the best log and all poi
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, Subject, unended
 from replan.applying.journal.records import (
@@ -141,8 +141,7 @@ class Measured(End, frozen=True):
     lost: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryRequest:
+class RecoveryRequest(Struct, frozen=True):
     """What is asked for a partition."""
 
     step: RecoveryStep

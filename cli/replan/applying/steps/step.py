@@ -16,11 +16,10 @@ The columns that a step goes through: verdict -> agreed -> arrival -> closed -> 
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import Record, Status, StepRecord
@@ -138,8 +137,7 @@ class StepKind(Protocol):
         """How it sends what its steps ask for, by subject."""
 
 
-@dataclass(slots=True)
-class StepsDecided:
+class StepsDecided(Struct):
     """What one tick decides of the steps of one kind."""
 
     records: list[Record] = field(default_factory=list)

@@ -33,10 +33,10 @@ not begun is deferred for some seconds, or parked until a broker has a free slot
 
 from collections import Counter
 from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.applying.admission import (
     Coordinators,
@@ -139,8 +139,7 @@ class Elections(Struct):
     """How many of them each broker shall lead."""
 
 
-@dataclass(slots=True)
-class Batches:
+class Batches(Struct):
     """What one tick asks for partitions; it lives for that tick."""
 
     resizing: dict[TopicPartition, Replicas | None] = field(default_factory=dict)
@@ -286,7 +285,7 @@ def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartiti
         if name not in state.ledger.open or not state.ledger.open[name].expanding
     }
     loads = _loads(tick, state, starting)
-    return Slots(state.limits, tick.settings.slots_per_broker, loads, others)
+    return Slots.of(state.limits, tick.settings.slots_per_broker, loads, others)
 
 
 def _loads(
@@ -551,7 +550,7 @@ class TickBuilder:
                 self._admission = Paused(application.paused_by)
             if application.cancelled_by:
                 self._admission = Cancelling(application.cancelled_by)
-        self._slots = Slots({}, tick.settings.slots_per_broker)
+        self._slots = Slots.of({}, tick.settings.slots_per_broker)
         self._coordinators = Coordinators.at(tick.now, state.loads)
         self._room = state.room
         self._view = throttle_input(tick, state)

@@ -14,12 +14,12 @@ A setting, or a copy between log directories, goes again after the pauses of `kn
 goes at once. Such a copy that is refused and still to be asked for pauses likewise."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.applying.admission import AdmissionQueue, Loads, Room, Slots, grown, halved
 from replan.applying.journal.ledger import Ledger, Subject
@@ -89,8 +89,7 @@ LEAST_WINDOW = 500
 """How many waiting moves are looked at although as many as the window have begun and not ended."""
 
 
-@dataclass(slots=True)
-class Answers:
+class Answers(Struct):
     """What came back of the requests of one tick; partitions that were not sent for are missing."""
 
     partitions: dict[TopicPartition, Answer] = field(default_factory=dict)
@@ -105,8 +104,7 @@ class Answers:
         return next(refused, None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunState:
+class RunState(Struct, frozen=True, kw_only=True):
     """Everything that is carried from tick to tick."""
 
     ledger: Ledger
@@ -130,7 +128,7 @@ class RunState:
     """Of the brokers whose number of slots has shrunk."""
     holds: Layered[TopicPartition, HoldReason] = field(default_factory=Layered)
     """Why each partition waits, as last seen."""
-    held_since: Layered[TopicPartition, float] = field(default_factory=Layered, compare=False)
+    held_since: Layered[TopicPartition, float] = field(default_factory=Layered)
     """Since when each waits for the same kind of thing; for people, nothing is decided by it."""
     waits: Waits = field(default_factory=Waits)
     """The partitions in flight that need not be judged again until something of them changes."""
@@ -419,8 +417,7 @@ def agreed(
     return tick.agreed(state.moves.suspected, (name, conclusion), listed=listed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Struct, frozen=True, kw_only=True):
     """What one tick does."""
 
     records: tuple[Record, ...] = ()

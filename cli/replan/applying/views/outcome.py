@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import (
@@ -42,8 +42,7 @@ class Result(StrEnum):
     WAITING = "waiting"
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionResult:
+class PartitionResult(Struct, frozen=True):
     """One partition in the end."""
 
     partition: TopicPartition
@@ -141,8 +140,7 @@ class ThrottlesLeft(StrEnum):
     KEPT = "kept"
 
 
-@dataclass(frozen=True, slots=True)
-class Performed:
+class Performed(Struct, frozen=True):
     """What it took to come to the end of an application."""
 
     application: str
@@ -156,8 +154,7 @@ class Performed:
     """Whether another process began it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """The end of one `apply`, `abandon` or `throttle clear`."""
 
     exit_code: Exit

@@ -2,12 +2,13 @@
 
 from collections import deque
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import Protocol, overload
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.applying.journal.records import LogMoveRecord, Status
 from replan.applying.observation import PartitionHistory, TickInput
@@ -44,8 +45,7 @@ class CopyProgress(Struct, frozen=True):
     """Where it does not move, if so; it has given its slots back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(Struct, frozen=True):
     """How much an application copies in all, and how far that is."""
 
     copied_bytes: int = 0
@@ -67,8 +67,7 @@ class Volume:
         return left / self.bytes_per_second + self.confirm_seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """An application at one moment."""
 
     at_seconds: float

@@ -13,13 +13,13 @@ Every throttle setting of a cluster, and whose it is, as far as the journal says
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from enum import StrEnum
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.originals import standing_settings

@@ -4,11 +4,11 @@ It is what `decide` would say in its first tick, so a process need not run for t
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import inf
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.observation import Job, PartitionHistory, TickInput

@@ -5,13 +5,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.commands.frame.output import (
     Color,
@@ -181,13 +182,12 @@ def _screen(
         yield show
 
 
-@dataclass(slots=True)
-class _Lines:
+class _Lines(Struct):
     """A log of statuses: the first and the last whole, a line each minute and where the health is another one."""
 
     color: Color
     clock: "Clock"
-    everything: bool = field(kw_only=True)
+    everything: bool
     shown_at: float = float("-inf")
     summary: str = ""
 
@@ -205,8 +205,7 @@ class _Lines:
         self.shown_at, self.summary = now, shown.summary
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """Which partitions are shown. Raises BadUsage unless they are named in one way at most."""
 
     topics: list[str]
@@ -258,8 +257,7 @@ def _health(seen: "Snapshot", patterns: list[str]) -> "Health":
     return replace(judge(seen, topics_named(seen, patterns)), hidden=tuple(meant))
 
 
-@dataclass(slots=True)
-class _Watcher:
+class _Watcher(Struct):
     """Looks at a cluster again and again, and keeps of earlier looks what rates are measured by."""
 
     cluster: JournaledTarget

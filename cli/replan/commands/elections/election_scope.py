@@ -1,10 +1,10 @@
 """Which partitions an `elect` command is asked for, and the placement that it keeps to."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from replan.commands.frame.output import note, save
 from replan.commands.inputs.options import DEFAULT_FILES, placement_files
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from replan.planning.plans.plan import Plan
 
 
-@dataclass(frozen=True)
-class ElectionScope:
+class ElectionScope(Struct, frozen=True):
     """Which partitions an election is asked for. Raises BadUsage where that is not said in exactly one way."""
 
     topics: Annotated[

@@ -1,11 +1,12 @@
 """How the three commands for partitions without a leader work: ask the logs, show what is lost, approve, perform."""
 
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.commands.elections.election_scope import (
     ElectionScope,
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
     from replan.planning.recovery.recovery import Method
 
 
-@dataclass(frozen=True)
-class RecoveryOptions:
+class RecoveryOptions(Struct, frozen=True):
     """What `elect best-log`, `unclean` and `designated` have in common, beside which partitions."""
 
     unclean: Annotated[

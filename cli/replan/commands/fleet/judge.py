@@ -276,7 +276,7 @@ def perform_and_write(
 
     What was judged before, and has not changed since, is not judged again.
     """
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from replan.fleet.lake.tables import JUDGED
     from replan.fleet.run import judge, judge_kept

@@ -1,11 +1,11 @@
 """The options that the commands of a fleet share, the fleet file with its lake, and the clock of a run."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from msgspec import Struct
 
 from replan.commands.frame.output import note
 from replan.errors import BadUsage
@@ -67,8 +67,7 @@ AsOf = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class EngineChoice:
+class EngineChoice(Struct, frozen=True):
     """What does the work, and where."""
 
     engine: Annotated[

@@ -8,13 +8,14 @@ what comes before `Exit codes:` is shown above the options, the rest below them,
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, ClassVar, get_type_hints
 
 import click
 import typer
+from msgspec import Struct
+from msgspec.structs import fields
 from typer.core import TyperCommand, TyperGroup
 
 from replan.errors import Exit
@@ -27,8 +28,7 @@ _DEFAULT = re.compile(r"(\[default: )\(([^()]*)\)")
 _BELOW = re.compile(r"^Exit codes:", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(Struct, frozen=True):
     """How another tool spells the commands of a group: the word is the value of an option, and options differ."""
 
     option: str
@@ -234,7 +234,7 @@ def _with_options_of_groups(function: Command) -> Command:
     parameters = list[inspect.Parameter]()
     for parameter in inspect.signature(function).parameters.values():
         kind = hints[parameter.name]
-        if isinstance(kind, type) and is_dataclass(kind):
+        if isinstance(kind, type) and issubclass(kind, Struct):
             options = _options_of(kind)
             groups[parameter.name] = kind, [option.name for option in options]
             parameters += options
@@ -254,13 +254,13 @@ def _with_options_of_groups(function: Command) -> Command:
 
 
 def _options_of(group: type[Any]) -> tuple[inspect.Parameter, ...]:
-    """The options that a dataclass carries: its fields with a description by Typer."""
+    """The options that a group carries: its fields with a description by Typer."""
     hints = get_type_hints(group, include_extras=True)
     return tuple(
         inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            default=inspect.Parameter.empty if field.required else field.default,
             annotation=hints[field.name],
         )
         for field in fields(group)

@@ -3,9 +3,10 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
+
+from msgspec import Struct
 
 from replan.commands.frame.output import note
 from replan.commands.inputs.target import Connection, Target
@@ -119,8 +120,7 @@ def _nobody(opened: "Application") -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Inbox:
+class _Inbox(Struct, frozen=True):
     """The inbox of one journal, from outside."""
 
     send: "Callable[[Command], None]"

@@ -12,8 +12,9 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from replan.applying.journal.file import FileJournal, holder, peek
 from replan.applying.journal.ledger import Ledger, fold
@@ -36,8 +37,7 @@ LEADERLESS_SECONDS = 5.0
 """Cluster ids: Kafka makes 22 characters of URL-safe Base64; some vendors make their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What the journal says, and which process has its lock."""
 
     ledger: Ledger = field(default_factory=Ledger)

@@ -4,8 +4,9 @@ A snapshot needs nothing of the applier, and does not import it; how a cluster i
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from replan.commands.inputs.target import Target
 from replan.commands.inputs.unread import note_unread
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from replan.applying.views.standing import OpenApplication
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """What there is to plan from."""
 
     snapshot: Snapshot

@@ -1,12 +1,12 @@
 """Options that several commands take, each with its help."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from msgspec import Struct
 
 from replan.commands.inputs.target import Target, seconds
 from replan.errors import BadUsage
@@ -200,8 +200,7 @@ def patience(text: str | float) -> float:
     return inf if text == "never" else seconds(text)
 
 
-@dataclass(frozen=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """How cautiously and how broadly a plan is performed. Raises BadUsage where it would never end."""
 
     settle: Annotated[
@@ -249,8 +248,7 @@ class Pace:
         )
 
 
-@dataclass(frozen=True)
-class Detail:
+class Detail(Struct, frozen=True):
     """How much is said on stderr while a plan is performed. Raises BadUsage where both options are given."""
 
     quiet: Annotated[

@@ -4,9 +4,11 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.commands.frame.output import Color, note, result, result_lines, said_while_long
 from replan.commands.inputs.observed import Observed
@@ -31,8 +33,7 @@ from replan.reporting.plans.plan_context import NOTHING_BESIDE, Pending, PlanCon
 from replan.wording import count, duration
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """How much of a plan is shown as text, and in colours or not."""
 
     everything: bool = False

@@ -11,9 +11,10 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec import Struct
 
 from replan.documents.files import cannot
 from replan.errors import BadPlacement, BadUsage, ClusterUnreachable
@@ -34,8 +35,7 @@ _OF_ANOTHER = frozenset(
 _SECRET = re.compile(r"(?<=://)[^/@]*@")
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
+class Checkout(Struct, frozen=True):
     """A working copy of one ref."""
 
     url: str

@@ -9,11 +9,11 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
+from msgspec import Struct
 
 from replan.errors import BadUsage
 from replan.model.declared.policy import Prices
@@ -30,8 +30,7 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """Kafka's rule for the names of topics (org.apache.kafka.common.internals.Topic)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A file on this machine, or else a topic on the cluster."""
 
     topic: str = JOURNAL_TOPIC
@@ -92,8 +91,7 @@ def _local(cluster: str, field: str, value: object) -> object:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """An open control plane and the clock that its time runs by."""
 
     control_plane: "ControlPlane"
@@ -115,8 +113,7 @@ class Connection:
     """The records at the ends of its logs; None on a simulated cluster."""
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """The cluster that the options name. Raises BadUsage unless it is exactly one."""
 
     bootstrap_server: Annotated[
@@ -330,8 +327,7 @@ _JOURNAL = typer.Option(
 )
 
 
-@dataclass(frozen=True)
-class LiveTarget(Target):
+class LiveTarget(Target, frozen=True):
     """A cluster to change, and the journal of it."""
 
     journal: Annotated[Place | None, _JOURNAL] = None
@@ -353,8 +349,7 @@ class LiveTarget(Target):
     ] = False
 
 
-@dataclass(frozen=True)
-class ReadTarget(Target):
+class ReadTarget(Target, frozen=True):
     """A cluster that is only read: a live one, or a snapshot."""
 
     snapshot: Annotated[Path | None, _SNAPSHOT] = None
@@ -362,15 +357,13 @@ class ReadTarget(Target):
     note: ClassVar[str] = f"Name exactly one cluster: {_REAL}, {_EMBEDDED}, {_SAVED}, or {_LISTED}."
 
 
-@dataclass(frozen=True)
-class JournaledTarget(ReadTarget):
+class JournaledTarget(ReadTarget, frozen=True):
     """A cluster that is only read, and the journal of it."""
 
     journal: Annotated[Place | None, _JOURNAL] = None
 
 
-@dataclass(frozen=True)
-class OptionalTarget(JournaledTarget):
+class OptionalTarget(JournaledTarget, frozen=True):
     """A cluster to read, or none: see `is_named`."""
 
     note: ClassVar[str] = (

@@ -11,13 +11,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from threading import BoundedSemaphore, Thread
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from replan.commands.frame.output import note
 from replan.errors import BadUsage, ReplanError
@@ -29,8 +30,7 @@ SLOW_SECONDS = 10.0
 TEXT = "text/plain; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What is sent for a path."""
 
     body: bytes
@@ -43,8 +43,7 @@ Respond = Callable[[str], Answer | None]
 """The answer for a path; None where there is nothing. It runs in a thread of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListenAddress:
+class ListenAddress(Struct, frozen=True):
     """Where to listen."""
 
     host: str

@@ -11,7 +11,6 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Thread
 from types import TracebackType
@@ -19,6 +18,8 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from msgspec import Struct
 
 from replan.commands.frame.output import note
 from replan.documents.files import read_text
@@ -39,8 +40,7 @@ _AGAIN = frozenset({408, 425, 429})
 """What a server answers that wants the same again later, beside its own failures from 500 on."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class WebHook:
+class WebHook(Struct, frozen=True):
     """Where to post; prints as its host alone."""
 
     url: str

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from msgspec import Struct
 
 from replan.commands.frame.output import event, notes_as_json
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 NOTIFY_VARIABLE = "REPLAN_NOTIFY_URL"
 
 
-@dataclass(frozen=True)
-class Watching:
+class Watching(Struct, frozen=True):
     """Where a loop is seen."""
 
     listen: Annotated[

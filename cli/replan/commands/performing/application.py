@@ -2,8 +2,10 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.abandoning import left_running, left_running_text
 from replan.applying.journal.ledger import Ledger, fold
@@ -44,8 +46,7 @@ from replan.reporting.plans.plan_report import plan_lines
 from replan.wording import capped, count
 
 
-@dataclass(frozen=True, slots=True)
-class FilesPlan:
+class FilesPlan(Struct, frozen=True):
     """What there is to do for placement files."""
 
     plan: Plan
@@ -55,8 +56,7 @@ class FilesPlan:
     """What they declare now, where nothing but the rates of moves differs from what is in force."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What a plan shall be made from, as it was asked for."""
 
     files: Sequence[Path]

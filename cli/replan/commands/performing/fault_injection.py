@@ -4,7 +4,8 @@ Not here: the words of a fault. A real cluster takes none.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from replan.applying.views.progress import Progress, Report
 from replan.commands.inputs.target import Connection

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.records import Verb
 from replan.commands.frame.output import passing
@@ -31,8 +33,7 @@ _AT = re.compile(r" at \S+(?!.* at )")
 """When a fault begins, which the report says beside it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What is rehearsed."""
 
     placement: Placement
@@ -43,8 +44,7 @@ class Wanted:
     seed: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Happening:
+class _Happening(Struct, frozen=True):
     """What happens meanwhile; all times count from the beginning."""
 
     faults: tuple[FaultSpec, ...]

@@ -4,7 +4,9 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.records import Record
 from replan.applying.views.progress import Progress
@@ -114,8 +116,7 @@ def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, r
     return report_on(plan, options, rehearsed, tuple(found))
 
 
-@dataclass(frozen=True, slots=True)
-class WithRandomFaults:
+class WithRandomFaults(Struct, frozen=True):
     """Rehearses a plan with the faults that a seed draws."""
 
     plan: Plan

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from replan import __version__
 from replan.commands.frame.output import note, save
@@ -26,8 +26,7 @@ class Kind(StrEnum):
     JUNIT = "junit"
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """One form, and the file that it is written to; None: stderr, which a workflow reads as its log."""
 
     kind: Kind

@@ -1,11 +1,11 @@
 """The command `drift`."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from msgspec.structs import replace
 
 from replan.commands.frame.output import Color, note, result, result_lines
 from replan.commands.inputs.options import (

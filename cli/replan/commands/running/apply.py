@@ -1,11 +1,11 @@
 """Commands that act on a cluster: `apply`, `resume`, `abandon`."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from replan.commands.elections.tails import SaveTails
 from replan.commands.elections.tails import save_tails as save

@@ -1,11 +1,11 @@
 """`rehearse`: perform a plan, or weeks of a loop, on the simulator; nothing is changed anywhere."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
 
 from replan.commands.frame.output import keep_inputs, write
 from replan.commands.inputs.options import (
@@ -48,8 +48,7 @@ def _rate(name: str, text: str, *, zero: bool = False) -> Any:
     return typer.Option(name, metavar="RATE", parser=read, help=text)
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(Struct, frozen=True):
     """What the simulated brokers can do, and what producers write meanwhile."""
 
     produce: Annotated[
@@ -164,15 +163,13 @@ def rehearse(
     return _plan(plan_file, _Tries(faults or (), seed, runs), options, cluster, form, output)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tries:
+class _Tries(Struct, frozen=True):
     faults: Sequence[str]
     seed: int | None
     runs: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Weeks:
+class _Weeks(Struct, frozen=True):
     files: list[Path] | None
     seconds: float
     every: float

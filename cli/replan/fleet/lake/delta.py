@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from importlib.util import find_spec
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec import Struct, field
 
 from replan.errors import BadFile, BadUsage, ReplanError
 from replan.fleet.lake.store import (
@@ -47,8 +47,7 @@ Among = tuple[str, pa.Array]
 """A column, or a field as `column.field`, and values of it."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Hour:
+class Hour(Struct, frozen=True, order=True):
     """The hour of a cluster: what one run writes, and another run of the same hour replaces."""
 
     cluster: str
@@ -62,8 +61,7 @@ class Hour:
         return cls(cluster, moment.date(), moment.hour)
 
 
-@dataclass(frozen=True, slots=True)
-class TableFile:
+class TableFile(Struct, frozen=True):
     """A file of a table, by the table's log."""
 
     path: str
@@ -125,8 +123,7 @@ def told(counts: Iterable[tuple[TableFile, int | None]]) -> tuple[int, str, str]
     return sum(count or 0 for _, count in known), min(map(str, first)), max(map(str, last))
 
 
-@dataclass(frozen=True, slots=True)
-class Maintained:
+class Maintained(Struct, frozen=True):
     """What maintenance did to one table."""
 
     table: str
@@ -135,8 +132,7 @@ class Maintained:
     files_removed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Lake:
+class Lake(Struct, frozen=True, eq=False):
     """The tables below one address: a local path, or `s3a://`, `abfss://`, `gs://`, `hdfs://`.
 
     Credentials of an object store come from its own environment variables and are never written anywhere. A table is
@@ -146,12 +142,8 @@ class Lake:
 
     address: str
     still: bool = False
-    _opened: "dict[tuple[int, str], DeltaTable]" = field(
-        default_factory=dict, init=False, compare=False, repr=False
-    )
-    _listed: dict[str, tuple[int, Mapping[str, Sequence[TableFile]]]] = field(
-        default_factory=dict, init=False, compare=False, repr=False
-    )
+    _opened: "dict[tuple[int, str], DeltaTable]" = field(default_factory=dict)
+    _listed: dict[str, tuple[int, Mapping[str, Sequence[TableFile]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if find_spec("deltalake") is None:

@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.documents.files import work_folder
 from replan.errors import BadFile
@@ -44,8 +45,7 @@ COMMIT_SECONDS = 0.1
 """So long it waits at most, each time longer, drawn, so that several do not meet again."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowFile:
+class RowFile(Struct, frozen=True):
     """A file with what was found for one table and hour."""
 
     table: str

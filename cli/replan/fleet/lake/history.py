@@ -1,7 +1,8 @@
 """The history of one cluster out of the lake: since when each thing drifts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Lake, quoted
@@ -9,8 +10,7 @@ from replan.fleet.lake.tables import HISTORY, JUDGED
 from replan.planning.findings.drift_report import Item, Spell
 
 
-@dataclass(frozen=True, slots=True)
-class KeptSpells:
+class KeptSpells(Struct, frozen=True):
     """The newest spell of each thing that has drifted, and when the cluster was compared last."""
 
     compared_at: str

@@ -1,6 +1,6 @@
 """The rates of one cluster out of the lake, as a plan takes them."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, quoted
@@ -9,8 +9,7 @@ from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 
 
-@dataclass(frozen=True, slots=True)
-class KeptRates:
+class KeptRates(Struct, frozen=True):
     """Rates, and as of when."""
 
     observed_at: str

@@ -6,13 +6,13 @@ name has the row as one value. The document in `header` carries the version of t
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from replan.documents.json_text import Node, parse_document
 from replan.errors import BadFile
@@ -27,8 +27,7 @@ from replan.snapshots.parquet_form import SCHEMAS, assembled, header_of, to_tabl
 HEADER = "header"
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A snapshot of the lake, by its header."""
 
     at: Hour
@@ -154,8 +153,7 @@ def read_kept(lake: Lake, hour: Hour) -> Snapshot:
     return _snapshot(lake, hour, lake.rows(SNAPSHOTS, hour, hour, COLUMNS))
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """What an earlier snapshot says of how large partitions were."""
 
     at: Hour

@@ -5,9 +5,10 @@ and an added one may be null, so that an older table is read by a newer replan; 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 
 import pyarrow as pa
+from msgspec import Struct
 
 from replan.model.columns import BROKERS
 from replan.snapshots.parquet_form import SCHEMAS
@@ -16,8 +17,7 @@ VERSION = 1
 """Raised where an older replan would misread the tables."""
 
 
-@dataclass(frozen=True, slots=True)
-class LakeTable:
+class LakeTable(Struct, frozen=True, dict=True):
     """One table."""
 
     name: str
@@ -26,12 +26,11 @@ class LakeTable:
     keeps_days: bool = True
     """Divided by day, too: a rerun replaces the hour of a cluster; else all rows of a cluster."""
 
-    schema: pa.Schema = field(init=False)
-    """All columns: those by which rows are replaced first."""
-
-    def __post_init__(self) -> None:
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """All columns: those by which rows are replaced first."""
         keys = KEYS if self.keeps_days else KEYS[:1]
-        object.__setattr__(self, "schema", pa.schema([*keys, *self.columns]))
+        return pa.schema([*keys, *self.columns])
 
     @property
     def divided_by(self) -> list[str]:

@@ -6,9 +6,11 @@ comes from here, so all of its forms say the same.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from datetime import date
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Lake, places
@@ -25,8 +27,7 @@ COMPARED = (
 """What a report says of a comparison."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterFacts:
+class ClusterFacts(Struct, frozen=True):
     """One cluster, as of its newest comparison; without one there are only errors."""
 
     name: str
@@ -52,8 +53,7 @@ class ClusterFacts:
     """Stage, file and message of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class FleetFacts:
+class FleetFacts(Struct, frozen=True):
     """A whole fleet."""
 
     clusters: tuple[ClusterFacts, ...]

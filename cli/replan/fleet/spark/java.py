@@ -9,10 +9,11 @@ run, as in most CI jobs, nobody pays for an archive that nobody uses. Without Ja
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
+
+from msgspec import Struct
 
 from replan.errors import ReplanError
 
@@ -26,8 +27,7 @@ def alone(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
-@dataclass(frozen=True, slots=True)
-class Java:
+class Java(Struct, frozen=True):
     """One installation of Java."""
 
     home: Path
@@ -80,8 +80,7 @@ def _described(home: Path) -> Java:
         return Java(home, "")
 
 
-@dataclass(frozen=True, slots=True)
-class ClassArchive:
+class ClassArchive(Struct, frozen=True):
     """An archive of loaded classes, which may not be there yet."""
 
     file: Path

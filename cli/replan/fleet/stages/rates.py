@@ -14,7 +14,6 @@ the last; else, as after a late one, all snapshots of the window are read again.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -23,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.fleet.lake.delta import Hour, Lake, told
 from replan.fleet.lake.snapshots import Sizes, sizes_between, topics_at
@@ -46,8 +47,7 @@ class LeftOut(StrEnum):
     SHRANK = "shrank"
 
 
-@dataclass(frozen=True, slots=True)
-class _Growth:
+class _Growth(Struct, frozen=True):
     """What a number of each partition has grown by in some intervals; its fields are those of `GROWTH`."""
 
     grown: Floats
@@ -99,8 +99,7 @@ class _Growth:
         return np.divide(self.grown, self.seconds, out=none, where=self.intervals > 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(Struct, frozen=True):
     """The growth of all partitions since a snapshot; as `SPAN` in the lake."""
 
     since: str
@@ -115,8 +114,7 @@ class _Span:
         return cls(seen.observed_at, 1, none, none)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sums:
+class _Sums(Struct, frozen=True):
     """What there is to know of a snapshot and those before it, by its partitions."""
 
     observed_at: str

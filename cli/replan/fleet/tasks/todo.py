@@ -6,12 +6,14 @@ an error, and hides nothing. Late ones came after the comparison of a newer one,
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 import replan
 from replan.errors import BadFile, ReplanError
@@ -22,8 +24,7 @@ from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
 from replan.fleet.tasks.work import Task, digest_of, prices_text, sources_at
 
 
-@dataclass(frozen=True, slots=True)
-class FleetError:
+class FleetError(Struct, frozen=True):
     """Why a cluster, a snapshot or a placement could not be judged."""
 
     cluster: str
@@ -31,8 +32,7 @@ class FleetError:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Todo:
+class Todo(Struct, frozen=True):
     """The tasks, and what is no task and why."""
 
     tasks: tuple[Task, ...]

@@ -6,7 +6,6 @@ A task is a row, so that it travels to where it is done: a process of this machi
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from msgspec import Struct
 
 from replan.errors import BadPlacement
 from replan.fleet.fleet_file import FleetCluster
@@ -34,8 +34,7 @@ from replan.planning.compared import Comparison, compared
 from replan.planning.findings.drift import Drift, drift_of
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """One cluster and moment."""
 
     cluster: str
@@ -72,7 +71,7 @@ TASKS = pa.schema(
             pa.int64() if name == "partitions" else pa.string(),
             nullable=name in {"prices", "inputs", "stages", "part", "small"},
         )
-        for name in Task.__dataclass_fields__
+        for name in Task.__struct_fields__
     ]
 )
 

@@ -4,11 +4,12 @@ The lock is written again with every transaction. Invariant: only elapsed time o
 decides when its owner counts as dead; `since` and `at` are for people.
 """
 
-from dataclasses import dataclass, replace
 from typing import Final, Self
 from uuid import uuid4
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.journal.record_json import decode, encode
 from replan.applying.journal.records import Record, moment
@@ -106,8 +107,7 @@ def decode_lock(value: bytes) -> Lock:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """A lock that is being watched, and since when it has not changed."""
 
     lock: Lock | None

@@ -8,12 +8,12 @@ and a plan has a digest.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
 from kafka.errors import KafkaError, LeaderNotAvailableError
 from kafka.record.memory_records import MemoryRecords
+from msgspec import Struct, field
 
 from replan.applying.journal.records import INBOX, Application, Command, Record
 from replan.errors import BadFile, ClusterUnreachable, ReplanError, WrongCluster
@@ -25,8 +25,7 @@ from replan.kafka.wire.frames import Question
 from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One record of the topic."""
 
     offset: int
@@ -35,8 +34,7 @@ class Entry:
     """None is a tombstone."""
 
 
-@dataclass(slots=True)
-class CommittedEntries:
+class CommittedEntries(Struct):
     """What one answer holds; iterate once, then `next_offset` says where to go on."""
 
     records: bytes
@@ -44,7 +42,7 @@ class CommittedEntries:
     """Producer id and first offset of each transaction that was aborted."""
     next_offset: int = -1
     """Behind the last whole batch; -1 where there was none."""
-    _dropped: set[int] = field(default_factory=set, init=False)
+    _dropped: set[int] = field(default_factory=set)
 
     def __iter__(self) -> Iterator[Entry]:
         pending = sorted(self.aborted, key=lambda of: of[1], reverse=True)

@@ -4,10 +4,10 @@ Its writer is imported by those that write.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafka.errors import AuthorizationError, KafkaError
+from msgspec import Struct
 
 from replan.applying.journal.records import (
     Command,
@@ -62,8 +62,7 @@ With the time of its broker, since with CreateTime a broker refuses what a clock
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Created:
+class Created(Struct, frozen=True):
     """How the topic was made."""
 
     topic: str
@@ -88,8 +87,7 @@ class Created:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(Struct, frozen=True):
     """What is wrong with a topic that is to hold a journal, and what to do about it."""
 
     text: str
@@ -97,8 +95,7 @@ class Flaw:
     """Whether it would lose the journal, so that nothing is written there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """What a topic that exists is like."""
 
     topic: str

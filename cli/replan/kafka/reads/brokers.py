@@ -8,8 +8,9 @@ that is not (39, ReplicationControlManager.validateManualPartitionAssignment), a
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.kafka.failures import DESCRIBE_CLUSTER, TOPIC_AUTHORIZATION_FAILED, Operation

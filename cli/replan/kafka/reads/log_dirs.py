@@ -5,10 +5,11 @@ sizes are unknown; it never holds up the others beyond the limit.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.kafka.failures import DESCRIBE_LOG_DIRS, name_of, raise_for
 from replan.kafka.messages import RESPONSES, DescribeLogDirs
@@ -26,8 +27,7 @@ from replan.model.names import BrokerId, TopicPartition
 # The decoder knows Kafka's schema of DescribeLogDirsResponse (versions 4 and 5), and nothing else.
 
 
-@dataclass(frozen=True, slots=True)
-class Directory:
+class Directory(Struct, frozen=True):
     """A log directory as its broker tells it."""
 
     error_code: int
@@ -40,8 +40,7 @@ class Directory:
     """Of a broker with several directories, where that was read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Logs:
+class Logs(Struct, frozen=True):
     """A broker's directories, and the logs in them as three columns."""
 
     directories: tuple[Directory, ...]

@@ -6,10 +6,10 @@ last record is answered with where that epoch ends (KIP-595, Partition.readRecor
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from kafka.errors import AuthorizationError, BrokerResponseError, KafkaError
+from msgspec.structs import replace
 
 from replan.kafka.failures import name_of, reason
 from replan.kafka.messages import Fetch, ListOffsets

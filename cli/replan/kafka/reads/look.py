@@ -5,12 +5,13 @@ what it then shows of partitions may lag behind that list, and is never older th
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from kafka.errors import KafkaError
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.errors import ClusterRefused
 from replan.kafka.failures import (
@@ -79,8 +80,7 @@ BROKER_SECONDS = 3.0
 time although some broker is silent."""
 
 
-@dataclass(slots=True)
-class Known:
+class Known(Struct):
     """What earlier looks of this process found, and the next ones need."""
 
     brokers: dict[BrokerId, Broker] = field(default_factory=dict)

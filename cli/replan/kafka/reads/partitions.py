@@ -8,7 +8,6 @@ more than are wanted, only their rows, by a cursor and a limit.
 import base64
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from msgspec import Struct, field
 
 from replan.kafka.failures import (
     DESCRIBE_PARTITIONS,
@@ -44,8 +44,7 @@ Ids = npt.NDArray[np.int32]
 REPLICAS, ISR, ELR, LAST_KNOWN_ELR, OFFLINE = range(5)
 
 
-@dataclass(slots=True)
-class PageTopic:
+class PageTopic(Struct):
     """A topic of a page, and which rows of the page are its partitions."""
 
     name: str
@@ -58,8 +57,7 @@ class PageTopic:
     """It was named, and this user may not describe it: nobody says whether it exists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Partitions of the same shape: numpy rows with the fields p(artition), l(eader), e(poch) and lists 0, 1, 2 ..."""
 
     rows: Any
@@ -80,8 +78,7 @@ class Lists:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Struct, frozen=True):
     """What is needed of single rows of a page."""
 
     numbers: Ints
@@ -91,8 +88,7 @@ class Columns:
     isr: Lists
 
 
-@dataclass(slots=True)
-class Page:
+class Page(Struct):
     """Topics with their partitions, as a broker tells them."""
 
     topics: list[PageTopic] = field(default_factory=list)
@@ -336,8 +332,7 @@ def _state(columns: Columns, row: int, name: TopicPartition, topic_id: TopicId) 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(Struct, frozen=True):
     """A topic of the whole cluster, and which rows are its partitions: Kafka numbers them from 0 without gaps."""
 
     name: str

@@ -4,10 +4,10 @@ Only readings come through here. A write is sent once and answered with what is 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kafka.errors import KafkaError
+from msgspec import Struct
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.clock import SystemClock
@@ -27,8 +27,7 @@ _LONGEST_PAUSE_SECONDS = 1.0
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """A question, and what it is called where it fails."""
 
     operation: Operation

@@ -13,7 +13,6 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +23,7 @@ from kafka.errors import (
     UnsupportedSaslMechanismError,
     for_code,
 )
+from msgspec import Struct
 
 from replan.kafka.certificates import (
     CertificateProblem,
@@ -357,8 +357,7 @@ def _secured(
 LONGEST_BACK_OFF_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Silent:
+class _Silent(Struct, frozen=True):
     since: float
     failures: int
     ask_again_at: float
@@ -410,8 +409,7 @@ _EACH = 3
 _AT_ONCE = 250
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """How many connections there may be."""
 
     connections: int

@@ -14,10 +14,10 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kafka.errors import KafkaError, KafkaTimeoutError
+from msgspec import Struct
 
 # What a signal handler calls so that a wait ends early: a pipe, because a wait for sockets hears nothing else.
 
@@ -63,8 +63,7 @@ T = TypeVar("T")
 K = TypeVar("K")
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """What a conversation waits for: a socket, or the moment alone where there is none."""
 
     until: float

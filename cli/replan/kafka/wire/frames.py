@@ -8,7 +8,6 @@ What a broker says of itself (ApiVersions): the requests it knows, what the clus
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from kafka.errors import (
@@ -17,6 +16,7 @@ from kafka.errors import (
     KafkaProtocolError,
     UnsupportedVersionError,
 )
+from msgspec import Struct, field
 
 from replan.kafka.failures import raise_for
 from replan.kafka.messages import RESPONSES, ApiVersions
@@ -30,8 +30,7 @@ Decode = Callable[[memoryview, int], Any]
 """A response's body and its version -> what it says; raises a BrokerResponseError where it says no as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True, eq=False):
     """A request, and how its response is read; by default as kafka-python's message.
 
     It may be asked again and again.
@@ -43,10 +42,8 @@ class Question:
     """The broker passes it on to the active controller, and may wait for that one."""
     repeated: bool = False
     """It is asked so often that its last answer is kept: one that is byte for byte the same is not read again."""
-    _last: list[tuple[bytes, Any]] = field(
-        default_factory=list, init=False, repr=False, compare=False
-    )
-    _bodies: dict[int, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _last: list[tuple[bytes, Any]] = field(default_factory=list)
+    _bodies: dict[int, bytes] = field(default_factory=dict)
 
     def frame(self, version: int, correlation: int, client_id: bytes) -> bytes:
         """The request with its length and header; what follows the header is encoded once for each version."""
@@ -212,8 +209,7 @@ FIRST_VERSION = 3
 _OFFSET, _FINALIZED = 1, 2
 
 
-@dataclass(slots=True)
-class Abilities:
+class Abilities(Struct):
     """A broker's answer."""
 
     versions: dict[int, tuple[int, int]] = field(default_factory=dict)

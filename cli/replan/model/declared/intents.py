@@ -4,8 +4,9 @@ Sections whose entries do not win over one another (`blacklists`, `apart`) are n
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from replan.model.declared.placement import (
     Placement,
@@ -28,8 +29,7 @@ class _Placed(Protocol):
 E = TypeVar("E", bound=_Placed)
 
 
-@dataclass(frozen=True, slots=True)
-class Tie:
+class Tie(Struct, frozen=True):
     """Two entries or more of one section that mean a topic equally well, so that none counts."""
 
     section: str
@@ -38,8 +38,7 @@ class Tie:
     places: Sequence[Where]
 
 
-@dataclass(frozen=True, slots=True)
-class Intents:
+class Intents(Struct, frozen=True):
     """The entry that counts for each of some topics, by section; a topic that none means is left out."""
 
     entries: Mapping[str, TopicEntry | TopicRule] = field(default_factory=dict)

@@ -5,9 +5,12 @@ Where a thing was written travels along, so that a refusal can point at a line.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import cache
+
+import pyarrow as pa
+from msgspec import NODEFAULT, Struct, field
+from msgspec.structs import fields
 
 from replan.model.declared.policy import Acknowledgement, Limits, Requirement
 from replan.model.declared.reconcile import Reconcile
@@ -23,12 +26,8 @@ from replan.model.declared.rules import (
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 
-if TYPE_CHECKING:
-    import pyarrow as pa
 
-
-@dataclass(frozen=True, slots=True)
-class TopicEntry:
+class TopicEntry(Struct, frozen=True):
     """One topic under `assignments` with explicit lists."""
 
     where: Where
@@ -38,8 +37,7 @@ class TopicEntry:
     """The author accepts lists shorter than min.insync.replicas (KIP-966 asks tools to refuse them)."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreferredLeader:
+class PreferredLeader(Struct, frozen=True):
     """This replica first; the rest keeps its order."""
 
     broker: BrokerId
@@ -55,8 +53,7 @@ class LeaderMove(StrEnum):
     """When something else moves them: a restart, or the controller's own rebalance (KIP-491's own meaning)."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderBlacklist:
+class LeaderBlacklist(Struct, frozen=True):
     """A broker that shall lead nothing (KIP-491), everywhere or on some topics."""
 
     broker: BrokerId
@@ -74,8 +71,7 @@ class LeaderBlacklist:
     """The entry is that of a rack, and whether the broker is in it is not known while it is down."""
 
 
-@dataclass(frozen=True, slots=True)
-class RackBlacklist:
+class RackBlacklist(Struct, frozen=True):
     """A rack whose brokers are on a blacklist, those of leaders or of replicas; a snapshot says who they are."""
 
     rack: str
@@ -98,8 +94,7 @@ class RackBlacklist:
         return ReplicaBlacklist(broker, self.where, self.reason, self.owner, self.review_by)
 
 
-@dataclass(frozen=True, slots=True)
-class LastLeaders:
+class LastLeaders(Struct, frozen=True):
     """Brokers that stand last in every list, and lead only where nobody else can: the last one behind all others."""
 
     where: Where
@@ -134,16 +129,14 @@ LARGEST_RATE = 2**63 - 1
 """A LONG of Kafka's."""
 
 
-@dataclass(frozen=True, slots=True)
-class SideRates:
+class SideRates(Struct, frozen=True):
     """A broker's two rates, bytes per second; None means unlimited."""
 
     leader: int | None
     follower: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class MoveThrottle:
+class MoveThrottle(Struct, frozen=True):
     """Rates for the copies that moves cause, bytes per second; None means written as `unlimited`."""
 
     rate: int | None
@@ -164,8 +157,7 @@ ALL_REPLICAS = "*"
 """What Kafka's throttled-replica lists say for every replica of a topic."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThrottledReplicas:
+class ThrottledReplicas(Struct, frozen=True):
     """The replicas of a topic, or of the topics of a pattern, that a standing throttle slows down.
 
     Each side has the elements of Kafka's own list: `PARTITION:BROKER`, or ALL_REPLICAS alone.
@@ -176,8 +168,7 @@ class ThrottledReplicas:
     follower: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class StandingRate:
+class StandingRate(Struct, frozen=True):
     """The rates of one broker that stay set, bytes per second; None where a side is not declared."""
 
     where: Where
@@ -185,8 +176,7 @@ class StandingRate:
     follower: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StandingThrottles:
+class StandingThrottles(Struct, frozen=True):
     """Throttles that stay set, whether anything moves or not."""
 
     topics: Mapping[str, ThrottledReplicas] = field(default_factory=dict)
@@ -194,8 +184,7 @@ class StandingThrottles:
     brokers: Mapping[BrokerId, StandingRate] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """A whole placement, merged from its files."""
 
     explicit: "pa.Table"
@@ -248,3 +237,13 @@ class Placement:
     def drained(self) -> frozenset[BrokerId]:
         """The brokers that are to hold nothing."""
         return frozenset(entry.broker for entry in self.replica_blacklist)
+
+
+@cache
+def defaults(kind: type[Struct]) -> Mapping[str, object]:
+    """What the fields of a declared value are where nobody writes them; without those that must be written."""
+    return {
+        f.name: f.default if f.default_factory is NODEFAULT else f.default_factory()
+        for f in fields(kind)
+        if not f.required
+    }

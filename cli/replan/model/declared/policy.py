@@ -1,17 +1,17 @@
 """What the placement says about plans rather than about replicas: what may be declared, changed, or left as it is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+
+from msgspec import Struct
 
 from replan.model.declared.rules import Spread, TopicRule
 from replan.model.declared.where import Where
 from replan.wording import count
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """One entry of `require`: the least that may be declared for a topic or a pattern."""
 
     where: Where
@@ -60,8 +60,7 @@ class Measure(StrEnum):
     TOPICS = "topics"
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """The most that one plan may change; partitions, topics and leaders in number, bytes in bytes."""
 
     measure: Measure
@@ -72,16 +71,14 @@ class Limit:
 Limits = Mapping[Measure, Limit]
 
 
-@dataclass(frozen=True, slots=True)
-class InStages:
+class InStages(Struct, frozen=True):
     """Whether a plan beyond a limit is made in stages, each within the limits, and not refused whole."""
 
     where: Where
     wanted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Acknowledgement:
+class Acknowledgement(Struct, frozen=True):
     """Known drift: neither reported nor planned until it expires."""
 
     topic: str
@@ -98,8 +95,7 @@ class Acknowledgement:
         return self.topic if self.partitions is None else f"{self.topic} {list(self.partitions)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(Struct, frozen=True):
     """What copies and storage cost; for showing only."""
 
     currency: str

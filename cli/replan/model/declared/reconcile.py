@@ -1,9 +1,10 @@
 """What a placement lets `reconcile` put right by itself: which kinds of deviations, after how long, and when."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 
 class DeviationKind(StrEnum):
@@ -29,8 +30,7 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DAY_MINUTES = 24 * 60
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """Hours of some days; one that does not end after it begins goes on into the next day."""
 
     days: tuple[int, ...]
@@ -51,8 +51,7 @@ def _clock(minute: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}"
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
+class Windows(Struct, frozen=True):
     """When a loop may act."""
 
     open: tuple[Window, ...] = ()
@@ -61,8 +60,7 @@ class Windows:
     """Kinds that are put right at any time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """As many brokers or racks down as this, or more, and a loop does nothing; the defaults hold without the key."""
 
     brokers_down: int | Fraction = Fraction(1, 5)
@@ -70,8 +68,7 @@ class Hold:
     racks_down: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Reconcile:
+class Reconcile(Struct, frozen=True):
     """The section `reconcile`. Without one a loop reports, and puts nothing right."""
 
     put_right: Mapping[DeviationKind, int] = field(default_factory=dict)

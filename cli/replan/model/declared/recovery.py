@@ -1,7 +1,8 @@
 """What the placement lets replan do for partitions that have lost every in-sync replica (KIP-966)."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from replan.model.declared.where import Where
 
@@ -17,8 +18,7 @@ class RecoveryStrategy(StrEnum):
     """The best log of those that answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryRule:
+class RecoveryRule(Struct, frozen=True):
     """One entry of `recovery`: for a topic's name or a pattern."""
 
     where: Where

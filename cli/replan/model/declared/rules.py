@@ -5,9 +5,10 @@ leaves out stays as it is. Not here: how a rule is satisfied (planning).
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from replan.model.declared.topic_patterns import winners
 from replan.model.declared.where import Where
@@ -25,8 +26,7 @@ class Spread(StrEnum):
     """All in one rack."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerRange:
+class BrokerRange(Struct, frozen=True):
     """Brokers that a rule may use: both ends are included."""
 
     first: BrokerId
@@ -36,8 +36,7 @@ class BrokerRange:
     """One id, which must be registered; of a range at least one must be."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerSelector:
+class BrokerSelector(Struct, frozen=True):
     """Brokers that an entry means: of these ids and, where racks are named, in one of these racks."""
 
     ids: tuple[BrokerRange, ...] = ()
@@ -53,8 +52,7 @@ class BrokerSelector:
         return by_id and (not self.racks or rack in self.racks)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicRule:
+class TopicRule(Struct, frozen=True):
     """One entry of `assignments` by rule; a part that is None leaves that aspect as it is."""
 
     where: Where
@@ -102,8 +100,7 @@ class TopicRule:
         return meant and inside and self.in_rack in (None, rack)
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(Struct, frozen=True):
     """One group of `apart`: no broker holds replicas of topics of two of its sides."""
 
     where: Where
@@ -116,8 +113,7 @@ class Apart:
         return {topic: self.topics.index(name) for topic, name in won.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderRule:
+class LeaderRule(Struct, frozen=True):
     """One entry of `preferredLeaders` by rule: racks in order of preference, or balanced over the brokers."""
 
     where: Where
@@ -129,8 +125,7 @@ class LeaderRule:
     """Names and patterns of topics that the entry, of a pattern, does not mean."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaBlacklist:
+class ReplicaBlacklist(Struct, frozen=True):
     """A broker that shall hold no replica of anything."""
 
     broker: BrokerId
@@ -141,8 +136,7 @@ class ReplicaBlacklist:
     """RFC 3339; from then on plans warn of it, and it stays in force: no date moves data."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogDirBlacklist:
+class LogDirBlacklist(Struct, frozen=True):
     """A log directory that shall hold no replica; they move to the other directories of its broker (KIP-113)."""
 
     broker: BrokerId
@@ -202,8 +196,7 @@ _BY_RATES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerance:
+class Tolerance(Struct, frozen=True):
     """How far each broker may be from its share of a measure, as a part of that share: `5%` is 1/20."""
 
     measure: BalanceMeasure
@@ -223,8 +216,7 @@ def measured(measure: BalanceMeasure, found: Fraction) -> str:
     return f"{float(found * 100):.3f}".rstrip("0").rstrip(".") + "%"
 
 
-@dataclass(frozen=True, slots=True)
-class Balance:
+class Balance(Struct, frozen=True):
     """How far brokers may differ from their share, over the topics that are placed by rule; exact ratios."""
 
     where: Where

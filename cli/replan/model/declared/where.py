@@ -1,14 +1,14 @@
 """A place in a placement file, and what is wrong there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.errors import BadPlacement
 from replan.wording import capped
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Where:
+class Where(Struct, frozen=True, order=True):
     """A place in a placement file, printed as `file:line:column`; of two, the one read first is the smaller one."""
 
     file: str
@@ -25,8 +25,7 @@ class Where:
         return cls(file, int(line), int(column))
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(Struct, frozen=True):
     """One thing that the author of a placement has to correct."""
 
     where: Where

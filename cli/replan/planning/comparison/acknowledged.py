@@ -5,12 +5,12 @@ Dates are judged by the time of the snapshot. The others are chosen as if these 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from replan.model.columns import Ints, to_matrix
 from replan.model.declared.placement import Placement
@@ -25,8 +25,7 @@ Known = tuple[Acknowledgement, Sequence[TopicPartition]]
 """An entry with the differing partitions that it covers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unacknowledged:
+class Unacknowledged(Struct, frozen=True):
     """What is left of the differences, and what was left out."""
 
     differences: Differences

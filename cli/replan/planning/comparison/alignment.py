@@ -5,11 +5,11 @@ in it. Not here: what a partition should look like (`overlays`), and what differ
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from replan.model.columns import Ints, row, to_matrix
 from replan.model.declared.intents import Intents
@@ -20,8 +20,7 @@ from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionIndex:
+class PartitionIndex(Struct, frozen=True):
     """The partitions of a table, ready to be looked up."""
 
     names: pa.Array
@@ -55,8 +54,7 @@ class PartitionIndex:
         return np.where((self.keys[at] == wanted) & (wanted >= 0), found, -1)
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
+class Alignment(Struct, frozen=True):
     """A placement beside a snapshot."""
 
     placement: Placement
@@ -135,16 +133,14 @@ def _keys(codes: Ints, table: pa.Table) -> Ints:
     return np.where(codes < 0, np.int64(-1), (codes << 32) | partitions)
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredList:
+class DeclaredList(Struct, frozen=True):
     """An explicit list as it is written."""
 
     replicas: Replicas
     where: Where
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionCount:
+class PartitionCount(Struct, frozen=True):
     """A topic with another number of partitions than is declared."""
 
     topic: str

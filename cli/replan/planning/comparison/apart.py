@@ -12,9 +12,9 @@ still, its partitions are refused with the brokers of the other sides as the rea
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from replan.model.broker import Broker
 from replan.model.columns import Ints, Matrix
@@ -22,8 +22,7 @@ from replan.model.declared.rules import Apart, Spread, TopicRule
 from replan.model.names import BrokerId
 
 
-@dataclass(frozen=True, slots=True)
-class LeftToOthers:
+class LeftToOthers(Struct, frozen=True):
     """Brokers that a topic may not use, as those of a topic that is declared apart lie there."""
 
     entry: Apart
@@ -34,8 +33,7 @@ Separated = Mapping[str, tuple[LeftToOthers, ...]]
 """Of each topic that is in a group."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
+class Lists(Struct, frozen=True):
     """What all partitions have; one element, or row, for each."""
 
     brokers: Matrix
@@ -65,8 +63,7 @@ def separated(
     return found
 
 
-@dataclass(slots=True)
-class _Demand:
+class _Demand(Struct):
     """What one rule asks of the brokers of its side."""
 
     rule: TopicRule

@@ -7,11 +7,12 @@ becomes of the lists (`overlays`).
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.broker import Broker
 from replan.model.columns import Ints, Matrix, same_width, to_matrix
@@ -25,8 +26,7 @@ from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """Which members of each list are on the blacklist."""
 
     every: Flags

@@ -9,13 +9,14 @@ Not here: how brokers are chosen (`placing`), who comes first in a list (`overla
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from math import lcm
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import PAD, Ints, Matrix, row, same_width, to_matrix
@@ -49,8 +50,7 @@ AGAIN = 4
 LIES = {Spread.RACK: Lie.RACK, Spread.IN_RACK: Lie.IN_RACK, Spread.NONE: Lie.NONE, None: Lie.NONE}
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The base list of every partition, explicit and observed."""
 
     explicit: Matrix

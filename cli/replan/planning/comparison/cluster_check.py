@@ -5,10 +5,10 @@ What is a matter of safety rather than of a mistake is in `refusals`.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 
 from replan.errors import WrongCluster
 from replan.model.columns import PAD, row, to_matrix
@@ -87,8 +87,7 @@ def _racks_in_each(
     return np.asarray(np.hstack([first, others]).sum(axis=1), dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """A preferred leader that is no replica."""
 
     partition: TopicPartition

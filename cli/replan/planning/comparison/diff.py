@@ -8,13 +8,13 @@ A leader that is not first because the first is out of sync is no difference: no
 leader at all: no list changes that. `findings.drift` finds it, also where the list is as declared.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from replan.model.columns import (
     BROKERS,
@@ -72,8 +72,7 @@ KINDS = tuple(DifferenceKind)
 _MISSING, _REPLICAS, _ORDER, _RUNNING, _LEADER, *_ = range(len(KINDS))
 
 
-@dataclass(frozen=True, slots=True)
-class Differences:
+class Differences(Struct, frozen=True):
     """The partitions that differ, sorted by topic and partition."""
 
     table: pa.Table

@@ -10,11 +10,11 @@ Not here: comparing with the cluster (`diff`), whether it is safe or possible (`
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from msgspec import Struct
 
 from replan.model.columns import PAD, Ints, Matrix, from_matrix, row, same_width
 from replan.model.declared.placement import Placement
@@ -32,8 +32,7 @@ from replan.planning.comparison.remembered import recalled
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class _Undeclared:
+class _Undeclared(Struct, frozen=True):
     """Partitions that only an overlay or a remembered order reaches."""
 
     rows: Ints
@@ -46,8 +45,7 @@ class _Undeclared:
     chosen: Chosen
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """The list that each partition in reach should have."""
 
     table: pa.Table

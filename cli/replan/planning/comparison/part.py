@@ -1,10 +1,10 @@
 """A part of the differences: what `plan --only` chooses, by topic, pattern or partition; or what a policy allows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 
 from replan.errors import BadUsage
 from replan.model.configs import SettingName
@@ -18,8 +18,7 @@ Part = Callable[[TopicPartition], bool]
 """Whether a partition is in the part that is planned."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Exactly what is to be planned, where a policy has chosen it."""
 
     partitions: frozenset[TopicPartition]

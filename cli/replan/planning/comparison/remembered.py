@@ -6,10 +6,10 @@ does. An order that a recovery changed comes back in any case.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from replan.model.columns import Matrix, row
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
@@ -22,8 +22,7 @@ NAMED = 20
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """The lists of a snapshot with the orders that come back."""
 
     lists: Matrix
@@ -33,8 +32,7 @@ class Recalled:
     """Of them: where it is remembered as what a blacklist changed, so that no other order is to be kept there."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Standing:
+class _Standing(Struct, frozen=True):
     """A remembered order whose topic and replicas are still the same."""
 
     partition: TopicPartition

@@ -7,9 +7,9 @@ nothing but the leader, so an application performs, records and resumes them as 
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from replan.model.columns import to_matrix
 from replan.model.declared.placement import Placement
@@ -34,8 +34,7 @@ SHOWN = 20
 """Partitions that a warning names."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreferredElections:
+class PreferredElections(Struct, frozen=True):
     """What was found: the plan, and the partitions that need no election."""
 
     plan: Plan

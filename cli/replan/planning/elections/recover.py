@@ -7,9 +7,9 @@ list and is elected, cleanly or not at all.
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
@@ -40,8 +40,7 @@ SHOWN = 20
 NOTHING_KNOWN: Mapping[TopicPartition, LogsFound] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryRequest:
+class RecoveryRequest(Struct, frozen=True):
     """What a person asks for."""
 
     selection: Selection
@@ -63,8 +62,7 @@ class RecoveryRequest:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryElections:
+class RecoveryElections(Struct, frozen=True):
     """What was found: the plan, the partitions that need no election, and the candidates of the others."""
 
     plan: Plan

@@ -1,9 +1,9 @@
 """Which partitions an election is asked for, by topic, pattern or name, and the move that lets another replica lead."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from replan.errors import BadUsage
 from replan.model.columns import Ints
@@ -20,8 +20,7 @@ from replan.planning.plans.moves import Election, Move, MoveReason, ReasonKind, 
 from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What is asked for; exactly one of the three is."""
 
     everything: bool = False
@@ -31,8 +30,7 @@ class Selection:
     """Named one by one, each once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The partitions of a cluster that are meant."""
 
     rows: Ints

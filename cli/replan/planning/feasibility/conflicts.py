@@ -7,12 +7,11 @@ for one broker are together larger than its room; what `placing` proved of all d
 not found.
 """
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.model.names import BrokerId, TopicPartition
@@ -176,8 +175,7 @@ def _grouped(first: Conflict, names: Sequence[TopicPartition]) -> Conflict:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Struct, frozen=True):
     """Looks for the conflicts of partitions, each case once."""
 
     known: Refused
@@ -314,7 +312,7 @@ def _answers(case: Case, brokers: Brokers) -> Iterator[Part]:
 
     A list, or a number of replicas, is no way out where `require` would refuse a shorter one.
     """
-    every, strict = case.constraints, dataclasses.replace(case, shrinks=False)
+    every, strict = case.constraints, replace(case, shrinks=False)
     if not lacks(case, brokers, every):
         return
     counting = (ConstraintKind.LIST, ConstraintKind.REPLICATION_FACTOR)

@@ -6,7 +6,8 @@ explanations the one is given whose author can change it: first what passes by i
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.model.configs import TopicSettings
 from replan.model.declared.intents import Intents
@@ -29,8 +30,7 @@ from replan.planning.plans.log_dirs import HEADROOM
 from replan.planning.plans.moves import Move
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """What is known of all refused partitions, and of the brokers."""
 
     placement: Placement

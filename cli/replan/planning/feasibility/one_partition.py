@@ -8,7 +8,9 @@ What is asked is whether any list keeps the constraints; which is the cheapest i
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.declared.rules import Spread
 from replan.planning.placing.problem import Obstacle
@@ -20,16 +22,14 @@ CHOOSING = (ConstraintKind.BROKERS, ConstraintKind.IN_RACK)
 CHOOSING_OR_COUNTING = (*CHOOSING, ConstraintKind.REPLICAS_PER_RACK)
 
 
-@dataclass(frozen=True, slots=True)
-class Brokers:
+class Brokers(Struct, frozen=True):
     """The registered brokers, for all partitions."""
 
     rack: Mapping[int, str | None]
     """By id, ascending."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One partition, as far as it matters for where it may lie; partitions with equal ones share the answer."""
 
     held: tuple[int, ...] = ()
@@ -47,8 +47,7 @@ class Case:
     """Whether fewer replicas in fewer racks than `require` wants are a way out: nothing is copied then."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pool:
+class _Pool(Struct, frozen=True):
     """Where a partition may lie under some constraints."""
 
     able: frozenset[int]

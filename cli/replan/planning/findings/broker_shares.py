@@ -1,9 +1,9 @@
 """What each broker holds before a plan, at most while it is performed, and after it: replicas, leaders, bytes."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from replan.model.columns import as_list_array
 from replan.model.names import BrokerId
@@ -11,8 +11,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(Struct, frozen=True):
     """Replicas, leaders and bytes of one broker; or how much they change."""
 
     replicas: int = 0
@@ -25,8 +24,7 @@ class Holding:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerShare:
+class BrokerShare(Struct, frozen=True):
     """One broker's part of a plan."""
 
     broker: BrokerId

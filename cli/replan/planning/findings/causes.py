@@ -1,7 +1,8 @@
 """Which entry of the placement a refusal comes from: the line that its author looks at first."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement, TopicEntry
@@ -12,8 +13,7 @@ from replan.planning.comparison.alignment import DeclaredList, declared_lists
 from replan.planning.plans.plan import Refusal, RefusalRule
 
 
-@dataclass(frozen=True, slots=True)
-class Causes:
+class Causes(Struct, frozen=True):
     """The places of a placement that concern some refusals."""
 
     placement: Placement

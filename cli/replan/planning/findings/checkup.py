@@ -4,9 +4,10 @@
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from replan.model.access import Access, ClockDifference
 from replan.model.configs import ConfigScope
@@ -64,8 +65,7 @@ class Resource(StrEnum):
     TRANSACTIONAL_ID = "TransactionalId"
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """An operation that is not allowed, and on what: how many topics, and the first of them."""
 
     operation: str
@@ -74,8 +74,7 @@ class Missing:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One check: how many things it is about, and the first of them."""
 
     kind: CheckKind
@@ -149,8 +148,7 @@ def _named(kind: CheckKind, level: Level, found: Sequence[object]) -> Check:
     return Check(kind, level if found else Level.OK, len(found), tuple(map(str, found[:NAMED])))
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """The operations that some commands need, by resource; `reporting.cluster.checkup_text` names the commands."""
 
     kind: CheckKind

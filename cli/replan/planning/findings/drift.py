@@ -5,11 +5,12 @@ has no leader is drift, whatever its list: nobody can read or write it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope, ConfigSource
 from replan.model.declared.placement import Placement
@@ -43,8 +44,7 @@ from replan.planning.plans.standing_throttles import ThrottleSetting, standing_d
 from replan.planning.safety.placing_refusals import OutOfBalance
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """What differs on one cluster, and what else its reader should know."""
 
     cluster_id: str

@@ -4,8 +4,9 @@ A snapshot shows a state and no cause, so each class has the rule that it goes b
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.comparison.diff import DifferenceKind
@@ -106,8 +107,7 @@ class OtherKind(StrEnum):
     """A line of the placement file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """What is not as declared: of a partition, or of a topic, a broker or the cluster where no partition is named."""
 
     rule: Rule

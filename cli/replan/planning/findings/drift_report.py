@@ -4,10 +4,11 @@ Pure, and in a stable order, so that two reports can be compared.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow.compute as pc
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, TopicPartition
@@ -20,8 +21,7 @@ from replan.planning.findings.drift_classes import Difference, DriftClass
 NAMED = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Electable:
+class Electable(Struct, frozen=True):
     """How many replicas of a partition could lead without losing a record: |ISR ∪ ELR| (KIP-966)."""
 
     partitions: Mapping[int, int]
@@ -41,8 +41,7 @@ Item = tuple[str | None, int | None, BrokerId | None, str]
 """What drifts, from one comparison to the next: topic, partition, broker, kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spell:
+class Spell(Struct, frozen=True):
     """The newest time that something drifted without a break, as far as comparisons were kept."""
 
     since: str
@@ -54,8 +53,7 @@ class Spell:
     flapping: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DriftReport:
+class DriftReport(Struct, frozen=True):
     """One cluster at one moment."""
 
     drift: Drift

@@ -8,12 +8,13 @@ and a directory that failed, is cordoned or is to be empty takes nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.model.broker import LogDir
 from replan.model.columns import to_matrix, with_column
@@ -33,8 +34,7 @@ STEPS = 1 << 14
 """The search for the fewest bytes counts in this part of what must leave."""
 
 
-@dataclass(frozen=True, slots=True)
-class FullLogDir:
+class FullLogDir(Struct, frozen=True):
     """A volume of a broker that is used above the share; bytes."""
 
     broker: BrokerId
@@ -173,8 +173,7 @@ def _within(
     return tuple(sorted(moves, key=lambda move: move.partition))
 
 
-@dataclass(slots=True)
-class _Rooms:
+class _Rooms(Struct):
     """How many bytes each directory takes and stays below the share."""
 
     volumes: dict[BrokerId, dict[str, tuple[int, int]]] = field(default_factory=dict)

@@ -7,11 +7,11 @@ that is empty, of the ELR, as far as it is a replica; where both are empty, the 
 unclean.leader.election.enable is on. An ELR that names strangers alone keeps the last known leader from being elected.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from replan.model.columns import PAD, Ints, to_matrix
 from replan.model.names import BrokerId, Replicas
@@ -32,8 +32,7 @@ class Comeback(StrEnum):
     NOBODY = "nobody"
 
 
-@dataclass(frozen=True, slots=True)
-class Awaited:
+class Awaited(Struct, frozen=True):
     """The brokers of which the first that returns will lead."""
 
     why: Comeback
@@ -68,8 +67,7 @@ class HealthState(StrEnum):
 STATES = tuple(HealthState)
 
 
-@dataclass(frozen=True, slots=True)
-class Unhealthy:
+class Unhealthy(Struct, frozen=True):
     """One partition that is not whole."""
 
     state: PartitionState
@@ -82,8 +80,7 @@ class Unhealthy:
     """It is under its minimum without reassignment, and its ELR is empty: something has cleared it (KIP-966)."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerDown:
+class BrokerDown(Struct, frozen=True):
     """A broker that does not serve, and what that means for the partitions with a replica on it."""
 
     broker: BrokerId
@@ -96,8 +93,7 @@ class BrokerDown:
     """With a leader, and under their effective minimum."""
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(Struct, frozen=True):
     """A whole cluster."""
 
     partitions: int

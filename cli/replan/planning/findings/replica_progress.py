@@ -8,8 +8,9 @@ throttled follower fetches in bursts (ReplicationQuotaManager's window of eleven
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from replan.model.control_plane import Look
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -37,8 +38,7 @@ class Standing(StrEnum):
     """It has not arrived, and does not run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """One reading of the cluster."""
 
     seconds: float
@@ -65,8 +65,7 @@ class Reading:
         return None if broker is None else self.look.sizes.get(broker, {}).get(name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaRow:
+class ReplicaRow(Struct, frozen=True, kw_only=True):
     """One replica."""
 
     partition: TopicPartition
@@ -85,8 +84,7 @@ class ReplicaRow:
     """It does not finish at this rate: as much is produced as is copied, or more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A partition whose progress is asked for."""
 
     partition: TopicPartition

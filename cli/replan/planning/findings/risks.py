@@ -5,8 +5,9 @@ Each risk is derived from the plan alone. What is refused is in `Plan.refusals`,
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from replan.model.names import is_internal
 from replan.planning.plans.moves import Move, ReasonKind
@@ -37,8 +38,7 @@ class RiskKind(StrEnum):
     LIMIT_RAISED = "limit-raised"
 
 
-@dataclass(frozen=True, slots=True)
-class Risk:
+class Risk(Struct, frozen=True):
     """One kind, and all that it concerns: partitions, topics, brokers, or limits with their values."""
 
     kind: RiskKind

@@ -8,7 +8,8 @@ send or fetch, they never converge.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.errors import UnsafePlan
 from replan.model.declared.placement import MoveThrottle, Side
@@ -21,8 +22,7 @@ from replan.wording import capped, count
 SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class TooSlow:
+class TooSlow(Struct, frozen=True):
     """One side of one broker whose copies never end at its rate; bytes per second."""
 
     broker: BrokerId

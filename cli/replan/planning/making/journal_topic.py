@@ -7,10 +7,10 @@ were there, on brokers of different racks, and what the plan would change about 
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+from msgspec.structs import replace
 
 from replan.model.broker import Broker
 from replan.model.columns import BROKERS

@@ -9,7 +9,8 @@ we ask for an election or not.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from replan.errors import BadUsage, UnsafePlan
 from replan.model.configs import ConfigScope
@@ -33,8 +34,7 @@ ONCE = frozenset({Measure.PARTITIONS, Measure.TOPICS})
 """Measures by which a partition or topic counts once, whatever is done to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exceeded:
+class Exceeded(Struct, frozen=True):
     """One limit that a plan exceeds."""
 
     limit: Limit
@@ -74,8 +74,7 @@ def raised(limits: Limits, allowed: Mapping[Measure, int]) -> Limits:
     }
 
 
-@dataclass(slots=True)
-class Used:
+class Used(Struct):
     """How much of one limit changes use, taken one by one."""
 
     limit: Limit

@@ -5,7 +5,8 @@ partitions a person or a placement means.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
@@ -28,8 +29,7 @@ RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Recoveries:
+class Recoveries(Struct, frozen=True):
     """What becomes of partitions without a leader."""
 
     chosen: tuple[Recovery, ...] = ()

@@ -6,7 +6,8 @@ broker is dead or gone, or the list lay in fewer already), the move makes nothin
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.model.declared.policy import Requirement
 from replan.model.names import BrokerId
@@ -15,8 +16,7 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Refusal, RefusalRule
 
 
-@dataclass(frozen=True, slots=True)
-class RequiredRacks:
+class RequiredRacks(Struct, frozen=True):
     """How many racks each topic of a plan needs, and which brokers lie in which."""
 
     required: Mapping[str, Requirement]

@@ -20,8 +20,9 @@ Directories and sizes that are not known take everything. How far an application
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+
+from msgspec import Struct, field
 
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
@@ -32,8 +33,7 @@ ENDLESS = 1 << 62
 """Room that is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoRoomFor:
+class NoRoomFor(Struct, frozen=True):
     """A move that has no room on a broker; bytes."""
 
     move: Move
@@ -45,16 +45,14 @@ class NoRoomFor:
     """A replica on the broker that waits for room elsewhere: with it moved aside, this one fits."""
 
 
-@dataclass(slots=True)
-class _Directory:
+class _Directory(Struct):
     path: str
     usable: int | None
     """What it can take yet; None: not known."""
     logs: int
 
 
-@dataclass(slots=True)
-class Disks:
+class Disks(Struct):
     """The directories of all brokers, as moves change them."""
 
     dirs: dict[BrokerId, list[_Directory]] = field(default_factory=dict)

@@ -15,8 +15,9 @@ A change that is beyond a limit all by itself fits into no stage: it is refused 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+from msgspec import Struct, field
 
 from replan.errors import BadUsage
 from replan.model.broker import LogDir
@@ -52,8 +53,7 @@ class Rank(IntEnum):
     """What it keeps its rules without."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """All that a plan changes, by kind."""
 
     judged: Sequence[Judged] = ()
@@ -90,8 +90,7 @@ class Changes:
         return [change for rank in Rank for change in ranked[rank]]
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """The part of a plan that is done now, and what is not."""
 
     changes: Changes
@@ -227,8 +226,7 @@ def _lists_of(change: Change) -> Iterator[tuple[str, Sequence[int], Sequence[int
         yield change.topic, [b for listed in change.lists for b in listed], []
 
 
-@dataclass(slots=True)
-class _Chosen:
+class _Chosen(Struct):
     """What a stage has taken so far, and what that makes possible."""
 
     awaited: dict[str, Create]

@@ -11,8 +11,9 @@ replica than the first of a list while that one is in sync: what another one led
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
+
+from msgspec import Struct, field
 
 from replan.model.configs import TopicSettings
 from replan.model.declared.placement import MoveThrottle
@@ -32,8 +33,7 @@ SHOWN = 20
 """Partitions that a warning names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WayBack:
+class WayBack(Struct, frozen=True, kw_only=True):
     """Where to go back to, and within which bounds."""
 
     application: str

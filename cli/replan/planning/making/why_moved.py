@@ -1,8 +1,8 @@
 """Why a partition moves: the drain, list, rule, balance or overlay that asks for it, out of all that could."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.model.configs import TopicSettings
@@ -16,8 +16,7 @@ from replan.planning.comparison.remembered import behind, demoted
 from replan.planning.plans.moves import MoveReason, ReasonKind
 
 
-@dataclass(frozen=True, slots=True)
-class MoveWanted:
+class MoveWanted(Struct, frozen=True):
     """What a move is to remove, with all that its reason and its requests need to know."""
 
     kind: DifferenceKind
@@ -34,8 +33,7 @@ class MoveWanted:
     """It kept its rule, and changes for the balance."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lookups:
+class Lookups(Struct, frozen=True):
     """What a plan looks up of each topic and broker."""
 
     aligned: Alignment

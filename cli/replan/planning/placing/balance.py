@@ -5,9 +5,10 @@ bytes are balanced, within the bounds of both; else for its own sake, after all 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.columns import Ints, Matrix, same_width
 from replan.model.declared.rules import BalanceMeasure, Tolerance
@@ -36,8 +37,7 @@ LOOKS = 1_000_000
 """Partitions that all of these look at together, at most: what is chosen for a million is not searched for again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Balanced:
+class Balanced(Struct, frozen=True):
     """What is in the way."""
 
     impossible: tuple[Impossible, ...] = ()

@@ -12,10 +12,10 @@ Of paths that cost the same, the one with the fewest steps is taken. Such a path
 exclude each other: it could be cut short between the two.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from replan.model.columns import Ints
 from replan.planning.placing.problem import Flags
@@ -24,8 +24,7 @@ FAR = np.int64(1 << 60)
 """The cost of an edge that does not exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(Struct, frozen=True):
     """Of the cheapest unit from each broker to each other; shape (brokers, brokers)."""
 
     bytes: Ints
@@ -46,16 +45,14 @@ class Exchanges(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """The fewest and the most units of each broker."""
 
     least: Ints
     most: Ints
 
 
-@dataclass(frozen=True, slots=True)
-class Stuck:
+class Stuck(Struct, frozen=True):
     """The proof that there is no way: no unit can leave `brokers`, which have too many together, or come to them."""
 
     brokers: tuple[int, ...]

@@ -7,8 +7,9 @@ Not here: whether it is the cheapest choice. That is what the tests ask an exact
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from replan.planning.placing.problem import Choice, Flags, Lie, PlacementProblem, Rule
 
@@ -33,8 +34,7 @@ class Breach(StrEnum):
     """A partition that has no placement and did not keep what it has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One breach of one partition, by its row."""
 
     row: int
@@ -96,8 +96,7 @@ def _members(row: Iterable[int]) -> list[int]:
     return [int(b) for b in row if b >= 0]
 
 
-@dataclass(frozen=True, slots=True)
-class _Court:
+class _Court(Struct, frozen=True):
     problem: PlacementProblem
     position: dict[int, int]
 

@@ -9,9 +9,9 @@ lowest id. The new one takes the place in the list of the one that leaves.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.catching_up import parts_of_copies
@@ -30,8 +30,7 @@ from replan.planning.placing.rack_counts import Racks, counts_that_fit, rack_cou
 from replan.planning.placing.spread import TopicSpread
 
 
-@dataclass(frozen=True, slots=True)
-class _Partition:
+class _Partition(Struct, frozen=True):
     """One partition, its brokers as positions."""
 
     row: int
@@ -43,8 +42,7 @@ class _Partition:
     leader: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Lack:
+class _Lack(Struct, frozen=True):
     obstacle: Obstacle
     rule: int
     rack: int | None

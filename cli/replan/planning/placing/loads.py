@@ -11,10 +11,10 @@ may have any length.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
+from msgspec import Struct
 
 from replan.model.columns import Ints, Matrix
 from replan.planning.placing.problem import NO_LIMIT, BrokerTable
@@ -25,8 +25,7 @@ LARGE, OF = 3, 10
 """From so many parts of the average of all replicas on, a replica is a large one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """The part that each broker is to have in what is copied."""
 
     of: Sequence[int]

@@ -11,11 +11,11 @@ are. What brought nothing between two brokers is not tried again until one of th
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from replan.model.columns import Ints, Matrix
 from replan.planning.placing.flow import Bounds
@@ -45,16 +45,14 @@ BOTH = 1.125
 """A step that ends what two brokers lack is of the best grade, if it copies up to so many times the larger lack."""
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """How the search ended."""
 
     within: bool
     steps: int
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """What each broker has of one measure while units go, and what it shall have."""
 
     units: Ints

@@ -4,17 +4,15 @@ Registered brokers have the positions 0..count-1, in the order of their table; t
 registered follow; -1 is padding. A column of a property is as long, with one more entry at its end, for padding.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from replan.model.columns import PAD, Ints, Matrix
 from replan.planning.placing.problem import NO_RACK, Flags, Lie, PlacementProblem
 
 
-@dataclass(frozen=True, slots=True)
-class Positions:
+class Positions(Struct, frozen=True):
     """Both ways between ids and positions."""
 
     ids: Ints

@@ -5,12 +5,12 @@ names and the table does not have is unregistered: it is kept by no rule.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from replan.model.columns import Ints, Matrix
 from replan.model.declared.rules import BalanceMeasure, Tolerance
@@ -35,8 +35,7 @@ class Lie(StrEnum):
     """A list is given, and only drained brokers in it are replaced, each at its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """What holds of the partitions that name it; equal rules are one."""
 
     lie: Lie
@@ -48,8 +47,7 @@ class Rule:
     """Of each topic with this rule: the most replicas that a broker may hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerTable:
+class BrokerTable(Struct, frozen=True):
     """Registered brokers, ascending by id; shape of every column: (brokers,)."""
 
     ids: Ints
@@ -70,8 +68,7 @@ class BrokerTable:
     """Bytes that it may hold of the problem's partitions, never less than it holds; NO_LIMIT where not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionTable:
+class PartitionTable(Struct, frozen=True):
     """Partitions, ascending by topic and number; the first dimension of every column."""
 
     rule: Ints
@@ -93,16 +90,14 @@ class PartitionTable:
         return len(self.rule)
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Elsewhere(Struct, frozen=True):
     """Partitions that are not in the problem: their topics are spread with them."""
 
     lists: Matrix
     topic: Ints
 
 
-@dataclass(frozen=True, slots=True)
-class Leading:
+class Leading(Struct, frozen=True):
     """What a balance of leaders asks of each partition; the first dimension of every column."""
 
     first: Ints
@@ -113,8 +108,7 @@ class Leading:
     """Of each topic, by its number, the brokers that shall not lead it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementProblem:
+class PlacementProblem(Struct, frozen=True):
     """All that the chooser knows."""
 
     brokers: BrokerTable
@@ -158,8 +152,7 @@ class Obstacle(StrEnum):
     """The search for room on disks ended after `needed` steps; there may be a placement that has it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Imbalance:
+class Imbalance(Struct, frozen=True):
     """The balance is not as near as is asked for, and the moves that were found bring it no nearer."""
 
     measure: BalanceMeasure
@@ -172,8 +165,7 @@ class Imbalance:
     """Of the search, which proves nothing; None: proved."""
 
 
-@dataclass(frozen=True, slots=True)
-class Impossible:
+class Impossible(Struct, frozen=True):
     """One reason, for all partitions that it holds of."""
 
     obstacle: Obstacle
@@ -185,8 +177,7 @@ class Impossible:
     available: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The answer: a list for each partition, and the reasons for which some have none."""
 
     lists: Matrix

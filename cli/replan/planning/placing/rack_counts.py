@@ -7,13 +7,13 @@ because each rack gains at most one by the extra, and no rack's gain depends on 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.planning.placing.problem import Obstacle
 
 
-@dataclass(frozen=True, slots=True)
-class Racks:
+class Racks(Struct, frozen=True):
     """The racks of the candidates, as one partition finds them; all sequences run over the same racks."""
 
     kept: Sequence[int]
@@ -22,8 +22,7 @@ class Racks:
     """Brokers that may get a new replica, of each rack."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lack:
+class Lack(Struct, frozen=True):
     """Why the racks cannot hold the partition."""
 
     obstacle: Obstacle
@@ -32,8 +31,7 @@ class Lack:
     available: int
 
 
-@dataclass(frozen=True, slots=True)
-class Lacking:
+class Lacking(Struct, frozen=True):
     """Everything that is in the way."""
 
     lacks: tuple[Lack, ...]

@@ -7,10 +7,10 @@ others are searched for (`packing`), and the search keeps what it has found.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from replan.model.columns import Ints, Matrix
 from replan.model.declared.rules import Tolerance
@@ -26,8 +26,7 @@ FEW = 64
 """So many units take the cheapest paths from the first one on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """One measure of the balance."""
 
     tolerance: Tolerance

@@ -10,10 +10,10 @@ Tolerances are in thousandths, as many as a person can write and read; a bound i
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from replan.model.columns import Ints, Matrix
 from replan.planning.placing.flow import Bounds
@@ -109,8 +109,7 @@ def filled(
     return found
 
 
-@dataclass(slots=True)
-class Aim:
+class Aim(Struct):
     """The bounds of each broker, which give way where they cannot be kept."""
 
     low: list[Fraction]
@@ -179,8 +178,7 @@ class Aim:
         return _least_that(lambda k: self.least(broker, k) <= count <= self.most(broker, k))
 
 
-@dataclass(slots=True)
-class TopMost:
+class TopMost(Struct):
     """One number that no broker is to be above, which gives way for all alike where that cannot be kept."""
 
     most: int

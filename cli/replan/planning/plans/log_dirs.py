@@ -8,11 +8,11 @@ the one that copies least: a search that proves nothing where it ends.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import msgspec
 import numpy as np
+from msgspec import Struct, field
 
 from replan.documents.typed import Broker, Form, Int32, Int64, Text
 from replan.model.broker import LogDir
@@ -54,8 +54,7 @@ class LogMove(Form, frozen=True):
         return self.partition, self.broker
 
 
-@dataclass(frozen=True, slots=True)
-class NoRoomLeft:
+class NoRoomLeft(Struct, frozen=True):
     """A replica that fits into no other directory of its broker."""
 
     partition: TopicPartition
@@ -66,8 +65,7 @@ class NoRoomLeft:
     """The most that any of the others can take, keeping a tenth free."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogDrains:
+class LogDrains(Struct, frozen=True):
     """What becomes of the directories that are to be empty."""
 
     moves: tuple[LogMove, ...] = ()
@@ -78,8 +76,7 @@ class LogDrains:
     """Entries with replicas to move, in a directory that takes new ones: it has the fewest logs before long."""
 
 
-@dataclass(slots=True)
-class _Room:
+class _Room(Struct):
     """Directories that may take replicas, with what they can take yet; None: not known."""
 
     left: dict[str, int | None] = field(default_factory=dict)
@@ -166,8 +163,7 @@ WIDTH = 48
 ANY = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, slots=True)
-class LogDirBalance:
+class LogDirBalance(Struct, frozen=True):
     """What a plan moves, and how far the directories are from their shares."""
 
     moves: tuple[LogMove, ...] = ()
@@ -333,8 +329,7 @@ class _Directories:
         return np.asarray(over + np.maximum(self._least[place] - used, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Ways:
+class _Ways(Struct, frozen=True):
     """Steps from one directory to another, and what they bring."""
 
     source: int

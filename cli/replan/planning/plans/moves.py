@@ -5,8 +5,10 @@ E the list that expand asks for.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from replan.documents.typed import Broker, Form, Text
 from replan.model.configs import TopicSettings
@@ -108,8 +110,7 @@ def source_of(leader: BrokerId | None, original: Sequence[BrokerId]) -> BrokerId
     return original[0] if leader is None else leader
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """One partition from `original` to `target`, with the state that it was planned from."""
 
     partition: TopicPartition
@@ -134,12 +135,12 @@ class Move:
     election: Election | None = None
     """The kind of election that the move is, where it is one; original and target are the observed list then."""
 
-    new: Replicas = field(init=False, repr=False, compare=False)
+    new: Replicas = ()
     """N: the replicas that have to be copied, in target order; asked for many times in each tick."""
 
     def __post_init__(self) -> None:
         new = tuple(b for b in self.target if b not in self.original)
-        object.__setattr__(self, "new", new)
+        force_setattr(self, "new", new)
         for name, brokers in (("original", self.original), ("target", self.target)):
             if not brokers:
                 raise ValueError(f"{self.partition}: empty {name}")

@@ -14,7 +14,7 @@ Invariants, held by tests/properties/test_next_request.py over random histories 
 L / A / D / I below: the observed list, adding, removing, ISR.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from replan.model.names import BrokerId, TopicId
 from replan.model.partition import PartitionState
@@ -22,8 +22,7 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request, RequestKind
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Nothing to ask until these replicas are in the ISR (and have stayed there, if `settling`)."""
 
     missing: frozenset[BrokerId]
@@ -32,21 +31,18 @@ class Wait:
     """Nobody leads it: whatever is asked now could only stand in the way of a recovery."""
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """The partition has the list and the leader that the move wants."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stale:
+class Stale(Struct, frozen=True):
     """The topic is gone, or another topic has its name now."""
 
     expected: TopicId
     found: TopicId | None
 
 
-@dataclass(frozen=True, slots=True)
-class OffPath:
+class OffPath(Struct, frozen=True):
     """A list that this move never asks for: an echo of an earlier request of replan, or another tool's doing."""
 
     found: PartitionState

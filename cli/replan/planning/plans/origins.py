@@ -1,13 +1,12 @@
 """Where partitions were before an application touched them, and where it was to lead them."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from replan.model.names import Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """A partition that an application has touched."""
 
     partition: TopicPartition
@@ -25,8 +24,7 @@ class Origin:
         return set(self.original) & set(self.target) <= listed <= both
 
 
-@dataclass(frozen=True, slots=True)
-class Grown:
+class Grown(Struct, frozen=True):
     """A topic that got partitions."""
 
     topic: str

@@ -10,10 +10,10 @@ The written form is in `plan_file`; its requests are derived by `preview`; safet
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 import msgspec
+from msgspec import Struct, field
 
 from replan.documents.json_text import advice, shown
 from replan.documents.typed import Form, Int32, Int64, Text
@@ -330,8 +330,7 @@ class PlanWarning(Form, frozen=True):
         _check_facts(self.kind, self.facts)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Moves in the order in which they are admitted, and all that is needed to perform them safely."""
 
     cluster_id: str

@@ -1,7 +1,8 @@
 """What a plan will ask of the cluster, and what it costs, as far as it can be known beforehand. Shown, never stored."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.model.declared.placement import Side
 from replan.model.names import BrokerId
@@ -32,8 +33,7 @@ def _performed(move: Move, seen: PartitionState, request: Request) -> PartitionS
     return PartitionState(move.partition, move.topic_id, listed, listed, leader)
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """What a plan costs, as far as its snapshot and its throttle say."""
 
     bytes: int
@@ -44,8 +44,7 @@ class Estimate:
     """Partitions whose leader changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(Struct, frozen=True):
     """What copies pass through one side of a broker."""
 
     broker: BrokerId

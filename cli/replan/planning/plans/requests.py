@@ -5,8 +5,9 @@ Not here: when one is safe (`next_request`), which API carries it (`model.contro
 (`applying`).
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from replan.model.names import Replicas
 
@@ -27,8 +28,7 @@ class RequestKind(StrEnum):
     """An end to the reassignment that runs. No move needs it: it takes back an echo of an earlier request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One request for one partition."""
 
     kind: RequestKind

@@ -8,8 +8,8 @@ they have beyond it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.documents.typed import Broker, Form, Int64
@@ -18,8 +18,7 @@ from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogFound, LogsFound, ReplicaLog
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """One replica."""
 
     broker: BrokerId
@@ -57,8 +56,7 @@ class Tail(Form, frozen=True):
         return self.end - self.begin
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """What a partition loses when a replica leads it; at least, since nobody knows what silent replicas have."""
 
     tails: tuple[Tail, ...] = ()

@@ -11,8 +11,9 @@ to be whom Kafka elects by that list, and a replica that is being added, which m
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
@@ -36,16 +37,14 @@ class Obstacle(StrEnum):
     """The one that was named, or that Kafka would elect, does not say what it has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unrecoverable:
+class Unrecoverable(Struct, frozen=True):
     """Nobody is chosen, and which brokers that is about."""
 
     obstacle: Obstacle
     brokers: tuple[BrokerId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """What a person or a placement wants for a partition."""
 
     method: Method

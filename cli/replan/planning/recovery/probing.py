@@ -12,8 +12,9 @@ each broker gets one request:
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import combinations
+
+from msgspec import Struct, field
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import (
@@ -30,8 +31,7 @@ _HIGHEST_EPOCH = 2**31 - 2
 """Where a broker does not know the partition's."""
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """What one replica has answered so far."""
 
     end: LogEnd

@@ -1,7 +1,8 @@
 """A partition that is to be led again, as a plan holds it: what was found, who is to lead, and what that loses."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.planning.recovery.candidates import Candidate, Loss
@@ -20,8 +21,7 @@ class Method(StrEnum):
     """The one that was named."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recovery:
+class Recovery(Struct, frozen=True):
     """One partition without a leader, and who is to lead it."""
 
     partition: TopicPartition

@@ -6,9 +6,9 @@ said otherwise. Whether there is a placement is decided by `placing`.
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from replan.errors import UnsafePlan
 from replan.model.declared.placement import Placement
@@ -35,8 +35,7 @@ RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OutOfBalance:
+class OutOfBalance(Struct, frozen=True):
     """A balance that is not as near as is asked for, with what is in the way."""
 
     where: Where

@@ -7,10 +7,10 @@ placement or a cluster can break (`refusals`), and how a plan comes about.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from replan.errors import UnsafePlan
 from replan.model.columns import from_lists, with_column

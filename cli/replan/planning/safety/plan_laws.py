@@ -5,7 +5,8 @@ what was observed (`plan_invariants`), and what a placement or a cluster can bre
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.errors import UnsafePlan
 from replan.model.names import TopicId, TopicPartition, has_fixed_count
@@ -15,8 +16,7 @@ from replan.planning.plans.plan import Plan
 from replan.wording import capped
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Struct, frozen=True):
     """A law that does not hold, of whom, and how."""
 
     law: str

@@ -6,7 +6,8 @@ cluster, such as an unknown broker, are not refusals: they are in `comparison.cl
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
@@ -17,8 +18,7 @@ from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 Reason = tuple[RefusalRule, Facts]
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
+class Judge(Struct, frozen=True):
     """The rules, with what they need to know of the cluster."""
 
     registered: frozenset[BrokerId]

@@ -6,8 +6,9 @@ A history is a value that a rehearsal or a test fills in. The laws return what t
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.plans.moves import Move
@@ -15,8 +16,7 @@ from replan.planning.recovery.recovery import Recovery
 from replan.planning.safety.plan_laws import Broken
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """A partition from one moment on, until the next sample."""
 
     at: float
@@ -41,8 +41,7 @@ class Sample:
         return len(self.in_sync) - self.min_in_sync
 
 
-@dataclass(frozen=True, slots=True)
-class Trajectory:
+class Trajectory(Struct, frozen=True):
     """One partition from the beginning to the end of a run; samples are in order of time, at least one."""
 
     partition: TopicPartition
@@ -85,8 +84,7 @@ class Trajectory:
             yield after.at, max(0.0, before.log_end - after.log_end)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
+class Ends(Struct, frozen=True, kw_only=True):
     """The same partition under the same faults, without the plan: at its original, and at its target.
 
     A move leads from one to the other, so a fault that only the target can meet is no harm done by the steps.
@@ -96,8 +94,7 @@ class Ends:
     at_target: Trajectory
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UncleanElection:
+class UncleanElection(Struct, frozen=True, kw_only=True):
     """When unclean election is on for a topic, and how soon a copy can be taken back that it might choose.
 
     Where all live replicas in sync die sooner, Kafka may elect the copy, whatever an applier does.
@@ -134,8 +131,7 @@ class UncleanElection:
         return max(0.0, end - begin - away)
 
 
-@dataclass(frozen=True, slots=True)
-class Crowding:
+class Crowding(Struct, frozen=True):
     """A copy of the plan that uses a network which a replica that comes back needs, too."""
 
     began: float
@@ -149,8 +145,7 @@ class Crowding:
         return 0.0 if overlap <= 0 else self.seconds * overlap / (self.ended - self.began)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slack:
+class Slack(Struct, frozen=True, kw_only=True):
     """How long a difference may last before it counts: what recovers by itself in this time is not our doing."""
 
     in_sync_seconds: float = 3.0
@@ -259,8 +254,7 @@ def _stretches(
         yield began, ended
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blindness:
+class Blindness(Struct, frozen=True, kw_only=True):
     """What an applier cannot see, and so cannot be blamed for."""
 
     unseen_seconds: float = 2.5

@@ -2,8 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
 from enum import Enum
 
 from msgspec import Struct
@@ -86,22 +85,15 @@ def plain(value: object) -> object:
             return round(value, 3)
         case tuple():
             return [plain(v) for v in value]
-        case _ if (names := _names(value)) is not None:
-            return _object(value, names)
+        case Struct():
+            return _object(value)
         case _:
             return value
 
 
-def _names(value: object) -> Sequence[str] | None:
-    """The fields of a record; None where it is none."""
-    if isinstance(value, Struct):
-        return value.__struct_fields__
-    return [f.name for f in fields(value)] if is_dataclass(value) else None
-
-
-def _object(value: object, names: Sequence[str]) -> dict[str, object]:
+def _object(value: Struct) -> dict[str, object]:
     """Its fields; a reason has its kind and its sentence too."""
-    found = {_camel(name): plain(getattr(value, name)) for name in names}
+    found = {_camel(name): plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, PartitionResult):
         return {**found, "message": result_text(value)}
     if isinstance(value, HoldReason):

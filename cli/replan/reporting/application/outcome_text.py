@@ -10,10 +10,11 @@ What became of partitions that nobody led, and of those that a replica was named
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.applying.reasons.holds import NoLeader
 from replan.applying.views.outcome import (
@@ -260,8 +261,7 @@ TITLES: Mapping[ElectionResult, str] = {
 """In the order in which they are shown: what matters most is at the end, where a terminal stops."""
 
 
-@dataclass(frozen=True, slots=True)
-class Elected:
+class Elected(Struct, frozen=True):
     """One partition."""
 
     partition: TopicPartition

@@ -7,9 +7,10 @@ The open application and the throttles of a cluster, for those who only look: li
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from replan.applying.reasons.holds import ArrivalPossible, Confirming
 from replan.applying.views.outcome import (
@@ -251,8 +252,7 @@ RUNNING = 20
 NONE_RUNS = "No reassignment is running."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class Status(Struct, frozen=True, kw_only=True):
     """What `status` shows."""
 
     health: Health

@@ -5,9 +5,8 @@ use them. Every kind, state and result has a sample, also where it is 0, so that
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling.status import LoopState, RoundResult, Running, Status
@@ -27,8 +26,7 @@ class Metric(Struct, frozen=True):
     """It only grows, until the process starts again."""
 
 
-@dataclass(slots=True)
-class Counts:
+class Counts(Struct):
     """What only grows; kept by whoever observes, since a status tells no more than the last rounds."""
 
     rounds: dict[RoundResult, int] = field(default_factory=lambda: dict.fromkeys(RoundResult, 0))

@@ -7,14 +7,14 @@ the place of 3. DeepDiff compares everything else; entries of blacklists are kno
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from replan.model.declared.placement import LastLeaders, Placement
+from replan.model.declared.placement import LastLeaders, Placement, defaults
 from replan.model.declared.reconcile import Window
 from replan.model.declared.rules import Apart, BalanceMeasure, BrokerSelector, Tolerance, TopicRule
 from replan.model.declared.where import Where
@@ -116,9 +116,9 @@ def _settings(placement: Placement) -> Iterator[tuple[str, str]]:
         if placement.leader_blacklist == () and placement.leader_racks
         else set()
     )
-    for found in fields(placement):
-        if found.name not in left_out:
-            yield from _flat(NAMES.get(found.name, found.name), getattr(placement, found.name))
+    for name in placement.__struct_fields__:
+        if name not in left_out:
+            yield from _flat(NAMES.get(name, name), getattr(placement, name))
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -131,9 +131,9 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
         case Mapping():
             for key, inner in value.items():
                 yield from _flat(f"{path}.{key}", inner)
-        case tuple() if any(map(is_dataclass, value)):
+        case tuple() if any(isinstance(inner, Struct) for inner in value):
             yield from _flat_entries(path, value)
-        case _ if is_dataclass(value):
+        case Struct():
             yield from _flat_one(path, value)
         case _:
             yield path, _shown(path, value)
@@ -192,21 +192,16 @@ def _tolerances(found: Sequence[Tolerance]) -> Iterator[tuple[str, str]]:
         yield "balance, the first counts most", ", ".join(order)
 
 
-def _flat_record(path: str, record: Any) -> Iterator[tuple[str, str]]:
+def _flat_record(path: str, record: Struct) -> Iterator[tuple[str, str]]:
     """Those of its values that are not what they are anyway: what nobody wrote is no setting."""
-    names = [f.name for f in fields(record) if f.name not in LEFT_OUT]
-    written = [name for name in names if getattr(record, name) != _usual(record, name)]
+    names = [name for name in record.__struct_fields__ if name not in LEFT_OUT]
+    usual = defaults(type(record))
+    written = [n for n in names if n not in usual or getattr(record, n) != usual[n]]
     for name in written:
         inside = path if len(names) == 1 else f"{path}.{_camel(name)}"
         yield from _flat(inside, getattr(record, name))
     if not written:
         yield path, "declared"
-
-
-def _usual(record: Any, name: str) -> Any:
-    """The value of a field that is not written."""
-    (field,) = (f for f in fields(record) if f.name == name)
-    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _shown(path: str, value: Any) -> str:

@@ -8,7 +8,8 @@ worked off. Deliberately apart from the controller's rules: everything that reac
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from replan.model.control_plane import Rejected
 from replan.model.names import BrokerId, TopicPartition

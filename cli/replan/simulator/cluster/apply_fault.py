@@ -4,8 +4,9 @@ Here belongs `apply_fault`: a fault, now. When it happens is the schedule's busi
 is in `advance`.
 """
 
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.cluster.disks import (

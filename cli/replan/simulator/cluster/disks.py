@@ -14,7 +14,8 @@ end and start are in `apply_fault`.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, Replicas, TopicPartition

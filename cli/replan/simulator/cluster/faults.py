@@ -4,7 +4,6 @@ Here belong the faults and the schedule that holds them. What each does is in `a
 looks to its sender is in `control_plane`.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 
 from msgspec import Struct
@@ -85,8 +84,7 @@ class Ask(Struct, frozen=True):
     command: Command
 
 
-@dataclass(frozen=True, slots=True)
-class LoseRequests:
+class LoseRequests(Struct, frozen=True):
     """The next requests of a kind time out for their sender.
 
     `effect_after_seconds`: None if they never reach the controller, 0 if only the answer is lost, more if a broker
@@ -98,8 +96,7 @@ class LoseRequests:
     effect_after_seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatRequests:
+class RepeatRequests(Struct, frozen=True):
     """The next requests of a kind reach the controller twice, and only the second answer comes back.
 
     Brokers send a forwarded request again when their connection to the controller drops: a repeated cancel is answered

@@ -8,7 +8,8 @@ beginning. Not here: in which directory a new replica is made (`disks`).
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from replan.model.configs import LOG_DIRS_RATE
 from replan.model.control_plane import Accepted, Answer, LogPlace, Rejected, ReplicaName

@@ -13,10 +13,9 @@ offsets of what retention has deleted: logs begin at 0.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -148,8 +147,7 @@ Directory = tuple[BrokerId, str]
 """A log directory of a broker, by its path."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Speeds:
+class Speeds(Struct, frozen=True, kw_only=True):
     """How fast things go; Kafka's defaults where Kafka has any."""
 
     network_bytes_per_second: float = 100_000_000.0
@@ -209,8 +207,7 @@ class Deletion(Struct, frozen=True):
     bytes: float
 
 
-@dataclass(frozen=True, slots=True)
-class FutureLog:
+class FutureLog(Struct, frozen=True):
     """A log that is being built in another directory of its broker (KIP-113)."""
 
     path: str
@@ -219,8 +216,7 @@ class FutureLog:
     """Of the whole log."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class World(Struct, frozen=True, kw_only=True):
     """Everything outside the controller at one moment."""
 
     now: float = 0.0
@@ -305,8 +301,7 @@ class World:
         return max(0, round(self.sizes.get(partition, 0.0) - missing))
 
 
-@dataclass(frozen=True, slots=True)
-class Simulation:
+class Simulation(Struct, frozen=True):
     """A whole simulated cluster at one moment."""
 
     cluster: ClusterState

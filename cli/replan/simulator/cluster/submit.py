@@ -6,8 +6,9 @@ others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.disks import (

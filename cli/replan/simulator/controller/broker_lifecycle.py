@@ -12,7 +12,8 @@ controller's business: see `disks` and `apply_fault`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from replan.model.control_plane import Accepted, Answer, Rejected
 from replan.model.names import BrokerId, TopicPartition

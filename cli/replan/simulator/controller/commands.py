@@ -10,12 +10,11 @@ Here belongs the translation code -> Rejected, so that no other module repeats a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from replan.model.configs import ConfigChange
 from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected
@@ -81,8 +80,7 @@ Subject = TopicPartition | Resource | str
 """What one answer is about: a partition, a configuration, a topic's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The events of a command and the reply to whoever asked."""
 
     events: tuple[Event, ...] = ()

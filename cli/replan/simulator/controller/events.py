@@ -7,10 +7,10 @@ thousand small steps.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.simulator.controller.state import (
@@ -32,8 +32,7 @@ class NewLeader(Struct, frozen=True):
     broker: BrokerId | None
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionChanged:
+class PartitionChanged(Struct, frozen=True):
     """PartitionChangeRecord: only the fields that are not None change."""
 
     partition: TopicPartition

@@ -9,10 +9,10 @@ When a leader asks, and with what list, is decided in `advance`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.model.control_plane import Accepted, Answer
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -53,8 +53,7 @@ class Candidates(Struct, frozen=True):
         return broker in eligible and self.acceptable(broker)
 
 
-@dataclass(frozen=True, slots=True)
-class Elected:
+class Elected(Struct, frozen=True):
     """The outcome; None leads where nobody can."""
 
     leader: BrokerId | None
@@ -86,8 +85,7 @@ def elect(among: Candidates, election: Election) -> Elected:
 # requests, records, leaders.
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
+class Lists(Struct, frozen=True):
     """The five lists that a change of one partition works on."""
 
     replicas: Replicas
@@ -173,8 +171,7 @@ class NoSuchReplica(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What a change needs to know of the cluster around its partition."""
 
     rules: Rules
@@ -186,8 +183,7 @@ class Context:
     default_dir: Callable[[BrokerId], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """What the cause of a change asks for; the rest of the partition stays unless the pipeline changes it."""
 
     lists: Lists

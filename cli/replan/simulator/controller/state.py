@@ -11,8 +11,9 @@ has, and which key an iteration meets first. A table grows before something is a
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
@@ -49,8 +50,7 @@ Directories = tuple[str | None, ...]
 CLUSTER_DEFAULT: Resource = (ConfigScope.BROKER, "")
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerRegistration:
+class BrokerRegistration(Struct, frozen=True):
     """One registered broker (BrokerRegistration)."""
 
     id: BrokerId
@@ -84,8 +84,7 @@ class BrokerRegistration:
         return self.cordoned_dirs.issuperset(self.log_dirs)
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(Struct, frozen=True):
     """One partition (PartitionRegistration)."""
 
     replicas: Replicas
@@ -120,17 +119,23 @@ class Partition:
         return self.leader == self.replicas[0]
 
 
-@dataclass(frozen=True)
-class Topic:
+class Topic(Struct, frozen=True, eq=False, dict=True):
     """One topic with its partitions."""
 
     id: TopicId
     partitions: Mapping[int, Partition]
-    slots: int = field(default=0, compare=False)
+    slots: int = 0
     """Of the controller's table of the partitions, where changes have made it larger than their number did.
 
-    A controller that starts has forgotten it, and so has one that was written to a file.
+    A controller that starts has forgotten it, and so has one that was written to a file: it tells no topics apart.
     """
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Topic):
+            return NotImplemented
+        return (self.id, self.partitions) == (other.id, other.partitions)
+
+    __hash__ = None  # type: ignore[assignment]  # it holds a mapping
 
     @property
     def first(self) -> Partition:
@@ -152,8 +157,7 @@ class Topic:
         return tuple(sorted(i for i, p in self.partitions.items() if not p.led_by_preferred))
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterState:
+class ClusterState(Struct, frozen=True):
     """Everything that the controller decides by."""
 
     cluster_id: str

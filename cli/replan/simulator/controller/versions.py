@@ -5,9 +5,11 @@ simulator reads a version number; it reads a field of `Rules`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Completion(Enum):
@@ -17,8 +19,7 @@ class Completion(Enum):
     ADDING_IN_SYNC = "every adding replica is in the ISR, and no more leave than join (KAFKA-19975)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """The controller's rules in one version."""
 
     completion: Completion

@@ -6,11 +6,11 @@ What only the simulator knows (epochs, progress of copies, time) is beside the s
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import from_lists
@@ -66,7 +66,7 @@ LOST = "KAFKA_STORAGE_ERROR"
 
 
 def with_replicas(simulation: Simulation, dirs: Sequence[LogDir]) -> tuple[LogDir, ...]:
-    """The directories with the replicas in them, where their broker has several."""
+    """The directories with the replicas in them, where their broker has several; an offline one tells none."""
     several = {b for b, number in Counter(d.broker for d in dirs).items() if number > 1}
     lying: dict[tuple[BrokerId, str], dict[str, list[int]]] = {}
     for name, partition in simulation.cluster.partitions() if several else ():
@@ -80,7 +80,7 @@ def with_replicas(simulation: Simulation, dirs: Sequence[LogDir]) -> tuple[LogDi
             d,
             replicas={t: tuple(sorted(of)) for t, of in lying.get((d.broker, d.path), {}).items()},
         )
-        if d.broker in several
+        if d.broker in several and d.error is None
         else d
         for d in dirs
     )

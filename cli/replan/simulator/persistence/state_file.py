@@ -11,12 +11,12 @@ import fcntl
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Annotated, Any, Protocol
 
-from msgspec import Meta, defstruct, structs, to_builtins
+from msgspec import Meta, defstruct, to_builtins
+from msgspec.structs import asdict, fields, replace
 
 from replan.documents.files import cannot, write_file
 from replan.documents.json_text import INT32_MAX, INT64_MAX, render_document
@@ -372,7 +372,7 @@ def _with_partitions(cluster: ClusterState, kept: KeptSimulation) -> ClusterStat
 
 
 def _with_time(world: World, cluster: ClusterState, kept: KeptSimulation) -> World:
-    now, speeds = kept.seconds, Speeds(**structs.asdict(kept.speeds))
+    now, speeds = kept.seconds, Speeds(**asdict(kept.speeds))
     began = datetime.fromisoformat(world.started_at) - timedelta(seconds=now)
     rebalance, unclean = kept.next_rebalance, kept.next_unclean_election
     return replace(

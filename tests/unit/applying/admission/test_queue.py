@@ -75,7 +75,7 @@ def test_the_queue_admits_what_a_scan_of_everything_would(
     for end in [*ends, -1, -1]:
         running.pop(end, None)
         for _ in range(PATIENT_TIMES // 2):
-            slots = Slots({}, limit, running.values())
+            slots = Slots.of({}, limit, running.values())
             queue = queue.released(0, slots.free)
             changes: dict[int, Parked | Admitted] = {}
             for place in queue.next(99):

@@ -13,7 +13,7 @@ P0, P1, P2 = (TopicPartition("orders", number) for number in range(3))
 
 
 def test_a_copy_takes_a_slot_on_each_broker_once() -> None:
-    slots = Slots({}, 2, [(B1, B2, B1), (B1, B3)])
+    slots = Slots.of({}, 2, [(B1, B2, B1), (B1, B3)])
     assert [slots.free(b) for b in (B1, B2, B3)] == [0, 1, 1]
     assert slots.first_full((B2, B1)) == B1
     slots.take((B2, B3))
@@ -21,13 +21,13 @@ def test_a_copy_takes_a_slot_on_each_broker_once() -> None:
 
 
 def test_the_wait_for_a_slot_names_broker_and_limit() -> None:
-    slots = Slots({B2: 1}, 5, [(B1, B2)] * 2)
+    slots = Slots.of({B2: 1}, 5, [(B1, B2)] * 2)
     assert slots.why_full(B2) == NoSlot(B2, limit=1, usual=5)
     assert slots.why_full(B1) == NoSlot(B1, limit=5, usual=5)
 
 
 def test_what_is_free_can_be_reserved_and_what_is_full_stays_full() -> None:
-    slots = Slots({}, 1, [(B1,)])
+    slots = Slots.of({}, 1, [(B1,)])
     slots.reserve((B1, B2))
     assert [slots.free(b) for b in (B1, B2, B3)] == [0, 0, 1]
 
@@ -47,7 +47,7 @@ def test_copies_of_another_tool_count(
 
 def test_a_wait_for_a_slot_names_the_reassignments_of_other_tools() -> None:
     theirs = TopicPartition("clicks", 3)
-    slots = Slots({}, 1, others={theirs: frozenset({B1})})
+    slots = Slots.of({}, 1, others={theirs: frozenset({B1})})
     assert slots.first_full((B2, B1)) == B1
     assert slots.why_full(B1).others == (theirs,)
 

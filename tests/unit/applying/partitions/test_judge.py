@@ -1,8 +1,7 @@
 """What to do about one partition, in every state it can be found in."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import TOPIC_ID, brokers, move, state
 
 from replan.applying.journal.records import Asked, MoveRecord, Reached, Status, changed

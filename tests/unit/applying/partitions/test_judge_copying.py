@@ -1,8 +1,7 @@
 """When a copy that runs is taken back: every row of the table in `partitions.judge`."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import brokers, state
 from tests.unit.applying.partitions.test_judge import (
     CANCEL,

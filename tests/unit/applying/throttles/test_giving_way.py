@@ -1,8 +1,7 @@
 """Which rates give way to a replica that catches up, and what becomes of the copies that need them."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import lists, move
 
 from replan.applying.journal.ledger import fold

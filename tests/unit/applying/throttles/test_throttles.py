@@ -1,8 +1,7 @@
 """The throttle ledger as tables: what is ours, how it comes and how it goes."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.builders import move
 
 from replan.applying.journal.ledger import fold

@@ -1,9 +1,9 @@
 """`lastLeaders`: the order of every list, and who leads."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import FILE, brokers, listed_leader, placement, snapshot, state
 from tests.readings import find_drift
 from tests.unit.planning.test_planning_by_rule import after, ruled

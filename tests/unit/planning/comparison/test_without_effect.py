@@ -1,9 +1,9 @@
 """What is declared and does nothing on a cluster is said with its place; nothing is without effect in silence."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import FILE, placement, snapshot, state, within
 from tests.readings import find_drift
 

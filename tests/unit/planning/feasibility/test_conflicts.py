@@ -1,9 +1,9 @@
 """The conflicts of a plan: which keys, at which lines, and which brokers leave no placement, for all rules at once."""
 
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
+from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, snapshot, state
 from tests.properties.test_all_keys import ENOUGH, World, worlds
 from tests.readings import plan_text

@@ -1,11 +1,11 @@
 """Small placement problems as literals, and random ones."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import within
 
 from replan.model.columns import PAD

@@ -1,7 +1,6 @@
 """The chooser against its judge and an exact solver, and its rules one by one."""
 
 from collections import Counter
-from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import asdict, replace
 from tests.builders import within
 from tests.profiles import examples
 from tests.unit.planning.placing.exact import balance_bounds, cost_of, optimum, racks, racks_kept
@@ -336,7 +336,7 @@ def test_the_widest_bounds_of_the_largest_sizes_are_bounds() -> None:
 @pytest.mark.parametrize(("partitions", "times"), [(9, 9), (600_000, 2), (1_100_000, 1)])
 def test_of_many_partitions_a_search_seldom_begins_again(partitions: int, times: int) -> None:
     one = problem(brokers("ab"), [[1]])
-    columns = {of.name: getattr(one.partitions, of.name) for of in fields(one.partitions)}
+    columns = asdict(one.partitions)
     many = PartitionTable(**{name: np.repeat(of, partitions, 0) for name, of in columns.items()})
     found, asked = many.current.copy(), list[int]()
 

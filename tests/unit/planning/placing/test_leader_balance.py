@@ -1,12 +1,12 @@
 """Leaders within the tolerance of their shares, by the order of lists alone."""
 
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.profiles import examples
 from tests.unit.planning.placing.problems import brokers, problem
 

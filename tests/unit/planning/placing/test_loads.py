@@ -1,11 +1,11 @@
 """Who gets the copies: bytes are even among those that get any, in each rack, and what is held evens out."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.profiles import examples
 from tests.unit.planning.placing.problems import brokers, only, problem
 

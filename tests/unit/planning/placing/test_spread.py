@@ -1,13 +1,13 @@
 """A topic stays spread: what brokers come to hold and to lead of it, on any cluster."""
 
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import within
 from tests.unit.planning.placing.problems import brokers, only, problem
 

@@ -1,10 +1,10 @@
 """Who leads a partition without a leader: the best log, unless a better one may return."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.partition import PartitionState

@@ -1,10 +1,11 @@
 """Probing finds each log's end, last epoch and points of parting, whatever history the logs have."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 from tests.builders import TOPIC_ID
 
 from replan.applying.steps.recovering import probe
@@ -23,8 +24,7 @@ from replan.simulator.cluster.physical_state import EpochStart, Log, epoch_end
 NAME = TopicPartition("orders", 0)
 
 
-@dataclass
-class Logs:
+class Logs(Struct):
     """Replicas that answer as brokers do, and count what they are asked."""
 
     logs: Mapping[BrokerId, Log]

@@ -1,9 +1,9 @@
 """Laws over histories, on histories that are written by hand."""
 
 import math
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import lists, move
 
 from replan.model.names import BrokerId, TopicPartition, replicas
