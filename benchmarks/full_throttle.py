@@ -17,9 +17,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+
+from msgspec import Struct, field
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -49,8 +50,7 @@ HEADER = """\
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Seconds of one run, and the most that arrived in any half minute, in parts of the rate."""
 
     copied: float
@@ -58,8 +58,7 @@ class Run:
     peak: float
 
 
-@dataclass(slots=True)
-class Watch:
+class Watch(Struct):
     """Looks at the new replicas five times a second, in a thread of its own."""
 
     bootstrap: str

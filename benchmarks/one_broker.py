@@ -16,9 +16,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+
+from msgspec import Struct, field
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -47,8 +48,7 @@ HEADER = """\
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
 
 
-@dataclass(slots=True)
-class Ticks:
+class Ticks(Struct):
     """A clock that notes when each tick began and how long it took."""
 
     clock: SystemClock

@@ -18,10 +18,10 @@ Nothing here was compared with what the tools themselves make.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 
 import numpy as np
+from msgspec import Struct, field
 
 Lists = list[list[int]]
 LARGEST = 30
@@ -150,8 +150,7 @@ def _scaled(
     return lists
 
 
-@dataclass(slots=True)
-class _Goal:
+class _Goal(Struct):
     """What each broker shall have of one measure, by place in `Cluster.order`."""
 
     of: Callable[[int], int]
@@ -173,8 +172,7 @@ class _Goal:
         self.used[target] += self.of(row)
 
 
-@dataclass(slots=True)
-class _Optimizer:
+class _Optimizer(Struct):
     lists: Lists
     sizes: Sequence[int]
     topics: Sequence[int]

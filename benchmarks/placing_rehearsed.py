@@ -13,11 +13,11 @@ It looks at the cluster up to a twentieth of a move apart. Kafka's `--generate` 
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from benchmarks.placing import NAMES, PEERS, Job, by_set, jobs, names, planned, seen
 from benchmarks.placing_peers import Lists
+from msgspec import Struct
 from tests.builders import placement
 
 from replan.model.declared.placement import MoveThrottle
@@ -39,8 +39,7 @@ RATE = 50_000_000
 THROTTLE = "throttles: {moves: {rate: 50MB/s}}\n"
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """How one plan was performed."""
 
     moves: int

@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from benchmarks.placing_speed import problem
 from benchmarks.rehearse import planned
 from benchmarks.simulate_week import cluster, simulated
 from benchmarks.ticks import Cluster, ticking
+from msgspec import Struct
 from tests.commandline import environment
 from tests.kafka.harness.fake_cluster import Shape
 
@@ -68,8 +68,7 @@ def import_numpy() -> None:
     _process(HOME, sys.executable, "-c", "import numpy")
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """What is measured, at which sizes, beside which work; `prepare` takes a size and returns what is run."""
 
     name: str

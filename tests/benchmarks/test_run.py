@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from benchmarks.rows import ROWS
 from benchmarks.run import Measured, document, kept, measure, power, slower, table
+from msgspec.structs import asdict
 
 TOP = Path(__file__).parents[2]
 
@@ -66,7 +67,7 @@ def test_a_row_runs_so_often_as_it_says_and_once_before() -> None:
 def test_the_table_ends_with_2_where_a_row_became_slower(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     row = Measured("replan --version", 3, "partitions", [0.001], [1.0], 1.0)
-    file.write_text(json.dumps({"rows": [vars(row)]}))
+    file.write_text(json.dumps({"rows": [asdict(row)]}))
     command = [sys.executable, "-m", "benchmarks.run", "--rows", "replan --version"]
     done = subprocess.run(
         [*command, "--against", file], cwd=TOP, capture_output=True, text=True, check=False

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.command
 EXAMPLE = Path(__file__).parents[2] / "examples" / "move"
 HEAVY = {
     "replan.planning.placing.choose",
-    *("confluent_kafka", "deepdiff", "jsonschema", "kafka", "msgspec", "numpy", "pandas"),
+    *("confluent_kafka", "deepdiff", "jsonschema", "kafka", "numpy", "pandas"),
     *("http.server", "prometheus_client", "pyarrow", "pyarrow.parquet", "pyspark", "rich", "yaml"),
     *(
         "replan.applying",
@@ -28,7 +28,7 @@ HEAVY = {
     ),
 }
 COLUMNS = {"numpy", "pyarrow"}
-SETTINGS = {"msgspec", "replan.applying"}
+SETTINGS = {"replan.applying"}
 APPLYING = SETTINGS | {"replan.applying.journal.ledger"}
 FROM = ("--snapshot", "cluster.json")
 IMPORTS: dict[tuple[str, ...], set[str]] = {

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from replan.errors import BadUsage
 from replan.model.declared.policy import Prices
@@ -219,7 +220,7 @@ class Target(Struct, frozen=True):
         return DEFAULT_TIMEOUT_SECONDS if self.timeout is None else self.timeout
 
     def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
+        force_setattr(self, name, value)
 
     def words(self) -> list[str]:
         """The options to type for a later command on this cluster; what the environment says need not be typed."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from replan.commands.frame.output import keep_inputs, write
 from replan.commands.inputs.options import (
@@ -151,7 +152,7 @@ def rehearse(
         raise BadUsage("rehearse either PLAN or, with --reconcile, weeks of the loop")
     options = Options(
         settings=pace.settings(watched=not reconcile),
-        **{k: v for k, v in vars(load).items() if v is not None},
+        **{k: v for k, v in asdict(load).items() if v is not None},
     )
     if plan_file is None:
         if runs:

@@ -7,8 +7,8 @@ Where a thing was written travels along, so that a refusal can point at a line.
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from msgspec import NODEFAULT, Struct, field
 from msgspec.structs import fields
 
@@ -25,6 +25,11 @@ from replan.model.declared.rules import (
 )
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
+
+if TYPE_CHECKING:
+    from pyarrow import Table
+else:  # a wrong file is refused without it
+    Table = object
 
 
 class TopicEntry(Struct, frozen=True):
@@ -187,7 +192,7 @@ class StandingThrottles(Struct, frozen=True):
 class Placement(Struct, frozen=True):
     """A whole placement, merged from its files."""
 
-    explicit: "pa.Table"
+    explicit: Table
     """EXPLICIT_SCHEMA, sorted by (topic, partition); the dictionary of `topic` is sorted, and is `list(topics)`."""
     topics: Mapping[str, TopicEntry] = field(default_factory=dict)
     """Topics with explicit lists."""
