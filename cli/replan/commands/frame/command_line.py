@@ -1,7 +1,7 @@
 """How a function becomes a command: groups that build only what is invoked, options that several commands share.
 
 A command is a plain function. Its parameters carry Typer's options and arguments; a parameter whose type is a
-dataclass is replaced by the options of its fields, and the function receives an instance. The docstring is the help:
+Struct is replaced by the options of its fields, and the function receives an instance. The docstring is the help:
 what comes before `Exit codes:` is shown above the options, the rest below them, as it is written.
 """
 
