@@ -1,9 +1,9 @@
 """What has to know every kind of step beside its own module; a new kind needs a line in `LABS`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import TOPIC
 from tests.unit.applying import test_killed_creating as creating
 from tests.unit.applying import test_killed_log_moves as log_moves
