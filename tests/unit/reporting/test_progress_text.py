@@ -39,8 +39,8 @@ PROGRESS = Progress(
 )
 
 
-def shown(progress: Progress, *, height: int = 24) -> list[str]:
-    return drawn(display(progress, height=height), width=80).splitlines()
+def shown(progress: Progress, *, height: int = 24, width: int = 80) -> list[str]:
+    return drawn(display(progress, height=height, width=width), width=width).splitlines()
 
 
 def test_a_terminal_shows_the_whole_each_copy_and_what_waits_by_reason() -> None:
@@ -61,6 +61,12 @@ def test_a_low_terminal_shows_the_whole_and_the_reasons_and_as_many_copies_as_fi
     assert len(lines) <= 14
     assert any(line == "  and 33 more copies" for line in lines)
     assert lines[-1] == "11 partitions behind these"
+
+
+def test_a_narrow_terminal_shows_a_shorter_bar_and_still_the_time_left() -> None:
+    (bar, *_) = shown(PROGRESS, width=60)
+    assert bar == "━━━━━━──────────  41 %  81 MB of 197 MB  20 MB/s  5.8 s left"
+    assert len(bar) <= 60
 
 
 def test_where_nothing_is_copied_the_bar_counts_what_is_done() -> None:

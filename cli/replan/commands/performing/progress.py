@@ -54,7 +54,7 @@ def _live(color: Color) -> Iterator[Report]:
             if time.monotonic() - drawn_at < DRAWN_SECONDS:
                 return
             drawn_at = time.monotonic()
-            lines = display(pace.of(progress), height=console.height)
+            lines = display(pace.of(progress), height=console.height, width=console.width)
             text = drawn(lines, width=console.width, colours=colours)
             live.update(Text.from_ansi(text.rstrip("\n")), refresh=True)
 

@@ -17,7 +17,9 @@ LONG_SECONDS = 30.0
 SHOWN = 20
 """Copies and holds that are named one by one."""
 BAR = 30
-"""Characters of the bar."""
+"""Characters of the bar, where there is room for what stands beside it."""
+LEAST_BAR = 8
+"""The same of a narrow terminal."""
 LEAST_COPIES = 3
 """Copies that a terminal is shown, however low it is."""
 
@@ -60,12 +62,12 @@ def _volume(volume: Volume) -> list[str]:
     return parts + ([f"{duration(left)} left"] if left is not None else [])
 
 
-def display(progress: Progress, *, height: int) -> list[Line]:
-    """What a terminal of so many lines shows: all of it, each copy, what waits by reason, and what is restored."""
+def display(progress: Progress, *, height: int, width: int) -> list[Line]:
+    """What a terminal of this size shows: all of it, each copy, what waits by reason, and what is restored."""
     waiting = [*_waiting(progress), *plain(_restoring(progress))]
     head = [line(counts(progress))]
     if not isinstance(progress.admission, Cancelling):
-        head.insert(0, bar(progress))
+        head.insert(0, bar(progress, width=width))
     room = max(LEAST_COPIES, height - len(head) - len(waiting) - 2)
     shown = progress.copies[:room]
     copies = table([_cells(c) for c in shown], indent=2) if shown else []
@@ -78,17 +80,19 @@ def display(progress: Progress, *, height: int) -> list[Line]:
     ]
 
 
-def bar(progress: Progress, *, indent: int = 0) -> Line:
+def bar(progress: Progress, *, indent: int = 0, width: int | None = None) -> Line:
     """Bytes of all bytes; where nothing is copied, what is done of everything."""
     volume = progress.volume()
     if volume.total_bytes:
         share = volume.copied_bytes / volume.total_bytes
     else:
         share = progress.done / progress.total if progress.total else 1.0
-    full = int(BAR * share)
     beside = _volume(volume) if volume.total_bytes else []
     percent = "  ".join([f"{int(100 * share):3} %", *beside])
-    return line(" " * indent, Span("━" * full, Tone.COMES), "─" * (BAR - full), f" {percent}")
+    room = BAR if width is None else width - indent - len(percent) - 1
+    long = max(LEAST_BAR, min(BAR, room))
+    full = int(long * share)
+    return line(" " * indent, Span("━" * full, Tone.COMES), "─" * (long - full), f" {percent}")
 
 
 def _cells(copy: CopyProgress) -> tuple[Cell, Cell]:
