@@ -388,3 +388,23 @@ def test_a_rule_that_no_broker_answers_is_impossible_and_leaves_the_others_be() 
     found = choose(two)
     assert [3] in [list(reason.partitions) for reason in found.impossible]
     assert {b for row in found.lists[:3].tolist() for b in row} == {1, 2, 3, 4}
+
+
+def test_a_partition_without_replicas_under_a_rule_that_no_broker_answers_leaves_the_balance_be() -> (
+    None
+):
+    asked = problem(
+        brokers("abab"),
+        [[1, 2], [1, 2], [1, 2], []],
+        lie=Lie.NONE,
+        factor=[2, 2, 2, 0],
+        balance=within(replicas=Fraction(1, 10)),
+    )
+    nobody = replace(asked.rules[0], candidates=np.zeros(4, dtype=bool))
+    rules = np.array([0, 0, 0, 1])
+    found = choose(
+        replace(
+            asked, rules=(*asked.rules, nobody), partitions=replace(asked.partitions, rule=rules)
+        )
+    )
+    assert {b for row in found.lists[:3].tolist() for b in row} == {1, 2, 3, 4}
