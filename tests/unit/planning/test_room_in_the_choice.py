@@ -1,5 +1,8 @@
 """Where the placement leaves a choice, replicas go where their disks have room; nothing moves for room alone."""
 
+import dataclasses
+from fractions import Fraction
+
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -9,6 +12,7 @@ from tests.unit.planning.test_room import KEPT, TOTAL, disk
 
 from replan.model.broker import LogDir
 from replan.model.declared.placement import Placement
+from replan.model.declared.reconcile import DeviationKind, Reconcile
 from replan.model.declared.rules import Spread
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
@@ -33,6 +37,18 @@ def test_a_substitute_has_room_though_another_is_less_loaded() -> None:
     states = [state([1], size=50), state([2], partition=1, size=1), state([2], partition=2, size=1)]
     found = targets(by_rule(1), seen(states, 0, 100, 10))
     assert found == {"orders-0": [2]}
+
+
+def test_a_substitute_goes_where_the_policy_would_not_empty_the_directory_again() -> None:
+    """Broker 2 is less loaded and has room, but would be used to 82 %; the policy empties what is above 80 %."""
+    states = [state([1], size=50), state([3], partition=1, size=60), state([3], partition=2)]
+    policy = Reconcile({DeviationKind.LOG_DIR_FULL: 900}, full_above=Fraction(8, 10))
+    asked = dataclasses.replace(by_rule(1), reconcile=policy)
+    before = seen(states, 0, 130, 500)
+    assert targets(by_rule(1), before) == {"orders-0": [2]}
+    assert targets(asked, before) == {"orders-0": [3]}
+    nobody = seen(states, 0, 130, 130)
+    assert targets(asked, nobody) == {"orders-0": [2]}
 
 
 def test_room_counts_more_than_the_rack_of_the_one_that_leaves() -> None:

@@ -77,3 +77,8 @@ class Reconcile(Struct, frozen=True):
     """The share of a log directory above which it counts as full."""
     windows: Windows = Windows()
     hold: Hold = Hold()
+
+    @property
+    def log_dir_share(self) -> Fraction | None:
+        """The share of a log directory above which the loop empties it again; None: it empties none."""
+        return self.full_above if DeviationKind.LOG_DIR_FULL in self.put_right else None

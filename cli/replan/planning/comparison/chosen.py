@@ -169,7 +169,7 @@ class _Question:
         stays = np.isin(self.rows, self._kept)
         sizes = every[self.rows]
         table = broker_table(self._brokers, drained, placement, base[rest], every[rest])
-        table = replace(table, room=_room(table, snapshot.log_dirs, held[self.rows], sizes))
+        table = _with_room(table, placement, snapshot.log_dirs, held[self.rows], sizes)
         self.problem = PlacementProblem(
             table,
             PartitionTable(
@@ -418,9 +418,22 @@ def broker_table(
     )
 
 
-def _room(table: BrokerTable, log_dirs: Iterable[LogDir], held: Matrix, sizes: Ints) -> Ints:
+def _with_room(
+    table: BrokerTable, placement: Placement, log_dirs: Iterable[LogDir], held: Matrix, sizes: Ints
+) -> BrokerTable:
+    """The same brokers with what they may hold, and hold before the policy empties their directories again."""
+    room = partial(_room, table, log_dirs, held, sizes)
+    share = placement.reconcile.log_dir_share
+    below = None if share is None else room(max(HEADROOM, float(1 - share)))
+    return replace(table, room=room(HEADROOM), below=below)
+
+
+def _room(
+    table: BrokerTable, log_dirs: Iterable[LogDir], held: Matrix, sizes: Ints, free: float
+) -> Ints:
     """What each broker may hold of some partitions: what it holds of them, and what its open directories can take.
 
+    `free`: the share of each volume that stays free.
     Directories that say the same of their volume count as one. Which one a copy comes to lie in is judged by `room`.
     """
     volumes: dict[int, set[tuple[int | None, int | None]]] = {}
@@ -430,7 +443,7 @@ def _room(table: BrokerTable, log_dirs: Iterable[LogDir], held: Matrix, sizes: I
     room = np.full(len(table.ids), NO_LIMIT)
     for at, broker in enumerate(table.ids.tolist()):
         known = volumes.get(broker, {(None, None)})
-        takes = [u - int(t * HEADROOM) for t, u in known if t is not None and u is not None]
+        takes = [u - int(t * free) for t, u in known if t is not None and u is not None]
         if len(takes) == len(known):
             lies = int(sizes[(held == broker).any(axis=1)].sum())
             room[at] = min(lies + sum(max(0, take) for take in takes), NO_LIMIT)

@@ -51,6 +51,7 @@ class Loads:
         self._step = self._by_weight.step
         self._even = len(set(weights)) == 1
         self._room: list[int] = brokers.room.tolist()
+        self._below: list[int] = (brokers.room if brokers.below is None else brokers.below).tolist()
         self._limited = bool((brokers.room < NO_LIMIT).any())
         self._got = [0] * len(weights)
         self._of_a_replica: int = max(bytes_ + int(brokers.bytes.sum()), 1)
@@ -69,7 +70,8 @@ class Loads:
             number += np.bincount(brokers[there], minlength=count)
             np.add.at(taken, brokers[there], sizes[there])
         self._put(number.tolist(), taken.tolist())
-        self._room = [room - int(gone) for room, gone in zip(self._room, taken, strict=True)]
+        for room in (self._room, self._below):
+            room[:] = [left - int(gone) for left, gone in zip(room, taken, strict=True)]
 
     def _put(self, replicas: Sequence[int], bytes_: Sequence[int]) -> None:
         for broker, (number, size) in enumerate(zip(replicas, bytes_, strict=True)):
@@ -86,6 +88,7 @@ class Loads:
                 self._replicas[broker] += 1
                 self._bytes[broker] += size
                 self._room[broker] -= size
+                self._below[broker] -= size
 
     def give(self, broker: int, size: int) -> None:
         """Count that a broker gets a replica of this size."""
@@ -107,11 +110,15 @@ class Loads:
         return min([load[b] + more * step[b] for b in among], default=0)
 
     def with_room(self, among: list[int], size: int) -> list[int]:
-        """Those of some brokers whose disks have room for a replica of this size; all where none has."""
-        room = self._room
+        """Those of some brokers whose disks have room for a replica of this size; all where none has.
+
+        Of these those that the policy would not empty again then, where there are any.
+        """
+        room, below = self._room, self._below
         if not self._limited:
             return among
-        return [b for b in among if room[b] >= size] or among
+        among = [b for b in among if room[b] >= size] or among
+        return [b for b in among if below[b] >= size] or among
 
     def next_of_a_new_partition(self, among: Sequence[int], held: Sequence[int]) -> int:
         """Who of some brokers gets one, of those that hold least of its topic; the lowest of equal ones."""

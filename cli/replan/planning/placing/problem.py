@@ -66,6 +66,8 @@ class BrokerTable(Struct, frozen=True):
     """Bytes of those replicas."""
     room: Ints
     """Bytes that it may hold of the problem's partitions, never less than it holds; NO_LIMIT where not known."""
+    below: Ints | None = None
+    """The same until it is as full as the policy empties directories (`logDirFull`); None: it empties none."""
 
 
 class PartitionTable(Struct, frozen=True):

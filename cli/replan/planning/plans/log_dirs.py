@@ -18,7 +18,6 @@ from replan.documents.typed import Broker, Form, Int32, Int64, Text
 from replan.model.broker import LogDir
 from replan.model.columns import Ints
 from replan.model.declared.placement import Placement
-from replan.model.declared.reconcile import DeviationKind
 from replan.model.declared.rules import BalanceMeasure, LogDirBlacklist
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import Snapshot
@@ -184,9 +183,8 @@ def log_dir_balance(
     within = next((t.within for t in asked if t.measure is BalanceMeasure.LOG_DIRS), None)
     if within is None:
         return LogDirBalance()
-    policy = placement.reconcile
-    full = DeviationKind.LOG_DIR_FULL in policy.put_right
-    free = max(HEADROOM, float(1 - policy.full_above)) if full else HEADROOM
+    share = placement.reconcile.log_dir_share
+    free = HEADROOM if share is None else max(HEADROOM, float(1 - share))
     leaving = {(entry.broker, entry.path) for entry in placement.log_dir_blacklist}
     of: dict[BrokerId, list[LogDir]] = {}
     for found in sorted(snapshot.log_dirs, key=lambda d: (d.broker, d.path)):
