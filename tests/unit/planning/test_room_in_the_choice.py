@@ -1,6 +1,5 @@
 """Where the placement leaves a choice, replicas go where their disks have room; nothing moves for room alone."""
 
-import dataclasses
 from fractions import Fraction
 
 from hypothesis import given
@@ -43,7 +42,7 @@ def test_a_substitute_goes_where_the_policy_would_not_empty_the_directory_again(
     """Broker 2 is less loaded and has room, but would be used to 82 %; the policy empties what is above 80 %."""
     states = [state([1], size=50), state([3], partition=1, size=60), state([3], partition=2)]
     policy = Reconcile({DeviationKind.LOG_DIR_FULL: 900}, full_above=Fraction(8, 10))
-    asked = dataclasses.replace(by_rule(1), reconcile=policy)
+    asked = replace(by_rule(1), reconcile=policy)
     before = seen(states, 0, 130, 500)
     assert targets(by_rule(1), before) == {"orders-0": [2]}
     assert targets(asked, before) == {"orders-0": [3]}
