@@ -501,3 +501,17 @@ def test_status_watched_in_a_pipe_is_a_log_of_lines_and_ends_with_its_reader(she
     }
     moments = [datetime.fromisoformat(text[:20]) for text in lines]
     assert {b - a for a, b in pairwise(moments)} == {timedelta(minutes=1)}
+
+
+def test_status_watched_as_json_is_a_document_a_line_and_ends_with_its_reader(shell: Shell) -> None:
+    left_open(shell)
+    words = ["status", "--watch", "--format", "json", "--simulated", str(shell.cluster)]
+    with start(words, folder=shell.folder) as process:
+        assert process.stdout is not None
+        looks = [json.loads(line) for line in islice(process.stdout, 3)]
+        process.stdout.close()
+        assert process.wait(timeout=60) == 2
+    assert {look["kind"] for look in looks} == {"replan.status"}
+    assert [len(look["running"]) for look in looks] == [3, 3, 3]
+    moments = [datetime.fromisoformat(look["observedAt"]) for look in looks]
+    assert sorted(set(moments)) == moments

@@ -89,8 +89,8 @@ def status(
     table: its status, how many messages it is behind, and its bytes. Of an open application: how much of all is copied,
     and what waits for what. `--watch` shows the same from any terminal, in place, with rates and the time left, less
     what is produced meanwhile; where there is no terminal, all of it at the beginning and at the end, and between them
-    a line each minute, and whenever the health changes. With --partition or a file of Kafka's tool all replicas of
-    these are shown.
+    a line each minute, and whenever the health changes; as JSON a document for each look, on a line of its own. With
+    --partition or a file of Kafka's tool all replicas of these are shown.
 
     Exit codes:
       0  settled: all partitions have a leader and their min ISR, nothing is running, no application is open, and no
@@ -112,6 +112,8 @@ def status(
         shown = _of_snapshot(cluster, asked.topics)
         _write(shown, form, color, everything=everything)
         return _code(shown, exit_zero=exit_zero)
+    from replan.reporting.cluster.status_text import render_status_json
+
     between = over if over is not None else OVER_SECONDS if watch else 0.0
     live = watch and form == "text"
     with (
@@ -126,6 +128,8 @@ def status(
         while True:
             if live:
                 show(shown)
+            elif watch and form == "json":
+                result(render_status_json(shown, indent=None))
             else:
                 _write(shown, form, color, everything=everything)
             if not watch or not shown.works or not is_read():

@@ -68,8 +68,13 @@ def prepare_streams() -> None:
         sys.stdout.reconfigure(errors="replan.escape")
 
 
+_SILENCED = set[int]()
+"""The outputs that have failed, by descriptor: what is written there goes nowhere."""
+
+
 def silence(descriptor: int) -> None:
     """Send what is still buffered to nowhere, after an output has failed; Python would complain of it at the exit."""
+    _SILENCED.add(descriptor)
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
@@ -92,8 +97,8 @@ def _result(text: str) -> None:
 
 def is_read() -> bool:
     """Whether anybody may still read stdout: the reader of a pipe may have left."""
-    if sys.stdout is None or sys.platform == "win32":
-        return sys.stdout is not None
+    if sys.stdout is None or 1 in _SILENCED or sys.platform == "win32":
+        return sys.stdout is not None and 1 not in _SILENCED
     found = select.poll()
     found.register(1, 0)
     return not found.poll(0)

@@ -496,8 +496,8 @@ def _unhealthy_row(found: Unhealthy) -> str:
     return row((code(str(state.partition)), found.health, *lists, str(found.min_insync), leader))
 
 
-def render_status_json(status: Status) -> str:
-    """One JSON document, format version 1."""
+def render_status_json(status: Status, indent: int | None = 2) -> str:
+    """One JSON document, format version 1; without `indent` on one line."""
     health, found = status.health, status.application
     document = {
         "formatVersion": 1,
@@ -540,4 +540,4 @@ def render_status_json(status: Status) -> str:
         "ownThrottles": status.own_throttles,
         "unknownThrottles": throttles_json(status.unknown_throttles),
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json.dumps(document, indent=indent) + "\n"
