@@ -12,6 +12,7 @@ from tests.readings import find_drift
 
 from replan.model.configs import LEADER_RATE, ConfigSource, ConfigValue
 from replan.model.declared.placement import Placement, StandingThrottles, ThrottledReplicas
+from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
@@ -76,6 +77,18 @@ def test_a_partition_that_differs_and_has_no_leader_is_two_differences() -> None
         ("no-leader", Rule.NO_LEADER),
         ("replicas", Rule.BROKER_DOWN),
     ]
+
+
+@pytest.mark.parametrize("strategy", RecoveryStrategy)
+def test_what_a_recovery_is_to_lead_again_is_drift_though_nothing_else_is_declared_of_it(
+    strategy: RecoveryStrategy,
+) -> None:
+    """With `none` nothing is asked for: it is a warning then."""
+    seen = snapshot([state([1, 2, 4], [], leader=None)], registered=brokers(fenced=(1, 2, 4)))
+    rule = RecoveryRule(Where("placement.yaml", 1, 1), strategy)
+    found = classes(replace(placement({}), recovery={"*": rule}), seen)
+    wanted = [] if strategy is RecoveryStrategy.NONE else [("no-leader", Rule.NO_LEADER)]
+    assert [(c.kind, c.rule) for c in found] == wanted
 
 
 def test_partitions_and_topics_that_are_not_there() -> None:

@@ -1,7 +1,7 @@
 """What is not as it is declared, and by which rule somebody must act; without a word on what to do about it.
 
-A reassignment that already converges to the declared list is no drift; it is counted apart. A declared partition that
-has no leader is drift, whatever its list: nobody can read or write it.
+A reassignment that already converges to the declared list is no drift; it is counted apart. A partition that
+is declared, or that `recovery` is to give a leader, and has none is drift, whatever its list: nobody can use it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope, ConfigSource
 from replan.model.declared.placement import Placement
+from replan.model.declared.recovery import RecoveryStrategy
 from replan.model.declared.topic_patterns import matches
 from replan.model.declared.where import Mistake
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -22,10 +23,12 @@ from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import passed
 from replan.planning.comparison.alignment import (
+    Alignment,
     PartitionCount,
     named_partitions,
     partition_counts,
     rows_of,
+    topics_of,
 )
 from replan.planning.comparison.cluster_check import absent_leaders
 from replan.planning.comparison.diff import DifferenceKind
@@ -38,6 +41,7 @@ from replan.planning.findings.drift_classes import (
     Rule,
 )
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
+from replan.planning.placing.problem import Flags
 from replan.planning.plans.log_dirs import log_dir_balance, log_drains
 from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
@@ -229,11 +233,12 @@ def _to_be_created(found: Comparison) -> Iterator[_List]:
 def _leaderless(
     found: Comparison, differing: Collection[TopicPartition]
 ) -> tuple[list[_List], list[PlanWarning]]:
-    """Partitions without a leader, of those that are declared or differ; and a warning of the others."""
+    """Partitions without a leader, of those that are declared, differ or are to be recovered; a warning of others."""
     snapshot, kind = found.aligned.snapshot, DifferenceKind.NO_LEADER
     without, declared = np.asarray(snapshot.partitions.column("leader")) < 0, managed(found.aligned)
     rows = found.aligned.observed.rows(named_partitions(differing))
     declared[rows[rows >= 0]] = True
+    declared |= _to_recover(found.aligned)
     lost = [
         _List(p.partition, kind, p.replicas, p.replicas, None)
         for p in snapshot.states(np.flatnonzero(without & declared).tolist())
@@ -242,6 +247,17 @@ def _leaderless(
     names = tuple(str(p.partition) for p in snapshot.states(others[:NAMED]))
     facts: Facts = {"partitions": names, "count": len(others)}
     return lost, [PlanWarning(WarningKind.LEADERLESS, facts)] if others else []
+
+
+def _to_recover(aligned: Alignment) -> Flags:
+    """Which observed partitions `recovery` gives a leader, if they have none."""
+    names, codes = topics_of(aligned.snapshot.partitions)
+    rules = aligned.intents.recovery
+    found = [
+        name in rules and rules[name].strategy is not RecoveryStrategy.NONE
+        for name in names.to_pylist()
+    ]
+    return np.array([*found, False], dtype=bool)[codes]
 
 
 def _absent_leaders(found: Comparison) -> Iterator[_List]:
