@@ -110,3 +110,21 @@ def test_what_flaps_is_marked_and_who_put_it_right_is_named(tmp_path: Path) -> N
         ["clicks-1"],
         False,
     ]
+
+
+def test_of_a_leader_that_differs_it_is_said_who_leads(tmp_path: Path) -> None:
+    lists = {
+        "declared": [2, 1, 3],
+        "observed": [2, 1, 3],
+        "detail": None,
+        "rule": "leadership-moved",
+    }
+    drift = (
+        row("orders-0", flapping=False, copy_bytes=0, **{**lists, "kind": "leader", "leader": 1}),
+        row("orders-1", flapping=False, copy_bytes=0, **{**lists, "leader": 2}),
+    )
+    facts = FleetFacts((ClusterFacts("eu", "2026-11-21T09:00:00Z", 9, 2),), drift, (), (), ())
+    page = tmp_path / "index.html"
+    page.write_text(render_page(facts), encoding="utf-8")
+    seen = opened(page, ["texts", f"{ROWS} td:nth-child(6)"])
+    assert seen.found == [["[2,1,3], led by 1", "[2,1,3]"]]

@@ -16,6 +16,7 @@ const bytes = n => {
 };
 const time = text => text ? text.replace("T", " ").replace(/:\d\d(\.\d+)?Z$/, "") : "";
 const list = brokers => brokers && brokers.length ? "[" + brokers.join(",") + "]" : "";
+const led = row => row.kind === "leader" ? (row.leader == null ? ", led by none" : ", led by " + row.leader) : "";
 const left = text => [[visible(text)], "left"];
 const code = text => [[el("code", {}, visible(text))], "left"];
 const amount = text => [[text], ""];
@@ -28,7 +29,7 @@ const TABLES = {
     heads: ["cluster", "what", "class", "kind", "declared", "is", "since", "began", "to copy", "owner"],
     file: "drift.csv", noun: "drift", numbers: [8],
     cells: r => [left(r.cluster), code(r.item), left(r.class), left(r.kind), left(list(r.declared)),
-      list(r.observed) ? left(list(r.observed)) : [[visible(r.detail || "")], "prose"],
+      list(r.observed) ? left(list(r.observed) + led(r)) : [[visible(r.detail || "")], "prose"],
       left(time(r.since)), spells(r), amount(r.copy_bytes ? bytes(r.copy_bytes) : ""), left(r.owner || "")],
   },
   resolved: {
