@@ -6,6 +6,8 @@ from tests.builders import TOPIC_ID, lists, move
 
 from replan.model.declared.placement import MoveThrottle
 from replan.model.declared.policy import Measure
+from replan.model.names import TopicPartition, replicas
+from replan.model.snapshot import OwnApplication
 from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.creates import Create
 from replan.planning.plans.plan import Plan
@@ -44,6 +46,16 @@ def test_each_kind_is_found_with_what_it_concerns(
     plan: Plan, kind: RiskKind, names: tuple[str, ...]
 ) -> None:
     assert {risk.kind: risk.names for risk in risks(plan)}[kind] == names
+
+
+def test_replicas_that_an_open_application_has_added_are_no_loss_when_they_leave_again() -> None:
+    shrinks = replace(CALM, moves=(move([1, 2, 3, 6], [1, 2, 6]),))
+    to = {TopicPartition("orders", 0): replicas(1, 2, 6)}
+    own = OwnApplication("plan-1", "ann@ops-1", at_work=False, targets=to)
+    assert [risk.kind for risk in risks(shrinks)] == [RiskKind.FEWER_REPLICAS]
+    assert risks(shrinks, own) == ()
+    further = replace(CALM, moves=(move([1, 2, 3, 6], [1, 2]),))
+    assert [risk.kind for risk in risks(further, own)] == [RiskKind.FEWER_REPLICAS]
 
 
 def test_a_throttled_copy_beside_kept_replicas_is_no_risk() -> None:

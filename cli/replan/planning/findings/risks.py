@@ -9,7 +9,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from replan.model.names import is_internal
+from replan.model.names import Replicas, TopicPartition, is_internal
+from replan.model.snapshot import OwnApplication
 from replan.planning.plans.moves import Move, ReasonKind
 from replan.planning.plans.plan import Plan, PlanWarning, WarningKind
 from replan.wording import count
@@ -47,9 +48,13 @@ class Risk(Struct, frozen=True):
     """How many it concerns that are not named."""
 
 
-def risks(plan: Plan) -> tuple[Risk, ...]:
-    """All kinds that the plan has, the most dangerous first."""
-    found = ((kind, tuple(_names(plan, kind))) for kind in RiskKind)
+def risks(plan: Plan, own: OwnApplication | None = None) -> tuple[Risk, ...]:
+    """All kinds that the plan has, the most dangerous first.
+
+    `own`: an application of replan's that is open. Replicas that it has added, and that leave again, are no loss.
+    """
+    added = {} if own is None else own.targets
+    found = ((kind, tuple(_names(plan, kind, added))) for kind in RiskKind)
     return tuple(Risk(kind, names, _more(plan, kind)) for kind, names in found if names)
 
 
@@ -57,24 +62,24 @@ def _more(plan: Plan, kind: RiskKind) -> int:
     if kind is not RiskKind.WITHOUT_LEADER:
         return 0
     found = _without_leader(plan)
-    return sum(int(str(w.facts["count"])) for w in found) - len(list(_names(plan, kind)))
+    return sum(int(str(w.facts["count"])) for w in found) - len(list(_names(plan, kind, {})))
 
 
 def _without_leader(plan: Plan) -> list[PlanWarning]:
     return [w for w in plan.warnings if w.kind is WarningKind.LEADERLESS]
 
 
-def _names(plan: Plan, kind: RiskKind) -> Iterator[str]:
+def _names(plan: Plan, kind: RiskKind, added: Mapping[TopicPartition, Replicas]) -> Iterator[str]:
+    """What it concerns; `added`: the lists that an open application of replan's leads to."""
     match kind:
         case RiskKind.RECORDS_LOST:
             yield from (str(r.partition) for r in plan.unclean)
-        case (
-            RiskKind.BELOW_MIN_ISR
-            | RiskKind.FEWER_REPLICAS
-            | RiskKind.MORE_REPLICAS
-            | RiskKind.ALL_REPLACED
-        ):
+        case RiskKind.BELOW_MIN_ISR | RiskKind.MORE_REPLICAS | RiskKind.ALL_REPLACED:
             yield from _partitions([m for m in plan.moves if OF_MOVES[kind](m)])
+        case RiskKind.FEWER_REPLICAS:
+            had = {m.partition: len(m.original) for m in plan.moves}
+            had |= {n: min(had[n], len(to)) for n, to in added.items() if n in had}
+            yield from _partitions([m for m in plan.moves if len(m.target) < had[m.partition]])
         case RiskKind.WITHOUT_LEADER:
             named = (w.facts["partitions"] for w in _without_leader(plan))
             yield from (str(name) for of in named if isinstance(of, tuple) for name in of)
@@ -106,7 +111,6 @@ def _below(move: Move) -> bool:
 
 OF_MOVES: Mapping[RiskKind, Callable[[Move], bool]] = {
     RiskKind.BELOW_MIN_ISR: _below,
-    RiskKind.FEWER_REPLICAS: lambda move: len(move.target) < len(move.original),
     RiskKind.MORE_REPLICAS: lambda move: len(move.target) > len(move.original),
     RiskKind.ALL_REPLACED: lambda move: not move.kept,
 }

@@ -188,7 +188,7 @@ def identity(plan: Plan) -> str:
 def first_to_see(plan: Plan, context: PlanContext, named: int = NAMED) -> list[str]:
     """What a reviewer should look at first: the risks, and that an application is open."""
     own = None if context.snapshot is None else context.snapshot.application
-    found = [risk_text(risk, named) for risk in risks(plan)]
+    found = [risk_text(risk, named) for risk in risks(plan, own)]
     if own is not None and not context.notes:
         found.append(f"Application {own.id} is open: `replan status` says how far it is.")
     left = left_out_text(plan.refusals)
