@@ -36,5 +36,5 @@ class LeaderSteps(Steps):
         may: Flags = has(self._may_lead[rows], to) & (to != sources)
         may &= self.lists[rows] == sources
         if self.way is not Way.CROWDED:
-            may &= self.may_take(self.spread.of[self.rows[rows]], to) > 0
+            may &= self.may_take(self.spread.of[self.rows[rows]][:, None], to) > 0
         return may

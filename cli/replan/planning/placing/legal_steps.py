@@ -51,22 +51,24 @@ class LegalSteps(Steps):
         rule, lists, had = self._rule[rows], self.lists[rows], self.had[rows]
         sources = np.broadcast_to(np.asarray(source), len(rows))[:, None]
         there = has(had, to)
-        may = self._candidates[rule][:, to] & ~has(lists, to) & (self._open[to] | there)
+        may = self._candidates[rule[:, None], to] & ~has(lists, to) & (self._open[to] | there)
         may &= ~self._stays[rows][:, None]
         if self.way is not Way.ANYWHERE and (self.way is not Way.CROWDED or self.spread.any_ruled):
-            may &= self.may_take(self.spread.of[self.rows[rows]], to) > 0
+            may &= self.may_take(self.spread.of[self.rows[rows]][:, None], to) > 0
         if self.way is Way.ONE_EACH:
             full = (self.new[rows] >= self._most_new[rows]) & (had == sources).any(axis=1)
             may &= there | ~full[:, None]
         racks = np.where(lists == PAD, -1, self._rack[lists])
         home, rack = self._rack[sources], self._rack[to]
-        counts = (racks[:, :, None] == rack).sum(axis=1)
-        at_home = (racks == home).sum(axis=1)
+        counts = _count(racks[:, None, :], rack)
+        at_home = _count(racks, home[:, 0])
         floor = self._floor[rows]
         across = (self._spread[rule] & (at_home > floor))[:, None] & (counts == floor[:, None])
-        spare = self.racks_in(lists) - (at_home == 1) - self.least[rows]
-        free = self._free[rule][:, None] & (spare[:, None] + (counts == 0) >= 0)
-        found: Flags = may & ((rack == home) | across | free)
+        found: Flags = may & ((rack == home) | across)
+        if self._free[rule].any():
+            spare = self.racks_in(lists) - (at_home == 1) - self.least[rows]
+            free = self._free[rule][:, None] & (spare[:, None] + (counts == 0) >= 0)
+            found |= may & free
         return found
 
     def racks_in(self, lists: Matrix) -> Ints:
@@ -75,3 +77,11 @@ class LegalSteps(Steps):
         other = (racks[:, 1:] != racks[:, :-1]).sum(axis=1)
         found: Ints = other + (racks[:, 0] >= 0)
         return found
+
+
+def _count(racks: Ints, rack: Ints) -> Ints:
+    """How many replicas of each list lie in a rack: a slot at a time, as in `steps.has`."""
+    found = np.zeros(np.broadcast_shapes(racks.shape[:-1], rack.shape), dtype=np.int64)
+    for slot in range(racks.shape[-1]):
+        found += racks[..., slot] == rack
+    return found

@@ -6,34 +6,34 @@ broker allows, those that bring most for the bytes that they copy are looked at,
 is taken. Exchanges are not looked at where a single unit brings as much for its bytes as any step can. Not found where
 no step helps, or the budget is spent.
 
-A broker with many units shows some of them, of all sizes, so that a step takes as long however many partitions there
-are. What brought nothing between two brokers is not tried again until one of them has changed.
+A broker with many units shows some of them, of all sizes, and is tried with those first that gain most by it: so a step
+takes as long however many partitions and brokers there are. What brought nothing between two brokers is not tried again
+until one of them has changed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
-from replan.model.columns import Ints, Matrix
+from replan.model.columns import Ints
+from replan.planning.placing.between import Between, Holders, Units
 from replan.planning.placing.flow import Bounds
 from replan.planning.placing.problem import Flags
 from replan.planning.placing.steps import Steps
 
-LOOK = 4
-"""So many times as many partitions of a broker are looked at as are tried, since not all may go."""
-SPARSE = 4
-"""Where fewer than this part of those that are tried may go, but some, all of the broker are looked at."""
 WIDTH = 48
 """Partitions of each broker that are tried in exchanges."""
 NARROW = 16
 """The same where two are exchanged for one."""
-FIRST = 64
-"""So many of the best steps are asked first whether they are legal."""
-FURTHER = 8
-"""And so many times as many of the next ones, where none was."""
+OTHERS = 16
+"""So many other brokers are looked at first: those that gain most by a step."""
+FURTHER = 4
+"""And so many times as many next, where that brought nothing, or not the best there is."""
+WAITS = 8
+"""A broker that nothing helped waits until this part of the others has changed, or nobody else is helped."""
 GRADES = 4
 """What a step brings for what it copies is graded: the twice of a step from too much to too little has so many."""
 NEARLY = 0.9
@@ -101,47 +101,6 @@ class _Tried(Enum):
     TWO_FOR_ONE = auto()
 
 
-class _Holders:
-    """The partitions of each broker: those with the fewest units first, of equal ones in their order.
-
-    Those that a broker shows are kept until it has others.
-    """
-
-    def __init__(self, lists: Matrix, units: Ints, brokers: int) -> None:
-        self._by_rank = np.argsort(units, kind="stable")
-        self._rank = np.empty_like(self._by_rank)
-        self._rank[self._by_rank] = np.arange(len(units))
-        row, slot = np.nonzero((lists >= 0) & (lists < brokers))
-        broker, rank = lists[row, slot], self._rank[row]
-        order = np.lexsort((rank, broker))
-        ends = np.searchsorted(broker[order], np.arange(1, brokers))
-        self._of = np.split(rank[order], ends)
-        self._shown: dict[int, Ints] = {}
-
-    def shown(self, broker: int) -> Ints:
-        """Some of a broker, of all sizes."""
-        if broker not in self._shown:
-            self._shown[broker] = self._by_rank[spread_out(self._of[broker], LOOK * WIDTH)]
-        return self._shown[broker]
-
-    def all(self, broker: int) -> Ints:
-        """All of a broker."""
-        return np.asarray(self._by_rank[self._of[broker]])
-
-    def number(self, broker: int) -> int:
-        """How many a broker has."""
-        return len(self._of[broker])
-
-    def take(self, row: int, source: int, target: int) -> None:
-        """Count that one goes."""
-        rank = self._rank[row]
-        for broker in (source, target):
-            self._shown.pop(broker, None)
-        gives, gets = self._of[source], self._of[target]
-        self._of[source] = np.delete(gives, np.searchsorted(gives, rank))
-        self._of[target] = np.insert(gets, np.searchsorted(gets, rank), rank)
-
-
 class Packing:
     """One measure that is brought within its bounds, while others are held within theirs."""
 
@@ -150,22 +109,22 @@ class Packing:
         units = max(int(aimed.units.sum()), 1)
         self._worth = int(steps.size.sum()) / units
         """Bytes for one of the measure, on average."""
-        self._holders = _Holders(steps.lists, aimed.units, steps.brokers)
+        self._holders = Holders(steps.lists, aimed.units, steps.brokers)
         self._changed = np.zeros(steps.brokers, dtype=np.int64)
         """How often each broker, or a partition that it has, has changed."""
-        self._in_vain: dict[tuple[_Tried, int, int], tuple[int, int]] = {}
-        """How often both had changed when nothing was found between two brokers, the worst first."""
+        self._in_vain: dict[_Tried, Ints] = {}
+        """How often two brokers together had changed when nothing was found between them; shape (brokers, brokers)."""
 
     def pack(self, budget: int) -> Packed:
         """Take steps until all brokers are within their bounds, nothing helps, or the budget is spent."""
-        self._in_vain.clear()  # another way allows more
+        shape = (self._steps.brokers, self._steps.brokers)  # another way allows more
+        self._in_vain = {tried: np.full(shape, -1, dtype=np.int64) for tried in _Tried}
         for spent in range(budget):
-            excess = self._aimed.excess
-            if not excess.any():
+            if not self._aimed.excess.any():
                 return Packed(True, spent)
-            best = self._of_the_worst(excess, self._one_for_one)
+            best = self._of_the_worst(_Tried.ONE_FOR_ONE, self._one_for_one)
             if best is None:
-                best = self._of_the_worst(excess, self._two_for_one)
+                best = self._of_the_worst(_Tried.TWO_FOR_ONE, self._two_for_one)
             if best is None:
                 return Packed(False, spent)
             for row, source, target in best.goes:
@@ -181,225 +140,190 @@ class Packing:
             if broker < len(self._changed):
                 self._changed[broker] += 1
 
-    def _of_the_worst(self, excess: Ints, best: Callable[[int], "_Step | None"]) -> "_Step | None":
-        """The best step that concerns the worst broker for which one helps."""
-        for worst in np.argsort(-excess, kind="stable").tolist():
-            if not excess[worst]:
-                break
-            step = best(worst)
-            if step:
+    def _of_the_worst(
+        self, tried: _Tried, best_with: Callable[[int, Ints], _Step | None]
+    ) -> _Step | None:
+        """The best step that concerns the worst broker for which one helps.
+
+        Where only a few others have changed since nothing helped a broker, that one waits until nobody else is helped.
+        """
+        excess, waiting = self._aimed.excess, []
+        for worst in np.argsort(-excess, kind="stable")[: np.count_nonzero(excess)].tolist():
+            others = self._untried(tried, worst)
+            if len(others) * WAITS < len(excess):
+                waiting.append(worst)
+            elif step := self._with_others(tried, worst, others, best_with):
+                return step
+        for worst in waiting:
+            others = self._untried(tried, worst)
+            if step := self._with_others(tried, worst, others, best_with):
                 return step
         return None
 
     def _over(self, broker: int) -> bool:
         return bool(self._aimed.used[broker] > self._aimed.bounds.most[broker])
 
+    def _with_others(
+        self,
+        tried: _Tried,
+        worst: int,
+        others: Ints,
+        best_with: Callable[[int, Ints], _Step | None],
+    ) -> _Step | None:
+        """The best step between one broker and some others, of which the next are tried where the first do not do."""
+        others, best, many = self._promising(worst, others), None, OTHERS
+        while len(others):
+            some, others = np.sort(others[:many]), others[many:]
+            found = best_with(worst, some)
+            if found is None:
+                self._in_vain[tried][worst, some] = self._changed[worst] + self._changed[some]
+            elif best is None or found < best:
+                best = found
+            if best and (many > OTHERS or best.grade <= self._best_grade(worst, others)):
+                break
+            many *= FURTHER
+        return best
+
     def _untried(self, tried: _Tried, worst: int) -> Ints:
         """The others with which something may be found."""
-        mine, found = int(self._changed[worst]), []
-        for other, changed in enumerate(self._changed.tolist()):
-            if other != worst and self._in_vain.get((tried, worst, other)) != (mine, changed):
-                found.append(other)
-        return np.array(found, dtype=np.int64)
+        untried = self._in_vain[tried][worst] != self._changed + self._changed[worst]
+        untried[worst] = False
+        return np.flatnonzero(untried)
 
-    def _note(self, tried: _Tried, worst: int, others: Iterable[int]) -> None:
-        """That nothing was found."""
-        for other in others:
-            state = (int(self._changed[worst]), int(self._changed[other]))
-            self._in_vain[tried, worst, other] = state
+    def _promising(self, worst: int, others: Ints) -> Ints:
+        """Some others in another order: who gains most by a step first, in turns by rack."""
+        used, bounds = self._aimed.used[others], self._aimed.bounds
+        gains, room = bounds.least[others] - used, bounds.most[others] - used
+        if not self._over(worst):
+            gains, room = -room, -gains
+        others = others[np.lexsort((-room, -np.maximum(gains, 0)))]
+        rack = self._steps.rack[others]
+        by_rack = np.argsort(rack, kind="stable")
+        turn = np.empty_like(by_rack)
+        turn[by_rack] = np.arange(len(rack)) - np.searchsorted(rack[by_rack], rack[by_rack])
+        return others[np.argsort(turn, kind="stable")]
 
-    def _one_for_one(self, worst: int) -> _Step | None:
-        """The best single unit, or exchange of two, that helps one broker."""
-        others = self._untried(_Tried.ONE_FOR_ONE, worst)
-        if not len(others):
-            return None
+    def _best_grade(self, worst: int, others: Ints) -> int:
+        """Of any step between one broker and some others."""
+        return -GRADES if self._gain(worst, others).any() else -GRADES // 2
+
+    def _gain(self, worst: int, others: Ints) -> Flags:
+        """Which of some brokers are too low where one is too high, or too high where it is too low."""
+        used, bounds = self._aimed.used[others], self._aimed.bounds
         over = self._over(worst)
-        best = self._single(worst, others, over=over)
+        return np.asarray(used < bounds.least[others] if over else used > bounds.most[others])
+
+    def _one_for_one(self, worst: int, others: Ints) -> _Step | None:
+        """The best single unit, or exchange of two, between one broker and some others."""
+        between, over = Between(self._steps, self._holders, worst, others), self._over(worst)
+        best = self._single(between.going if over else between.coming)
         if best and best.grade <= -GRADES // 2:
-            others = others[self._gain(others, over=over)]
+            useful = np.flatnonzero(self._gain(worst, others))
+            between, others = between.some(useful), others[useful]
         if best and (best.grade == -GRADES or not len(others)):
             return best
         found = [best] if best else []
-        mine, theirs = self._able_with(worst, others)
-        for other, given, back in zip(others.tolist(), mine, theirs, strict=True):
-            pair = (worst, other, given, back) if over else (other, worst, back, given)
-            step = self._exchange(*pair)
-            if step:
-                found.append(step)
-        if not found:
-            self._note(_Tried.ONE_FOR_ONE, worst, others.tolist())
+        for few in _few(others):
+            some = between.some(few)
+            mine, theirs = some.going_some(WIDTH), some.coming_some(WIDTH)
+            step = self._exchange(*((mine, theirs) if over else (theirs, mine)))
+            found += [step] if step else []
         return min(found, default=None)
 
-    def _gain(self, others: Ints, *, over: bool) -> Flags:
-        """Which of some brokers are too low where another is too high (`over`), or too high where it is too low."""
-        used, bounds = self._aimed.used[others], self._aimed.bounds
-        return np.asarray(used < bounds.least[others] if over else used > bounds.most[others])
-
-    def _single(self, worst: int, others: Ints, *, over: bool) -> _Step | None:
-        """The best unit that goes to another broker, or comes from one."""
-        if over:
-            rows, targets = self._holders.shown(worst), others
-            source = np.full(len(rows), worst)
-        else:
-            rows, source = self._of_others(others)
-            targets = np.array([worst])
-        at, to = np.divmod(np.arange(len(rows) * len(targets)), len(targets))
-        gives, gets, units = source[at], targets[to], rows[at]
-        cost = self._steps.copied(units, gives, gets)
-
-        def legal(places: Ints) -> Flags:
-            some, which = np.unique(at[places], return_inverse=True)
-            able, there = np.unique(to[places], return_inverse=True)
-            may = self._steps.legal(rows[some], source[some], targets[able])
-            return np.asarray(may[which, there])
-
-        best = self._best(gives, gets, lambda of: of[units], cost, legal)
+    def _single(self, units: Units) -> _Step | None:
+        """The best unit of some."""
+        rows, gives, gets, legal = units
+        copied = self._steps.copied(rows, gives, gets)
+        best = self._best(gives, gets, lambda of: of[rows], copied, legal)
         if best is None:
             return None
-        return best.step(((int(units[best.at]), int(gives[best.at]), int(gets[best.at])),))
+        pair, at = divmod(best.at, rows.shape[1])
+        return best.step(((int(rows[pair, at]), int(gives[pair, 0]), int(gets[pair, 0])),))
 
-    def _of_others(self, others: Ints) -> tuple[Ints, Ints]:
-        """Some partitions of some brokers, of all sizes, and which of them has each."""
-        of = [self._holders.shown(other) for other in others.tolist()]
-        return np.concatenate(of), np.repeat(others, [len(rows) for rows in of])
+    def _two_for_one(self, worst: int, others: Ints) -> _Step | None:
+        """The best exchange of two for one between one broker and some others, whoever gives the two."""
+        found, between = [], Between(self._steps, self._holders, worst, others)
+        for few in _few(others):
+            some = between.some(few)
+            mine, theirs = some.going_some(NARROW), some.coming_some(NARROW)
+            found += [
+                self._exchange(mine, theirs, two=True),
+                self._exchange(theirs, mine, two=True),
+            ]
+        return min([step for step in found if step], default=None)
 
-    def _able_with(self, worst: int, others: Ints) -> tuple[list[Ints], list[Ints]]:
-        """What may go from one broker to each of some others, and what from each of them to it."""
-        rows = self._holders.shown(worst)
-        legal = self._steps.legal(rows, worst, others)
-        mine = [
-            self._enough(worst, other, rows[legal[:, at]], WIDTH)
-            for at, other in enumerate(others.tolist())
-        ]
-        rows, source = self._of_others(others)
-        may = self._steps.legal(rows, source, np.array([worst]))[:, 0]
-        ends = np.searchsorted(source[may], others[1:])
-        theirs = [
-            self._enough(other, worst, able, WIDTH)
-            for other, able in zip(others.tolist(), np.split(rows[may], ends), strict=True)
-        ]
-        return mine, theirs
+    def _exchange(self, given: Units, back: Units, *, two: bool = False) -> _Step | None:
+        """The best exchange of one that is given, or of two, for one that goes back."""
+        rows, gives, gets, legal = given
+        units = [rows]
+        if two:
+            one, other = np.triu_indices(rows.shape[1], 1)
+            units = [rows[:, one], rows[:, other]]
+            legal = legal[:, one] & legal[:, other]
+            legal &= self._steps.together(units[0], units[1], gets)
+        cost = np.zeros(legal.shape, dtype=np.int64)
+        for rows in units:
+            cost += self._steps.copied(rows, gives, gets)
+        returned = self._steps.copied(back.rows, gets, gives)
 
-    def _enough(self, source: int, target: int, able: Ints, width: int) -> Ints:
-        """Those of a part of the partitions that may go; of all, where some may, but few."""
-        if 0 < len(able) * SPARSE < width and self._holders.number(source) > LOOK * WIDTH:
-            able = self._holders.all(source)
-            able = able[self._steps.legal(able, source, np.array([target]))[:, 0]]
-        return spread_out(able, width)
+        def gone(of: Ints) -> Ints:
+            given = np.sum([of[rows] for rows in units], axis=0)
+            return np.asarray(given[:, :, None] - of[back.rows][:, None, :])
 
-    def _able(self, source: int, target: int, width: int) -> Ints:
-        """Some partitions whose unit may go: spread over all sizes."""
-        rows = self._holders.shown(source)
-        rows = rows[self._steps.legal(rows, source, np.array([target]))[:, 0]]
-        return self._enough(source, target, rows, width)
-
-    def _exchange(self, source: int, target: int, given: Ints, back: Ints) -> _Step | None:
-        """The best exchange of two between two brokers."""
-        if not len(given) or not len(back):
-            return None
-        cost = self._steps.copied(given, source, target)
-        returned = self._steps.copied(back, target, source)
         best = self._best(
-            source,
-            target,
-            lambda units: units[given][:, None] - units[back][None, :],
-            cost[:, None] + returned[None, :],
+            gives[:, :, None],
+            gets[:, :, None],
+            gone,
+            cost[:, :, None] + returned[:, None, :],
+            legal[:, :, None] & back.legal[:, None, :],
         )
         if best is None:
             return None
-        i, j = divmod(best.at, len(back))
-        return best.step(((int(given[i]), source, target), (int(back[j]), target, source)))
-
-    def _two_for_one(self, worst: int) -> _Step | None:
-        """The best exchange of two for one that helps one broker."""
-        found: list[_Step] = []
-        over = self._over(worst)
-        for other in self._untried(_Tried.TWO_FOR_ONE, worst).tolist():
-            steps = self._two_for_one_with(*((worst, other) if over else (other, worst)))
-            if not steps:
-                self._note(_Tried.TWO_FOR_ONE, worst, [other])
-            found += steps
-        return min(found, default=None)
-
-    def _two_for_one_with(self, source: int, target: int) -> list[_Step]:
-        """The best steps that take something from one broker to another by an exchange of two for one."""
-        found: list[_Step] = []
-        for gives, gets in ((source, target), (target, source)):
-            two, one = self._able(gives, gets, NARROW), self._able(gets, gives, NARROW)
-            first, second = np.triu_indices(len(two), 1)
-            may = self._steps.together(two[first], two[second], gets)
-            first, second = two[first[may]], two[second[may]]
-            if not len(first) or not len(one):
-                continue
-            cost = self._steps.copied(first, gives, gets) + self._steps.copied(second, gives, gets)
-            back = self._steps.copied(one, gets, gives)
-            best = self._best(gives, gets, _two_for(first, second, one), cost[:, None] + back)
-            if best is not None:
-                i, j = divmod(best.at, len(one))
-                goes = tuple((int(rows[i]), gives, gets) for rows in (first, second))
-                found.append(best.step((*goes, (int(one[j]), gets, gives))))
-        return found
+        left, at = divmod(best.at, back.rows.shape[1])
+        pair, of = divmod(left, legal.shape[1])
+        source, target = int(gives[pair, 0]), int(gets[pair, 0])
+        goes = [(int(rows[pair, of]), source, target) for rows in units]
+        return best.step((*goes, (int(back.rows[pair, at]), target, source)))
 
     def _best(
-        self,
-        source: int | Ints,
-        target: int | Ints,
-        gone: Callable[[Ints], Ints],
-        copied: Ints,
-        legal: Callable[[Ints], Flags] | None = None,
+        self, source: Ints, target: Ints, gone: Callable[[Ints], Ints], copied: Ints, legal: Flags
     ) -> "_Best | None":
-        """The best of some steps between two brokers, or those of each; `gone`: how much each takes.
+        """The best of some steps between brokers, in the shape of `legal`; the first of equal ones.
 
-        `gone` is asked for a measure with the units that it gets; `legal` of places, where not all may be taken.
+        `gone`: how much each takes of a measure with the units that it gets.
         """
-        aimed = self._aimed
-        excess = aimed.excess
+        aimed, excess = self._aimed, self._aimed.excess
         before = excess[source] + excess[target]
         brings = before - aimed.after(source, target, gone(aimed.units))
-        may: Flags = brings > 0
+        at = np.nonzero(legal & (brings > 0))
         for held in self._held:
-            may &= held.after(source, target, gone(held.units)) == 0
-        places = np.flatnonzero(may.ravel())
-        if not len(places):
+            gives, gets = (np.broadcast_to(of, legal.shape)[at] for of in (source, target))
+            kept = held.after(gives, gets, gone(held.units)[at]) == 0
+            at = tuple(of[kept] for of in at)
+        if not len(at[0]):
             return None
-        more, costs = brings.ravel()[places], copied.ravel()[places]
+        before, gives, gets, costs = (
+            np.broadcast_to(of, legal.shape)[at]
+            for of in (before, excess[source], excess[target], copied)
+        )
+        more = brings[at]
         grade = -np.minimum(
             np.floor(more * self._worth / np.maximum(costs, 1) * GRADES / 2 + NEARLY), GRADES
         ).astype(np.int64)
-        lacks = np.maximum(excess[source], excess[target]) * (before > excess[source])
-        lacks *= before > excess[target]  # two that both are outside
-        of_both, lacking = (
-            np.broadcast_to(of, brings.shape).ravel()[places] for of in (before, lacks)
-        )
-        grade[(more == of_both) & (costs <= BOTH * lacking * self._worth)] = -GRADES
-        for some in _in_order(grade, -more, costs):
-            able = some if legal is None else some[legal(places[some])]
-            if len(able):
-                best = int(able[0])
-                left = int(excess.sum()) - int(more[best])
-                return _Best(int(places[best]), int(grade[best]), left, int(costs[best]))
-        return None
+        lacks = np.where((gives > 0) & (gets > 0), np.maximum(gives, gets), 0)
+        grade[(more == before) & (costs <= BOTH * lacks * self._worth)] = -GRADES
+        best = np.arange(len(more))
+        for of in (grade, -more, costs):
+            best = best[of[best] == of[best].min()]
+        first = int(best[0])
+        place = int(np.ravel_multi_index([of[first] for of in at], legal.shape))
+        left = int(excess.sum()) - int(more[first])
+        return _Best(place, int(grade[first]), left, int(costs[first]))
 
 
-def _in_order(grade: Ints, excess: Ints, copied: Ints) -> Iterator[Ints]:
-    """Places of steps, the best first: a few, then more, and then all others, as one of the first is mostly taken."""
-    rough = grade * (4 * float(np.abs(excess).max()) + 1) + excess
-    """It keeps the order of grade and excess, but that near ones may be equal."""
-    left, few = np.arange(len(rough)), FIRST
-    while len(left):
-        first = np.ones(len(left), dtype=bool)
-        if len(left) > 2 * few:
-            first = rough[left] <= np.partition(rough[left], few)[few]
-        some = left[first]
-        yield some[np.lexsort((some, copied[some], excess[some], grade[some]))]
-        left, few = left[~first], few * FURTHER
-
-
-def spread_out(rows: Ints, width: int) -> Ints:
-    """At most so many of some rows, from the first to the last."""
-    if len(rows) <= width:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, width).astype(np.int64)]
+def _few(others: Ints) -> list[Ints]:
+    """The places of so many at a time as are looked at first: it bounds the memory."""
+    return np.split(np.arange(len(others)), range(OTHERS, len(others), OTHERS))
 
 
 class _Best(NamedTuple):
@@ -413,13 +337,3 @@ class _Best(NamedTuple):
     def step(self, goes: tuple[tuple[int, int, int], ...]) -> _Step:
         """The step, by what goes."""
         return _Step(self.grade, self.excess, self.copied, goes)
-
-
-def _two_for(first: Ints, second: Ints, one: Ints) -> Callable[[Ints], Ints]:
-    """What pairs of partitions less one take, of a measure with these units."""
-
-    def taken(units: Ints) -> Ints:
-        found: Ints = (units[first] + units[second])[:, None] - units[one]
-        return found
-
-    return taken

@@ -39,6 +39,7 @@ class Steps(ABC):
         self._every = np.arange(self.brokers, dtype=np.int64)
         self.lists, self.had = lists, had
         self.rows, self.topic, self.spread = rows, problem.partitions.topic[rows], spread
+        self.rack = problem.brokers.rack
         self.way = Way.ONE_EACH
         self.size = problem.partitions.bytes[rows]
         """Bytes that a step copies."""
@@ -79,22 +80,22 @@ class Steps(ABC):
         `source`: one for all rows, or of each.
         """
 
-    def together(self, rows: Ints, others: Ints, target: int) -> Flags:
-        """Which pairs of partitions, each of which may go to a broker, may go there together."""
+    def together(self, rows: Ints, others: Ints, target: Ints) -> Flags:
+        """Which pairs of partitions, each of which may go to its target, may go there together."""
         of, other = (self.spread.of[self.rows[some]] for some in (rows, others))
-        return np.asarray((of != other) | (self.may_take(of, np.array([target]))[:, 0] > 1))
+        return np.asarray((of != other) | (self.may_take(of, target) > 1))
 
     def may_take(self, topics: Ints, to: Ints) -> Matrix:
-        """How many more of some topics some brokers may have on this way; shape (topics, brokers)."""
+        """How many more of some topics some brokers may have on this way; in the shape of both together."""
         if self.way is Way.ANYWHERE:
-            return np.full((len(topics), len(to)), ANY, dtype=np.int32)
-        left: Matrix = self.spread.left[topics][:, to]
+            return np.full(np.broadcast_shapes(topics.shape, to.shape), ANY, dtype=np.int32)
+        left: Matrix = self.spread.left[topics, to]
         if self.way is Way.CROWDED:
-            left = left - self.spread.most[topics][:, to] + self.spread.ruled[topics][:, None]
+            left = left - self.spread.most[topics, to] + self.spread.ruled[topics]
         return left
 
     def copied(self, rows: Ints, source: int | Ints, target: int | Ints) -> Ints:
-        """The bytes that it costs, whether it may or not: one broker for all rows, or of each; shape (rows,)."""
+        """The bytes that it costs, whether it may or not; in the shape of all together."""
         had, size = self.had[rows], self.size[rows]
         more = self._had_not(had, target).astype(np.int64) - self._had_not(had, source)
         found: Ints = more * size
@@ -113,14 +114,14 @@ class Steps(ABC):
 
 def has(lists: Matrix, brokers: Ints) -> Flags:
     """Which lists have which brokers; shape (lists, brokers)."""
-    return _any_slot(lists[:, :, None], brokers)
+    return _any_slot(lists[:, None, :], brokers)
 
 
 def _any_slot(lists: Matrix, brokers: Ints) -> Flags:
     """Whether some member of each list is this broker: a slot at a time, which is quicker than all at once."""
-    found: Flags = lists[:, 0] == brokers
-    for slot in range(1, lists.shape[1]):
-        found |= lists[:, slot] == brokers
+    found: Flags = lists[..., 0] == brokers
+    for slot in range(1, lists.shape[-1]):
+        found |= lists[..., slot] == brokers
     return found
 
 

@@ -1,0 +1,152 @@
+"""What may go between one broker and others: of a broker with many partitions some of all sizes are looked at.
+
+So it takes as long however many partitions a broker has.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from replan.model.columns import PAD, Ints, Matrix
+from replan.planning.placing.problem import Flags
+from replan.planning.placing.steps import Steps
+
+LOOK = 192
+"""So many partitions of a broker are looked at."""
+SPARSE = 4
+"""Where fewer than this part of those that are tried may go, but some, more of the broker are looked at."""
+CLOSELY = 1536
+"""So many."""
+
+
+class Holders:
+    """The partitions of each broker: those with the fewest units first, of equal ones in their order.
+
+    Those that a broker shows are kept until it has others.
+    """
+
+    def __init__(self, lists: Matrix, units: Ints, brokers: int) -> None:
+        self._by_rank = np.argsort(units, kind="stable")
+        self._rank = np.empty_like(self._by_rank)
+        self._rank[self._by_rank] = np.arange(len(units))
+        by_rank = lists[self._by_rank]
+        rank, slot = np.nonzero((by_rank >= 0) & (by_rank < brokers))
+        broker = by_rank[rank, slot]
+        order = np.argsort(broker, kind="stable")
+        ends = np.searchsorted(broker[order], np.arange(1, brokers))
+        self._of = np.split(rank[order], ends)
+        self._shown: dict[int, Ints] = {}
+
+    def shown(self, broker: int) -> Ints:
+        """Some of a broker, of all sizes."""
+        if broker not in self._shown:
+            self._shown[broker] = self.some(broker, LOOK)
+        return self._shown[broker]
+
+    def some(self, broker: int, number: int) -> Ints:
+        """So many of a broker, of all sizes."""
+        return np.asarray(self._by_rank[spread_out(self._of[broker], number)])
+
+    def number(self, broker: int) -> int:
+        """How many a broker has."""
+        return len(self._of[broker])
+
+    def take(self, row: int, source: int, target: int) -> None:
+        """Count that one goes."""
+        rank = self._rank[row]
+        for broker in (source, target):
+            self._shown.pop(broker, None)
+        gives, gets = self._of[source], self._of[target]
+        self._of[source] = np.delete(gives, np.searchsorted(gives, rank))
+        self._of[target] = np.insert(gets, np.searchsorted(gets, rank), rank)
+
+
+class Units(NamedTuple):
+    """Units that may go between pairs of brokers; shapes (pairs, units), of `gives` and `gets` (pairs, 1)."""
+
+    rows: Ints
+    """-1 pads."""
+    gives: Ints
+    gets: Ints
+    legal: Flags
+
+
+class Between:
+    """One broker and some others, and what may go from it to each of them, and from each of them to it."""
+
+    def __init__(self, steps: Steps, holders: Holders, broker: int, others: Ints) -> None:
+        self._steps, self._holders = steps, holders
+        self._broker, self._others = broker, others
+
+    def some(self, places: Ints) -> "Between":
+        """Only some of the others."""
+        return Between(self._steps, self._holders, self._broker, self._others[places])
+
+    @cached_property
+    def going(self) -> Units:
+        """From the one to the others."""
+        return self._going(self._holders.shown(self._broker), self._others)
+
+    @cached_property
+    def coming(self) -> Units:
+        """From the others to the one."""
+        shown = [self._holders.shown(other) for other in self._others.tolist()]
+        return self._coming(shown, self._others)
+
+    def going_some(self, width: int) -> Units:
+        """So many at most that may go to each, of all sizes."""
+        found, of = _picked(self.going, width), self._holders
+        few = np.flatnonzero(_sparse(self.going, width))
+        if len(few) and of.number(self._broker) > LOOK:
+            more = self._going(of.some(self._broker, CLOSELY), self._others[few])
+            found.rows[few] = _picked(more, width).rows
+        return found._replace(legal=found.rows >= 0)
+
+    def coming_some(self, width: int) -> Units:
+        """So many at most that may come from each, of all sizes."""
+        found, of = _picked(self.coming, width), self._holders
+        many = np.array([of.number(other) > LOOK for other in self._others.tolist()], dtype=bool)
+        few = np.flatnonzero(_sparse(self.coming, width) & many)
+        if len(few):
+            shown = [of.some(other, CLOSELY) for other in self._others[few].tolist()]
+            found.rows[few] = _picked(self._coming(shown, self._others[few]), width).rows
+        return found._replace(legal=found.rows >= 0)
+
+    def _going(self, rows: Ints, others: Ints) -> Units:
+        legal = self._steps.legal(rows, self._broker, others).T
+        gives = np.full((len(others), 1), self._broker)
+        return Units(np.broadcast_to(rows, legal.shape), gives, others[:, None], legal)
+
+    def _coming(self, shown: Sequence[Ints], others: Ints) -> Units:
+        lengths = [len(rows) for rows in shown]
+        this, source = np.array([self._broker]), np.repeat(others, lengths)
+        there = np.arange(max(lengths, default=0)) < np.array(lengths)[:, None]
+        rows = np.full(there.shape, PAD, dtype=np.int64)
+        rows[there] = np.concatenate(shown)
+        legal = np.zeros(there.shape, dtype=bool)
+        legal[there] = self._steps.legal(rows[there], source, this)[:, 0]
+        return Units(rows, others[:, None], np.full((len(others), 1), self._broker), legal)
+
+
+def _sparse(units: Units, width: int) -> Flags:
+    """Between which pairs some units may go, but few."""
+    able = units.legal.sum(axis=1)
+    return np.asarray((able > 0) & (able * SPARSE < width))
+
+
+def _picked(units: Units, width: int) -> Units:
+    """So many at most of those that may go between each pair, of all sizes."""
+    found = np.full((len(units.rows), width), PAD, dtype=np.int64)
+    for pair, (rows, legal) in enumerate(zip(units.rows, units.legal, strict=True)):
+        able = spread_out(rows[legal], width)
+        found[pair, : len(able)] = able
+    return Units(found, units.gives, units.gets, found >= 0)
+
+
+def spread_out(rows: Ints, width: int) -> Ints:
+    """At most so many of some rows, from the first to the last."""
+    if len(rows) <= width:
+        return rows
+    return rows[np.arange(width) * (len(rows) - 1) // (width - 1)]
