@@ -11,10 +11,16 @@ from tests.builders import within
 from tests.unit.planning.placing.exact import cost_of, optimum
 from tests.unit.planning.placing.problems import brokers, problem, problems
 
+from replan.model.columns import Ints
 from replan.model.declared.rules import BalanceMeasure
 from replan.planning.placing.choose import choose
+from replan.planning.placing.flow import Bounds
 from replan.planning.placing.judge import judge
+from replan.planning.placing.legal_steps import LegalSteps
+from replan.planning.placing.packing import Measured, Packing
+from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem
+from replan.planning.placing.spread import TopicSpread
 
 
 def used(asked: PlacementProblem) -> list[int]:
@@ -138,3 +144,36 @@ def test_room_is_kept_and_called_impossible_only_where_it_is(
         assert (np.array(held) <= room).all()
         assert best is not None
         assert cost_of(asked, found.lists).bytes >= best.bytes
+
+
+class Counted(LegalSteps):
+    """Counts the steps whose bytes are asked for."""
+
+    looked_at = 0
+
+    def copied(self, rows: Ints, source: int | Ints, target: int | Ints) -> Ints:
+        found = super().copied(rows, source, target)
+        self.looked_at += found.size
+        return found
+
+
+def looked_at(racks: str, steps: int) -> float:
+    """For each step of a search: every other broker has twice as many partitions as the others."""
+    lists = [[b] for b in range(1, len(racks) + 1) for _ in range(20 if b % 2 else 40)]
+    sizes = [100 + at % 37 for at in range(len(lists))]
+    asked = problem(brokers(racks), lists, lie=Lie.NONE, sizes=sizes)
+    at, rows = Positions.of(asked), np.arange(len(lists))
+    mine = at.find(asked.partitions.current)
+    counted = Counted(
+        asked, at, rows, mine, mine.copy(), TopicSpread(asked, at, rows, asked.partitions.current)
+    )
+    used = np.bincount(mine[:, 0], asked.partitions.bytes).astype(np.int64)
+    share = np.full(len(racks), used.mean(), dtype=np.int64)
+    bounds = Bounds(share * 19 // 20, share * 21 // 20)
+    ended = Packing(counted, Measured(asked.partitions.bytes, used, bounds), ()).pack(steps)
+    assert ended.steps == steps
+    return counted.looked_at / steps
+
+
+def test_a_step_looks_at_as_much_however_many_brokers_there_are() -> None:
+    assert looked_at("a" * 200, steps=20) <= 1.1 * looked_at("a" * 50, steps=20)
