@@ -40,8 +40,8 @@ jars-nightly: jars-all
 demo: install    ## plan, apply, drift on the embedded cluster; a broker dies in the middle
 	@$(BIN)/python examples/demo.py
 
-demo-fleet: install   ## twenty simulated clusters at two moments, with a report to open
-	@$(BIN)/python examples/demo_fleet.py
+demo-fleet: install   ## twenty simulated clusters at two moments, with a report to open; ENGINE=spark: the same there
+	@$(BIN)/python examples/demo_fleet.py $(if $(ENGINE),--engine $(ENGINE))
 
 demo-kafka: jars ## the same on a real local cluster of five brokers
 	@$(BIN)/python -m tests.kafka.demo

@@ -29,11 +29,11 @@ from deltalake import DeltaTable, QueryBuilder
 from replan.fleet.engine import Engine, Where
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots
+from replan.fleet.lake.snapshots import keep_snapshots
 from replan.fleet.lake.tables import DECLARED, SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import judge
-from replan.fleet.spark.session import Length, spark_session
+from replan.fleet.spark.session import spark_session
 from replan.fleet.tasks.todo import from_lake
 from replan.planning.comparison.alignment import rows_of
 from replan.planning.comparison.diff import compare
@@ -87,7 +87,7 @@ def make_fleet(home: Path, sizes: list[int]) -> None:
     (home / "placements").mkdir(parents=True)
     for number, size in enumerate(sizes):
         name = f"cluster-{number:04d}"
-        keep_snapshot(lake, of_every_class(synthetic_snapshot(name, size)), name)
+        keep_snapshots(lake, [(name, of_every_class(synthetic_snapshot(name, size)))])
         write_placement(name, size, home / "placements" / f"{name}.yaml")
 
 
@@ -120,8 +120,8 @@ def run_spark(home: Path) -> str:
 def run_kernel(home: Path) -> str:
     """The same comparison that both engines call, cluster after cluster in one process."""
     lake, count = Lake(str(home / "lake")), 0
-    for kept in kept_snapshots(lake):
-        where = f"cluster = '{kept.at.cluster}'"
+    for name in lake.files(SNAPSHOTS):
+        where = f"cluster = '{name}'"
         declared = lake.read(DECLARED, where, ["topic", "partition", "replicas"])
         seen = lake.read(SNAPSHOTS, f"{where} AND part = 'partitions'", ["partitions"])
         observed = pa.Table.from_struct_array(seen.column(0))
@@ -179,7 +179,7 @@ def run_polars(home: Path) -> str:
 def run_spark_sql(home: Path) -> str:
     lake = Lake(str(home / "lake"))
     files = {t: DeltaTable(lake.place(t)).file_uris() for t in (DECLARED, SNAPSHOTS)}
-    with spark_session("local[2]", Length.SHORT) as spark:
+    with spark_session("local[2]") as spark:
         for table, found in files.items():
             base = spark.read.option("basePath", lake.place(table))
             base.parquet(*found).createOrReplaceTempView(table.name)

@@ -27,7 +27,7 @@ from tests.kafka.harness.fake_cluster import Shape
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.snapshots import keep_snapshot
+from replan.fleet.lake.snapshots import keep_snapshots
 from replan.kafka.clock import SystemClock
 from replan.kafka.control_plane import open_cluster
 from replan.model.snapshot import Snapshot
@@ -235,7 +235,8 @@ def _fleet(size: int) -> Work:
     placements.mkdir()
     names = [f"cluster-{number}" for number in range(10)]
     for name in names:
-        keep_snapshot(Lake(str(lake)), of_every_class(synthetic_snapshot(name, of_each)), name)
+        seen = of_every_class(synthetic_snapshot(name, of_each))
+        keep_snapshots(Lake(str(lake)), [(name, seen)])
         write_placement(name, of_each, placements / f"{name}.yaml")
     fleet = HOME / "fleet.yaml"
     clusters = "".join(f"  {name}: {{placement: placements/{name}.yaml}}\n" for name in names)

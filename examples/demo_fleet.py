@@ -2,9 +2,11 @@
 
 Between the two, `replan apply` puts one of them right.
 
-Run it with `make demo-fleet`. The report stays in a folder that the last line names; open `index.html` there.
+Run it with `make demo-fleet`, or `make demo-fleet ENGINE=spark`; both give the same reports. They stay in a folder that
+the last line names; open `index.html` there.
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -28,15 +30,20 @@ Document = dict[str, Any]
 
 def main() -> None:
     """Make the fleet, judge it at both moments, and say where the report is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--engine", default="auto")
+    asked = parser.parse_args()
     os.environ.setdefault("PYTHONPATH", str(HERE.parent / "cli"))
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="replan-fleet-"))
+    folder = asked.folder or Path(tempfile.mkdtemp(prefix="replan-fleet-"))
     folder.mkdir(parents=True, exist_ok=True)
+    run = ("fleet", "run", "-o", "report", "--engine", asked.engine)
     make_fleet(folder)
     at(folder, EARLIER)
-    replan(folder, ("fleet", "run", "-o", "report"), 1)
+    replan(folder, run, 1)
     replan(folder, ("apply", "--cluster", APPLIED, "--auto-approve"), 0)
     at(folder, LATER)
-    replan(folder, ("fleet", "run", "-o", "report"), 1)
+    replan(folder, run, 1)
     sys.stdout.write(f"\nThe report is {folder / 'report' / 'index.html'}\n")
 
 

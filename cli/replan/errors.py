@@ -79,3 +79,8 @@ class Held(ReplanError):
     """Another party holds what the command needs."""
 
     exit_code = Exit.HELD
+
+
+def unexpected(problem: Exception) -> str:
+    """What is said of a mistake of this program, where the work for others goes on."""
+    return f"unexpected {type(problem).__name__}: {problem}; please report it"

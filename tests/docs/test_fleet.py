@@ -10,10 +10,10 @@ from pathlib import Path
 from tests.builders import snapshot, state
 from tests.commandline import environment
 from tests.docs.pages import DOCS
+from tests.fleet.fleets import keep_snapshot
 
 from replan.fleet.fleet_file import read_fleet
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.snapshots import keep_snapshot
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import OtherKind
 

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.fleet.fleets import CLOCK, drawn_placement, drawn_snapshot
+from tests.fleet.fleets import CLOCK, drawn_placement, drawn_snapshot, keep_snapshot
 
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.tasks.todo import Todo, from_lake
 
 

@@ -1,6 +1,6 @@
 """Small fleets on disk, drawn from a seed: clusters that drifted in every way there is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -10,6 +10,9 @@ from tests.builders import snapshot, state
 
 from replan.fleet.engine import Engine, Where
 from replan.fleet.folders import judged_folders
+from replan.fleet.lake.delta import Hour, Lake
+from replan.fleet.lake.snapshots import Kept, keep_snapshots, kept_in
+from replan.fleet.lake.tables import SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import FleetRun
 from replan.model.names import BrokerId, TopicId, TopicPartition
@@ -19,6 +22,19 @@ from replan.snapshots.files import write_snapshot
 
 CLOCK = datetime(2026, 11, 22, 5, tzinfo=UTC)
 TOPICS = ("clicks", "orders", "payments")
+
+
+def keep_snapshot(lake: Lake, seen: Snapshot, cluster: str) -> Hour:
+    """Write a snapshot under its cluster's name; its hour."""
+    (hour,) = keep_snapshots(lake, [(cluster, seen)])
+    return hour
+
+
+def kept_snapshots(lake: Lake, clusters: Container[str] | None = None) -> list[Kept]:
+    """The snapshots that there are, or those of some clusters, oldest first within each cluster."""
+    found = lake.files(SNAPSHOTS)
+    names = sorted(name for name in found if clusters is None or name in clusters)
+    return [kept for name in names for kept in kept_in(lake, found[name])]
 
 
 def drawn_snapshot(seed: int) -> Snapshot:

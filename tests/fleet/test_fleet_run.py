@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.commandline import replan
-from tests.fleet.fleets import drawn_snapshot
+from tests.fleet.fleets import drawn_snapshot, keep_snapshot, kept_snapshots
 
 from replan.errors import BadFile, ClusterUnreachable
 from replan.fleet.collect import Observe, collect
@@ -21,7 +21,6 @@ from replan.fleet.fleet_file import FleetCluster, read_fleet
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import replace_rows
-from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots
 from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED, RATES, SNAPSHOTS, TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather

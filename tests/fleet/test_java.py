@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from replan.errors import ReplanError
-from replan.fleet.spark.java import Java, class_archive, find_java
+from replan.fleet.spark.java import Java, archive_options, class_archive, find_java, keep_archive
 
 JARS = Path("/spark/jars")
 
@@ -67,60 +67,46 @@ def test_an_old_java_is_named(tmp_path: Path) -> None:
     )
 
 
+class Cache:
+    """A cache of archives, and what a run writes beside it."""
+
+    def __init__(self, home: Path) -> None:
+        self.made = home / "made.jsa"
+        environment = {"XDG_CACHE_HOME": str(home)}
+        found = class_archive(Java(Path("/jdk"), 'JAVA_VERSION="17"'), "4.1.4", JARS, environment)
+        assert found is not None
+        self.archive = found
+
+    def run(self, *, ended: bool = True) -> tuple[str, ...]:
+        """What Java is told; it makes the archive where it is told to."""
+        told = archive_options(self.archive, self.made)
+        if told == (f"-XX:ArchiveClassesAtExit={self.made}",):
+            self.made.write_text("classes")
+        keep_archive(self.archive, self.made, ended=ended)
+        self.made.unlink(missing_ok=True)
+        return told
+
+
 def test_the_archive_is_made_by_the_second_run_and_used_from_the_third_on(tmp_path: Path) -> None:
-    java, environment = Java(Path("/jdk"), 'JAVA_VERSION="17"'), {"XDG_CACHE_HOME": str(tmp_path)}
-
-    first = class_archive(java, "4.1.4", JARS, environment)
-    assert first is not None
-    assert first.options() == ()
-    first.keep()
-
-    second = class_archive(java, "4.1.4", JARS, environment)
-    assert second is not None
-    assert second.options() == (f"-XX:ArchiveClassesAtExit={second.being_made}",)
-    second.being_made.touch()
-    second.keep()
-
-    third = class_archive(java, "4.1.4", JARS, environment)
-    assert third is not None
-    assert third.options() == (f"-XX:SharedArchiveFile={third.file}", "-Xshare:auto")
-    assert sorted(p.suffix for p in (tmp_path / "replan").iterdir()) == [".jsa", ".seen"]
+    cache = Cache(tmp_path)
+    making = (f"-XX:ArchiveClassesAtExit={cache.made}",)
+    using = (f"-XX:SharedArchiveFile={cache.archive}", "-Xshare:auto")
+    assert [cache.run() for _ in range(4)] == [(), making, using, using]
+    assert cache.archive.read_text() == "classes"
+    assert sorted(p.suffix for p in cache.archive.parent.iterdir()) == [".jsa", ".seen"]
 
 
 def test_an_archive_that_took_too_long_is_not_tried_by_the_next_run(tmp_path: Path) -> None:
-    java, environment = Java(Path("/jdk"), 'JAVA_VERSION="17"'), {"XDG_CACHE_HOME": str(tmp_path)}
-    tried = []
-    for number in range(4):
-        archive = class_archive(java, "4.1.4", JARS, environment)
-        assert archive is not None
-        tried.append(archive.is_being_made)
-        assert bool(archive.options()) is archive.is_being_made
-        if number == 1:
-            archive.being_made.touch()
-            archive.give_up()
-            assert list((tmp_path / "replan").iterdir()) == []
-        else:
-            archive.keep()
-    assert tried == [False, True, False, True]
-
-
-def test_what_a_killed_run_left_is_removed_after_an_hour(tmp_path: Path) -> None:
-    archive = class_archive(
-        Java(Path("/jdk"), "17"), "4.1.4", JARS, {"XDG_CACHE_HOME": str(tmp_path)}
-    )
-    assert archive is not None
-    left, written = (tmp_path / "replan" / f".spark-4-java-x.{n}.jsa" for n in "ab")
-    for file, age in ((left, 4000), (written, 3000)):
-        file.touch()
-        os.utime(file, (file.stat().st_mtime - age,) * 2)
-    archive.keep()
-    assert [file.exists() for file in (left, written)] == [False, True]
+    cache = Cache(tmp_path)
+    told = [bool(cache.run(ended=number != 1)) for number in range(4)]
+    assert told == [False, True, False, True]
+    assert cache.archive.exists()
 
 
 def test_another_build_of_java_or_installation_of_spark_has_another_archive(tmp_path: Path) -> None:
     environment = {"XDG_CACHE_HOME": str(tmp_path)}
     found = {
-        archive.file
+        archive
         for release in ("17.0.1", "17.0.2")
         for spark in ("4.1.4", "4.1.5")
         for jars in (Path("/a/jars"), Path("/b/jars"))
@@ -138,7 +124,7 @@ def test_jars_that_were_installed_again_have_another_archive(tmp_path: Path) -> 
     again = class_archive(Java(Path("/jdk"), "17"), "4.1.4", jars, environment)
     assert first is not None
     assert again is not None
-    assert first.file != again.file
+    assert first != again
 
 
 def test_without_a_release_file_or_a_cache_folder_there_is_no_archive(tmp_path: Path) -> None:

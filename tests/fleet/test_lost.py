@@ -15,9 +15,9 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.commandline import LIMIT_SECONDS, environment, replan, start
+from tests.fleet.fleets import keep_snapshot
 
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import ERRORS, JUDGED
 from replan.fleet.spark.java import find_java
 
@@ -36,8 +36,8 @@ from replan.fleet.tasks.work import Task
 if __name__ == "__main__":
     at = "2026-11-21T03:00:00Z"
     names = ("slow", "eu", "us", "lab")
-    tasks = [Task(n, n, at, f"{n}.yaml", "lake") for n in names]
-    todo = Todo(tuple(tasks), partitions=MUCH)
+    tasks = [Task(n, n, at, f"{n}.yaml", "lake", partitions=MUCH) for n in names]
+    todo = Todo(tuple(tasks))
     found = judge(Lake("lake"), todo, DRIFT_STAGES, Here(), Hour.of("", at))
     print(json.dumps({name: found.rows[name].to_pylist() for name in ("judged", "errors")}, default=str))
 """

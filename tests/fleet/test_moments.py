@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.builders import snapshot, state
-from tests.fleet.fleets import found_in
+from tests.fleet.fleets import found_in, keep_snapshot
 
 from replan.commands.fleet.judge import perform_and_write
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import AHEAD, keep_snapshot
+from replan.fleet.lake.snapshots import AHEAD
 from replan.fleet.lake.tables import (
     COSTS,
     DECLARED,

@@ -11,7 +11,7 @@ from replan.fleet.spark.shipping import zip_package
 
 @pytest.mark.command
 def test_everything_that_executors_call_works_out_of_the_zip(tmp_path: Path) -> None:
-    zip_package(tmp_path / "replan.zip")
+    package = zip_package(tmp_path)
     placement = tmp_path / "placement.yaml"
     placement.write_text("version: 1\nassignments: {orders: {partitions: [[1, 2]]}}\n")
     script = """
@@ -28,7 +28,7 @@ print(replan.__file__.startswith(sys.argv[1]), load_placement([Path(sys.argv[2])
 print(sorted(set(done["errors"].column("message").to_pylist())))
 """
     run = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "replan.zip"), str(placement), "nowhere"],
+        [sys.executable, "-c", script, package, str(placement), "nowhere"],
         capture_output=True,
         text=True,
         check=False,

@@ -10,9 +10,9 @@ from typing import Any
 from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 from tests.commandline import environment
+from tests.fleet.fleets import keep_snapshot
 
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.perform import Rows, Stage, perform
 from replan.fleet.tasks.work import Task
 from replan.model.names import BrokerId

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 from tests.builders import snapshot, state
+from tests.fleet.fleets import keep_snapshot
 
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import RATES, SNAPSHOTS, SUMS
 from replan.fleet.perform import RATES_AT_ONCE, Stage
 from replan.fleet.run import judge

@@ -10,11 +10,11 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.commandline import replan, start
+from tests.fleet.fleets import keep_snapshot
 
 from replan.fleet.fleet_file import read_fleet
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED
 from replan.fleet.watch import judge_batch
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
+from tests.fleet.fleets import keep_snapshot
 from tests.profiles import count
 from tests.properties.test_all_keys import World, worlds
 from tests.unit.reporting.rendered import drift_markdown
 
 from replan.errors import BadPlacement, UnsafePlan
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.snapshots import keep_snapshot
 from replan.fleet.perform import DRIFT_STAGES, Stage, perform
 from replan.fleet.tasks.work import Task
 from replan.model.declared.placement import Placement

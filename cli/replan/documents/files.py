@@ -118,7 +118,7 @@ def _write(path: Path, content: str) -> None:
         os.fsync(file.fileno())
 
 
-def replace_file(target: Path, fill: Callable[[Path], None]) -> None:
+def replace_file(target: Path, fill: Callable[[Path], object]) -> None:
     """Let `fill` write a file, then put it at `target`; it outlives a power cut if `fill` sees to that.
 
     Raises OSError.

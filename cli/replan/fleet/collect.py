@@ -10,7 +10,7 @@ from threading import Thread
 
 from msgspec import Struct
 
-from replan.errors import ReplanError
+from replan.errors import ReplanError, unexpected
 from replan.fleet.fleet_file import FleetCluster
 from replan.fleet.seen import Seen
 
@@ -55,5 +55,4 @@ def _ask(cluster: FleetCluster, observe: Observe, answers: SimpleQueue[Answer]) 
     except ReplanError as problem:
         answers.put(Answer(cluster.name, str(problem)))
     except Exception as problem:  # noqa: BLE001 - one cluster's trouble never ends the run
-        text = f"unexpected {type(problem).__name__}: {problem}; please report it"
-        answers.put(Answer(cluster.name, text))
+        answers.put(Answer(cluster.name, unexpected(problem)))

@@ -30,7 +30,7 @@ class Workers(Protocol):
     """Who does the work: the executors of Spark, or this machine."""
 
     def perform(
-        self, tasks: Sequence[Task], stages: Sequence[Stage], partitions: int, lake: Lake, run: str
+        self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
     ) -> Iterable[Done]:
         """Do the tasks, and put what they find into the stores of the lake's tables; raises ReplanError."""
 

@@ -19,13 +19,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.documents.files import cannot, work_folder
-from replan.errors import BadFile, BadPlacement, ReplanError
+from replan.errors import BadFile, BadPlacement, ReplanError, unexpected
 from replan.fleet.engine import Where, folder_between
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import RUN
 from replan.fleet.lake.snapshots import dated_after, keep_snapshots
-from replan.fleet.perform import Stage, unexpected
+from replan.fleet.perform import Stage
 from replan.fleet.run import FleetRun, judge
 from replan.fleet.tasks.todo import FleetError, Todo, from_lake
 from replan.placement_file.load import load_placement

@@ -23,14 +23,12 @@ from msgspec.structs import replace
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Lake, lake_at
 from replan.fleet.lake.files import RowFile
-from replan.fleet.perform import Done, Stage, not_done, performed
+from replan.fleet.perform import TRIES, Done, Stage, not_done, performed
 from replan.fleet.tasks.work import Task
 from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
 MUCH = 200_000
 """Beyond so many partitions it pays to start processes (half a second each)."""
-TRIES = 2
-"""So often a cluster is begun whose worker is lost."""
 Job = tuple[Sequence[Stage], str, str]
 """What workers do: the stages, into which lake, in which run."""
 
@@ -39,11 +37,11 @@ class Here:
     """This machine, without Spark."""
 
     def perform(
-        self, tasks: Sequence[Task], stages: Sequence[Stage], partitions: int, lake: Lake, run: str
+        self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
     ) -> Iterator[Done]:
-        """What was done for each task, as it comes; `partitions`: about how many there are in all."""
+        """What was done for each task, as it comes."""
         workers = min(len(tasks), os.cpu_count() or 1)
-        if workers < 2 or partitions < MUCH:
+        if workers < 2 or sum(task.partitions for task in tasks) < MUCH:
             return (performed(task, stages, lake, run) for task in tasks)
         return _in_workers(tasks, (stages, lake.address, run), workers)
 

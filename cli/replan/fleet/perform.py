@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
-from functools import cache
+from importlib import import_module
 
 import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.errors import ReplanError
+from replan.errors import ReplanError, unexpected
 from replan.fleet.lake.delta import Lake, TableFile, begin
 from replan.fleet.lake.files import RowFile, merged, put_rows
 from replan.fleet.lake.tables import (
@@ -52,6 +52,8 @@ WRITES: Mapping[Stage, Sequence[str]] = {
     Stage.PLAN: (PLANS.name,),
 }
 """The tables of each stage."""
+TRIES = 2
+"""So often a cluster is begun whose worker process, Python worker or executor is lost."""
 RATES_AT_ONCE = 250_000
 """Partitions of which one task finds the rates at most, about."""
 DOCS = '`replan docs fleet`, "Where Spark runs"'
@@ -163,35 +165,10 @@ def or_message(stage: Stage, work: Work) -> Rows | str:
         return unexpected(problem)
 
 
-def unexpected(problem: Exception) -> str:
-    """What is said of a mistake of this program."""
-    return f"unexpected {type(problem).__name__}: {problem}; please report it"
-
-
-@cache
 def stage_function(stage: Stage) -> Callable[[Work], Rows]:
-    """What does a stage; its modules are imported here."""
-    match stage:
-        case Stage.RATES:
-            from replan.fleet.stages.rates import rates
-
-            return rates
-        case Stage.DIFF:
-            from replan.fleet.stages.diff import diff
-
-            return diff
-        case Stage.CLASSIFY:
-            from replan.fleet.stages.classify import classified
-
-            return classified
-        case Stage.COST:
-            from replan.fleet.stages.cost import cost
-
-            return cost
-        case Stage.PLAN:
-            from replan.fleet.stages.plan import plan
-
-            return plan
+    """What does a stage: the function of its name, in the module of its name, which is imported when it is needed."""
+    found: Callable[[Work], Rows] = getattr(import_module(f"replan.fleet.stages.{stage}"), stage)
+    return found
 
 
 def in_order(name: str, tables: Sequence[pa.Table]) -> pa.Table:

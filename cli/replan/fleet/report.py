@@ -12,6 +12,7 @@ Row = Mapping[str, Any]
 Key = tuple[Any, ...]
 SHOWN = 50
 CLUSTER_HEAD = ("CLUSTER", "PARTITIONS", "DRIFTED", "ON THE WAY", "AS OF")
+NUMBERS = ("partitions", "drifted", "converging")
 DRIFT_HEAD = ("CLUSTER", "WHAT", "CLASS", "KIND", "DECLARED", "IS", "LEADER", "OWNER")
 DIFF_HEAD = ("CLUSTER", "WHAT", "KIND", "DECLARED", "IS", "LEADER")
 BEYOND = "--output and the lake have them all"
@@ -39,14 +40,7 @@ def render_fleet_diff(found: FleetRun) -> str:
     parts: list[list[str]] = []
     if differing.num_rows:
         rows = [
-            (
-                row["cluster"],
-                item_of({**row, "broker": None}),
-                row["kind"],
-                brokers(row["declared"]) if row["declared"] else "-",
-                brokers(row["observed"]) if row["observed"] else "-",
-                "-" if row["leader"] is None else str(row["leader"]),
-            )
+            (row["cluster"], item_of({**row, "broker": None}), row["kind"], *_lists(row))
             for row in differing.slice(0, SHOWN).to_pylist()
         ]
         more = left_out(differing.num_rows - len(rows), way_out=BEYOND)
@@ -62,13 +56,11 @@ def render_fleet_diff(found: FleetRun) -> str:
 
 
 def _clusters(found: FleetRun) -> list[str]:
-    rows = [_cluster(row) for row in found.rows["judged"].to_pylist()]
+    rows = [
+        (r["cluster"], *(f"{r[name]:,}" for name in NUMBERS), r["observed_at"])
+        for r in found.rows["judged"].to_pylist()
+    ]
     return columns([CLUSTER_HEAD, *rows], right=range(1, 4))
-
-
-def _cluster(row: Mapping[str, Any]) -> tuple[str, ...]:
-    numbers = (f"{row[name]:,}" for name in ("partitions", "drifted", "converging"))
-    return (row["cluster"], *numbers, row["observed_at"])
 
 
 def _drift(found: FleetRun, most: int, ages: Mapping[Key, Row] | None) -> list[str]:
@@ -98,11 +90,17 @@ def _drifted(row: Mapping[str, Any]) -> tuple[str, ...]:
         item_of(row),
         row["class"],
         row["kind"],
-        brokers(row["declared"]) if row["declared"] else "-",
-        _observed(row),
-        "-" if row["leader"] is None else str(row["leader"]),
+        *_lists(row),
         row["owner"] or "-",
     )
+
+
+def _lists(row: Row) -> tuple[str, str, str]:
+    """The two lists and the leader."""
+    declared, observed = (brokers(row[k]) if row[k] else "-" for k in ("declared", "observed"))
+    if observed == "-" and row["kind"] != DifferenceKind.MISSING:
+        observed = row.get("detail") or "-"
+    return declared, observed, "-" if row["leader"] is None else str(row["leader"])
 
 
 def item_of(row: Mapping[str, Any]) -> str:
@@ -110,12 +108,6 @@ def item_of(row: Mapping[str, Any]) -> str:
     if row["topic"] is not None:
         return row["topic"] if row["partition"] is None else f"{row['topic']}-{row['partition']}"
     return "the cluster" if row["broker"] is None else f"broker {row['broker']}"
-
-
-def _observed(row: Mapping[str, Any]) -> str:
-    if row["observed"]:
-        return brokers(row["observed"])
-    return "-" if row["kind"] == DifferenceKind.MISSING else row["detail"] or "-"
 
 
 def error_lines(found: FleetRun, most: int) -> list[str]:

@@ -149,7 +149,7 @@ def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], workers: Workers, now
             lake.begun(TABLES[table])
         tasks = with_small_files(lake, todo.tasks, stages)
         parts = [part for task in tasks for part in in_parts(task, stages)]
-        done = list(workers.perform(parts, stages, todo.partitions, lake, name))
+        done = list(workers.perform(parts, stages, lake, name))
         return commit(lake, todo, stages, done, name, now)
 
 
@@ -261,8 +261,7 @@ def judge_kept(
 ) -> FleetRun:
     """Judge these snapshots, whatever came after them, and write what was found in their hours; raises BadFile."""
     tasks = tuple(task_of(fleet, lake, one) for one in kept)
-    todo = Todo(tasks, partitions=sum(one.partitions for one in kept))
-    return judge(lake, todo, JUDGING, workers, now)
+    return judge(lake, Todo(tasks), JUDGING, workers, now)
 
 
 def _keeps(
@@ -303,7 +302,9 @@ def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Tab
     rows, written_at = 0, time.monotonic()
     for answer in collect(asked, observe):
         if isinstance(answer.found, str):
-            errors.append(FleetError(answer.cluster, _address(fleet, answer.cluster), answer.found))
+            cluster = fleet.cluster(answer.cluster)
+            address = str(cluster.bootstrap_servers or cluster.simulated or cluster.snapshot)
+            errors.append(FleetError(answer.cluster, address, answer.found))
             continue
         waiting[answer.cluster] = answer.found
         rows += answer.found.snapshot.partitions.num_rows
@@ -314,11 +315,6 @@ def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Tab
     wrong = in_order(ERRORS.name, [error_rows(errors, COLLECT, now)])
     write_errors(lake, wrong, [Hour(c.name, now.day, now.hour) for c in asked], [COLLECT], kept)
     return wrong
-
-
-def _address(fleet: Fleet, name: str) -> str:
-    cluster = fleet.cluster(name)
-    return str(cluster.bootstrap_servers or cluster.simulated or cluster.snapshot)
 
 
 def run_history(lake: Lake, clusters: Iterable[str], workers: Workers) -> None:

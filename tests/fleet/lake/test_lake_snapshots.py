@@ -10,12 +10,12 @@ from deltalake import DeltaTable, write_deltalake
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.commandline import replan
-from tests.fleet.fleets import drawn_snapshot
+from tests.fleet.fleets import drawn_snapshot, keep_snapshot, kept_snapshots
 from tests.unit.snapshots.strategies import snapshots
 
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots, read_kept, rows_of
+from replan.fleet.lake.snapshots import read_kept, rows_of
 from replan.fleet.lake.tables import SNAPSHOTS
 from replan.model.snapshot import Snapshot
 from replan.snapshots.files import read_snapshot, write_snapshot

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 from tests.builders import snapshot, state
+from tests.fleet.fleets import keep_snapshot, kept_snapshots
 from tests.fleet.lake.test_lake_files import DAYS, MOMENT, NAMES, judged, rows
 
 from replan.fleet.fleet_file import Fleet, FleetCluster
@@ -25,7 +26,7 @@ from replan.fleet.lake.files import (
     replace_rows,
     run_in,
 )
-from replan.fleet.lake.snapshots import keep_snapshot, kept_snapshots, read_kept
+from replan.fleet.lake.snapshots import read_kept
 from replan.fleet.lake.tables import ERRORS, JUDGED, RATES, SNAPSHOTS, LakeTable
 from replan.fleet.perform import Stage
 from replan.fleet.run import judge

@@ -43,6 +43,12 @@ RETAINED_HOURS = 7 * 24
 """How long files that a commit removed are kept for readers that have begun (Delta's own default)."""
 
 
+LISTED = (
+    *("path", "partition.cluster", "partition.day", "size_bytes"),
+    *("min.hour", "max.hour", "num_records", "null_count.header"),
+    *("min.observed_at", "max.observed_at", "min.cluster_id", "max.cluster_id"),
+)
+"""What is taken from the log of a table, as its library names it."""
 Among = tuple[str, pa.Array]
 """A column, or a field as `column.field`, and values of it."""
 
@@ -73,9 +79,9 @@ class TableFile(Struct, frozen=True):
     """The hours of its rows; None: the log does not say."""
     last: int | None = None
     rows: int | None = None
-    moments: tuple[str | None, str | None] = (None, None)
+    moments: tuple[str | None, ...] = (None, None)
     """When its rows were observed, the first and the last."""
-    ids: tuple[str | None, str | None] = (None, None)
+    ids: tuple[str | None, ...] = (None, None)
     """Of which cluster ids they are, the least and the greatest."""
     headers: int | None = None
     """How many snapshots it has."""
@@ -382,37 +388,14 @@ def lake_there(address: str, found: Mapping[str, str]) -> Lake:
 
 
 def _by_cluster(actions: pa.Table, table: LakeTable) -> Mapping[str, Sequence[TableFile]]:
-    wanted = {
-        "path": "path",
-        "size": "size_bytes",
-        "cluster": "partition.cluster",
-        "day": "partition.day",
-        "first": "min.hour",
-        "last": "max.hour",
-        "rows": "num_records",
-        "begin": "min.observed_at",
-        "end": "max.observed_at",
-        "least": "min.cluster_id",
-        "greatest": "max.cluster_id",
-        "empty": "null_count.header",
-    }
-    columns: dict[str, list[Any]] = {
-        name: actions[source].to_pylist()
-        if source in actions.schema.names
-        else [None] * len(actions)
-        for name, source in wanted.items()
-    }
+    there = {name: actions[name].to_pylist() for name in LISTED if name in actions.schema.names}
+    columns = [there.get(name, [None] * len(actions)) for name in LISTED]
     found: dict[str, list[TableFile]] = {}
-    for path, size, cluster, day, first, last, rows, begin, end, least, greatest, empty in zip(
-        *columns.values(), strict=True
-    ):
+    for path, cluster, day, size, first, last, rows, empty, *bounds in zip(*columns, strict=True):
         headers = None if rows is None or empty is None else rows - empty
-        moments = (begin, end)
-        at = day if table.keeps_days else date.min
-        one = TableFile(
-            path, cluster, at, size, first, last, rows, moments, (least, greatest), headers
-        )
-        found.setdefault(cluster, []).append(one)
+        at, moments, ids = day if table.keeps_days else date.min, bounds[:2], bounds[2:]
+        one = (path, cluster, at, size, first, last, rows, (*moments,), (*ids,), headers)
+        found.setdefault(cluster, []).append(TableFile(*one))
     for files in found.values():
         files.sort(key=lambda file: (file.day, file.first or 0, file.path))
     return found

@@ -5,7 +5,7 @@ name has the row as one value. The document in `header` carries the version of t
 """
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -59,14 +59,11 @@ def dated_after(observed_at: str, now: datetime) -> str | None:
     )
 
 
-def keep_snapshot(lake: Lake, snapshot: Snapshot, cluster: str) -> Hour:
-    """Write a snapshot under its cluster's name, in the place of one of the same hour; raises BadFile."""
-    (hour,) = keep_snapshots(lake, [(cluster, snapshot)])
-    return hour
-
-
 def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> list[Hour]:
-    """The same of many, one after the other, in one commit."""
+    """Write snapshots under the names of their clusters, each in the place of one of the same hour; raises BadFile.
+
+    One after the other, in one commit.
+    """
     files: dict[Hour, list[RowFile]] = {}
     with run_in(lake) as run:
         lake.begun(SNAPSHOTS)
@@ -105,13 +102,6 @@ def _values(rows: pa.Table, kind: pa.DataType) -> pa.Array:
     return rows.cast(pa.schema(list(kind))).combine_chunks().to_struct_array().combine_chunks()
 
 
-def kept_snapshots(lake: Lake, clusters: Container[str] | None = None) -> list[Kept]:
-    """The snapshots that there are, or those of some clusters, oldest first within each cluster."""
-    found = lake.files(SNAPSHOTS)
-    names = sorted(name for name in found if clusters is None or name in clusters)
-    return [kept for name in names for kept in kept_in(lake, found[name])]
-
-
 def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[Kept]:
     """The snapshots of some files of the table, oldest first; raises BadFile.
 
@@ -135,7 +125,7 @@ def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[Kept]:
                 row["observed_at"],
                 _partitions(row[HEADER]),
             )
-            for row in _rows_of(rows, HEADER).to_pylist()
+            for row in rows.filter(pc.equal(rows["part"], HEADER)).to_pylist()
         ]
     return sorted(found, key=lambda kept: kept.at)
 
@@ -231,10 +221,6 @@ def _parts(rows: pa.Table) -> Mapping[str, pa.Table]:
 def _ordered(rows: pa.Table) -> pa.Table:
     numbers = rows["row"].to_numpy()
     return rows if bool((numbers[1:] > numbers[:-1]).all()) else rows.sort_by("row")
-
-
-def _rows_of(found: pa.Table, part: str) -> pa.Table:
-    return found.filter(pc.equal(found.column("part"), part))
 
 
 def _whole(parts: Mapping[str, pa.Table], name: str, like: pa.Table) -> pa.Table:

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from msgspec import Struct, field
-from msgspec.structs import asdict
+from msgspec import Struct, field, to_builtins
 
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Lake, places
@@ -77,11 +76,7 @@ class FleetFacts(Struct, frozen=True):
         return {
             "formatVersion": 1,
             "kind": "replan.fleetReport",
-            "clusters": [asdict(cluster) for cluster in self.clusters],
-            "drift": [dict(row) for row in self.drift],
-            "resolved": [dict(row) for row in self.resolved],
-            "acknowledged": [dict(row) for row in self.acknowledged],
-            "trend": [dict(row) for row in self.trend],
+            **to_builtins(self),
         }
 
 

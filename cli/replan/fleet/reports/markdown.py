@@ -49,14 +49,10 @@ def verdict(facts: FleetFacts) -> str:
     """The sentence that says whether anything drifted, and how much was not done."""
     judged = sum(1 for c in facts.clusters if c.observed_at is not None)
     failed = sum(1 for c in facts.clusters if c.errors)
-    said = _differences(len(facts.drift), len({r["cluster"] for r in facts.drift}), judged)
-    return said + (f"; {count(failed, 'cluster')} with errors." if failed else ".")
-
-
-def _differences(drifted: int, clusters: int, judged: int) -> str:
-    if not judged:
-        return "No cluster was compared"
-    return f"{count(drifted, 'difference')} in {part_of(clusters or judged, judged)}"
+    clusters = len({r["cluster"] for r in facts.drift}) or judged
+    said = f"{count(len(facts.drift), 'difference')} in {part_of(clusters, judged)}"
+    ends = f"; {count(failed, 'cluster')} with errors." if failed else "."
+    return (said if judged else "No cluster was compared") + ends
 
 
 def _section(

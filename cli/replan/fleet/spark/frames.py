@@ -24,14 +24,21 @@ from replan.errors import ReplanError
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile, is_seen
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, ERRORS, HISTORY, JUDGED, TABLES
-from replan.fleet.perform import Done, Rows, Stage, not_done, performed, stage_function, stage_of
+from replan.fleet.perform import (
+    TRIES,
+    Done,
+    Rows,
+    Stage,
+    not_done,
+    performed,
+    stage_function,
+    stage_of,
+)
 from replan.fleet.spark.source import ROWS_PER_BATCH, lake_frame, spark_schema
 from replan.fleet.stages.history import READ, Known, history_of, put_history
 from replan.fleet.tasks.work import TASKS, Task, Work
 from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
-TRIES = 2
-"""So often a cluster is begun whose Python worker or executor is lost."""
 LOST = (
     f"the Python worker or executor that judged it was lost {TRIES} times; the kernel ends one where memory is short "
     "(its log says so)"
@@ -58,13 +65,13 @@ DRIFT_ROWS = 500_000
 
 
 def tasks_frame(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
-    """Tasks as rows, each in a partition of its own: so executors begin them in this order, one on each core."""
+    """Tasks as rows, each in a partition of its own: so executors begin them in this order, one on each core.
+
+    Spark cuts rows into partitions when it runs: the session has that setting from here on.
+    """
     rows = [{"number": number, **asdict(task)} for number, task in enumerate(tasks)]
-    named = spark.createDataFrame(
-        pa.Table.from_pylist(rows, NUMBERED), schema=spark_schema(NUMBERED)
-    )
-    numbers = spark.range(0, len(tasks), 1, max(len(tasks), 1)).withColumnRenamed("id", "number")
-    return numbers.join(f.broadcast(named), "number")
+    spark.conf.set("spark.sql.leafNodeDefaultParallelism", max(len(tasks), 1))
+    return spark.createDataFrame(pa.Table.from_pylist(rows, NUMBERED), spark_schema(NUMBERED))
 
 
 def rows_frame(tasks: DataFrame, table: str) -> DataFrame:

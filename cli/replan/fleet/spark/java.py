@@ -11,15 +11,13 @@ import shutil
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 
 from msgspec import Struct
 
+from replan.documents.files import replace_file
 from replan.errors import ReplanError
 
 OLDEST = 17
-LEFT_SECONDS = 3600
-"""An unfinished archive that nobody has written to for so long belongs to no run."""
 
 
 def alone(master: str) -> bool:
@@ -80,64 +78,44 @@ def _described(home: Path) -> Java:
         return Java(home, "")
 
 
-class ClassArchive(Struct, frozen=True):
-    """An archive of loaded classes, which may not be there yet."""
-
-    file: Path
-    being_made: Path
-    """Where this run writes it; a name of its own, since several may run at once."""
-
-    @property
-    def run_before(self) -> Path:
-        """An empty file that says that the cache has outlived a run."""
-        return self.file.with_suffix(".seen")
-
-    def options(self) -> tuple[str, ...]:
-        """What to tell Java: use it, make it when it exits, or nothing yet."""
-        if self.file.exists():
-            return (f"-XX:SharedArchiveFile={self.file}", "-Xshare:auto")
-        if self.is_being_made:
-            return (f"-XX:ArchiveClassesAtExit={self.being_made}",)
-        return ()
-
-    @property
-    def is_being_made(self) -> bool:
-        """Whether this run makes it."""
-        return self.run_before.exists() and not self.file.exists()
-
-    def give_up(self) -> None:
-        """Java was ended before it had written it: the next run does not try that, the one after it does."""
-        self.being_made.unlink(missing_ok=True)
-        self.run_before.unlink(missing_ok=True)
-
-    def keep(self) -> None:
-        """Put what this run has made in its place, once Java has ended; what killed runs left is removed."""
-        self.run_before.touch()
-        if self.being_made.exists():
-            self.being_made.replace(self.file)
-        for left in self.file.parent.glob(".spark-*.jsa"):
-            if left.stat().st_mtime < self.run_before.stat().st_mtime - LEFT_SECONDS:
-                left.unlink()
-
-
 def class_archive(
     java: Java, spark_version: str, jars: Path, environment: Mapping[str, str]
-) -> ClassArchive | None:
-    """The archive for this Java and this Spark with its folder of jars; None where there can be none."""
-    if not java.release:
-        return None
+) -> Path | None:
+    """Where the archive for this Java and this Spark is, or will be; None where there can be none."""
     folder = cache_folder(environment)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
-    if not os.access(folder, os.W_OK):
+    if not java.release or not os.access(folder, os.W_OK):
         return None
-    build = sha256(f"{java.home}\n{java.release}\n{jars}\n{_installed(jars)}".encode()).hexdigest()[
-        :12
-    ]
-    name = f"spark-{spark_version}-java-{build}"
-    return ClassArchive(folder / f"{name}.jsa", folder / f".{name}.{token_hex(4)}.jsa")
+    build = sha256(f"{java.home}\n{java.release}\n{jars}\n{_installed(jars)}".encode())
+    return folder / f"spark-{spark_version}-java-{build.hexdigest()[:12]}.jsa"
+
+
+def archive_options(archive: Path, made: Path) -> tuple[str, ...]:
+    """What to tell Java: use the archive, make it in a file of this run when it exits, or nothing yet."""
+    if archive.exists():
+        return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto")
+    return (f"-XX:ArchiveClassesAtExit={made}",) if _run_before(archive).exists() else ()
+
+
+def keep_archive(archive: Path, made: Path, *, ended: bool) -> None:
+    """Put what this run has made in its place, once Java has ended.
+
+    Where Java was ended before it had written it, the next run does not try that, the one after it does.
+    """
+    if not ended:
+        _run_before(archive).unlink(missing_ok=True)
+        return
+    _run_before(archive).touch()
+    if made.exists():
+        replace_file(archive, lambda partial: partial.write_bytes(made.read_bytes()))
+
+
+def _run_before(archive: Path) -> Path:
+    """An empty file that says that the cache has outlived a run."""
+    return archive.with_suffix(".seen")
 
 
 def _installed(jars: Path) -> int:

@@ -13,13 +13,11 @@ from pyspark.sql import SparkSession
 
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile, sweep
-from replan.fleet.perform import Done, Stage, not_done
-from replan.fleet.spark.frames import TRIES, done_frame, done_in, kept_histories, tasks_frame
-from replan.fleet.spark.session import JavaEnded, JavaNotStarted, Length, spark_session
+from replan.fleet.perform import TRIES, Done, Stage, not_done
+from replan.fleet.spark.frames import done_frame, done_in, kept_histories, tasks_frame
+from replan.fleet.spark.session import JavaEnded, JavaNotStarted, spark_session
 from replan.fleet.tasks.work import Task
 
-LONG_PARTITIONS = 15_000_000
-"""Beyond so many a quick start of Java is not worth its slower code."""
 Found = TypeVar("Found")
 
 
@@ -40,16 +38,15 @@ class InSpark:
         return self._open.__exit__(*raised)  # type: ignore[arg-type]
 
     def perform(
-        self, tasks: Sequence[Task], stages: Sequence[Stage], partitions: int, lake: Lake, run: str
+        self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
     ) -> Sequence[Done]:
         """Do the tasks, and put what they find into the stores of the lake's tables; raises ReplanError."""
-        length = Length.LONG if partitions > LONG_PARTITIONS else Length.SHORT
 
         def job(spark: SparkSession) -> Sequence[Done]:
             return done_in(done_frame(tasks_frame(spark, tasks), stages, lake, run), tasks)
 
         try:
-            return self._tried(job, lake, run, length)
+            return self._tried(job, lake, run)
         except JavaNotStarted:
             raise
         except JavaEnded as ended:
@@ -70,17 +67,11 @@ class InSpark:
                 found.setdefault(row["cluster"], []).append(RowFile(**row["file"].asDict()))
         return ((name, found.get(name, [])) for name in sorted(changed))
 
-    def _tried(
-        self,
-        job: Callable[[SparkSession], Found],
-        lake: Lake,
-        run: str,
-        length: Length = Length.SHORT,
-    ) -> Found:
+    def _tried(self, job: Callable[[SparkSession], Found], lake: Lake, run: str) -> Found:
         """What the job finds, in a second Java where the first one ends; raises JavaEnded where that does, too."""
         for left in reversed(range(TRIES)):
             try:
-                with self.used(length) as spark, catch_warnings():
+                with self.used() as spark, catch_warnings():
                     simplefilter(
                         "ignore", ResourceWarning
                     )  # PySpark lets the garbage collector close its socket
@@ -92,12 +83,10 @@ class InSpark:
         raise AssertionError  # it has returned or raised
 
     @contextmanager
-    def used(self, length: Length = Length.SHORT) -> Iterator[SparkSession]:
+    def used(self) -> Iterator[SparkSession]:
         """The session, which what is raised ends; it says of that what Spark says."""
         if self._session is None:
-            self._session = self._open.enter_context(
-                spark_session(self.master, length, self.remote)
-            )
+            self._session = self._open.enter_context(spark_session(self.master, self.remote))
         try:
             yield self._session
         except BaseException as problem:

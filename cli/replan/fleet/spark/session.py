@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,13 @@ from pyspark.sql import SparkSession
 from replan.documents.files import work_folder
 from replan.errors import ReplanError
 from replan.fleet.lake.store import SUBMITTED
-from replan.fleet.spark.java import ClassArchive, alone, class_archive, find_java
+from replan.fleet.spark.java import (
+    alone,
+    archive_options,
+    class_archive,
+    find_java,
+    keep_archive,
+)
 from replan.fleet.spark.shipping import package_folder, zip_package
 from replan.wording import first_line
 
@@ -38,21 +43,12 @@ NOTICED_SECONDS = 5
 """So long after its connections a process may end."""
 LINES_SHOWN = 10
 SPARK = Path(pyspark.__file__).parent
+MADE = "classes.jsa"
+"""Where Java writes the archive of its classes, in the folder of the run."""
 ENDED = "its Java process ended while it started"
 ASKED = re.compile("An error occurred while calling ")
 RAISED = re.compile(r"^Traceback .*\n(?:[ \t].*\n)+(?:replan\.errors\.\w+: )?(.+)", re.MULTILINE)
 CALL = re.compile(r"\s+at |\s+\.\.\. \d+ more")
-
-QUIET = """\
-rootLogger.level = warn
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
-"""
-
 
 TASK_TRIES = 3
 """How often Spark begins a task on this machine; the last time only says that it was lost (`on_spark`)."""
@@ -66,24 +62,13 @@ class JavaNotStarted(JavaEnded):
     """It has ended while it started, so it had nothing to do yet."""
 
 
-class Length(Enum):
-    """How long the job will run, with the memory it gets; a quick start makes a long job slower."""
-
-    SHORT = "2g"
-    LONG = "4g"
-
-
 @contextmanager
-def spark_session(master: str, length: Length, remote: str | None = None) -> Iterator[SparkSession]:
+def spark_session(master: str, remote: str | None = None) -> Iterator[SparkSession]:
     """A session on this master, ended with its Java process; raises ReplanError where Spark fails."""
     # Py4J tells the root logger of each signal, which would write that to stderr.
     logging.getLogger().addHandler(logging.NullHandler())
-    if remote is not None:
-        with _connected(remote) as spark:
-            yield spark
-        return
-    if SUBMITTED in os.environ:
-        with _submitted() as spark:
+    if remote is not None or SUBMITTED in os.environ:
+        with _submitted() if remote is None else _connected(remote) as spark:
             yield spark
         return
     java = find_java(os.environ)
@@ -92,11 +77,10 @@ def spark_session(master: str, length: Length, remote: str | None = None) -> Ite
     with work_folder(Path(tempfile.gettempdir()), "replan-spark-") as home:
         settings = _settings(master, home)
         if here:
-            settings |= _settings_in_one_process(home, length, archive)
+            settings |= _settings_in_one_process(home, archive)
         with _started(settings, home / "spark.log", _variables(master), archive) as spark:
             if not here:
-                zip_package(home / "replan.zip")
-                spark.sparkContext.addPyFile(str(home / "replan.zip"))
+                spark.sparkContext.addPyFile(zip_package(home))
             yield spark
 
 
@@ -105,8 +89,7 @@ def _submitted() -> Iterator[SparkSession]:
     """The session of `spark-submit`, which has started Java, says the master and ends both."""
     spark = SparkSession.builder.appName("replan fleet").getOrCreate()
     with tempfile.TemporaryDirectory(prefix="replan-spark-") as folder:
-        zip_package(Path(folder, "replan.zip"))
-        spark.sparkContext.addPyFile(str(Path(folder, "replan.zip")))
+        spark.sparkContext.addPyFile(zip_package(Path(folder)))
         try:
             yield spark
         except (PySparkException, Py4JError) as problem:
@@ -128,8 +111,7 @@ def _connected(remote: str) -> Iterator[SparkSession]:
         try:
             _await_server(remote)
             spark = SparkSession.builder.remote(remote).getOrCreate()
-            zip_package(Path(folder, "replan.zip"))
-            spark.addArtifacts(str(Path(folder, "replan.zip")), pyfile=True)
+            spark.addArtifacts(zip_package(Path(folder)), pyfile=True)
         except Exception as problem:  # gRPC's own errors among others
             raise ReplanError(
                 f"Spark Connect at {remote} cannot be used: {first_line(problem)}; is the server there, "
@@ -179,20 +161,14 @@ def _settings(master: str, home: Path) -> dict[str, str]:
     }
 
 
-def _settings_in_one_process(
-    home: Path, length: Length, archive: ClassArchive | None
-) -> dict[str, str]:
+def _settings_in_one_process(home: Path, archive: Path | None) -> dict[str, str]:
     """Everything in one Java process on this machine, reached over loopback only."""
-    quiet = home / "log4j2.properties"
-    quiet.write_text(QUIET, encoding="utf-8")
-    options = [f"-Dlog4j2.configurationFile={quiet.as_uri()}", f"-Djava.io.tmpdir={home}"]
-    if length is Length.SHORT:
-        # The first compiler and the plain collector start at once; they cost speed only in long runs.
-        options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    # The first compiler and the plain collector start at once; what others save is for rows, of which Java has few.
+    options = [f"-Djava.io.tmpdir={home}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     if archive is not None:
-        options += archive.options()
+        options += archive_options(archive, home / MADE)
     return {
-        "spark.driver.memory": length.value,
+        "spark.driver.memory": "2g",
         "spark.local.dir": str(
             home / "local"
         ),  # by default a folder that a killed Java leaves behind
@@ -230,7 +206,7 @@ def _started(
     settings: Mapping[str, str],
     log: Path,
     variables: Mapping[str, str],
-    archive: ClassArchive | None,
+    archive: Path | None,
 ) -> Iterator[SparkSession]:
     """Java and a session in it; both are ended, and nothing of them stays in this process."""
     conf = pyspark.SparkConf(loadDefaults=False).setAll(list(settings.items()))
@@ -272,7 +248,7 @@ def _started(
         finally:
             ended = _end_java(gateway)
             if archive is not None:
-                (archive.keep if ended else archive.give_up)()
+                keep_archive(archive, log.with_name(MADE), ended=ended)
 
 
 def _interrupted(problem: BaseException | None) -> bool:

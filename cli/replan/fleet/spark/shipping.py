@@ -15,8 +15,9 @@ def package_folder() -> Path:
     return Path(replan.__file__).parent
 
 
-def zip_package(target: Path) -> None:
-    """Write the package, with its schemas in the place that an installed one has them in."""
+def zip_package(folder: Path) -> str:
+    """Write the package there, with its schemas where an installed one has them; the path of the zip."""
+    target = folder / "replan.zip"
     package = package_folder()
     with ZipFile(target, "w") as archive:
         for file in sorted(package.rglob("*")):
@@ -27,3 +28,4 @@ def zip_package(target: Path) -> None:
             name = f"{package.name}/schema/{schema.name}"
             if name not in there:  # a checkout keeps them beside the package
                 archive.writestr(name, schema.read_bytes())
+    return str(target)

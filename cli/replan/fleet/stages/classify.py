@@ -18,7 +18,7 @@ from replan.planning.findings.drift_classes import Difference, DriftClass
 ACKNOWLEDGED = "acknowledged"
 
 
-def classified(work: Work) -> Mapping[str, pa.Table]:
+def classify(work: Work) -> Mapping[str, pa.Table]:
     """What drifted, by class, and that the cluster was compared."""
     drifted = drifted_of(work)
     numbers = {

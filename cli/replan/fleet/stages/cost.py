@@ -5,7 +5,8 @@ Seconds are those at the declared rate of moves, of the slower of the two sides,
 there are none. Money is for bytes between racks.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -53,26 +54,24 @@ def _row(
         "partition": drifted["partition"],
         "bytes": size * len(new),
         "cross_rack_bytes": crossing,
-        "seconds": seconds_of(size, source, new, work.placement.move_throttle),
+        "seconds": throttled_seconds([(source, new, size)], work.placement.move_throttle),
         "amount": None if price is None else float(crossing * price / GB),
         "currency": None if prices is None or price is None else prices.currency,
     }
 
 
-def seconds_of(
-    size: int, source: BrokerId, new: list[BrokerId], throttle: MoveThrottle | None
+def throttled_seconds(
+    copies: Iterable[tuple[BrokerId, Sequence[BrokerId], int]], throttle: MoveThrottle | None
 ) -> float | None:
-    """How long the copies of one partition take at the declared rates; None without any."""
+    """How long the busiest broker copies at the declared rates, with all else waiting for it; None without any.
+
+    `copies`: from whom, to whom, and how many bytes to each.
+    """
+    load: Counter[tuple[BrokerId, Side]] = Counter()
+    for source, new, size in copies:
+        load[source, Side.LEADER] += size * len(new)
+        load.update({(broker, Side.FOLLOWER): size for broker in new})
     if throttle is None:
         return None
-    slowest = [
-        *(size / rate for b in new for rate in _rate(throttle, b, Side.FOLLOWER)),
-        *(len(new) * size / rate for rate in _rate(throttle, source, Side.LEADER)),
-    ]
-    return max(slowest, default=None)
-
-
-def _rate(throttle: MoveThrottle, broker: BrokerId, side: Side) -> Iterator[int]:
-    rate = throttle.rate_of(broker, side)
-    if rate is not None:
-        yield rate
+    rates = {key: throttle.rate_of(*key) for key in load}
+    return max((load[key] / rate for key, rate in rates.items() if rate is not None), default=None)

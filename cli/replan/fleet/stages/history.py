@@ -25,8 +25,6 @@ FLAPPING_TIME = timedelta(days=7)
 """What begins so often within so long flaps."""
 _HOUR = len("2026-11-21T03")
 _ITEM = ("topic", "partition", "broker", "class", "kind")
-
-
 AT_ONCE = 500
 """So many clusters are read together: a table costs as much to read for one as for some hundred small ones."""
 READ: Mapping[LakeTable, Sequence[str]] = {

@@ -42,8 +42,6 @@ class Todo(Struct, frozen=True):
     """Clusters with a snapshot and without a placement."""
     older: int = 0
     """Snapshots that are not looked at, because there is a newer one of their cluster."""
-    partitions: int = 0
-    """About how many there are in all."""
     of_newest: bool = False
     """Whether each task has the newest snapshot of its cluster in the lake: what failed after that is over."""
     done: tuple[Task, ...] = ()
@@ -92,7 +90,6 @@ def from_lake(
         tuple(task_of(fleet, lake, kept) for kept in newest),
         tuple(errors),
         tuple(undeclared),
-        partitions=sum(kept.partitions for kept in newest),
         of_newest=as_of is None,
         late=() if as_of is not None else tuple(_late(lake, newest)),
     )
@@ -171,22 +168,15 @@ def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:
 
     Late snapshots change the rates of their cluster.
     """
-    judged, errors = lake.files(JUDGED), lake.files(ERRORS)
     late = {kept.at.cluster for kept in todo.late}
 
     def is_done(task: Task) -> bool:
         hour = task.hour
-        if task.cluster in late or not any(
-            file.has(hour, hour) for file in judged.get(task.cluster, ())
-        ):
+        said = lake.rows(ERRORS, hour, hour, ["hour", "stage"])["stage"].to_pylist()
+        if task.cluster in late or not set(stages).isdisjoint(said):
             return False
-        if any(file.has(hour, hour) for file in errors.get(task.cluster, ())):
-            said = lake.rows(ERRORS, hour, hour, ["hour", "stage"])["stage"].to_pylist()
-            if not set(stages).isdisjoint(said):
-                return False
-        rows = lake.rows(
-            JUDGED, hour, hour, ["hour", "observed_at", "inputs", "stages"]
-        ).to_pylist()
+        columns = ["hour", "observed_at", "inputs", "stages"]
+        rows = lake.rows(JUDGED, hour, hour, columns).to_pylist()
         return any(
             row["inputs"] == task.inputs is not None
             and row["observed_at"] == task.observed_at
