@@ -118,6 +118,28 @@ def test_no_earlier_snapshot_is_read_but_after_a_late_one(tmp_path: Path) -> Non
     assert [SNAPSHOTS.name in message for message in cluster.find()] == [True]
 
 
+def test_one_that_takes_the_place_of_another_in_the_middle_is_read(tmp_path: Path) -> None:
+    """By the log of the snapshots the sums would still be made of as many, from the first to the last."""
+    chance = Random(0)  # noqa: S311
+    seen = [drawn(chance, moment) for moment in (MOMENTS[0], MOMENTS[1], MOMENTS[3])]
+    instead, newest = drawn(chance, MOMENTS[2]), drawn(chance, MOMENTS[4])
+    replaced, right = Cluster(tmp_path / "replaced"), Cluster(tmp_path / "right")
+    for one in seen:
+        replaced.arrive(one)
+        assert replaced.find() == []
+    for one in (instead, newest):
+        replaced.arrive(one)
+    for one in (seen[0], instead, seen[2], newest):
+        right.arrive(one)
+    assert replaced.find() == right.find() == []
+    day = f"day = '{MOMENTS[4][:10]}'"
+    mine, theirs = (
+        sorted(map(str, c.lake.read(RATES, day).to_pylist())) for c in (replaced, right)
+    )
+    assert mine == theirs
+    assert replaced.rows()[1] == right.rows()[1]
+
+
 def test_the_sums_count_when_the_snapshots_were_merged(tmp_path: Path) -> None:
     cluster, chance = Cluster(tmp_path / "eu"), Random(0)  # noqa: S311
     for moment in MOMENTS[:4]:

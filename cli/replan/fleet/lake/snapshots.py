@@ -17,8 +17,8 @@ from msgspec import Struct
 from replan.documents.json_text import Node, parse_document
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile, filled
-from replan.fleet.lake.files import RowFile, commit_files, many, merged, put_rows, run_in
-from replan.fleet.lake.tables import SNAPSHOTS
+from replan.fleet.lake.files import RowFile, always, commit_files, many, merged, put_rows, run_in
+from replan.fleet.lake.tables import SNAPSHOTS, SUMS
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.snapshots.head import identity_of
@@ -62,7 +62,8 @@ def dated_after(observed_at: str, now: datetime) -> str | None:
 def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> list[Hour]:
     """Write snapshots under the names of their clusters, each in the place of one of the same hour; raises BadFile.
 
-    One after the other, in one commit.
+    One after the other, in one commit. Where one takes the place of another that is not the newest, the sums of the
+    rates are removed before: by the log of the snapshots they would still be made of as many.
     """
     files: dict[Hour, list[RowFile]] = {}
     with run_in(lake) as run:
@@ -72,6 +73,10 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
             files[hour] = [put_rows(lake, SNAPSHOTS, rows_of(one, hour), hour, run)]
         for hour, small in many(lake, SNAPSHOTS, files).items():
             files[hour] += merged(lake, SNAPSHOTS, small, run)
+        there, sums = lake.files(SNAPSHOTS), lake.files(SUMS)
+        older = [h for h in files if any(f.end > h for f in there.get(h.cluster, ()))]
+        wrong = {always(h.cluster): () for h in older if h.cluster in sums}
+        commit_files(lake, SUMS, wrong, run)
         commit_files(lake, SNAPSHOTS, files, run)
     return list(files)
 
