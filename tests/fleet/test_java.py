@@ -78,13 +78,13 @@ class Cache:
         self.archive = found
 
     def run(self, *, ended: bool = True) -> tuple[str, ...]:
-        """What Java is told; it makes the archive where it is told to."""
-        told = archive_options(self.archive, self.made)
-        if told == (f"-XX:ArchiveClassesAtExit={self.made}",):
+        """The options that Java gets; it makes the archive where they say so."""
+        given = archive_options(self.archive, self.made)
+        if given == (f"-XX:ArchiveClassesAtExit={self.made}",):
             self.made.write_text("classes")
         keep_archive(self.archive, self.made, ended=ended)
         self.made.unlink(missing_ok=True)
-        return told
+        return given
 
 
 def test_the_archive_is_made_by_the_second_run_and_used_from_the_third_on(tmp_path: Path) -> None:
@@ -98,8 +98,8 @@ def test_the_archive_is_made_by_the_second_run_and_used_from_the_third_on(tmp_pa
 
 def test_an_archive_that_took_too_long_is_not_tried_by_the_next_run(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
-    told = [bool(cache.run(ended=number != 1)) for number in range(4)]
-    assert told == [False, True, False, True]
+    given = [bool(cache.run(ended=number != 1)) for number in range(4)]
+    assert given == [False, True, False, True]
     assert cache.archive.exists()
 
 
