@@ -142,7 +142,7 @@ def _work(pipe: Connection, stages: Sequence[Stage], address: str, run: str) -> 
     while True:
         try:
             task: Task = pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):  # its parent is gone
             return
         try:
             pipe.send(performed(task, stages, lake_at(address), run))
