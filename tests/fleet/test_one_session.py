@@ -189,13 +189,15 @@ def test_the_rows_of_a_table_are_a_dataframe(
     in_a_lake: Callable[[str], tuple[Lake, Todo]],
     spark: "SparkSession",
 ) -> None:
-    from replan.fleet.spark.frames import rows_frame, tasks_frame
+    from replan.fleet.spark.frames import one_partition_each, rows_frame, tasks_frame
 
     lake, todo = in_a_lake("here")
     here = judge(lake, todo, list(Stage), Here(), NOW)
     able = [task for task in todo.tasks if task.cluster != "c51"]
-    tasks = tasks_frame(spark, able)
-    assert tasks.rdd.getNumPartitions() == len(able)
+    tasks, usual = tasks_frame(spark, able), spark.range(3).rdd.getNumPartitions()
+    with one_partition_each(spark, able):
+        assert tasks_frame(spark, able).rdd.getNumPartitions() == len(able)
+    assert spark.range(3).rdd.getNumPartitions() == usual
     found = written_rows(rows_frame(tasks, "drift"), tmp_path / "drift")
     assert found.schema.names == TABLES["drift"].schema.names
     assert sorted(found.to_pylist(), key=str) == sorted(here.rows["drift"].to_pylist(), key=str)

@@ -10,6 +10,7 @@ days by cluster, is read by `LakeSource` and shuffled by Spark.
 import gc
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from itertools import chain
 
@@ -65,13 +66,21 @@ DRIFT_ROWS = 500_000
 
 
 def tasks_frame(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
-    """Tasks as rows, each in a partition of its own: so executors begin them in this order, one on each core.
-
-    Spark cuts rows into partitions when it runs: the session has that setting from here on.
-    """
+    """Tasks as rows; with `one_partition_each`, executors begin them in this order, one on each core."""
     rows = [{"number": number, **asdict(task)} for number, task in enumerate(tasks)]
-    spark.conf.set("spark.sql.leafNodeDefaultParallelism", max(len(tasks), 1))
     return spark.createDataFrame(pa.Table.from_pylist(rows, NUMBERED), spark_schema(NUMBERED))
+
+
+@contextmanager
+def one_partition_each(spark: SparkSession, tasks: Sequence[Task]) -> Iterator[None]:
+    """Let Spark cut what it reads from the driver into as many partitions as there are tasks, then as before."""
+    key = "spark.sql.leafNodeDefaultParallelism"
+    before = spark.conf.get(key, None)
+    spark.conf.set(key, max(len(tasks), 1))
+    try:
+        yield
+    finally:
+        spark.conf.unset(key) if before is None else spark.conf.set(key, before)
 
 
 def rows_frame(tasks: DataFrame, table: str) -> DataFrame:

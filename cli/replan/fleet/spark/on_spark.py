@@ -14,7 +14,13 @@ from pyspark.sql import SparkSession
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile, sweep
 from replan.fleet.perform import TRIES, Done, Stage, not_done
-from replan.fleet.spark.frames import done_frame, done_in, kept_histories, tasks_frame
+from replan.fleet.spark.frames import (
+    done_frame,
+    done_in,
+    kept_histories,
+    one_partition_each,
+    tasks_frame,
+)
 from replan.fleet.spark.session import JavaEnded, JavaNotStarted, spark_session
 from replan.fleet.tasks.work import Task
 
@@ -43,7 +49,8 @@ class InSpark:
         """Do the tasks, and put what they find into the stores of the lake's tables; raises ReplanError."""
 
         def job(spark: SparkSession) -> Sequence[Done]:
-            return done_in(done_frame(tasks_frame(spark, tasks), stages, lake, run), tasks)
+            with one_partition_each(spark, tasks):
+                return done_in(done_frame(tasks_frame(spark, tasks), stages, lake, run), tasks)
 
         try:
             return self._tried(job, lake, run)
