@@ -22,7 +22,6 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.advance import next_moment
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.state import Topic
@@ -91,7 +90,7 @@ def simulated(start: Simulation, wanted: Lists) -> tuple[float, int]:
         running |= admitted
         if admitted:
             plane.reassign(admitted, allow_replication_factor_change=False)
-        clock.jump_to(next_moment(plane.simulation))
+        clock.jump_to(plane.next_moment())
     return clock.now() / DAY, looks
 
 
