@@ -32,8 +32,8 @@ from msgspec import Struct, field
 
 from replan.errors import BadFile, BadUsage
 from replan.kafka.property_keys import UnsupportedKey
+from replan.kafka.secretive import Secretive
 from replan.kafka.security import Keystore, is_given, opened, security, subject_of
-from replan.kafka.tokens import Secretive
 
 JAAS = "sasl.jaas.config"
 CONTINUED = frozenset(

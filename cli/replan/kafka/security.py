@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from replan.kafka.property_keys import Keys, UnsupportedKey
-from replan.kafka.tokens import Secretive
+from replan.kafka.secretive import Secretive
 
 # Java's keystores: what kind a file is, and the PEM that is in a PKCS12 one. Passwords go through a pipe.
 

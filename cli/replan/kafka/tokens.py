@@ -14,22 +14,13 @@ from typing import Any
 
 from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
-from msgspec import Struct
+
+from replan.kafka.secretive import Secretive
 
 _LIMIT_SECONDS = 10.0
 _SERVER_ERRORS = 500
 _USED_SHARE = 0.8
 """A token is renewed after this share of its life."""
-
-
-class Secretive(Struct, frozen=True):
-    """A value with a password or a key in it: no traceback and no log shows its fields."""
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(...)"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return []
 
 
 class TokenEndpoint(Secretive, frozen=True):

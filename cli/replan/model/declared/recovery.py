@@ -27,3 +27,8 @@ class RecoveryRule(Struct, frozen=True):
     """How long a partition must have been without a leader."""
     excepted: tuple[str, ...] = ()
     """Names and patterns of topics that the entry, of a pattern, does not mean."""
+
+    @property
+    def recovers(self) -> bool:
+        """Whether a partition without a leader is given one."""
+        return self.strategy is not RecoveryStrategy.NONE

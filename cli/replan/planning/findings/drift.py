@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope, ConfigSource
 from replan.model.declared.placement import Placement
-from replan.model.declared.recovery import RecoveryStrategy
 from replan.model.declared.topic_patterns import matches
 from replan.model.declared.where import Mistake
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -253,10 +252,7 @@ def _to_recover(aligned: Alignment) -> Flags:
     """Which observed partitions `recovery` gives a leader, if they have none."""
     names, codes = topics_of(aligned.snapshot.partitions)
     rules = aligned.intents.recovery
-    found = [
-        name in rules and rules[name].strategy is not RecoveryStrategy.NONE
-        for name in names.to_pylist()
-    ]
+    found = [name in rules and rules[name].recovers for name in names.to_pylist()]
     return np.array([*found, False], dtype=bool)[codes]
 
 

@@ -61,7 +61,7 @@ def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicParti
     found: dict[TopicPartition, Wish] = {}
     for name in names:
         rule = rules.get(name.topic)
-        if rule is not None and rule.strategy in METHODS:
+        if rule is not None and rule.recovers:
             found[name] = Wish(METHODS[rule.strategy], wait_seconds=rule.wait_seconds)
     return found
 
