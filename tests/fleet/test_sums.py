@@ -106,7 +106,7 @@ def test_rates_by_sums_are_those_by_all_snapshots(
 
 
 def test_no_earlier_snapshot_is_read_but_after_a_late_one(tmp_path: Path) -> None:
-    cluster, chance = Cluster(tmp_path / "eu"), Random(0)  # noqa: S311
+    cluster, chance = Cluster(tmp_path / "eu"), Random(0)  # noqa: S311 - the same draws each time
     for moment in MOMENTS[:4]:
         cluster.arrive(drawn(chance, moment))
         assert cluster.find() == []
@@ -120,7 +120,7 @@ def test_no_earlier_snapshot_is_read_but_after_a_late_one(tmp_path: Path) -> Non
 
 def test_one_that_takes_the_place_of_another_in_the_middle_is_read(tmp_path: Path) -> None:
     """By the log of the snapshots the sums would still be made of as many, from the first to the last."""
-    chance = Random(0)  # noqa: S311
+    chance = Random(0)  # noqa: S311 - the same draws each time
     seen = [drawn(chance, moment) for moment in (MOMENTS[0], MOMENTS[1], MOMENTS[3])]
     instead, newest = drawn(chance, MOMENTS[2]), drawn(chance, MOMENTS[4])
     replaced, right = Cluster(tmp_path / "replaced"), Cluster(tmp_path / "right")
@@ -141,7 +141,7 @@ def test_one_that_takes_the_place_of_another_in_the_middle_is_read(tmp_path: Pat
 
 
 def test_the_sums_count_when_the_snapshots_were_merged(tmp_path: Path) -> None:
-    cluster, chance = Cluster(tmp_path / "eu"), Random(0)  # noqa: S311
+    cluster, chance = Cluster(tmp_path / "eu"), Random(0)  # noqa: S311 - the same draws each time
     for moment in MOMENTS[:4]:
         cluster.arrive(drawn(chance, moment))
     assert cluster.find() == []

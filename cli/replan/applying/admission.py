@@ -52,7 +52,6 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from heapq import heapify, heapreplace
 from itertools import chain
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -260,7 +259,7 @@ class Room(Struct, frozen=True):
     """Log directories as of the last reading, less what was promised since."""
 
     dirs: tuple[LogDir, ...] = ()
-    promised: Mapping[BrokerId, Mapping[TopicPartition, int]] = msgspec.field(default_factory=dict)
+    promised: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
     """Bytes by broker and partition."""
 
     def reserve(self, partition: TopicPartition, brokers: Iterable[BrokerId], size: int) -> "Room":

@@ -22,7 +22,6 @@ What one tick is decided from, apart from the state of the run: the job, one loo
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -49,7 +48,7 @@ Observation = Look
 class Readings(Struct, frozen=True):
     """What was read last of what is not read in every tick, and when."""
 
-    rates: Mapping[BrokerId, Configs] = msgspec.field(default_factory=dict)
+    rates: Mapping[BrokerId, Configs] = field(default_factory=dict)
     rates_at: float = float("-inf")
     sizes_at: float = float("-inf")
 

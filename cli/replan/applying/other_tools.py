@@ -26,8 +26,7 @@ What holds, whatever is killed when:
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.observation import Observation, runs_own
@@ -69,12 +68,10 @@ class OtherCopies(Struct, frozen=True):
 
     began: float | None = None
     """Since when they are looked for; None where they are not."""
-    found: Mapping[TopicPartition, Reassignment] = msgspec.field(default_factory=dict)
+    found: Mapping[TopicPartition, Reassignment] = field(default_factory=dict)
     """Listed or missing."""
-    listed_at: Mapping[TopicPartition, float] = msgspec.field(default_factory=dict)
-    progress: Mapping[tuple[TopicPartition, BrokerId], int | None] = msgspec.field(
-        default_factory=dict
-    )
+    listed_at: Mapping[TopicPartition, float] = field(default_factory=dict)
+    progress: Mapping[tuple[TopicPartition, BrokerId], int | None] = field(default_factory=dict)
     """Bytes of each replica that is added, as far as read; None once it is in sync."""
     total: int = 0
     """How many there were."""

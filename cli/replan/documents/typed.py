@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, TypeVar
 
-import msgspec
-from msgspec import ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.inspect import (
     DictType,
     EnumType,
@@ -36,25 +35,23 @@ from replan.model.names import BrokerId
 T = TypeVar("T")
 
 
-class Form(
-    msgspec.Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True, frozen=True
-):
+class Form(Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True, frozen=True):
     """An object of a document: its fields are the keys, spelled in camelCase; no other key is allowed.
 
     Subclasses say `frozen=True` again: mypy asks for it.
     """
 
 
-Int32 = Annotated[int, msgspec.Meta(ge=0, le=INT32_MAX)]
+Int32 = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 """Ids, epochs, counts."""
-Positive = Annotated[int, msgspec.Meta(ge=1, le=INT32_MAX)]
-Int64 = Annotated[int, msgspec.Meta(ge=0, le=INT64_MAX)]
+Positive = Annotated[int, Meta(ge=1, le=INT32_MAX)]
+Int64 = Annotated[int, Meta(ge=0, le=INT64_MAX)]
 """Bytes, and bytes per second."""
-Text = Annotated[str, msgspec.Meta(min_length=1)]
-Broker = Annotated[BrokerId, msgspec.Meta(ge=0, le=INT32_MAX)]
-Brokers = Annotated[tuple[Broker, ...], msgspec.Meta(max_length=MOST_REPLICAS)]
+Text = Annotated[str, Meta(min_length=1)]
+Broker = Annotated[BrokerId, Meta(ge=0, le=INT32_MAX)]
+Brokers = Annotated[tuple[Broker, ...], Meta(max_length=MOST_REPLICAS)]
 """Possibly none; that none is listed twice is checked by `once_each`."""
-ReplicaList = Annotated[tuple[Broker, ...], msgspec.Meta(min_length=1, max_length=MOST_REPLICAS)]
+ReplicaList = Annotated[tuple[Broker, ...], Meta(min_length=1, max_length=MOST_REPLICAS)]
 """At least one."""
 
 

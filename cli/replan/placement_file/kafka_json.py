@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-import msgspec
-from msgspec import Struct, ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert, field
 
 from replan.documents.json_text import NotJson, parse_document, parse_json
 from replan.documents.typed import Form, Int32, ReplicaList, Text, complaint, once_each, typed
@@ -44,7 +43,7 @@ class PartitionForm(Form, frozen=True):
 class ElectionFileForm(Form, frozen=True):
     """The document."""
 
-    partitions: Annotated[tuple[PartitionForm | Text, ...], msgspec.Meta(min_length=1)]
+    partitions: Annotated[tuple[PartitionForm | Text, ...], Meta(min_length=1)]
     version: Literal[1] = 1
 
 
@@ -126,7 +125,7 @@ class ReassignedForm(Form, frozen=True):
     topic: Text
     partition: Int32
     replicas: ReplicaList
-    log_dirs: tuple[Text, ...] | None = msgspec.field(default=None, name="log_dirs")
+    log_dirs: tuple[Text, ...] | None = field(default=None, name="log_dirs")
 
     def __post_init__(self) -> None:
         once_each(replicas=self.replicas)
@@ -139,7 +138,7 @@ class ReassignedForm(Form, frozen=True):
 class ReassignmentForm(Form, frozen=True):
     """The document."""
 
-    partitions: Annotated[tuple[ReassignedForm, ...], msgspec.Meta(min_length=1)]
+    partitions: Annotated[tuple[ReassignedForm, ...], Meta(min_length=1)]
     version: Literal[1] = 1
 
 

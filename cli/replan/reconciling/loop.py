@@ -6,7 +6,6 @@ Every failure that replan explains becomes a state with its reason, and the next
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -790,7 +789,7 @@ _CODES = {
 
 
 def _with(status: Status, **fields: object) -> Status:
-    return msgspec.structs.replace(status, **fields)
+    return replace(status, **fields)
 
 
 def _known_from_before(status: Status, said: _Said, at: float) -> tuple[Deviation, ...]:
@@ -798,8 +797,7 @@ def _known_from_before(status: Status, said: _Said, at: float) -> tuple[Deviatio
     if not said.reasons:
         return status.deviations
     return tuple(
-        msgspec.structs.replace(one, why_not=LoopHolds()) if _waited(one, at) else one
-        for one in status.deviations
+        replace(one, why_not=LoopHolds()) if _waited(one, at) else one for one in status.deviations
     )
 
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from datetime import datetime
 from math import ceil
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -233,7 +232,7 @@ class _People:
         """`replan resume` goes on with an application itself where no process does; here the loop soon takes over."""
         opened = fold(self.journal.read()).application
         if opened is not None and opened.id == application and opened.paused_by:
-            resumed = msgspec.structs.replace(opened, paused_by="")
+            resumed = replace(opened, paused_by="")
             MemoryJournal.append(self.journal, [resumed])  # of a process that is not the loop's
 
 

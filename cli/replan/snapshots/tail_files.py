@@ -26,8 +26,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from replan.documents.files import cannot, read_text, write_file
@@ -105,7 +104,7 @@ def known_files(folder: Path, cluster_id: str) -> dict[str, TopicId]:
 def write_index(folder: Path, cluster_id: str, tails: Sequence[TailForm]) -> None:
     """Write the index of a folder, or add to the one that is there; raises BadFile."""
     index = IndexForm("replan.tails", 1, cluster_id, (*_known(folder, cluster_id), *tails))
-    text = json.dumps(msgspec.to_builtins(index), indent=2)
+    text = json.dumps(to_builtins(index), indent=2)
     write_file(folder / INDEX, text + "\n")
 
 

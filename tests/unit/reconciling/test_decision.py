@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,7 +82,7 @@ def test_a_directory_that_is_still_full_waits_until_what_has_left_it_is_deleted(
     memory, due = changed(memory, rounds=(done,)), 1_000.0 + FREED_SECONDS
     assert decide(policy, [found], memory, WELL, due - 1.0) == Rest(due)
     assert decide(policy, [found], memory, WELL, due) == Act((found,))
-    ahead = changed(memory, rounds=(msgspec.structs.replace(done, ended_at=9e9),))
+    ahead = changed(memory, rounds=(replace(done, ended_at=9e9),))
     assert decide(policy, [found], ahead, WELL, due) == Act((found,))  # by a clock that was wrong
 
 

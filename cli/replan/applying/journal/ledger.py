@@ -7,8 +7,7 @@ are open was written by two processes at once; folding it raises Held, and `aban
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import (
@@ -51,19 +50,19 @@ def unended(record: MoveRecord | StepRecord | None) -> bool:
 class Ledger(Struct, frozen=True):
     """All that is written down, as of some record."""
 
-    records: Mapping[str, Kept] = msgspec.field(default_factory=dict)
+    records: Mapping[str, Kept] = field(default_factory=dict)
     application: Application | None = None
     """The open one."""
-    owned: Mapping[TopicPartition, MoveRecord] = msgspec.field(default_factory=dict)
-    open: Mapping[TopicPartition, MoveRecord] = msgspec.field(default_factory=dict)
+    owned: Mapping[TopicPartition, MoveRecord] = field(default_factory=dict)
+    open: Mapping[TopicPartition, MoveRecord] = field(default_factory=dict)
     """Those of `owned` that have not ended."""
     done: int = 0
     """How many of `owned` are done."""
-    entries: Mapping[tuple[str, str], SavedReplicaList] = msgspec.field(default_factory=dict)
+    entries: Mapping[tuple[str, str], SavedReplicaList] = field(default_factory=dict)
     """By topic and key."""
-    rates: Mapping[tuple[BrokerId, str], SavedRate] = msgspec.field(default_factory=dict)
+    rates: Mapping[tuple[BrokerId, str], SavedRate] = field(default_factory=dict)
     """By broker and key."""
-    begun: _Steps = msgspec.field(default_factory=dict)
+    begun: _Steps = field(default_factory=dict)
     """What the open application does beside moves: by kind, and by what it is about."""
 
     @property

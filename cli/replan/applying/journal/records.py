@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
 from typing import Annotated, Any, TypeVar
 
-import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from replan.documents.typed import Broker, Brokers, Form, Int32, Int64, ReplicaList, Text, once_each
 from replan.model.configs import ConfigScope, SettingName
@@ -225,12 +225,12 @@ def check_name(partition: TopicPartition) -> None:
         raise ValueError(".partition: expected a topic and the number of a partition")
 
 
-Entry = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,10}:[0-9]{1,10}$")]
+Entry = Annotated[str, Meta(pattern="^[0-9]{1,10}:[0-9]{1,10}$")]
 """Of a throttled-replicas list: partition and broker."""
-RateText = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,19}$")]
+RateText = Annotated[str, Meta(pattern="^[0-9]{1,19}$")]
 """Bytes per second, as Kafka keeps it."""
-OwnRate = Annotated[str, msgspec.Meta(pattern="^([0-9]{1,19}|unlimited)$")]
-SteeredRate = Annotated[str, msgspec.Meta(pattern="^([0-9]{1,19}|unlimited)?$")]
+OwnRate = Annotated[str, Meta(pattern="^([0-9]{1,19}|unlimited)$")]
+SteeredRate = Annotated[str, Meta(pattern="^([0-9]{1,19}|unlimited)?$")]
 """Bytes per second, or `unlimited`; empty for what the plan says."""
 
 
@@ -284,7 +284,7 @@ class Application(Form, frozen=True):
     """Who paused it; empty where nothing new is kept from beginning."""
     rate: SteeredRate = ""
     """The rate of its copies since somebody changed it."""
-    settle: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    settle: Annotated[float, Meta(ge=0)] = 0.0
     """Seconds that the process at work, or the last one, waits before a replica is removed; 0 where it did not say."""
     slots: Int32 = 0
     """Copies of a broker at once, by that process; 0 where it did not say."""
@@ -369,7 +369,7 @@ class SavedRate(Form, frozen=True):
     broker: Broker
     config: str
     before: str | None
-    ours: Annotated[tuple[RateText, ...], msgspec.Meta(min_length=1)]
+    ours: Annotated[tuple[RateText, ...], Meta(min_length=1)]
     """All values that we set or are about to set; the last is the wanted one."""
     kept: bool = False
     """Left in place on purpose, after the application that set it; or its broker is not registered any more."""
@@ -514,7 +514,7 @@ R = TypeVar("R", bound=Form)
 
 def changed(record: R, **fields: Any) -> R:
     """The record with other values in these fields."""
-    return msgspec.structs.replace(record, **fields)
+    return replace(record, **fields)
 
 
 Kept = (

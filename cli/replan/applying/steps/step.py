@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
-import msgspec
 from msgspec import Struct, field
 
 from replan.applying.journal.ledger import Ledger, Subject
@@ -67,13 +66,13 @@ class StepInput(Struct, frozen=True):
     tick: TickInput
     ledger: Ledger
     known: Known[Subject]
-    asked_at: Mapping[Subject, float] = msgspec.field(default_factory=dict)
+    asked_at: Mapping[Subject, float] = field(default_factory=dict)
     """When this process last asked for each."""
     arriving: Collection[ConfigResource] = ()
     """Topics and brokers of which a setting may still change by an earlier request."""
-    leaderless_since: Mapping[TopicPartition, float] = msgspec.field(default_factory=dict)
+    leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     """As far as this process has seen."""
-    logs: Mapping[TopicPartition, LogsFound] = msgspec.field(default_factory=dict)
+    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
     """What replicas said last while nobody led them, as far as this process has seen."""
 
     def refusal(self, subject: Subject) -> Rejected | None:

@@ -17,7 +17,6 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -81,8 +80,8 @@ class Wait(Struct, frozen=True):
 class Waits(Struct, frozen=True):
     """The partitions in flight that wait, and the brokers as they were seen."""
 
-    brokers: Mapping[BrokerId, Broker] = msgspec.field(default_factory=dict)
-    of: Mapping[TopicPartition, Wait] = msgspec.field(default_factory=dict)
+    brokers: Mapping[BrokerId, Broker] = field(default_factory=dict)
+    of: Mapping[TopicPartition, Wait] = field(default_factory=dict)
 
 
 LEAST_WINDOW = 500
@@ -594,7 +593,7 @@ Asked = ConfigChange | tuple[Subject, Hashable]
 class Repeats(Struct, frozen=True):
     """What was asked for without a known outcome, by this process."""
 
-    waiting: Mapping[Asked, Repeat] = msgspec.field(default_factory=dict)
+    waiting: Mapping[Asked, Repeat] = field(default_factory=dict)
 
     def due(self, decision: Decision, now: float) -> Decision:
         """What of a decision is to be sent now."""

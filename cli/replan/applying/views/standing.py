@@ -15,10 +15,9 @@ Every throttle setting of a cluster, and whose it is, as far as the journal says
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
-import msgspec
 import numpy as np
 import pyarrow as pa
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, Subject
@@ -57,8 +56,8 @@ from replan.planning.plans.plan import Plan
 class Waits(Struct, frozen=True):
     """Why steps of an open application wait, as far as that was looked up."""
 
-    partitions: Mapping[TopicPartition, HoldReason] = msgspec.field(default_factory=dict)
-    steps: Mapping[Subject, HoldReason] = msgspec.field(default_factory=dict)
+    partitions: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
+    steps: Mapping[Subject, HoldReason] = field(default_factory=dict)
     """Settings, and replicas that go to other log directories."""
 
 

@@ -10,7 +10,6 @@ the one that copies least: a search that proves nothing where it ends.
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-import msgspec
 import numpy as np
 from msgspec import Struct, field
 
@@ -32,7 +31,7 @@ class LogMove(Form, frozen=True):
 
     topic: Text
     topic_id: TopicId
-    number: Int32 = msgspec.field(name="partition")
+    number: Int32 = field(name="partition")
     broker: Broker
     source: Text
     target: Text

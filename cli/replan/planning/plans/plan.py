@@ -12,7 +12,6 @@ The written form is in `plan_file`; its requests are derived by `preview`; safet
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-import msgspec
 from msgspec import Struct, field
 
 from replan.documents.json_text import advice, shown
@@ -282,7 +281,7 @@ class Refusal(Form, frozen=True):
     """A partition that the plan does not serve, and why, with exactly the facts of its rule."""
 
     topic: Text
-    number: Int32 = msgspec.field(name="partition")
+    number: Int32 = field(name="partition")
     rule: RefusalRule
     facts: Facts
 

@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from replan.applying.reasons.holds import NoLeader
@@ -470,7 +469,7 @@ def _tails(tails: Sequence[Tail]) -> object:
 
 def _candidates(found: Sequence[Candidate]) -> object:
     leading = best(found)
-    return [msgspec.to_builtins(candidate_form(c)) | _against(leading, c) for c in found] or None
+    return [to_builtins(candidate_form(c)) | _against(leading, c) for c in found] or None
 
 
 def _against(leading: Candidate | None, candidate: Candidate) -> Row:

@@ -8,8 +8,7 @@ The open application and the throttles of a cluster, for those who only look: li
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import asdict
 
 from replan.applying.reasons.holds import ArrivalPossible, Confirming
@@ -509,7 +508,7 @@ def render_status_json(status: Status, indent: int | None = 2) -> str:
         **({"journalUnread": True} if status.journal_unread else {}),
         **({"openElsewhere": status.open_elsewhere} if status.open_elsewhere else {}),
         **({"wasOpen": status.was_open} if status.was_open else {}),
-        **({"loop": msgspec.to_builtins(status.loop)} if status.loop is not None else {}),
+        **({"loop": to_builtins(status.loop)} if status.loop is not None else {}),
         "health": {state: health.count(state) for state in HealthState},
         "brokersDown": [broker_down_json(found) for found in health.down],
         "uncleanElection": list(health.unclean),

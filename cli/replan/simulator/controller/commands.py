@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType
 
-import msgspec
 from msgspec import Struct, field
 
 from replan.model.configs import ConfigChange
@@ -155,7 +154,7 @@ class AlterIsr(Struct, frozen=True):
     partition_epoch: int
     isr: Replicas
     recovering: bool = False
-    epochs: Mapping[BrokerId, int] = msgspec.field(default_factory=dict)
+    epochs: Mapping[BrokerId, int] = field(default_factory=dict)
     """Epochs of the ISR's brokers as the leader knows them; one that is not named is not checked."""
 
 
@@ -185,7 +184,7 @@ class CreateTopic(Struct, frozen=True):
     name: str
     id: TopicId
     assignments: tuple[Replicas, ...]
-    configs: Mapping[str, str] = msgspec.field(default_factory=dict)
+    configs: Mapping[str, str] = field(default_factory=dict)
 
 
 class CreatePartitions(Struct, frozen=True):

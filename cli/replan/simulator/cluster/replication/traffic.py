@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from operator import is_not
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, ConfigScope
 from replan.model.names import BrokerId, TopicPartition
@@ -55,7 +54,7 @@ def listed(value: str) -> Listed:
 class _Counted(Struct, frozen=True):
     """What one partition contributes; whole bytes, so that sums are exact however often they are changed."""
 
-    bytes_per_second: Mapping[Side, int] = msgspec.field(default_factory=dict)
+    bytes_per_second: Mapping[Side, int] = field(default_factory=dict)
     leaderless: bool = False
     absent: tuple[BrokerId, ...] = ()
     """Followers in the ISR that do not serve, while something is written."""
