@@ -11,7 +11,7 @@ takes as long however many partitions and brokers there are. What brought nothin
 until one of them has changed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -143,7 +143,14 @@ class Packing:
     def _of_the_worst(
         self, tried: _Tried, best_with: Callable[[int, Ints], _Step | None]
     ) -> _Step | None:
-        """The best step that concerns the worst broker for which one helps.
+        """The best step that concerns the worst broker for which one helps."""
+        for worst, others in self._in_turn(tried):
+            if step := self._with_others(tried, worst, others, best_with):
+                return step
+        return None
+
+    def _in_turn(self, tried: _Tried) -> Iterator[tuple[int, Ints]]:
+        """Each broker that is outside, the worst first, and the others with which something may be found.
 
         Where only a few others have changed since nothing helped a broker, that one waits until nobody else is helped.
         """
@@ -151,14 +158,10 @@ class Packing:
         for worst in np.argsort(-excess, kind="stable")[: np.count_nonzero(excess)].tolist():
             others = self._untried(tried, worst)
             if len(others) * WAITS < len(excess):
-                waiting.append(worst)
-            elif step := self._with_others(tried, worst, others, best_with):
-                return step
-        for worst in waiting:
-            others = self._untried(tried, worst)
-            if step := self._with_others(tried, worst, others, best_with):
-                return step
-        return None
+                waiting.append((worst, others))
+            else:
+                yield worst, others
+        yield from waiting
 
     def _over(self, broker: int) -> bool:
         return bool(self._aimed.used[broker] > self._aimed.bounds.most[broker])
