@@ -1,11 +1,15 @@
 """The command `replan`, and `python -m replan`: installs the signal handlers before anything else is imported."""
 
+import gc
+
 from replan.commands.frame.signals import leave_at_once, on_signal
+from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
 
 def main() -> None:
     """Run the program."""
     on_signal(leave_at_once)
+    gc.set_threshold(GARBAGE_THRESHOLD)
     from replan.main import main as program  # noqa: PLC0415 - signals come first
 
     program()

@@ -119,6 +119,28 @@ def test_a_command_on_brokers_imports_what_it_needs(
     assert imported((*arguments, "--bootstrap-server", address), folder) == FROM_BROKERS[arguments]
 
 
+def test_the_end_of_a_process_looks_for_no_cycles(folder: Path) -> None:
+    ending = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count(), len(gc.get_objects())))"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"{ending}\nfrom replan.__main__ import main; main()",
+            "plan",
+            *FROM,
+        ],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    frozen, others = map(int, done.stdout.splitlines()[-1].split())
+    assert frozen > 10_000
+    assert others < 1_000
+
+
 def imported(arguments: tuple[str, ...], folder: Path) -> set[str]:
     """Which of HEAVY a command imports."""
     done = subprocess.run(
