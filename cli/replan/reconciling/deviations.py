@@ -39,7 +39,6 @@ from replan.planning.findings.full_log_dirs import (
     placed,
     with_room_below,
 )
-from replan.planning.plans.log_dirs import log_dir_balance, log_drains
 from replan.planning.plans.plan import WarningKind
 from replan.reconciling.decision import ClusterFacts, Found
 from replan.reconciling.history import UNKNOWN, History, said
@@ -269,8 +268,7 @@ def _log_dirs_off_balance(looked: Looked) -> Iterator[Found]:
     """Replicas that would go to other log directories of their broker, for the balance of these; all of them as one."""
     if not any(of.imbalance.measure is BalanceMeasure.LOG_DIRS for of in looked.drift.unbalanced):
         return
-    placement, snapshot = looked.comparison.aligned.placement, looked.snapshot
-    moves = log_dir_balance(placement, snapshot, {}, log_drains(placement, snapshot, {})).moves
+    moves = looked.drift.log_dir_moves
     subject = Subject(detail=f"{len(moves)} replicas to other log directories")
     names = tuple(sorted({move.partition for move in moves}))
     yield Found(DeviationKind.OUT_OF_BALANCE, subject, LOG_DIRS_KEY, names)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import get_ident
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from msgspec import Struct, field
+from msgspec import Struct
 
 from replan.errors import BadFile, BadUsage, ReplanError
 from replan.fleet.lake.store import (
@@ -138,7 +138,7 @@ class Maintained(Struct, frozen=True):
     files_removed: int
 
 
-class Lake(Struct, frozen=True, eq=False):
+class Lake(Struct, frozen=True, eq=False, dict=True):
     """The tables below one address: a local path, or `s3a://`, `abfss://`, `gs://`, `hdfs://`.
 
     Credentials of an object store come from its own environment variables and are never written anywhere. A table is
@@ -148,8 +148,6 @@ class Lake(Struct, frozen=True, eq=False):
 
     address: str
     still: bool = False
-    _opened: "dict[tuple[int, str], DeltaTable]" = field(default_factory=dict)
-    _listed: dict[str, tuple[int, Mapping[str, Sequence[TableFile]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if find_spec("deltalake") is None:
@@ -174,6 +172,16 @@ class Lake(Struct, frozen=True, eq=False):
     def __reduce__(self) -> "tuple[Callable[..., Lake], tuple[str, dict[str, str]]]":
         """A lake that is sent to an executor takes with it how its store is reached; nothing of that is shown."""
         return lake_there, (self.address, settings(os.environ) if in_store(self.address) else {})
+
+    @cached_property
+    def _opened(self) -> "dict[tuple[int, str], DeltaTable]":
+        """The tables that are open, by thread and name."""
+        return {}
+
+    @cached_property
+    def _listed(self) -> dict[str, tuple[int, Mapping[str, Sequence[TableFile]]]]:
+        """The version of each table that was listed, and its files."""
+        return {}
 
     def place(self, table: LakeTable) -> str:
         """The address of a table."""

@@ -8,6 +8,7 @@ What a broker says of itself (ApiVersions): the requests it knows, what the clus
 
 import struct
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from kafka.errors import (
@@ -30,7 +31,7 @@ Decode = Callable[[memoryview, int], Any]
 """A response's body and its version -> what it says; raises a BrokerResponseError where it says no as a whole."""
 
 
-class Question(Struct, frozen=True, eq=False):
+class Question(Struct, frozen=True, eq=False, dict=True):
     """A request, and how its response is read; by default as kafka-python's message.
 
     It may be asked again and again.
@@ -42,8 +43,16 @@ class Question(Struct, frozen=True, eq=False):
     """The broker passes it on to the active controller, and may wait for that one."""
     repeated: bool = False
     """It is asked so often that its last answer is kept: one that is byte for byte the same is not read again."""
-    _last: list[tuple[bytes, Any]] = field(default_factory=list)
-    _bodies: dict[int, bytes] = field(default_factory=dict)
+
+    @cached_property
+    def _last(self) -> list[tuple[bytes, Any]]:
+        """The last answer and what it says, if it is kept."""
+        return []
+
+    @cached_property
+    def _bodies(self) -> dict[int, bytes]:
+        """What follows the header, by version."""
+        return {}
 
     def frame(self, version: int, correlation: int, client_id: bytes) -> bytes:
         """The request with its length and header; what follows the header is encoded once for each version."""

@@ -41,7 +41,7 @@ from replan.planning.findings.drift_classes import (
 )
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
 from replan.planning.placing.problem import Flags
-from replan.planning.plans.log_dirs import log_dir_balance, log_drains
+from replan.planning.plans.log_dirs import LogMove, log_dir_balance, log_drains
 from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
 from replan.planning.safety.placing_refusals import OutOfBalance
@@ -60,6 +60,8 @@ class Drift(Struct, frozen=True):
 
     unbalanced: tuple[OutOfBalance, ...] = ()
     """The balance, where a plan brings it nearer and not as near as is asked for, or where it is required."""
+    log_dir_moves: tuple[LogMove, ...] = ()
+    """What the balance of log directories would move, with the lists as they are."""
     standing: tuple[ThrottleSetting, ...] = ()
     """Throttle settings that are not as they are declared to stay."""
     unclean: tuple[str, ...] = ()
@@ -138,6 +140,7 @@ def drift_of(found: Comparison, *, journal_unread: bool = False) -> Drift:
         tuple(counts),
         tuple(sorted(name for _, names in found.left.known for name in names)),
         unbalanced,
+        dirs.moves,
         tuple(standing),
         unclean_topics(snapshot),
         tuple(sorted(u.state.partition for u in judge(snapshot).unhealthy if u.elr_gone)),
@@ -234,7 +237,10 @@ def _leaderless(
 ) -> tuple[list[_List], list[PlanWarning]]:
     """Partitions without a leader, of those that are declared, differ or are to be recovered; a warning of others."""
     snapshot, kind = found.aligned.snapshot, DifferenceKind.NO_LEADER
-    without, declared = np.asarray(snapshot.partitions.column("leader")) < 0, managed(found.aligned)
+    without = np.asarray(snapshot.partitions.column("leader")) < 0
+    if not without.any():
+        return [], []
+    declared = managed(found.aligned)
     rows = found.aligned.observed.rows(named_partitions(differing))
     declared[rows[rows >= 0]] = True
     declared |= _to_recover(found.aligned)

@@ -23,7 +23,7 @@ from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.overlays import Flags, managed
-from replan.planning.plans.log_dirs import HEADROOM, LogMove, takes
+from replan.planning.plans.log_dirs import HEADROOM, LogMove, free_below, takes
 
 NEAR = 0.01
 """Directories of a broker whose volumes have the same size, and free space that differs by less, lie on one."""
@@ -249,21 +249,14 @@ def _by_volume(dirs: Sequence[LogDir]) -> list[list[LogDir]]:
 
 def _room(found: LogDir, above: Fraction) -> int | None:
     """How many bytes it takes and stays below the share, a tenth of it free; None: not known."""
-    most = takes(found)
-    return None if most is None else max(0, min(most, -_over(found, above)))
-
-
-def _over(found: LogDir, above: Fraction) -> int:
-    """By how many bytes it is above the share; negative: below."""
-    total = found.total_bytes or 0
-    return total - (found.usable_bytes or 0) - int(above * total)
+    return takes(found, free=free_below(above))
 
 
 def _excess(found: LogDir, above: Fraction) -> int:
     """By how many bytes it is above the share; 0 where it is not, or does not say."""
     if not found.total_bytes or found.usable_bytes is None:
         return 0
-    return max(0, _over(found, above))
+    return max(0, int(found.total_bytes * (1 - above)) - found.usable_bytes)
 
 
 def _lying(volume: list[LogDir], snapshot: Snapshot) -> Iterator[tuple[PartitionState, str]]:

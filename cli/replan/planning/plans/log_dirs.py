@@ -97,7 +97,12 @@ class _Room(Struct):
         return None
 
 
-def takes(found: LogDir, free: float = HEADROOM) -> int | None:
+def free_below(share: Fraction) -> float | Fraction:
+    """The part of a volume that stays free where no more than a share of it is to be used."""
+    return max(HEADROOM, 1 - share)
+
+
+def takes(found: LogDir, free: float | Fraction = HEADROOM) -> int | None:
     """How many more bytes a directory takes, with this part of its volume free; None: not known."""
     if found.usable_bytes is None or found.total_bytes is None:
         return None
@@ -183,7 +188,7 @@ def log_dir_balance(
     if within is None:
         return LogDirBalance()
     share = placement.reconcile.log_dir_share
-    free = HEADROOM if share is None else max(HEADROOM, float(1 - share))
+    free = HEADROOM if share is None else free_below(share)
     leaving = {(entry.broker, entry.path) for entry in placement.log_dir_blacklist}
     of: dict[BrokerId, list[LogDir]] = {}
     for found in sorted(snapshot.log_dirs, key=lambda d: (d.broker, d.path)):
@@ -219,7 +224,7 @@ class _Directories:
         targets: Mapping[TopicPartition, Replicas],
         drains: LogDrains,
         within: Fraction,
-        free: float,
+        free: float | Fraction,
     ) -> None:
         self._dirs, self._broker = dirs, dirs[0].broker
         self._names: list[tuple[TopicPartition, TopicId, int]] = []

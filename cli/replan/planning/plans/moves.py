@@ -6,9 +6,9 @@ E the list that expand asks for.
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
 
 from replan.documents.typed import Broker, Form, Text
 from replan.model.configs import TopicSettings
@@ -110,7 +110,7 @@ def source_of(leader: BrokerId | None, original: Sequence[BrokerId]) -> BrokerId
     return original[0] if leader is None else leader
 
 
-class Move(Struct, frozen=True):
+class Move(Struct, frozen=True, dict=True):
     """One partition from `original` to `target`, with the state that it was planned from."""
 
     partition: TopicPartition
@@ -135,17 +135,17 @@ class Move(Struct, frozen=True):
     election: Election | None = None
     """The kind of election that the move is, where it is one; original and target are the observed list then."""
 
-    new: Replicas = ()
-    """N: the replicas that have to be copied, in target order; asked for many times in each tick."""
-
     def __post_init__(self) -> None:
-        new = tuple(b for b in self.target if b not in self.original)
-        force_setattr(self, "new", new)
         for name, brokers in (("original", self.original), ("target", self.target)):
             if not brokers:
                 raise ValueError(f"{self.partition}: empty {name}")
             if len(set(brokers)) != len(brokers):
                 raise ValueError(f"{self.partition}: duplicate replica in {name} {list(brokers)}")
+
+    @cached_property
+    def new(self) -> Replicas:
+        """N: the replicas that have to be copied, in target order; asked for many times in each tick."""
+        return tuple(b for b in self.target if b not in self.original)
 
     @property
     def leaving(self) -> Replicas:
