@@ -97,9 +97,9 @@ class _Room(Struct):
         return None
 
 
-def free_below(share: Fraction) -> float | Fraction:
+def free_below(share: Fraction) -> Fraction:
     """The part of a volume that stays free where no more than a share of it is to be used."""
-    return max(HEADROOM, 1 - share)
+    return max(Fraction(HEADROOM), 1 - share)
 
 
 def takes(found: LogDir, free: float | Fraction = HEADROOM) -> int | None:
