@@ -24,7 +24,7 @@ from tests.kafka.test_two_machines import Machine
 
 KILLS = 6
 WITHIN_SECONDS = (4.0, 25.0, 100.0)
-"""Beginnings and takeovers, copies, and the 90 s after a takeover."""
+"""Beginnings and takeovers, copies, and the 85 s after a takeover."""
 RELEASED = 0.75
 RATE = "4MB/s"
 

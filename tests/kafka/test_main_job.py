@@ -146,7 +146,7 @@ def test_two_plans_of_a_quiet_cluster_are_the_same_bytes(site: Site) -> None:
 
 
 def test_an_interrupted_apply_goes_on_where_it_was(site: Site) -> None:
-    """For 90 s a request of the process before may still arrive; so long a resumed one keeps watch."""
+    """For 85 s a request of the process before may still arrive; so long a resumed one keeps watch."""
     (site.folder / "placement.yaml").write_text(placement(site.topic, rate="4MB/s"))
     site.replan("plan", "-o", "plan.json", wanted=2)
     command = ["apply", "plan.json", *SETTLE, *site.flags]

@@ -59,7 +59,7 @@ def test_the_best_surviving_log_leads_and_its_loss_is_stated_and_measured(
 ) -> None:
     """3,000 records on the dead leader, 2,000 and 1,000 on the others; Kafka's own election takes the shortest.
 
-    Killed and resumed. Killed after it has asked, it waits 90 s for requests that may still be on their way.
+    Killed and resumed. Killed after it has asked, it waits 85 s for requests that may still be on their way.
     """
     site = Site(steady, tmp_path, topic)
     site.create([1, 3, 2], **{"min.insync.replicas": "1"})

@@ -1,7 +1,7 @@
 """An application that goes on elsewhere: the journal is on the cluster, and one process at a time may write it.
 
 Each machine has a folder, a home and a user of its own; the second knows nothing but the bootstrap address. A lock is
-dead after 60 s if nobody releases it, and for 90 s a request of the process before may still arrive: these tests wait.
+dead after 60 s if nobody releases it, and for 85 s a request of the process before may still arrive: these tests wait.
 """
 
 import json

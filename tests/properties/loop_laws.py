@@ -146,7 +146,7 @@ def _blind_seconds(run: Run) -> float:
     gaps = sum(e.gap for e in run.history.events if isinstance(e, KilledLoop))
     blind = (e for e in run.history.events if isinstance(e, Trouble | Broken | Stopped))
     silent = sum(e.until - e.at + 120 for e in blind)
-    taken_over = 90.0 * (len(run.kills) if run.history.leased else 0)
+    taken_over = 85.0 * (len(run.kills) if run.history.leased else 0)
     return gaps + silent + taken_over
 
 

@@ -83,7 +83,7 @@ SETTLE_SECONDS = Settings().settle_seconds
 def ends_within(case: Case) -> float:
     """Seconds after the last fault within which an application ends: its bound.
 
-    Each move may need an unclean election or a rebalance (300 s), two quarantines (90 s: of a request before and of a
+    Each move may need an unclean election or a rebalance (300 s), two quarantines (85 s: of a request before and of a
     throttle change), a copy at the slowest rate, and three settle times; all of them may have to wait for one slot.
     """
     rate = 1_000_000.0 if case.plan.throttle is None else 3_000_000.0

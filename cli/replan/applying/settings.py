@@ -26,8 +26,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Pauses are so many times as long as ticks take, up to two of `poll_seconds`."""
     settle_seconds: float = 15.0
     """Longer than broker.session.timeout.ms (9 s): a killed broker counts as in sync for so long."""
-    quarantine_seconds: float = 90.0
-    """A broker re-sends a forwarded request for up to 60 s plus its TimeoutMs (15 s); rounded up."""
+    quarantine_seconds: float = 85.0
+    """A broker re-sends a forwarded request for up to 60 s plus its TimeoutMs (10 s), and what a look allowed is sent
+    no later than 12 s after it (`look_seconds`); rounded up."""
     agreeing_seconds: float = 5.0
     """How far apart two polls must be that conclude that a request had no effect."""
     ending_seconds: float = 15.0
@@ -40,7 +41,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     journal's partition, or that of its transactions, is without a leader for more than half a minute."""
     look_seconds: float = 12.0
     """How old a look may be when what follows from it is sent, appended before: brokers are asked for 10 s at most. A
-    process may be stopped or starved anywhere between, and who was in sync dies meanwhile. With the 75 s for which a
+    process may be stopped or starved anywhere between, and who was in sync dies meanwhile. With the 70 s for which a
     request may be on its way it is no more than the quarantine, for which a process that took over waits."""
     stalled_seconds: float = 300.0
     retry_seconds: float = 10.0

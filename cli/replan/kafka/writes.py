@@ -111,8 +111,9 @@ def _log_dirs_answers(asked: Sequence[ReplicaName], told: Any) -> dict[ReplicaNa
 # A write is never sent again here. The broker that forwards it may do so for a minute, so whoever asks must
 # look at the cluster before asking for anything else.
 
-TIMEOUT_MS = 15_000
-"""How long the controller may take; later it drops the request unseen (7 is not always proof of that)."""
+TIMEOUT_MS = 10_000
+"""How long the controller may take; later it drops the request unseen (7 is not always proof of that). Whoever takes
+over waits for so much longer (`quarantine_seconds`)."""
 ANSWER_SECONDS = 20.0
 _T = TypeVar("_T")
 _Subject = TypeVar("_Subject", bound=Hashable)

@@ -44,7 +44,7 @@ class Rejected(Struct, frozen=True):
 
 
 class OutcomeUnknown(Struct, frozen=True):
-    """Nobody can say whether it took effect, or still will: brokers re-send for up to 75 s."""
+    """Nobody can say whether it took effect, or still will: brokers re-send for up to 70 s."""
 
     reason: str
     refused: bool = False

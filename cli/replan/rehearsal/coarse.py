@@ -203,7 +203,7 @@ def _taken_by_producing(stage: Simulation, copies: Sequence[Copied]) -> Counter[
 
 
 AFTER_FAULT_SECONDS = 120.0
-"""The quarantine of a request whose outcome is unknown (90 s) and some."""
+"""The quarantine of a request whose outcome is unknown (85 s) and some."""
 LOOKS_IN_A_MOVE = 20
 
 

@@ -298,7 +298,7 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
         "throttles set by replan: restored, except for running copies: orders-0",
     )
     assert [text.partition(" more")[0] for text in told] == [
-        f"restored; for {left} s" for left in (90, 60, 30)
+        f"restored; for {left} s" for left in (85, 55, 25)
     ]
     assert made.configs()[ConfigScope.TOPIC, "orders"][FOLLOWER_REPLICAS] == "0:4"
     made.clock.sleep(600)

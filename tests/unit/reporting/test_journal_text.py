@@ -5,6 +5,7 @@ import json
 from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
 from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.originals import originals_of, packed
 from replan.applying.journal.records import ApplicationStatus, PlanChunk, changed
 from replan.reporting.application.journal_text import render_journal, render_journal_json
 
@@ -20,6 +21,12 @@ def test_the_open_application_is_shown_with_its_records_and_without_its_plan() -
     text = render_journal(ledger, "ann", "topic:x")
     assert all(key in text for key in keys)
     assert APP.owner in text
+
+
+def test_what_ended_applications_have_changed_is_kept_for_rollback_and_not_shown() -> None:
+    kept = packed("an ended one", originals_of(fold(RECORDS), None))
+    shown = render_journal(fold([*RECORDS, *kept]), "ann", "topic:x")
+    assert shown == render_journal(fold(RECORDS), "ann", "topic:x")
 
 
 def test_an_ended_application_is_shown_with_what_it_took() -> None:

@@ -106,7 +106,7 @@ def not_locked(path: Path, problem: OSError, who: str) -> Held | BadFile:
         return Held(
             f"{path}: held by {who}\n"
             "Another replan is applying with this journal. Wait until it has ended, or stop it with ^C: "
-            "the same command then goes on where it stopped."
+            "`replan resume` then goes on where it stopped."
         )
     return BadFile(
         f"{path}: cannot lock the journal: {problem.strerror}\n"

@@ -9,7 +9,7 @@ says what was meant to be sent, and not that it was. Of a create that was writte
 
     brokers show all of them as wanted           done: they stay
     other partitions show, or another topic      stale, as ever
-    none shows, and the request may arrive       wait (90 s after one without an answer, or after a takeover)
+    none shows, and the request may arrive       wait (85 s after one without an answer, or after a takeover)
     none shows                                   cancelled, once looks agree
 
 A create that is not done does not end while its request may arrive, cancelled or not: a request names no topic id.

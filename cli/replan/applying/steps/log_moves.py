@@ -15,7 +15,7 @@ While the application is cancelled, none is begun, and one that was asked for
     lies where it was to go                        done: it stays
     copies there                                   its own directory is asked for, which ends the copy
                                                    (ReplicaManager.alterReplicaLogDirs), as often as needed
-    lies where it was, and a request of it may     waits (90 s after one without an answer, or after a takeover)
+    lies where it was, and a request of it may     waits (85 s after one without an answer, or after a takeover)
     arrive
     lies where it was                              cancelled, once looks agree for 15 s
     lies or copies elsewhere                       changed by another tool: it stays, named

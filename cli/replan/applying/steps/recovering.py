@@ -31,7 +31,7 @@ down: that says what was meant to be sent, and not that it was. A recovery of wh
 Of the others a look shows (`judge_cancelled`):
 
     gone, reassigned, or with another list      as above
-    a request of it may arrive                  wait (90 s after one without an answer, or after a takeover); what it
+    a request of it may arrive                  wait (85 s after one without an answer, or after a takeover); what it
                                                 does meanwhile is then judged as what it is:
     led by the chosen one, whose election       done: it is measured, and stays
     was asked for

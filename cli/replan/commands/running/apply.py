@@ -198,7 +198,7 @@ def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarg
     work, the pause is lifted, and that process goes on. Where no application is open, the loop of `replan reconcile`
     goes on, if there is one: after a pause, after a cancel, and where it holds until a person has looked.
 
-    Of a process that was killed it watches the lock for 60 s. Until 90 s are over what that one had asked for may
+    Of a process that was killed it watches the lock for 60 s. Until 85 s are over what that one had asked for may
     arrive: a partition gets no other request before, and the application does not end.
 
     Exit codes:

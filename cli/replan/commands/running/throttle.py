@@ -186,7 +186,7 @@ def throttle_clear(*, cluster: LiveTarget) -> Exit:
     does not know are listed: nobody can say whose they are.
 
     It takes the lock first: of a process that was killed it watches the lock for 60 s. What that process had asked for
-    may still arrive, so after the throttles are restored it watches them for the rest of 90 s, and restores them again;
+    may still arrive, so after the throttles are restored it watches them for the rest of 85 s, and restores them again;
     that is also so where nothing runs, and where throttles were kept. A `replan resume` after it need not wait again.
 
     Exit codes:

@@ -194,7 +194,8 @@ def _alive(lock: Lock) -> str:
     return (
         f"the lock of this cluster is held by {lock.owner} since {lock.since}{working}; it is at work "
         f"(lock {lock.id})\n"
-        "Wait until it has ended, or give --lock-timeout; stop it with ^C there: the same command then goes on. "
+        "Wait until it has ended, or give --lock-timeout. Or stop it with ^C there; `replan resume` then goes on with "
+        "what it was at. "
         f"`replan lock release {lock.id} --reason TEXT` takes the lock away from it."
     )
 

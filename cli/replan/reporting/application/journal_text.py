@@ -10,6 +10,7 @@ from replan.applying.journal.records import (
     Kept,
     MoveRecord,
     Order,
+    OriginalsChunk,
     PlanChunk,
     RecoveryRecord,
     seconds_of,
@@ -119,13 +120,13 @@ def _applications(ledger: Ledger) -> list[Application]:
 
 
 def _of_open(ledger: Ledger) -> list[Kept]:
-    """What the open application wrote, and the settings from before it; not its plan, which is long."""
+    """What the open application wrote, and the settings from before it; no plan, and not what ended ones changed."""
     if ledger.application is None and not ledger.throttles:
         return []
     return [
         r
         for r in ledger.records.values()
-        if not isinstance(r, Application | PlanChunk | Order | RecoveryRecord)
+        if not isinstance(r, Application | PlanChunk | OriginalsChunk | Order | RecoveryRecord)
     ]
 
 
