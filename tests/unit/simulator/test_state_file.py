@@ -307,7 +307,7 @@ def test_the_file_may_say_which_kafka_it_is_and_how_fast(
         ),
         (
             lambda d: d.update(simulation={"speeds": {"batchBytes": 0}}),
-            "$.simulation.speeds.batchBytes: expected a number above 0, found 0",
+            "$.simulation.speeds.batchBytes: expected a whole number of at least 1, found 0",
         ),
     ],
 )

@@ -13,10 +13,12 @@ offsets of what retention has deleted: logs begin at 0.
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
+from replan.documents.json_text import INT64_MAX
+from replan.documents.typed import Form
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.replica_logs import NO_EPOCH, EpochEnd
@@ -147,39 +149,44 @@ Directory = tuple[BrokerId, str]
 """A log directory of a broker, by its path."""
 
 
-class Speeds(Struct, frozen=True, kw_only=True):
+Amount = Annotated[float, Meta(ge=0, le=INT64_MAX)]
+"""Bytes, bytes per second, or seconds."""
+AboveZero = Annotated[float, Meta(gt=0, le=INT64_MAX)]
+
+
+class Speeds(Form, frozen=True, kw_only=True):
     """How fast things go; Kafka's defaults where Kafka has any."""
 
-    network_bytes_per_second: float = 100_000_000.0
+    network_bytes_per_second: Amount = 100_000_000.0
     """Of each broker, in each direction."""
-    disk_bytes_per_second: float = math.inf
+    disk_bytes_per_second: Amount = math.inf
     """Of each broker, reading and writing copies together."""
-    fetch_start_seconds: float = 0.2
+    fetch_start_seconds: Amount = 0.2
     """From a follower's new duty to its first fetched byte."""
-    throttle_check_seconds: float = 0.5
+    throttle_check_seconds: Amount = 0.5
     """How often a throttled copy is asked for again: replica.fetch.wait.max.ms at its leader (DelayedFetch), and at a
     follower that fetches anything else from there; one that does not waits for replica.fetch.backoff.ms."""
-    batch_bytes: int = 16_384
+    batch_bytes: Annotated[int, Meta(gt=0, le=INT64_MAX)] = 16_384
     """Of the batches in the logs; a producer's batch.size. See `replication.quota.useful_share`."""
-    record_bytes: float = 1_000.0
+    record_bytes: AboveZero = 1_000.0
     """Of the records in the logs: what offsets count."""
-    lag_seconds: float = 30.0
+    lag_seconds: Amount = 30.0
     """replica.lag.time.max.ms: for how long a follower may be behind before it leaves the ISR."""
-    session_seconds: float = 9.0
+    session_seconds: Amount = 9.0
     """broker.session.timeout.ms: from a broker's death to its fencing."""
-    start_seconds: float = 3.0
+    start_seconds: Amount = 3.0
     """From a process's start to its broker being unfenced."""
-    shutdown_seconds: float = 1.0
+    shutdown_seconds: AboveZero = 1.0
     """Between the heartbeats of a broker that wants to stop."""
-    rebalance_seconds: float | None = 300.0
+    rebalance_seconds: AboveZero | None = 300.0
     """leader.imbalance.check.interval.seconds; None: auto.leader.rebalance.enable is off."""
-    unclean_seconds: float = 300.0
+    unclean_seconds: AboveZero = 300.0
     """unclean.leader.election.interval.ms."""
-    delete_seconds: float = 60.0
+    delete_seconds: Amount = 60.0
     """file.delete.delay.ms: from dropping a replica to room on the disk."""
-    log_dirs_bytes_per_second: float = 200_000_000.0
+    log_dirs_bytes_per_second: Amount = 200_000_000.0
     """Of the copies between the log directories of one broker, together, where no quota holds them."""
-    grain_seconds: float = 0.05
+    grain_seconds: AboveZero = 0.05
     """Copies that end within one grain end together."""
 
 

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, Annotated, Any, Protocol
+from typing import IO, Annotated, Protocol
 
-from msgspec import Meta, defstruct, to_builtins
-from msgspec.structs import asdict, fields, replace
+from msgspec import Meta, to_builtins
+from msgspec.structs import replace
 
 from replan.documents.files import cannot, write_file
-from replan.documents.json_text import INT32_MAX, INT64_MAX, render_document
+from replan.documents.json_text import INT32_MAX, render_document
 from replan.documents.typed import Form, Int32, Text, typed
 from replan.errors import BadFile, Held
 from replan.model.configs import ConfigScope
@@ -28,6 +28,7 @@ from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import (
     BEGINNING,
+    Amount,
     Burst,
     Deletion,
     EpochStart,
@@ -51,29 +52,8 @@ from replan.simulator.persistence.from_snapshot import (
 from replan.snapshots.files import read_document
 from replan.snapshots.json_form import from_document, to_document
 
-# What the simulator keeps beside a snapshot: the part `simulation` of its document, its form, writing and reading it.
-#
-# Here belong the types of that part, one for each kind of object in it, `written`, and `restore`, which lays it over
-# the
-# snapshot. The snapshot wins: a person may edit it by hand between two commands. So whatever the part says of a
-# broker,
-# topic or replica that is not there any more is ignored, and all of it may be missing. Scheduled faults are not kept.
-
-Amount = Annotated[float, Meta(ge=0, le=INT64_MAX)]
-"""Bytes, or bytes per second."""
-Positive = Annotated[float, Meta(gt=0, le=INT64_MAX)]
 Seconds = Annotated[float, Meta(ge=0, le=1e10)]
 """Virtual seconds, at most some three hundred years."""
-NEVER_ZERO = frozenset(
-    {
-        "rebalance_seconds",
-        "unclean_seconds",
-        "shutdown_seconds",
-        "grain_seconds",
-        "batch_bytes",
-        "record_bytes",
-    }
-)
 
 
 class KeptBroker(Form, frozen=True, kw_only=True):
@@ -185,25 +165,16 @@ class KeptDeletion(Form, frozen=True):
     due: Seconds
 
 
-def _speed(name: str) -> Any:  # a type, made for msgspec
-    kind = Positive if name in NEVER_ZERO else Amount
-    return kind | None if name == "rebalance_seconds" else kind
-
-
-KeptSpeeds = defstruct(
-    "KeptSpeeds",
-    [(f.name, _speed(f.name), f.default) for f in fields(Speeds)],
-    bases=(Form,),
-    frozen=True,
-)
-
-
 class KeptSimulation(Form, frozen=True, kw_only=True):
-    """The part `simulation`; all of it may be missing."""
+    """What the simulator keeps beside a snapshot: the part `simulation`; all of it may be missing.
+
+    The snapshot wins: a person may edit it by hand between two commands. So whatever this says of a broker, topic or
+    replica that is not there any more is ignored. Scheduled faults are not kept.
+    """
 
     kafka_version: str | None = None
     seconds: Seconds = 0.0
-    speeds: KeptSpeeds = KeptSpeeds()  # type: ignore[valid-type]  # made from the fields of Speeds
+    speeds: Speeds = Speeds()
     next_rebalance: Seconds | None = None
     next_unclean_election: Seconds | None = None
     next_broker_epoch: Int32 = 0
@@ -229,7 +200,7 @@ def written(simulation: Simulation) -> dict[str, object]:
     kept = KeptSimulation(
         kafka_version=cluster.version,
         seconds=world.now,
-        speeds=KeptSpeeds(**asdict(world.speeds)),
+        speeds=world.speeds,
         next_rebalance=None if math.isinf(world.next_rebalance) else world.next_rebalance,
         next_unclean_election=world.next_unclean,
         next_broker_epoch=cluster.next_broker_epoch,
@@ -372,7 +343,7 @@ def _with_partitions(cluster: ClusterState, kept: KeptSimulation) -> ClusterStat
 
 
 def _with_time(world: World, cluster: ClusterState, kept: KeptSimulation) -> World:
-    now, speeds = kept.seconds, Speeds(**asdict(kept.speeds))
+    now, speeds = kept.seconds, kept.speeds
     began = datetime.fromisoformat(world.started_at) - timedelta(seconds=now)
     rebalance, unclean = kept.next_rebalance, kept.next_unclean_election
     return replace(
@@ -530,9 +501,6 @@ class StateFile:
 def _text(simulation: Simulation) -> str:
     document = to_document(whole_snapshot(simulation, simulation.world.now))
     return render_document(document | {"simulation": written(simulation)})
-
-
-# What keeps a simulated cluster between the lives of processes, as the control plane needs it.
 
 
 class StateStore(Protocol):
