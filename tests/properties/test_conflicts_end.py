@@ -1,19 +1,26 @@
-"""A conflict ends when one of its lines is changed as it says: of drawn files that cannot be kept, line by line."""
+"""What a plan says of drawn files that cannot be kept: it holds once a line is changed as it says.
 
+A conflict ends, and a balance is kept within the tolerance that its warning names.
+"""
+
+import copy
 from collections.abc import Mapping
 
 from hypothesis import given, note
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.profiles import examples
+from tests.properties.any_placements import Case, cases
 from tests.properties.test_all_keys import World
 from tests.properties.test_drawn_plans import drawn, planned
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import TopicRule
 from replan.model.snapshot import Snapshot
+from replan.placement_file.units import parse_percentage
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.conflicts import Conflict, Constraint, ConstraintKind, Proof
-from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan import Plan, WarningKind
 
 Changed = list[tuple[Placement, Snapshot]]
 GONE: Mapping[ConstraintKind, Mapping[str, object]] = {
@@ -112,3 +119,28 @@ def ends(asked: Placement, seen: Snapshot, made: Plan) -> None:
             ]
             note(f"{found} / {one}")
             assert not left or any(likeness(found) not in of for of in left)
+
+
+@given(
+    cases(),
+    st.sampled_from(["replicas", "bytes", "leaders", "bytesIn", "bytesOut", "logDirs"]),
+    st.sampled_from(["0.001%", "2%", "10%"]),
+)
+@examples(fast=10, full=50, nightly=4_000)
+def test_a_balance_is_kept_within_the_tolerance_that_its_warning_says(
+    case: Case, measure: str, asked: str
+) -> None:
+    named = far_from(case.world, measure, asked)
+    if named is not None:
+        note(named)
+        assert parse_percentage(named) > 0
+        assert far_from(case.world, measure, named) is None
+
+
+def far_from(world: World, measure: str, tolerance: str) -> str | None:
+    """The tolerance that would do for one measure of a balance, where this one does not."""
+    file = copy.deepcopy(world.file) | {"balance": {measure: tolerance}}
+    file.pop("limits", None)
+    _, _, made = planned(World(world.cluster, file))
+    far = [w for w in made.warnings if w.kind is WarningKind.BALANCE]
+    return str(far[0].facts["reached"]) if far else None

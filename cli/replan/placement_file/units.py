@@ -24,7 +24,7 @@ _UNITS = {
 }
 _RATE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?) ?([kKMGT]i?B|B)/s")
 _SIZE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?) ?([kKMGTP]i?B|B)")
-_PERCENTAGE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%")
+_PERCENTAGE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?%")
 _RANGE = re.compile(r"(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})")
 _BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _BITS = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgGtT]i?)?(b/s|bps|bits?/s|bits?ps)", re.ASCII)

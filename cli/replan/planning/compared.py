@@ -25,7 +25,12 @@ from replan.planning.comparison.blacklist import (
     with_brokers_of_racks,
     without_ended,
 )
-from replan.planning.comparison.cluster_check import check_cluster, mistakes_of
+from replan.planning.comparison.cluster_check import (
+    check_cluster,
+    mistaken_leaders,
+    mistaken_whatever_is_chosen,
+    mistakes_of,
+)
 from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import Wanted, wanted
 from replan.planning.comparison.remembered import goes_on
@@ -97,6 +102,9 @@ class Comparison(Struct, frozen=True):
 def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Comparison:
     """Compare; `rates`: what producers write, where the balance goes by it.
 
+    A placement with mistakes is planned by nobody: neither partitions are added nor is anything balanced, which may take
+    long.
+
     Raises WrongCluster where the placement names another cluster, or the rates are of another one.
     """
     check_cluster(placement, snapshot)
@@ -105,10 +113,13 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
     written, placement = placement, with_brokers_of_racks(placement, snapshot)
     in_force = without_ended(placement, snapshot)
     aligned = Alignment.of(in_force, snapshot, rates)
-    growth = grown(aligned)
+    mistakes = tuple(mistakes_of(aligned))
+    mistaken = bool(mistakes) or mistaken_whatever_is_chosen(aligned)
+    growth = Growth(snapshot) if mistaken else grown(aligned)
     if growth.creates:
         aligned = aligned.over(growth.snapshot)
-    asked, left = _asked(aligned)
+    unbalanced = replace(aligned, placement=replace(in_force, balance=None))
+    asked, left = _asked(unbalanced if mistaken else aligned)
     without: dict[int, Refusal] = {}
     for _ in range(ROUNDS):
         found = _cannot_move(aligned, asked, left)
@@ -116,7 +127,7 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
             break
         without |= found
         asked, left = _asked(aligned, sorted(without))
-    mistakes = tuple(mistakes_of(aligned, asked.chosen))
+    mistakes += tuple(mistaken_leaders(aligned, asked.chosen))
     warnings = (
         *_hidden(snapshot),
         *racks_without_brokers(written, snapshot),

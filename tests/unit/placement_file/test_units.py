@@ -26,6 +26,7 @@ from replan.wording import rate as printed
         ("0.125%", Fraction(1, 800)),
         ("0.001%", Fraction(1, 100_000)),
         ("999.999%", Fraction(999_999, 100_000)),
+        ("4142.3%", Fraction(41_423, 1_000)),
     ],
 )
 def test_a_percentage_is_exact_to_its_third_decimal(text: str, exact: Fraction) -> None:

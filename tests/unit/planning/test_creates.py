@@ -27,6 +27,7 @@ from replan.model.declared.rules import (
 from replan.model.declared.where import Where
 from replan.model.names import FIXED_COUNT, BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
+from replan.planning.compared import compared
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan
@@ -248,6 +249,46 @@ def test_a_topic_on_which_something_runs_waits_for_the_next_plan() -> None:
     assert refusal.held
     assert refusal.facts["partitions"] == ("orders-1",)
     assert not plan.creates
+
+
+def test_who_is_to_lead_a_partition_that_has_to_wait_is_no_mistake() -> None:
+    running = [TWO[0], state([2, 3, 4, 5], [2, 3, 4], partition=1, adding=[5])]
+    before = snapshot(running, registered=brokers(6, "abc"))
+    asked = placement(rules=ruled(partition_count=3), leaders={"orders-2": 1})
+    assert [r.rule for r in make_plan(asked, before).refusals] == [RefusalRule.TOPIC_RUNNING]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weights": {9: 2}},
+        {"leaders": {"clicks-0": 3}},
+        {"leaders": {"orders-3": 1}},
+        {"lists": {"clicks": [[9, 1]]}},
+    ],
+)
+def test_a_placement_with_a_mistake_neither_adds_partitions_nor_balances(
+    wrong: dict[str, Any],
+) -> None:
+    """Either may take minutes, and the mistake is known before."""
+    clicks = [state([1, 2], topic="clicks", partition=p) for p in range(8)]
+    before = snapshot([*TWO, *clicks], registered=brokers(6, "abc"))
+    weights = {BrokerId(b): Fraction(w) for b, w in wrong.get("weights", {}).items()}
+    balance = Balance(
+        HERE, within(replicas=Fraction(1, 20)), weights=weights, places={"weights": HERE}
+    )
+    rules = ruled(partition_count=3, spread=Spread.RACK)
+    if "clicks-0" not in wrong.get("leaders", {}) and "lists" not in wrong:
+        rules |= {"clicks": TopicRule(HERE, "clicks", spread=Spread.RACK)}
+    asked = placement(
+        wrong.get("lists"), rules=rules, balance=balance, leaders=wrong.get("leaders", {})
+    )
+    found = compared(asked, before)
+    assert len(found.mistakes) == 1
+    assert found.growth.creates == ()
+    assert not found.wanted.chosen.for_balance.any()
+    with pytest.raises(BadPlacement):
+        make_plan(asked, before)
 
 
 def test_partitions_of_different_length_are_made_equal_first() -> None:

@@ -97,21 +97,52 @@ class Absent(Struct, frozen=True):
 
 
 def absent_leaders(aligned: Alignment, made: Chosen) -> Iterator[Absent]:
-    """Find them; one that is drained is warned of instead, since the drain wins."""
+    """Find them; one that is drained is warned of instead, since the drain wins.
+
+    A partition that is declared and is yet to be created is no mistake, whether or not it can be created now.
+    """
     preferences = aligned.placement.preferred_leaders
     if not preferences:
         return
+    counts = _declared_counts(aligned)
     declared = rows_of(named_partitions(preferences), aligned.placement.explicit)
     drained = aligned.placement.drained
     refused = {at for reason in made.impossible for at in reason.partitions}
     places = zip(preferences.items(), aligned.leader_rows.tolist(), declared.tolist(), strict=True)
     for (name, preferred), at, line in places:
         if at < 0:
-            yield Absent(name, preferred, None)
+            if name.partition >= counts.get(name.topic, 0):
+                yield Absent(name, preferred, None)
         elif preferred.broker not in drained and at not in refused:
             brokers = row(made.observed, at) if line < 0 else row(made.explicit, line)
             if preferred.broker not in brokers:
                 yield Absent(name, preferred, replicas(*brokers))
+
+
+def _declared_counts(aligned: Alignment) -> dict[str, int]:
+    return {topic: count for topic, _, count in aligned.intents.partition_counts()}
+
+
+def mistaken_whatever_is_chosen(aligned: Alignment) -> bool:
+    """Whether a preferred leader is named for no partition, or for one that keeps its list, without that broker."""
+    placement, snapshot, at = aligned.placement, aligned.snapshot, aligned.leader_rows
+    names, counts = list(placement.preferred_leaders), _declared_counts(aligned)
+    if not names:
+        return False
+    if any(names[n].partition >= counts.get(names[n].topic, 0) for n in np.flatnonzero(at < 0)):
+        return True
+    free = (at >= 0) & (rows_of(named_partitions(names), placement.explicit) < 0)
+    first = np.array([of.broker for of in placement.preferred_leaders.values()])[free]
+    held = to_matrix(snapshot.partitions["replicas"].take(pa.array(at[free])))
+    absent = (held != first[:, None]).all(axis=1) & ~np.isin(first, list(placement.drained))
+    moved = snapshot.remembered.keys() | aligned.heading.keys()
+    return any(
+        seen.running is None
+        and seen.partition not in moved
+        and seen.partition.topic not in aligned.intents.rules
+        and placement.drained.isdisjoint(seen.replicas)
+        for seen in snapshot.states(at[free][absent].tolist())
+    )
 
 
 def check_cluster(placement: Placement, snapshot: Snapshot) -> None:
@@ -125,14 +156,13 @@ def check_cluster(placement: Placement, snapshot: Snapshot) -> None:
         )
 
 
-def mistakes_of(aligned: Alignment, made: Chosen) -> Iterator[Mistake]:
-    """Every name that this cluster does not know, and every tie; `made`: the lists that are to be."""
+def mistakes_of(aligned: Alignment) -> Iterator[Mistake]:
+    """Every name that this cluster does not know, and every tie: what is wrong whatever is chosen."""
     placement, snapshot = aligned.placement, aligned.snapshot
     yield from _unknown_topics(placement, snapshot)
     yield from _unknown_brokers(placement, snapshot)
     yield from _unknown_rule_brokers(placement, snapshot)
     yield from _unknown_partitions(aligned)
-    yield from _preferred_leaders(aligned, made)
     yield from _unknown_elsewhere(placement, snapshot)
     yield from _named_brokers(placement, snapshot)
     yield from _unknown_log_dirs(placement, snapshot)
@@ -220,7 +250,8 @@ def _unknown_partitions(aligned: Alignment) -> Iterator[Mistake]:
         )
 
 
-def _preferred_leaders(aligned: Alignment, made: Chosen) -> Iterator[Mistake]:
+def mistaken_leaders(aligned: Alignment, made: Chosen) -> Iterator[Mistake]:
+    """Preferred leaders that are no replica; `made`: the lists that are to be."""
     for found in absent_leaders(aligned, made):
         where, name = found.preferred.where, found.partition
         if found.replicas is None:
