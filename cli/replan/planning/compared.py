@@ -102,7 +102,7 @@ class Comparison(Struct, frozen=True):
 def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Comparison:
     """Compare; `rates`: what producers write, where the balance goes by it.
 
-    A placement with mistakes is planned by nobody: neither partitions are added nor is anything balanced, which may take
+    A placement with mistakes is planned by nobody: no partitions are added and nothing is balanced, which may take
     long.
 
     Raises WrongCluster where the placement names another cluster, or the rates are of another one.
