@@ -53,7 +53,7 @@ class Unbroken(Struct, frozen=True):
     def run(self) -> tuple[int, str]:
         """Its exit code and what it says, however long that takes: the whole test has a limit."""
         running = self.start()
-        _, said = running.communicate()
+        said = "".join(running.communicate())
         return running.returncode, said
 
     @property
@@ -153,7 +153,7 @@ def kill_and_run_again(fleet: Unbroken, chance: Random, kills: int) -> list[str]
         while any(map(is_alive, mine)):  # none outlives the run
             time.sleep(0.1)
     code, said = fleet.run()
-    assert code == fleet.code, (killed, said)
+    assert code == fleet.code, (killed, said, rows(fleet.home / "lake")["errors"])
     assert rows(fleet.home / "lake") == fleet.rows, killed
     assert list(left_behind(fleet)) == [], killed
     return killed

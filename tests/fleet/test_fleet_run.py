@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -12,7 +14,7 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 from tests.builders import snapshot, state
-from tests.commandline import replan
+from tests.commandline import environment, replan
 from tests.fleet.fleets import drawn_snapshot, keep_snapshot, kept_snapshots
 
 from replan.errors import BadFile, ClusterUnreachable
@@ -177,6 +179,29 @@ def test_one_clusters_trouble_is_its_own_and_a_late_one_is_not_waited_for() -> N
     assert str(found.pop("bug")).startswith("unexpected KeyError")
     assert str(found.pop("late")).startswith("no answer within 0.2 s")
     assert found == {f"c{n}": Seen(seen) for n in range(30)}
+
+
+IMPORTED = """
+import sys, threading
+from replan.main import run
+late = set()
+def look(frame, event, _):
+    if event == "call" and frame.f_code.co_name == "<module>":
+        late.add(str(frame.f_globals.get("__name__")).partition(".")[0])
+threading.setprofile(look)
+run(["fleet", "collect"])
+sys.exit(" ".join(late & {"replan", "pandas", "pyarrow"}))
+"""
+
+
+def test_no_cluster_is_asked_before_all_is_imported_that_its_answer_needs(home: Path) -> None:
+    """On a machine that has much to do imports may take longer than a cluster has time."""
+    words = [sys.executable, "-c", IMPORTED]
+    done = subprocess.run(
+        words, cwd=home, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert (home / "lake" / "snapshots").is_dir(), done.stderr
+    assert done.stderr.splitlines()[-1] == "", done.stderr
 
 
 @pytest.mark.parametrize("rest", [True, False], ids=["same-fields", "other-fields"])

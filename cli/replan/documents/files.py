@@ -10,7 +10,7 @@ import select
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fcntl import LOCK_EX, LOCK_NB, flock
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -212,30 +212,46 @@ def work_folder(
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         os.close(lock)
 
 
 def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int]:
     while True:
         folder = Path(mkdtemp(prefix=prefix, dir=parent))
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        except FileNotFoundError:  # another process has taken the empty folder for left behind
+            continue
         if _taken(lock) is not True and (folder / LOCK).exists():
             return folder, lock
-        os.close(lock)  # another process has just taken it for left behind
+        os.close(lock)  # likewise
 
 
 def _remove_if_left(folder: Path, remove: Callable[[Path], None]) -> None:
     try:
         lock = os.open(folder / LOCK, os.O_RDWR)
-    except OSError:  # it has none yet, is gone meanwhile, or is not ours
+    except OSError:  # its process was killed, or has it not yet; it is gone meanwhile, or not ours
+        with suppress(OSError):
+            folder.rmdir()  # where it is empty
         return
     try:
         if _taken(lock) is False:
             remove(folder)
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
     finally:
         os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, its lock after all else: killed in between, it is an empty one, or one that was left."""
+    with suppress(OSError):
+        for found in folder.iterdir():
+            if found.is_dir() and not found.is_symlink():
+                shutil.rmtree(found, ignore_errors=True)
+            elif found.name != LOCK:
+                found.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _taken(lock: int) -> bool | None:

@@ -21,7 +21,8 @@ with work_folder(Path(sys.argv[1]), "work-") as folder:
 
 
 def test_only_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
-    (tmp_path / "work-of-another-program").mkdir()
+    (tmp_path / "work-of-another-program" / "file").mkdir(parents=True)
+    (tmp_path / "work-begun").mkdir()  # by a process that was killed before it had a lock
     holders = [
         subprocess.Popen(
             [sys.executable, "-c", HOLD, str(tmp_path)],
@@ -42,3 +43,35 @@ def test_only_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
         assert os.access(mine, os.W_OK)
     holders[1].communicate()
     assert [file.name for file in tmp_path.iterdir()] == ["work-of-another-program"]
+
+
+KILLED = """
+import os, shutil, sys
+from pathlib import Path
+from replan.documents.files import work_folder
+left = int(sys.argv[2])
+def hook(event, arguments):
+    global left
+    if event in {"os.mkdir", "open", "os.remove", "os.rmdir", "shutil.rmtree"}:
+        left -= 1
+        if left == 0:
+            os._exit(9)
+with work_folder(Path(sys.argv[1]), "work-") as folder:
+    (folder / "a" / "b").mkdir(parents=True)
+    (folder / "a" / "b" / "file").write_text("x")
+    (folder / "z").write_text("x")
+    sys.addaudithook(hook)
+"""
+
+
+def test_nothing_stays_of_a_process_that_is_killed_while_it_removes_its_folder(
+    tmp_path: Path,
+) -> None:
+    for calls in range(1, 30):
+        words = [sys.executable, "-c", KILLED, str(tmp_path), str(calls)]
+        ended = subprocess.run(words, env=environment(), check=False).returncode
+        with work_folder(tmp_path, "work-") as mine:
+            assert list(tmp_path.iterdir()) == [mine], calls
+        if ended == 0:
+            break
+    assert calls > 5

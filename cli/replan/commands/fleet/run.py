@@ -1,5 +1,8 @@
 """`fleet collect` and `fleet run`: from asking the clusters to the report."""
 
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +23,15 @@ from replan.commands.frame.output import note, result
 from replan.errors import Exit
 
 if TYPE_CHECKING:
-    from replan.fleet.fleet_file import FleetCluster
+    from replan.fleet.fleet_file import Fleet, FleetCluster
     from replan.fleet.seen import Seen
+
+ASKED_WITH: "Mapping[str, Sequence[str]]" = {
+    "snapshot": ("replan.snapshots.files", "replan.snapshots.json_form"),
+    "simulated": ("replan.commands.inputs.with_journal", "replan.simulator.control_plane"),
+    "bootstrap_servers": ("replan.commands.inputs.with_journal", "replan.kafka.control_plane"),
+}
+"""What a cluster is read with, by how it is named."""
 
 
 def collect(*, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0) -> Exit:
@@ -38,7 +48,7 @@ def collect(*, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0) -> Exit
     from replan.fleet.run import FleetRun, run_collect
 
     opened, lake = opened_lake(fleet)
-    errors = run_collect(opened, lake, _observe, hour_of_run(clock()))
+    errors = run_collect(opened, lake, _observer(opened), hour_of_run(clock()))
     for error in errors.to_pylist():
         note(f"{error['cluster']}: {error['message']}")
     return FleetRun({"errors": errors}).exit_code(tolerate)
@@ -78,7 +88,7 @@ def run(
     now = clock()
     if as_of is None:
         _progress("collecting")
-        uncollected = run_collect(opened, lake, _observe, hour_of_run(now))
+        uncollected = run_collect(opened, lake, _observer(opened), hour_of_run(now))
     else:
         lake.require()
         uncollected = ERRORS.schema.empty_table()
@@ -101,24 +111,34 @@ def run(
     return found.exit_code(tolerate)
 
 
-def _observe(cluster: "FleetCluster") -> "Seen":
-    """One cluster as a command sees it: with the orders that its journal remembers."""
-    from contextlib import nullcontext
+def _observer(fleet: "Fleet") -> "Callable[[FleetCluster], Seen]":
+    """What asks a cluster; all that its answer needs is imported before, as no cluster takes that time."""
+    import pyarrow as pa
 
     from replan.commands.fleet.observe import seen_by
     from replan.commands.inputs.target import JournaledTarget
     from replan.fleet.lake.store import local_copy
 
-    there = nullcontext() if cluster.snapshot is None else local_copy(str(cluster.snapshot))
-    with there as snapshot:
-        target = JournaledTarget(
-            bootstrap_server=cluster.bootstrap_servers,
-            command_config=cluster.command_config,
-            simulated=cluster.simulated,
-            snapshot=snapshot,
-            timeout=cluster.timeout_seconds,
-        )
-        return seen_by(target)
+    pa.array(())  # it imports whatever arrays may be made of
+    for field, modules in ASKED_WITH.items():
+        if any(getattr(cluster, field) is not None for cluster in fleet.clusters.values()):
+            for module in modules:
+                import_module(module)
+
+    def observe(cluster: "FleetCluster") -> "Seen":
+        """One cluster as a command sees it: with the orders that its journal remembers."""
+        there = nullcontext() if cluster.snapshot is None else local_copy(str(cluster.snapshot))
+        with there as snapshot:
+            target = JournaledTarget(
+                bootstrap_server=cluster.bootstrap_servers,
+                command_config=cluster.command_config,
+                simulated=cluster.simulated,
+                snapshot=snapshot,
+                timeout=cluster.timeout_seconds,
+            )
+            return seen_by(target)
+
+    return observe
 
 
 def _progress(stage: str) -> None:
