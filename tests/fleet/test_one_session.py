@@ -240,3 +240,17 @@ def written_rows(frame: "DataFrame", place: Path) -> pa.Table:
     frame.write.parquet(str(place))
     parts = [pq.ParquetFile(part).read() for part in sorted(place.glob("*.parquet"))]
     return pa.concat_tables(part for part in parts if part.num_rows)
+
+
+def test_only_a_session_of_our_own_java_alone_has_no_ui(spark: "SparkSession") -> None:
+    words = [sys.executable, "-c", UI]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("http://"), done.stderr
+    assert spark.sparkContext.uiWebUrl is None
+
+
+UI = """
+from replan.fleet.spark.session import spark_session
+with spark_session("local-cluster[1,1,1024]") as spark:
+    print(spark.sparkContext.uiWebUrl)
+"""

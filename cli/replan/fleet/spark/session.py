@@ -152,7 +152,6 @@ def _settings(master: str, home: Path) -> dict[str, str]:
     return {
         "spark.master": _retrying(master),
         "spark.app.name": "replan fleet",
-        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.catalogImplementation": "in-memory",
@@ -168,6 +167,7 @@ def _settings_in_one_process(home: Path, archive: Path | None) -> dict[str, str]
     if archive is not None:
         options += archive_options(archive, home / MADE)
     return {
+        "spark.ui.enabled": "false",  # it would take a port, and time at the start
         "spark.driver.memory": "2g",
         "spark.local.dir": str(
             home / "local"
