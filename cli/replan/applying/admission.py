@@ -1,49 +1,8 @@
-"""How many copies a broker takes part in, and how many it may.
+"""Which moves may begin now: the slots of brokers, the queue of those that wait, and the gates of every list.
 
-A copy takes a slot on the leader now and on each broker that receives; reassignments of other tools count too. Limits
-shrink where in-sync replicas are lost and grow back with every settled move (additive increase, multiplicative
-decrease), so the number of copies finds by itself what a broker bears.
-
-The queue: the moves that have not begun, and which of them to look at next, without scanning all of them.
-
-Here are the phases Waiting, Deferred and Parked of `partitions`, by place in the plan. A move that finds a broker
-full is parked in that broker's queue, in plan order; a broker with room releases as many as it has room for. A move
-whose gate is closed is deferred for some seconds. So a tick costs what can change in it, not what waits: O(moves ×
-brokers touched) over the whole application.
-
-What must hold now before replicas are added, or a list is asked for; it may come to hold later.
-
-Every list that is asked for passes `closed_gate`, whatever the history of its partition; a new gate belongs there. What
-makes a plan stale instead is in `broken_precondition`.
-
-Room on log directories: Kafka places a new replica in the directory with the fewest logs (LogManager.nextLogDirs),
-whatever their sizes: it must fit there. What was promised and is not there yet comes before it, one in each directory
-in turn. Kafka takes any of those with equally few logs, and copies begin in any order, so the replica must fit in each
-directory that its turn may come to, beside the largest of the promised ones. What is there already takes more of the
-directory it lies in.
-
-Room counts only when a reading showed it, so what was admitted since the last reading stays reserved until the next
-one, also where a copy has ended or a replica was dropped meanwhile (file.delete.delay.ms).
-
-Leaders of internal topics move so far apart that the coordinators on their new broker keep up.
-
-Whoever leads a partition of __consumer_offsets, __transaction_state or __share_group_state coordinates the groups, the
-transactions or the share groups that hash to it. When the leader moves, the new one reads that log from its beginning
-before it answers for them (CoordinatorLoader, TransactionStateManager.loadTransactionsForTxnTopicPartition): until then
-they get COORDINATOR_LOAD_IN_PROGRESS, commit nothing, and end no transaction. Members stay in their groups meanwhile,
-as the session timeout (45 s) is far longer than a load. What would make it so long that they do not:
-
-* Many logs for one broker at once: one after the other is loaded, so the last waits for all of them. So a leader moves
-  to a broker only while what that one has begun to lead before is likely to be loaded within a second, by its size, at
-  a rate that brokers are faster than. Each group depends on one partition alone, so leaders may move to different
-  brokers at once, and many that are small to one.
-
-Copies, and lists that keep the leader, disturb no group: they go like those of any topic, and only the list that lets
-another broker lead waits here. The election that follows such a list is not held again: the list has had its turn, and
-Kafka may elect by it at any moment (auto.leader.rebalance.enable). Elections alone, without a list, are asked for
-together, as Kafka's own tool does. A process that has just begun knows of no load: the first leader moves at once.
-
-Here is who waits. That moves of internal topics come last in a plan is in `planning.making.admission_order`.
+How many copies a broker takes part in (`Slots`), which waiting move is looked at next (`AdmissionQueue`), what must
+hold before replicas are added or a list is asked for (`closed_gate`), room on log directories (`Room`), and leaders of
+internal topics (`Coordinators`). In which order moves come into a plan is in `planning.making.admission_order`.
 """
 
 from bisect import bisect_right
@@ -78,7 +37,12 @@ from replan.planning.plans.requests import Request, RequestKind
 
 
 class Slots(Struct):
-    """The slots of one tick: what is taken, and what may be taken yet."""
+    """The slots of one tick: what is taken, and what may be taken yet.
+
+    A copy takes a slot on the leader now and on each broker that receives; reassignments of other tools count too.
+    Limits shrink where in-sync replicas are lost and grow back with every settled move (additive increase,
+    multiplicative decrease), so the number of copies finds by itself what a broker bears.
+    """
 
     _limits: Mapping[BrokerId, int]
     """Of the brokers that differ from the default."""
@@ -166,7 +130,13 @@ Places = tuple[int, ...]
 
 
 class AdmissionQueue(Struct, frozen=True):
-    """Places in the plan that wait; every place is in exactly one of the queues."""
+    """Places in the plan that wait; every place is in exactly one of the queues.
+
+    Here are the phases Waiting, Deferred and Parked of `partitions`, by place in the plan. A move that finds a broker
+    full is parked in that broker's queue, in plan order; a broker with room releases as many as it has room for. A move
+    whose gate is closed is deferred for some seconds. So a tick costs what can change in it, not what waits: O(moves ×
+    brokers touched) over the whole application.
+    """
 
     ready: Places = ()
     parked: Mapping[BrokerId, Places] = field(default_factory=dict)
@@ -256,7 +226,17 @@ def _reserves(passed_over: int) -> bool:
 
 
 class Room(Struct, frozen=True):
-    """Log directories as of the last reading, less what was promised since."""
+    """Log directories as of the last reading, less what was promised since.
+
+    Kafka places a new replica in the directory with the fewest logs (LogManager.nextLogDirs), whatever their sizes: it
+    must fit there. What was promised and is not there yet comes before it, one in each directory in turn. Kafka takes
+    any of those with equally few logs, and copies begin in any order, so the replica must fit in each directory that
+    its turn may come to, beside the largest of the promised ones. What is there already takes more of the directory it
+    lies in.
+
+    Room counts only when a reading showed it, so what was admitted since the last reading stays reserved until the next
+    one, also where a copy has ended or a replica was dropped meanwhile (file.delete.delay.ms).
+    """
 
     dirs: tuple[LogDir, ...] = ()
     promised: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
@@ -322,7 +302,26 @@ Loads = Mapping[BrokerId, float]
 
 
 class Coordinators(Struct):
-    """Who loads what in one tick; what is asked for in the tick counts."""
+    """Who loads what in one tick; what is asked for in the tick counts.
+
+    Leaders of internal topics move so far apart that the coordinators on their new broker keep up.
+
+    Whoever leads a partition of __consumer_offsets, __transaction_state or __share_group_state coordinates the groups,
+    the transactions or the share groups that hash to it. When the leader moves, the new one reads that log from its
+    beginning before it answers for them (CoordinatorLoader,
+    TransactionStateManager.loadTransactionsForTxnTopicPartition): until then they get COORDINATOR_LOAD_IN_PROGRESS,
+    commit nothing, and end no transaction. Members stay in their groups meanwhile, as the session timeout (45 s) is far
+    longer than a load. Many logs for one broker at once would make it longer: one after the other is loaded, so the
+    last waits for all of them. So a leader moves to a broker only while what that one has begun to lead before is
+    likely to be loaded within a second, by its size, at a rate that brokers are faster than. Each group depends on one
+    partition alone, so leaders may move to different brokers at once, and many that are small to one.
+
+    Copies, and lists that keep the leader, disturb no group: they go like those of any topic, and only the list that
+    lets another broker lead waits here. The election that follows such a list is not held again: the list has had its
+    turn, and Kafka may elect by it at any moment (auto.leader.rebalance.enable). Elections alone, without a list, are
+    asked for together, as Kafka's own tool does. A process that has just begun knows of no load: the first leader moves
+    at once.
+    """
 
     now: float
     loads: dict[BrokerId, float] = field(default_factory=dict)
@@ -358,7 +357,11 @@ def closed_gate(
     room: Room,
     others: Others,
 ) -> HoldReason | None:
-    """Why this list may not be asked for now, if so; whether it is asked for the first time makes no difference."""
+    """Why this list may not be asked for now, if so; whether it is asked for the first time makes no difference.
+
+    It may come to be open later. Every list that is asked for passes `closed_gate`, whatever the history of its
+    partition; a new gate belongs there. What makes a plan stale instead is in `broken_precondition`.
+    """
     if set(listed) <= set(state.replicas):
         return _reorder_guard(move, seen, others)
     return (

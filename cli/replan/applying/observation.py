@@ -1,22 +1,6 @@
-"""What a tick reads of the cluster, and what only several readings show. Not here: what is concluded from it.
+"""What a tick reads of the cluster, and what only several readings show.
 
-What is read in which tick: all that moves in each, and what changes slowly on a period of its own.
-
-A throttle rate costs a request to its broker, and so do the sizes of replicas. They are read at once where something
-waits for them (a change of this process is to be read back, a copy is about to begin), and else now and then. What was
-read last stands in for what is not read.
-
-What only the passing of time shows: since when replicas have been in sync, what left the ISR, what stands still.
-
-Filled by every look at the cluster and lost with the process, which costs at most the settle time again. Not here:
-what is concluded from it (`partitions`, `decide`).
-
-The partitions that are not replan's to move, as far as they suffer: which of them have fallen under their min ISR.
-
-Read now and then while copies wait, since it costs a reading of the whole cluster. Not here: what follows from it
-(`decide`).
-
-What one tick is decided from, apart from the state of the run: the job, one look at the cluster, and the time.
+What is concluded from it is in `partitions` and `decide`.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
@@ -46,7 +30,12 @@ Observation = Look
 
 
 class Readings(Struct, frozen=True):
-    """What was read last of what is not read in every tick, and when."""
+    """What was read last of what is not read in every tick, and when.
+
+    A throttle rate costs a request to its broker, and so do the sizes of replicas. They are read at once where
+    something waits for them (a change of this process is to be read back, a copy is about to begin), and else now and
+    then. What was read last stands in for what is not read.
+    """
 
     rates: Mapping[BrokerId, Configs] = field(default_factory=dict)
     rates_at: float = float("-inf")
@@ -115,7 +104,11 @@ SHARE = 20
 
 
 class Neighbours(Struct, frozen=True):
-    """What readings of the whole cluster showed."""
+    """What readings of the whole cluster showed.
+
+    Of the partitions that are not replan's to move: which of them have fallen under their min ISR. Read now and then
+    while copies wait, since it costs a reading of the whole cluster.
+    """
 
     due: float = float("-inf")
     """When the next reading may be made, by the clock of the application."""

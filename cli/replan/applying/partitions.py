@@ -25,47 +25,8 @@ A request is sent only for a partition that is InFlight after the tick: its inte
 InFlight and Ended are written down in the journal and outlive the process. The others are this process's alone: another
 one begins with Waiting.
 
-What to do about one partition: its next request, a wait, or its end. Pure.
-
-`next_request` says what the move needs; here it is compared with what was asked before: whether an earlier request may
-still be on its way, whether an effect disappeared, whether what runs is an echo of an earlier request.
-
-Preconditions (`broken_precondition`): what was reviewed with the plan and must still hold, or the partition is stale.
-
-A precondition is about topic, configured values and racks. It never reads ISR, leader, epochs or sizes. A fenced broker
-is not gone, and before Kafka 4.1 its rack is not known.
-
-As nameable (`as_nameable`): which leaving brokers a list may not name now: decided by the cluster, never by the plan
-alone.
-
-Kafka drops what expand leaves out as soon as the copies end, without the settle time. So nothing is left out because a
-plan says so: a broker that was unregistered or cordoned when planned may be back, and a plan may have been edited.
-
-While it copies (`judge_while_copying`): when a running copy is taken back, because with it the partition is worse off
-than without.
-
-The gates (`admission.closed_gate`) let no copy begin where its longer list would stop writes (the effective minimum is
-min(m, assigned), Partition.effectiveMinIsr), nor where an unclean election could choose it: with unclean election on,
-Kafka may let any live replica lead a partition without a live one in sync, also one that has hardly begun to copy, and
-what it lacks is lost when the others truncate to it. The same holds while it runs:
-
-    the copy runs, and ...                                             then
-    without it writes with acks=all would succeed, with it they fail   it is cancelled, once looks have agreed for 5 s
-    unclean election is off                                            it goes on
-    unclean election was on when planned, two live ones are in sync    it goes on
-    unclean election is on and fewer are, or it was off when planned   it is cancelled, once looks have agreed for 5 s
-    its partition is to end, and the copy waits for a broker that      it is cancelled, once looks have agreed for 5 s;
-    is not registered any more: it would run for ever                  then the partition ends
-    the cancel was asked for and shows no effect                       it is asked for again
-    the cancel has taken effect                                        the move begins again, through all gates; it is
-                                                                       stale where the plan rests on other settings
-
-A replica that is in the ISR is no copy any more. Without a leader nothing is asked for: with ELR on, Kafka refuses it.
-Where Kafka drops replicas after the copy, because the list could not name them, a cancel puts them at the end of the
-list (PartitionReassignmentRevert): the move begins again from that order.
-
-While its application is cancelled `judge_cancelled` says what to do about it, until it rests; the states are in
-`run.opening`.
+What to do about one partition, its next request, a wait, or its end, says `judge_while_copying`; once its application
+is cancelled, until it rests, `judge_cancelled`. The states of that are in `run.opening`. Pure.
 """
 
 from collections.abc import Mapping
@@ -183,7 +144,12 @@ def broken_precondition(
     brokers: Mapping[BrokerId, Broker],
     racks: Mapping[BrokerId, str | None],
 ) -> EndReason | None:
-    """What is not as it was when planned; None where all is."""
+    """What is not as it was when planned; None where all is.
+
+    The plan was reviewed with it, and it must still hold, or the partition is stale. A precondition is about topic,
+    configured values and racks. It never reads ISR, leader, epochs or sizes. A fenced broker is not gone, and before
+    Kafka 4.1 its rack is not known.
+    """
     if settings is None:
         return NotAsPlanned(Fact.TOPIC, move.topic_id, None)
     m, unclean = settings.min_insync_replicas, settings.unclean_election
@@ -222,6 +188,10 @@ def as_nameable(
     refused: bool,
 ) -> Move:
     """The move, without what no list may name now. `refused`: Kafka has just refused its list for that (39).
+
+    The cluster decides that, never the plan alone. Kafka drops what expand leaves out as soon as the copies end,
+    without the settle time. So nothing is left out because a plan says so: a broker that was unregistered or cordoned
+    when planned may be back, and a plan may have been edited.
 
     Those that are not registered and out of the ISR; those that are cordoned, where the plan knew it or Kafka refused
     the expand for it; where it did, those that are fenced too, as before 4.1 not every user can tell an unregistered
@@ -388,7 +358,11 @@ class PartitionInput(Struct, frozen=True, kw_only=True):
 
 
 def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
-    """The record of a partition as it stands now, and what to do about it."""
+    """The record of a partition as it stands now, and what to do about it.
+
+    `next_request` says what the move needs; here it is compared with what was asked before: whether an earlier request
+    may still be on its way, whether an effect disappeared, whether what runs is an echo of an earlier request.
+    """
     refused = isinstance(sight.answer, Rejected) and sight.answer.code == INVALID_ASSIGNMENT
     move = as_nameable(sight.move, sight.own, sight.state, sight.seen, refused=refused)
     if move is not sight.move:
@@ -641,7 +615,29 @@ def _resting(
 
 
 def judge_while_copying(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
-    """The record of a partition as it stands now, and what to do about it."""
+    """The record of a partition as it stands now, and what to do about it.
+
+    A running copy is taken back where the partition is worse off with it than without. The gates
+    (`admission.closed_gate`) let no copy begin where its longer list would stop writes (the effective minimum is min(m,
+    assigned), Partition.effectiveMinIsr), nor where an unclean election could choose it: with unclean election on,
+    Kafka may let any live replica lead a partition without a live one in sync, also one that has hardly begun to copy,
+    and what it lacks is lost when the others truncate to it. The same holds while it runs:
+
+    the copy runs, and ...                                             then
+    without it writes with acks=all would succeed, with it they fail   it is cancelled, once looks have agreed for 5 s
+    unclean election is off                                            it goes on
+    unclean election was on when planned, two live ones are in sync    it goes on
+    unclean election is on and fewer are, or it was off when planned   it is cancelled, once looks have agreed for 5 s
+    its partition is to end, and the copy waits for a broker that      it is cancelled, once looks have agreed for 5 s;
+    is not registered any more: it would run for ever                  then the partition ends
+    the cancel was asked for and shows no effect                       it is asked for again
+    the cancel has taken effect                                        the move begins again, through all gates; it is
+                                                                       stale where the plan rests on other settings
+
+    A replica that is in the ISR is no copy any more. Without a leader nothing is asked for: with ELR on, Kafka refuses
+    it. Where Kafka drops replicas after the copy, because the list could not name them, a cancel puts them at the end
+    of the list (PartitionReassignmentRevert): the move begins again from that order.
+    """
     own, verdict = judge(_from_the_order_that_is_left(sight))
     state = sight.state
     if own is None or own.asked is None or state is None or verdict == End(Status.DONE):

@@ -1,36 +1,7 @@
-"""What one tick does about all throttles: lists of topics, rates of brokers, and who took what away. Pure.
+"""What one tick does about all throttles. Pure.
 
-`ThrottleHistory` is what earlier readings showed. What another tool removes is set again once, and reported; when it is
-removed again nothing new is admitted, because two tools on one throttle end with a copy that runs free. What replan
-itself takes away is not expected to be there, and while a change of its own may still arrive nobody else is blamed.
-
-Which throttled-replicas entries should be there, and how to get there and back: pure.
-
-Ours is what was absent from the list in the reading just before. The journal holds a superset of what is ours at every
-moment: an entry is written down before it is appended, and forgotten only after the list was seen without it.
-
-Kafka's ways that this rests on (ConfigurationControlManager, IncrementalAlterConfigs): SUBTRACT on an absent key
-makes an empty override, so only what is there is subtracted; APPEND of an empty string adds an empty element, so it is
-never done; one key may appear once in a request; `*` stands alone, and appending to it is refused.
-
-The throttle rates of brokers while copies run, and how they are put back: pure.
-
-During a move the lower of the standing rate and the move's rate holds: a broker that is slower already is left alone.
-Only a broker's own dynamic value is what was there before (ConfigSource.BROKER): a value in its file is shown by Kafka
-but not used, and the cluster's default stays where it is. A rate is put back only while it has a value that we set.
-
-Kafka keeps the configuration of a broker that is unregistered, and refuses to change it (102,
-QuorumController.ConfigResourceExistenceChecker): nobody uses it, until a broker registers with that id again. So it
-keeps no application open; it stays written down, and whatever application comes next restores it once it can.
-
-Which rates of replan's throttle give way to a replica that catches up: pure.
-
-An entry of throttled replicas that replan did not set limits nothing until its broker has a rate, and replan sets rates
-for its copies. A replica that falls out of the ISR would then come back at that rate, shared with the copies, though
-without replan nothing held it. The entry belongs to whoever set it and stays; the rate is replan's own, and goes back
-to what it was before until the replica is in sync. Meanwhile no copy begins that needs the rate; those that run stay
-throttled on their other side. Fetches are limited by the leader's rate if the leader's list names the replica of the
-leader, and by the follower's if the follower's list names that of the follower (ReplicaManager, ReplicaFetcherThread).
+Lists of topics (`ListStep`), rates of brokers (`RateStep`), which rates give way to a replica that catches up, and who
+took what away (`ThrottleHistory`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -104,7 +75,15 @@ class Copy(Struct, frozen=True):
 
 
 class ListStep(Struct, frozen=True):
-    """What one tick does about one list."""
+    """What one tick does about one list.
+
+    Ours is what was absent from the list in the reading just before. The journal holds a superset of what is ours at
+    every moment: an entry is written down before it is appended, and forgotten only after the list was seen without it.
+
+    Kafka's ways that this rests on (ConfigurationControlManager, IncrementalAlterConfigs): SUBTRACT on an absent key
+    makes an empty override, so only what is there is subtracted; APPEND of an empty string adds an empty element, so it
+    is never done; one key may appear once in a request; `*` stands alone, and appending to it is refused.
+    """
 
     records: tuple[Record, ...] = ()
     removals: tuple[ConfigChange, ...] = ()
@@ -231,7 +210,17 @@ Rate = tuple[BrokerId, str]
 
 
 class RateStep(Struct, frozen=True):
-    """What one tick does about one rate."""
+    """What one tick does about one rate.
+
+    During a move the lower of the standing rate and the move's rate holds: a broker that is slower already is left
+    alone. Only a broker's own dynamic value is what was there before (ConfigSource.BROKER): a value in its file is
+    shown by Kafka but not used, and the cluster's default stays where it is. A rate is put back only while it has a
+    value that we set.
+
+    Kafka keeps the configuration of a broker that is unregistered, and refuses to change it (102,
+    QuorumController.ConfigResourceExistenceChecker): nobody uses it, until a broker registers with that id again. So it
+    keeps no application open; it stays written down, and whatever application comes next restores it once it can.
+    """
 
     records: tuple[Record, ...] = ()
     change: ConfigChange | None = None
@@ -362,7 +351,16 @@ CatchingUp = tuple[Rate, TopicPartition]
 
 
 def behind_entries_of_others(seen: Look, ledger: Ledger) -> Iterator[CatchingUp]:
-    """The live replicas out of the ISR, new ones apart, whose fetches such an entry limits at a rate of replan's."""
+    """The live replicas out of the ISR, new ones apart, whose fetches such an entry limits at a rate of replan's.
+
+    An entry of throttled replicas that replan did not set limits nothing until its broker has a rate, and replan sets
+    rates for its copies. A replica that falls out of the ISR would then come back at that rate, shared with the copies,
+    though without replan nothing held it. The entry belongs to whoever set it and stays; the rate is replan's own, and
+    goes back to what it was before until the replica is in sync. Meanwhile no copy begins that needs the rate; those
+    that run stay throttled on their other side. Fetches are limited by the leader's rate if the leader's list names the
+    replica of the leader, and by the follower's if the follower's list names that of the follower (ReplicaManager,
+    ReplicaFetcherThread).
+    """
     for name, state in seen.partitions.items():
         settings = seen.topics.get(name.topic)
         if settings is None or state.leader is None:
@@ -395,7 +393,12 @@ Place = List | Rate
 
 
 class ThrottleHistory(Struct, frozen=True):
-    """What earlier readings of this process showed."""
+    """What earlier readings of this process showed.
+
+    What another tool removes is set again once, and reported; when it is removed again nothing new is admitted, because
+    two tools on one throttle end with a copy that runs free. What replan itself takes away is not expected to be there,
+    and while a change of its own may still arrive nobody else is blamed.
+    """
 
     entries: Mapping[List, frozenset[str]] = field(default_factory=dict)
     """Entries set by replan that were seen in place."""
