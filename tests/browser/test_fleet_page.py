@@ -112,6 +112,34 @@ def test_what_flaps_is_marked_and_who_put_it_right_is_named(tmp_path: Path) -> N
     ]
 
 
+def test_of_a_hundred_clusters_the_first_are_shown_and_the_rest_at_a_click(tmp_path: Path) -> None:
+    lists = {"declared": [1, 2, 3], "observed": [1, 2, 4], "detail": None, "rule": "lists-differ"}
+    facts = FleetFacts(
+        tuple(ClusterFacts(f"c{n}", "2026-11-21T09:00:00Z", 9, 2) for n in range(100)),
+        tuple(row(f"orders-{n}", flapping=False, copy_bytes=0, **lists) for n in range(600)),
+        *((), (), ()),
+    )
+    page = tmp_path / "index.html"
+    page.write_text(render_page(facts), encoding="utf-8")
+    clusters, body = "#clusters tbody tr:not([hidden])", ["boxes", "body"]
+    seen = opened(
+        page,
+        *(body, ["count", clusters], ["count", ROWS], ["texts", ".rest"]),
+        *(["click", ".rest >> nth=0"], ["count", clusters]),
+        *(["click", ".rest >> nth=0"], ["count", ROWS], ["texts", ".rest"], body),
+        *(
+            ["fill", "#text", "orders-599"],
+            ["texts", f"{ROWS} td:nth-child(2)"],
+            ["count", ".rest"],
+        ),
+        viewport=PHONE,
+    )
+    (before,), *shown, (after,), filtered, left = seen.found
+    assert shown == [25, 25, ["and 75 more", "and 575 more"], 100, 525, ["and 75 more"]]
+    assert (filtered, left) == (["orders-599"], 0)
+    assert before["height"] < 8_000 < after["height"]
+
+
 def test_of_a_leader_that_differs_it_is_said_who_leads(tmp_path: Path) -> None:
     lists = {
         "declared": [2, 1, 3],

@@ -1,5 +1,6 @@
 // what drifted, what was put right and what is acknowledged, filtered together
-const SHOWN = 500;
+const FIRST = 25, MORE = 500;
+const listed = {};  // how many rows of each table
 const data = JSON.parse($("data").textContent);
 const el = (name, attributes, ...children) => {
   const made = document.createElement(name);
@@ -51,12 +52,18 @@ const matching = () => {
   return r => (!cluster || r.cluster === cluster) && (!kind || (r.class ?? "acknowledged") === kind) && (!flapping || r.flapping) &&
     (!text || [r.item, r.owner, r.detail, r.resolved_by].some(part => (part || "").toLowerCase().includes(text)));
 };
+const rest = (left, show) => {
+  const button = el("button", {type: "button", class: "rest screen"}, "and " + number(left) + " more");
+  button.addEventListener("click", () => { button.remove(); show(); });
+  return button;
+};
 const draw = (name, fits) => {
-  const of = TABLES[name], found = data[name].filter(fits);
-  const more = (found.length > SHOWN ? ", the first " + SHOWN + " shown" : "") +
-    (data.left[name] ? "; " + number(data.left[name]) + " more are in " + of.file : "");
+  const of = TABLES[name], found = data[name].filter(fits), most = listed[name] ??= FIRST;
+  const more = data.left[name] ? "; " + number(data.left[name]) + " more are in " + of.file : "";
   $(name + "-count").textContent = number(found.length) + " of " + number(data[name].length) + more;
-  const rows = found.slice(0, SHOWN).map(of.cells);
+  const rows = found.slice(0, most).map(of.cells), place = $(name).parentElement;
+  if (place.nextElementSibling?.matches(".rest")) place.nextElementSibling.remove();
+  if (found.length > most) place.after(rest(found.length - most, () => { listed[name] += MORE; draw(name, matching()); }));
   // columns that are empty in every row are left out
   const kept = of.heads.map((_, at) => at).filter(at => rows.some(row => row[at][0].some(part => part !== "")));
   const cell = ([parts, style], at) => el("td", {class: style, "data-head": of.heads[at]}, ...parts.filter(part => part !== ""));
@@ -69,6 +76,12 @@ const show = () => {
   for (const name of Object.keys(TABLES)) draw(name, fits);
   for (const button of picks) button.closest("tr").setAttribute("aria-current", String(button.dataset.cluster === $("cluster").value));
 };
+// what stands on the page is folded, too: the worst come first
+for (const all of document.querySelectorAll("body > ul, #clusters tbody")) {
+  const late = [...all.children].slice(FIRST);
+  for (const one of late) one.hidden = true;
+  if (late.length) (all.closest(".wide") ?? all).after(rest(late.length, () => late.forEach(one => { one.hidden = false; })));
+}
 const picks = document.querySelectorAll(".pick");
 const options = (target, title, names) =>
   target.append(el("option", {}, title), ...names.map(name => el("option", {value: name}, visible(name))));
