@@ -1,4 +1,4 @@
-"""What may go between one broker and others: of a broker with many partitions some of all sizes are looked at.
+"""What may go between one broker and others: what is next to a size, or some of all sizes of a broker with many.
 
 So it takes as long however many partitions a broker has.
 """
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replan.model.columns import PAD, Ints, Matrix
+from replan.model.columns import PAD, Ints
 from replan.planning.placing.problem import Flags
 from replan.planning.placing.steps import Steps
 
@@ -19,24 +19,29 @@ SPARSE = 4
 """Where fewer than this part of those that are tried may go, but some, more of the broker are looked at."""
 CLOSELY = 1536
 """So many."""
+NEAR = np.arange(-8, 4)
+"""The places of those that are next to some number of units, the smaller and the larger ones."""
 
 
 class Holders:
-    """The partitions of each broker: those with the fewest units first, of equal ones in their order.
+    """The partitions of each broker that may leave it: those with the fewest units first, then in their order.
 
-    Those that a broker shows are kept until it has others.
+    What a broker shows is kept until it, or a partition that it has, has changed.
     """
 
-    def __init__(self, lists: Matrix, units: Ints, brokers: int) -> None:
+    def __init__(self, steps: Steps, units: Ints) -> None:
+        self._steps = steps
         self._by_rank = np.argsort(units, kind="stable")
+        self._units = units[self._by_rank]
         self._rank = np.empty_like(self._by_rank)
         self._rank[self._by_rank] = np.arange(len(units))
-        by_rank = lists[self._by_rank]
-        rank, slot = np.nonzero((by_rank >= 0) & (by_rank < brokers))
+        by_rank = steps.lists[self._by_rank]
+        rank, slot = np.nonzero((by_rank >= 0) & (by_rank < steps.brokers))
         broker = by_rank[rank, slot]
         order = np.argsort(broker, kind="stable")
-        ends = np.searchsorted(broker[order], np.arange(1, brokers))
+        ends = np.searchsorted(broker[order], np.arange(1, steps.brokers))
         self._of = np.split(rank[order], ends)
+        self._able: dict[int, Ints] = {}
         self._shown: dict[int, Ints] = {}
 
     def shown(self, broker: int) -> Ints:
@@ -47,16 +52,37 @@ class Holders:
 
     def some(self, broker: int, number: int) -> Ints:
         """So many of a broker, of all sizes."""
-        return np.asarray(self._by_rank[spread_out(self._of[broker], number)])
+        return np.asarray(self._by_rank[spread_out(self._ranks(broker), number)])
+
+    def near(self, broker: int, units: Ints) -> Ints:
+        """Those of a broker that are next to each of some numbers of units; shape (numbers, `NEAR`), -1 pads."""
+        ranks = self._ranks(broker)
+        at = np.searchsorted(ranks, np.searchsorted(self._units, units))[:, None] + NEAR
+        there = (at >= 0) & (at < len(ranks))
+        found = np.full(at.shape, PAD, dtype=np.int64)
+        found[there] = self._by_rank[ranks[at[there]]]
+        return found
 
     def number(self, broker: int) -> int:
-        """How many a broker has."""
-        return len(self._of[broker])
+        """How many may leave a broker."""
+        return len(self._ranks(broker))
+
+    def _ranks(self, broker: int) -> Ints:
+        if broker not in self._able:
+            ranks = self._of[broker]
+            self._able[broker] = ranks[self._steps.may_leave(self._by_rank[ranks], broker)]
+        return self._able[broker]
+
+    def forget(self) -> None:
+        """What may leave is another now: other steps are allowed."""
+        self._able.clear()
+        self._shown.clear()
 
     def take(self, row: int, source: int, target: int) -> None:
         """Count that one goes."""
         rank = self._rank[row]
-        for broker in (source, target):
+        for broker in (source, *self._steps.members(row)):
+            self._able.pop(broker, None)
             self._shown.pop(broker, None)
         gives, gets = self._of[source], self._of[target]
         self._of[source] = np.delete(gives, np.searchsorted(gives, rank))
@@ -71,6 +97,11 @@ class Units(NamedTuple):
     gives: Ints
     gets: Ints
     legal: Flags
+
+    def only(self, legal: Flags) -> "Units":
+        """Those of them that may go, without columns of which none may."""
+        some = legal.any(axis=0)
+        return Units(self.rows[:, some], self.gives, self.gets, legal[:, some])
 
 
 class Between:
@@ -94,6 +125,22 @@ class Between:
         """From the others to the one."""
         shown = [self._holders.shown(other) for other in self._others.tolist()]
         return self._coming(shown, self._others)
+
+    def going_near(self, units: Ints) -> Units:
+        """From the one to the others those that are next to so many units of each."""
+        rows = self._holders.near(self._broker, units)
+        return self._pairs(rows, np.full((len(rows), 1), self._broker), self._others[:, None])
+
+    def coming_near(self, units: Ints) -> Units:
+        """From the others to the one those that are next to so many units of each."""
+        pairs = zip(self._others.tolist(), units[:, None], strict=True)
+        rows = np.concatenate([self._holders.near(other, number) for other, number in pairs])
+        return self._pairs(rows, self._others[:, None], np.full((len(rows), 1), self._broker))
+
+    def _pairs(self, rows: Ints, gives: Ints, gets: Ints) -> Units:
+        source, target = (np.broadcast_to(of, rows.shape).ravel() for of in (gives, gets))
+        legal = self._steps.legal(rows.ravel(), source, target[:, None]).reshape(rows.shape)
+        return Units(rows, gives, gets, legal & (rows >= 0))
 
     def going_some(self, width: int) -> Units:
         """So many at most that may go to each, of all sizes."""

@@ -56,8 +56,7 @@ class LegalSteps(Steps):
         if self.way is not Way.ANYWHERE and (self.way is not Way.CROWDED or self.spread.any_ruled):
             may &= self.may_take(self.spread.of[self.rows[rows]][:, None], to) > 0
         if self.way is Way.ONE_EACH:
-            full = (self.new[rows] >= self._most_new[rows]) & (had == sources).any(axis=1)
-            may &= there | ~full[:, None]
+            may &= there | ~self._full(rows, sources)[:, None]
         racks = np.where(lists == PAD, -1, self._rack[lists])
         home, rack = self._rack[sources], self._rack[to]
         counts = _count(racks[:, None, :], rack)
@@ -70,6 +69,18 @@ class LegalSteps(Steps):
             free = self._free[rule][:, None] & (spare[:, None] + (counts == 0) >= 0)
             found |= may & free
         return found
+
+    def may_leave(self, rows: Ints, source: int) -> Flags:
+        """Which of some partitions may give the replica on `source` to anybody, but for who had it before."""
+        able = ~self._stays[rows]
+        if self.way is Way.ONE_EACH:
+            able &= ~self._full(rows, np.array([[source]]))
+        return able
+
+    def _full(self, rows: Ints, sources: Ints) -> Flags:
+        """Which partitions give no further new replica by the one on `sources`."""
+        had = (self.had[rows] == sources).any(axis=1)
+        return np.asarray(had & (self.new[rows] >= self._most_new[rows]))
 
     def racks_in(self, lists: Matrix) -> Ints:
         """How many racks each list lies in."""

@@ -6,9 +6,10 @@ broker allows, those that bring most for the bytes that they copy are looked at,
 is taken. Exchanges are not looked at where a single unit brings as much for its bytes as any step can. Not found where
 no step helps, or the budget is spent.
 
-A broker with many units shows some of them, of all sizes, and is tried with those first that gain most by it: so a step
+Of a broker those units are looked at first that are next to what is lacking, of all that may leave it; where none of
+these brings as much as any step can, some of all sizes. It is tried with those brokers first that gain most: so a step
 takes as long however many partitions and brokers there are. What brought nothing between two brokers is not tried again
-until one of them has changed.
+until one of them gives or gets something, and who was not helped waits until nobody else is.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,8 +33,6 @@ OTHERS = 16
 """So many other brokers are looked at first: those that gain most by a step."""
 FURTHER = 4
 """And so many times as many next, where that brought nothing, or not the best there is."""
-WAITS = 8
-"""A broker that nothing helped waits until this part of the others has changed, or nobody else is helped."""
 GRADES = 4
 """What a step brings for what it copies is graded: the twice of a step from too much to too little has so many."""
 NEARLY = 0.9
@@ -41,6 +40,8 @@ NEARLY = 0.9
 
 What moves then is less in number, and a balance ends less near to its bounds, so that a point of tolerance moves less.
 """
+BEYOND = (GRADES - NEARLY) * 2 / GRADES - 1
+"""What the one lacks that lacks less is so much at least of a step of the best grade."""
 BOTH = 1.125
 """A step that ends what two brokers lack is of the best grade, if it copies up to so many times the larger lack."""
 
@@ -109,21 +110,26 @@ class Packing:
         units = max(int(aimed.units.sum()), 1)
         self._worth = int(steps.size.sum()) / units
         """Bytes for one of the measure, on average."""
-        self._holders = Holders(steps.lists, aimed.units, steps.brokers)
+        self._holders = Holders(steps, aimed.units)
         self._changed = np.zeros(steps.brokers, dtype=np.int64)
-        """How often each broker, or a partition that it has, has changed."""
+        """How often each broker has given or got something."""
         self._in_vain: dict[_Tried, Ints] = {}
         """How often two brokers together had changed when nothing was found between them; shape (brokers, brokers)."""
+        self._waits = np.zeros(steps.brokers, dtype=bool)
+        """Who was not helped since a step changed what it has: it waits until nobody else is helped."""
 
     def pack(self, budget: int) -> Packed:
         """Take steps until all brokers are within their bounds, nothing helps, or the budget is spent."""
         shape = (self._steps.brokers, self._steps.brokers)  # another way allows more
         self._in_vain = {tried: np.full(shape, -1, dtype=np.int64) for tried in _Tried}
+        self._waits[:] = False
+        self._holders.forget()
         for spent in range(budget):
             if not self._aimed.excess.any():
                 return Packed(True, spent)
             best = self._of_the_worst(_Tried.ONE_FOR_ONE, self._one_for_one)
             if best is None:
+                self._waits[:] = False
                 best = self._of_the_worst(_Tried.TWO_FOR_ONE, self._two_for_one)
             if best is None:
                 return Packed(False, spent)
@@ -136,32 +142,21 @@ class Packing:
         self._holders.take(row, source, target)
         for measured in (self._aimed, *self._held):
             measured.take(row, source, target)
-        for broker in {source, target, *self._steps.members(row)}:
-            if broker < len(self._changed):
-                self._changed[broker] += 1
+        self._waits[[source, target]] = False
+        self._changed[[source, target]] += 1
 
     def _of_the_worst(
         self, tried: _Tried, best_with: Callable[[int, Ints], _Step | None]
     ) -> _Step | None:
-        """The best step that concerns the worst broker for which one helps."""
-        for worst, others in self._in_turn(tried):
-            if step := self._with_others(tried, worst, others, best_with):
+        """The best step that concerns the worst broker for which one helps; those that wait come last."""
+        excess = self._aimed.excess
+        worst = np.argsort(-excess, kind="stable")[: np.count_nonzero(excess)]
+        for broker in worst[np.argsort(self._waits[worst], kind="stable")].tolist():
+            others = self._untried(tried, broker)
+            if step := self._with_others(tried, broker, others, best_with):
                 return step
+            self._waits[broker] = True
         return None
-
-    def _in_turn(self, tried: _Tried) -> Iterator[tuple[int, Ints]]:
-        """Each broker that is outside, the worst first, and the others with which something may be found.
-
-        Where only a few others have changed since nothing helped a broker, that one waits until nobody else is helped.
-        """
-        excess, waiting = self._aimed.excess, []
-        for worst in np.argsort(-excess, kind="stable")[: np.count_nonzero(excess)].tolist():
-            others = self._untried(tried, worst)
-            if len(others) * WAITS < len(excess):
-                waiting.append((worst, others))
-            else:
-                yield worst, others
-        yield from waiting
 
     def _over(self, broker: int) -> bool:
         return bool(self._aimed.used[broker] > self._aimed.bounds.most[broker])
@@ -194,12 +189,12 @@ class Packing:
         return np.flatnonzero(untried)
 
     def _promising(self, worst: int, others: Ints) -> Ints:
-        """Some others in another order: who gains most by a step first, in turns by rack."""
+        """Some others in another order: who gains most by a step first, in turns by rack; who waits comes last."""
         used, bounds = self._aimed.used[others], self._aimed.bounds
         gains, room = bounds.least[others] - used, bounds.most[others] - used
         if not self._over(worst):
             gains, room = -room, -gains
-        others = others[np.lexsort((-room, -np.maximum(gains, 0)))]
+        others = others[np.lexsort((-room, -np.maximum(gains, 0), self._waits[others]))]
         rack = self._steps.rack[others]
         by_rack = np.argsort(rack, kind="stable")
         turn = np.empty_like(by_rack)
@@ -211,14 +206,20 @@ class Packing:
         return -GRADES if self._gain(worst, others).any() else -GRADES // 2
 
     def _gain(self, worst: int, others: Ints) -> Flags:
-        """Which of some brokers are too low where one is too high, or too high where it is too low."""
+        """Which of some brokers are too low where one is too high, or too high where it is too low, and can be helped."""
         used, bounds = self._aimed.used[others], self._aimed.bounds
-        over = self._over(worst)
-        return np.asarray(used < bounds.least[others] if over else used > bounds.most[others])
+        gains = used < bounds.least[others] if self._over(worst) else used > bounds.most[others]
+        return np.asarray(gains & ~self._waits[others])
 
     def _one_for_one(self, worst: int, others: Ints) -> _Step | None:
         """The best single unit, or exchange of two, between one broker and some others."""
         between, over = Between(self._steps, self._holders, worst, others), self._over(worst)
+        if over and not self._holders.number(worst):
+            return None
+        near = self._wanted(worst, others)
+        best = self._single((between.going_near if over else between.coming_near)(near))
+        if best and best.grade <= self._best_grade(worst, others):
+            return best
         best = self._single(between.going if over else between.coming)
         if best and best.grade <= -GRADES // 2:
             useful = np.flatnonzero(self._gain(worst, others))
@@ -226,12 +227,32 @@ class Packing:
         if best and (best.grade == -GRADES or not len(others)):
             return best
         found = [best] if best else []
-        for few in _few(others):
-            some = between.some(few)
-            mine, theirs = some.going_some(WIDTH), some.coming_some(WIDTH)
+        for mine, theirs in self._both_ways(between, len(others), WIDTH, over=over):
             step = self._exchange(*((mine, theirs) if over else (theirs, mine)))
             found += [step] if step else []
         return min(found, default=None)
+
+    def _both_ways(
+        self, between: Between, count: int, width: int, *, over: bool
+    ) -> Iterator[tuple[Units, Units]]:
+        """What may go from one broker to others and back, for some of them at a time, which bounds the memory."""
+        for start in range(0, count, OTHERS):
+            some = between.some(np.arange(start, min(start + OTHERS, count)))
+            mine = some.going_some(width)
+            if not over or (mine.legal & ~self._too_large(mine)).any():
+                yield mine, some.coming_some(width)
+
+    def _wanted(self, worst: int, others: Ints) -> Ints:
+        """How many units in one step bring most between one broker and each of some others, at the best grade."""
+        used, bounds = self._aimed.used, self._aimed.bounds
+        above, below = used - bounds.most, bounds.least - used
+        lack, takes = (above[worst], -below[worst]), (below[others], -above[others])
+        if not self._over(worst):
+            lack, takes = (below[worst], -above[worst]), (above[others], -below[others])
+        less, more = np.minimum(lack[0], takes[0]), np.maximum(lack[0], takes[0])
+        most = np.where(less > 0, np.minimum(more, less / BEYOND), lack[0])
+        found: Ints = np.minimum(np.minimum(most, lack[1]), takes[1]).astype(np.int64)
+        return found
 
     def _single(self, units: Units) -> _Step | None:
         """The best unit of some."""
@@ -246,9 +267,8 @@ class Packing:
     def _two_for_one(self, worst: int, others: Ints) -> _Step | None:
         """The best exchange of two for one between one broker and some others, whoever gives the two."""
         found, between = [], Between(self._steps, self._holders, worst, others)
-        for few in _few(others):
-            some = between.some(few)
-            mine, theirs = some.going_some(NARROW), some.coming_some(NARROW)
+        over = self._over(worst)
+        for mine, theirs in self._both_ways(between, len(others), NARROW, over=over):
             found += [
                 self._exchange(mine, theirs, two=True),
                 self._exchange(theirs, mine, two=True),
@@ -257,6 +277,9 @@ class Packing:
 
     def _exchange(self, given: Units, back: Units, *, two: bool = False) -> _Step | None:
         """The best exchange of one that is given, or of two, for one that goes back."""
+        given, back = given.only(given.legal & ~self._too_large(given)), back.only(back.legal)
+        if not (given.rows.size and back.rows.size):
+            return None
         rows, gives, gets, legal = given
         units = [rows]
         if two:
@@ -287,6 +310,12 @@ class Packing:
         source, target = int(gives[pair, 0]), int(gets[pair, 0])
         goes = [(int(rows[pair, of]), source, target) for rows in units]
         return best.step((*goes, (int(back.rows[pair, at]), target, source)))
+
+    def _too_large(self, units: Units) -> Flags:
+        """Which units take who gets them too far for any gain, whatever goes back."""
+        excess, most = self._aimed.excess, self._aimed.bounds.most[units.gets]
+        lacks = excess[units.gives] + excess[units.gets]
+        return np.asarray(self._aimed.units[units.rows] - most >= lacks)
 
     def _best(
         self, source: Ints, target: Ints, gone: Callable[[Ints], Ints], copied: Ints, legal: Flags
@@ -322,11 +351,6 @@ class Packing:
         place = int(np.ravel_multi_index([of[first] for of in at], legal.shape))
         left = int(excess.sum()) - int(more[first])
         return _Best(place, int(grade[first]), left, int(costs[first]))
-
-
-def _few(others: Ints) -> list[Ints]:
-    """The places of so many at a time as are looked at first: it bounds the memory."""
-    return np.split(np.arange(len(others)), range(OTHERS, len(others), OTHERS))
 
 
 class _Best(NamedTuple):

@@ -21,6 +21,7 @@ from replan.planning.placing.packing import Measured, Packing
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem
 from replan.planning.placing.spread import TopicSpread
+from replan.planning.placing.steps import Way
 
 
 def used(asked: PlacementProblem) -> list[int]:
@@ -157,10 +158,13 @@ class Counted(LegalSteps):
         return found
 
 
-def looked_at(racks: str, steps: int) -> float:
-    """For each step of a search: every other broker has twice as many partitions as the others."""
+def looked_at(racks: str, steps: int, *, huge: int = 0) -> float:
+    """For each step of a search: every other broker has twice as many partitions as the others, some one `huge` one."""
     lists = [[b] for b in range(1, len(racks) + 1) for _ in range(20 if b % 2 else 40)]
     sizes = [100 + at % 37 for at in range(len(lists))]
+    racks += "a" * huge
+    lists += [[b] for b in range(len(racks) - huge + 1, len(racks) + 1)]
+    sizes += [1_000_000] * huge
     asked = problem(brokers(racks), lists, lie=Lie.NONE, sizes=sizes)
     at, rows = Positions.of(asked), np.arange(len(lists))
     mine = at.find(asked.partitions.current)
@@ -168,7 +172,7 @@ def looked_at(racks: str, steps: int) -> float:
         asked, at, rows, mine, mine.copy(), TopicSpread(asked, at, rows, asked.partitions.current)
     )
     used = np.bincount(mine[:, 0], asked.partitions.bytes).astype(np.int64)
-    share = np.full(len(racks), used.mean(), dtype=np.int64)
+    share = np.full(len(racks), used[: len(racks) - huge].mean(), dtype=np.int64)
     bounds = Bounds(share * 19 // 20, share * 21 // 20)
     ended = Packing(counted, Measured(asked.partitions.bytes, used, bounds), ()).pack(steps)
     assert ended.steps == steps
@@ -177,3 +181,43 @@ def looked_at(racks: str, steps: int) -> float:
 
 def test_a_step_looks_at_as_much_however_many_brokers_there_are() -> None:
     assert looked_at("a" * 200, steps=20) <= 1.1 * looked_at("a" * 50, steps=20)
+
+
+def test_who_cannot_be_helped_is_not_looked_at_again_and_again() -> None:
+    """Brokers with one partition that is larger than any share add nothing to the looks of later steps."""
+    alone, beside = (
+        100 * looked_at("a" * 50, steps=100, huge=huge)
+        - 50 * looked_at("a" * 50, steps=50, huge=huge)
+        for huge in (0, 5)
+    )
+    assert beside <= 1.1 * alone
+
+
+def test_the_partition_that_fits_is_found_among_many() -> None:
+    """Of 1,000 partitions, of which a look at all sizes shows 192, one ends what two brokers lack."""
+    sizes = [10 + at for at in range(504)] + [50_000] + [400_000 + at for at in range(495)]
+    share = (sum(sizes) - 49_900) * 100 // 101  # so much is broker 1 above it and 1 %
+    second = share * 99 // 100 - 49_900
+    third = 3 * share - sum(sizes) - second
+    asked = even([*[[1]] * 1000, [2], [3]], [*sizes, second, third], "1/100")
+    lists = choose(asked).lists[:, 0]
+    assert np.flatnonzero(lists[:1000] != 1).tolist() == [504]
+    assert lists[504:].tolist() == [2, *[1] * 495, 2, 3]
+
+
+@given(problems(), st.sampled_from([Way.ONE_EACH, Way.MORE]))
+def test_where_each_may_go_is_the_same_one_by_one(asked: PlacementProblem, way: Way) -> None:
+    """And what may not leave a broker goes to nobody, but for who had it before."""
+    at, rows = Positions.of(asked), np.arange(len(asked.partitions))
+    mine = at.find(asked.partitions.current)
+    spread = TopicSpread(asked, at, rows, asked.partitions.current)
+    steps = LegalSteps(asked, at, rows, mine, mine.copy(), spread)
+    steps.way = way
+    for source in range(steps.brokers):
+        held = np.flatnonzero((mine == source).any(axis=1))
+        every = steps.legal(held, source)
+        for target in range(steps.brokers):
+            own = steps.legal(held, np.full(len(held), source), np.full((len(held), 1), target))
+            assert own[:, 0].tolist() == every[:, target].tolist()
+        stays = ~steps.may_leave(held, source)
+        assert not (every[stays] & ~steps.held(held[stays])).any()
