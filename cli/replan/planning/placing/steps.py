@@ -80,9 +80,9 @@ class Steps(ABC):
         `source`: one for all rows, or of each.
         """
 
+    @abstractmethod
     def may_leave(self, rows: Ints, source: int) -> Flags:
         """Which of some partitions may give the unit on `source` to anybody, but for who had it before."""
-        return np.ones(len(rows), dtype=bool)
 
     def together(self, rows: Ints, others: Ints, target: Ints) -> Flags:
         """Which pairs of partitions, each of which may go to its target, may go there together."""
