@@ -206,7 +206,7 @@ class Packing:
         return -GRADES if self._gain(worst, others).any() else -GRADES // 2
 
     def _gain(self, worst: int, others: Ints) -> Flags:
-        """Which of some brokers are too low where one is too high, or too high where it is too low, and can be helped."""
+        """Which of some brokers are too low where one is too high, or the other way round, and can be helped."""
         used, bounds = self._aimed.used[others], self._aimed.bounds
         gains = used < bounds.least[others] if self._over(worst) else used > bounds.most[others]
         return np.asarray(gains & ~self._waits[others])
