@@ -17,12 +17,12 @@ from replan.model.declared.topic_patterns import winners
 from replan.placement_file.schema import accepts
 from replan.placement_file.schemas import read_schema
 from replan.placement_file.sources import Problems, Source, read_source
+from replan.placement_file.units import parse_seconds
 from replan.placement_file.yaml_text import YamlMapping, fastest_parser, key_place_of, read_document
 
 FLEET = "fleet.v1.json"
 DEFAULT_TIMEOUT_SECONDS = 60.0
 SOURCES = ("bootstrapServers", "simulated", "snapshot")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class FleetCluster(Struct, frozen=True):
@@ -132,15 +132,10 @@ def _cluster(
         path("simulated"),
         place("snapshot"),
         place("placement"),
-        DEFAULT_TIMEOUT_SECONDS if timeout is None else _seconds(timeout),
+        DEFAULT_TIMEOUT_SECONDS if timeout is None else parse_seconds(timeout),
         _prices(entry.get("prices", fleet.get("prices"))),
         {**fleet.get("owners", {}), **entry.get("owners", {})},
     )
-
-
-def _seconds(text: str) -> float:
-    unit = text.lstrip("0123456789.")
-    return float(text.removesuffix(unit)) * _SECONDS[unit]
 
 
 def _prices(found: Mapping[str, Any] | None) -> Prices | None:

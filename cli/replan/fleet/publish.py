@@ -16,10 +16,5 @@ def publish(found: FleetRun, output: Path) -> None:
         for name, table in found.rows.items():
             pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
 
-    publish_folder(output, fill, _is_earlier)
-
-
-def _is_earlier(folder: Path) -> bool:
-    """Whether a folder holds what an earlier run published, and nothing else."""
-    names = {child.name for child in folder.iterdir()}
-    return bool(names) and names <= {f"{name}.parquet" for name in TABLES}
+    mine = {f"{name}.parquet" for name in TABLES}
+    publish_folder(output, fill, lambda folder: mine.issuperset(c.name for c in folder.iterdir()))

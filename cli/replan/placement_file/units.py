@@ -120,6 +120,12 @@ def parse_duration(text: str) -> int:
     return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
 
 
+def parse_seconds(text: str) -> float:
+    """Read `500ms`, `1.5s`, `5m` or `1h` as seconds."""
+    unit = text.lstrip("0123456789.")
+    return float(text.removesuffix(unit)) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[unit]
+
+
 def parse_threshold(text: str) -> int | None:
     """Read `0s`, `90s`, `5m`, `1h` or `2d` as seconds, `never` as None."""
     if text == NEVER:

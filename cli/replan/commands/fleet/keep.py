@@ -1,7 +1,7 @@
 """`fleet report` and `fleet maintain`: what the lake knows, and what it keeps."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -9,9 +9,6 @@ from replan.commands.fleet.options import DEFAULT_FLEET, FleetFile, opened_lake
 from replan.commands.frame.output import note
 from replan.errors import Exit
 from replan.wording import count
-
-if TYPE_CHECKING:
-    pass
 
 
 def report(
