@@ -7,12 +7,15 @@ leaders, all blacklists, acknowledgements and throttles, and may be another one 
 
 from collections.abc import Sequence
 from copy import deepcopy
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
 import yaml
 
 Document = dict[str, Any]
+Name = tuple[str, int]
+"""A topic and a partition."""
 MOMENTS = (
     "2026-11-20T22:05:00Z",
     "2026-11-21T03:00:00Z",
@@ -43,6 +46,9 @@ class Drawn:
         self.state = self._first()
         self.snapshots: list[Document] = []
         self.placements: list[str] = []
+        self.log_ends: list[dict[Name, int]] = []
+        self.applications: list[list[Document]] = []
+        self.journal = Random(f"journal {seed}")  # noqa: S311
         changes = self.chance.choice((None, 1, 3))
         for at, moment in enumerate(MOMENTS):
             if at:
@@ -51,6 +57,40 @@ class Drawn:
             self.snapshots.append(deepcopy(self.state))
             new = at in {0, changes}
             self.placements.append(self._placement() if new else self.placements[-1])
+            self.log_ends.append(self._log_ends())
+            self.applications.append(self._applications(at))
+
+    # --- what a cluster that is asked says beside its snapshot
+
+    def _log_ends(self) -> dict[Name, int]:
+        """Of most partitions, a little more than before; or less, where a log was truncated."""
+        before = self.log_ends[-1] if self.log_ends else {}
+        names = [(t["name"], n) for t in self.state["topics"] for n in range(len(t["partitions"]))]
+        grown = {
+            name: max(0, before.get(name, 1000) + self.journal.randint(-100, 5000))
+            for name in names
+        }
+        return {name: end for name, end in grown.items() if self.journal.random() < 0.9}
+
+    def _applications(self, at: int) -> list[Document]:
+        """All that have ended by now, with the partitions that they have moved: one more at most moments."""
+        known = list(self.applications[-1]) if at else []
+        now = datetime.fromisoformat(MOMENTS[at])
+        for _ in range(self.journal.choice((0, 1, 1, 2))):
+            ended = now - timedelta(seconds=self.journal.randint(1, 6 * 3600))
+            opened = ended - timedelta(seconds=self.journal.randint(60, 4 * 3600))
+            names = [
+                (t["name"], n) for t in self.state["topics"] for n in range(len(t["partitions"]))
+            ]
+            one = {"application": f"{self.name}-{at}-{len(known)}", "owner": "alice@ops-1"}
+            moments = {
+                "opened_at": f"{opened:%Y-%m-%dT%H:%M:%SZ}",
+                "ended_at": f"{ended:%Y-%m-%dT%H:%M:%SZ}",
+            }
+            moved = self.journal.sample(names, self.journal.randint(1, len(names)))
+            of = {"cluster_id": self.state["clusterId"], "plan_digest": f"digest-{len(known)}"}
+            known.append({**one, **of, **moments, "moved": moved})
+        return known
 
     def _some(self, chance: float) -> bool:
         return self.chance.random() < chance

@@ -676,57 +676,110 @@ def _name(row: Row) -> Name:
 # --- over time
 
 
-def rates(before: Sequence[Seen], newest: Seen) -> list[Row]:
-    """Rows of `rates`: the growth between the snapshots of this day and the one before."""
-    first = newest.moment[:10]
-    oldest = (datetime.fromisoformat(first) - timedelta(days=1)).date().isoformat()
+def window(before: Sequence[Seen], newest: Seen, days: int) -> list[Seen]:
+    """The snapshots that count, the newest included: those of its day and of so many days before."""
+    oldest = datetime.fromisoformat(newest.moment[:10]) - timedelta(days=days)
     same = [s for s in before if s.document["clusterId"] == newest.document["clusterId"]]
-    seen = [*(s for s in same if s.moment[:10] >= oldest), newest]
+    return [*(s for s in same if s.moment[:10] >= oldest.date().isoformat()), newest]
+
+
+Numbers = Mapping[str, Mapping[Name, int]]
+"""By the moment of a snapshot: where logs ended."""
+
+
+def growth(seen: Sequence[Seen], name: Name, ends: Numbers | None = None) -> Row:
+    """What a partition has grown by between successive snapshots: its bytes, or its log where `ends` are given."""
+    grown, seconds, intervals, peak, shrank = 0.0, 0.0, 0, -1.0, False
+    for one, next_ in pairwise(seen):
+        passed = _epoch(next_) - _epoch(one)
+        values = [_size(s, seen[-1], name, ends) for s in (one, next_)]
+        if values[0] is None or values[1] is None:
+            continue
+        more = values[1] - values[0]
+        if more < 0:
+            shrank = True
+            continue
+        grown, seconds, intervals = grown + more, seconds + passed, intervals + 1
+        peak = max(peak, more / passed)
+    found = {"grown": grown, "seconds": seconds, "intervals": intervals, "peak": peak}
+    return {**found, "shrank": shrank}
+
+
+def rates(before: Sequence[Seen], newest: Seen, ends: Numbers) -> list[Row]:
+    """Rows of `rates`: the growth between the snapshots of this day and the one before."""
+    seen = window(before, newest, 1)
     rows = []
     for name in newest.partitions:
-        grown, seconds, intervals, peak, shrank = 0.0, 0.0, 0, -1.0, False
-        for one, next_ in pairwise(seen):
-            passed = _epoch(next_) - _epoch(one)
-            sizes = [_size(s, newest, name) for s in (one, next_)]
-            if sizes[0] is None or sizes[1] is None:
-                continue
-            more = sizes[1] - sizes[0]
-            if more < 0:
-                shrank = True
-                continue
-            grown, seconds, intervals = grown + more, seconds + passed, intervals + 1
-            peak = max(peak, more / passed)
-        left_out = "shrank" if shrank else None if intervals else "no-earlier-snapshot"
+        of, records = growth(seen, name), growth(seen, name, ends)
+        known = None if of["intervals"] else "no-earlier-snapshot"
         rows.append(
             {
                 "topic": name[0],
                 "partition": name[1],
-                "bytes_per_second": grown / seconds if intervals else None,
-                "peak_bytes_per_second": peak if intervals else None,
-                "seconds": seconds,
-                "intervals": intervals,
-                "left_out": left_out,
-                "records_per_second": None,
+                "bytes_per_second": _mean(of),
+                "peak_bytes_per_second": of["peak"] if of["intervals"] else None,
+                "seconds": of["seconds"],
+                "intervals": of["intervals"],
+                "left_out": "shrank" if of["shrank"] else known,
+                "records_per_second": _mean(records),
             }
         )
     return rows
+
+
+def _mean(of: Row) -> float | None:
+    return of["grown"] / of["seconds"] if of["intervals"] else None
+
+
+def sums(before: Sequence[Seen], newest: Seen, ends: Numbers) -> list[Row]:
+    """Rows of `sums`: what the rates are made of, since the day before and since this day began."""
+
+    def span(name: Name, days: int) -> Row:
+        seen = window(before, newest, days)
+        numbers = {"bytes": growth(seen, name), "records": growth(seen, name, ends)}
+        return {"since": seen[0].moment, "snapshots": len(seen), **numbers}
+
+    return [
+        {
+            "topic": name[0],
+            "partition": name[1],
+            "topic_id": newest.topics[name[0]]["id"],
+            "bytes": _number(newest, name, None),
+            "log_end": _number(newest, name, ends),
+            "window": span(name, 1),
+            "today": span(name, 0),
+        }
+        for name in newest.partitions
+    ]
 
 
 def _epoch(seen: Seen) -> float:
     return datetime.fromisoformat(seen.moment).timestamp()
 
 
-def _size(seen: Seen, newest: Seen, name: Name) -> int | None:
-    """The bytes of a partition; None: not there, of another topic, or a broker with a replica of it did not tell."""
+def _size(seen: Seen, newest: Seen, name: Name, ends: Numbers | None = None) -> int | None:
+    """The bytes of a partition; None: not there, of another topic, or a broker with a replica of it did not tell.
+
+    Or where its log ended, which its leader says alone.
+    """
     state = seen.partitions.get(name)
     if state is None or seen.topics[name[0]]["id"] != newest.topics[name[0]]["id"]:
         return None
+    if ends is not None:
+        return ends.get(seen.moment, {}).get(name)
     if set(state["replicas"]) & {*seen.document.get("silent", ())}:
         return None
     return int(state["bytes"])
 
 
-def history(compared: Sequence[tuple[Seen, Sequence[Row]]]) -> list[Row]:
+def _number(seen: Seen, name: Name, ends: Numbers | None) -> float | None:
+    found = _size(seen, seen, name, ends)
+    return None if found is None else float(found)
+
+
+def history(
+    compared: Sequence[tuple[Seen, Sequence[Row]]], applications: Sequence[Document]
+) -> list[Row]:
     """Rows of `history`, from the comparisons of a cluster with what each found, oldest first."""
     if not compared:
         return []
@@ -738,15 +791,30 @@ def history(compared: Sequence[tuple[Seen, Sequence[Row]]]) -> list[Row]:
         for row in rows:
             key = tuple(row[k] for k in ("topic", "partition", "broker", "kind"))
             things.setdefault(key, {})[at] = row
-    return [_spells(found, moments) | {"cluster_id": newest} for found in things.values()]
+    mine = [one for one in applications if one["cluster_id"] == newest]
+    return [_spells(found, moments, mine) | {"cluster_id": newest} for found in things.values()]
 
 
-def _spells(found: Mapping[int, Row], moments: Sequence[str]) -> Row:
+def _spells(
+    found: Mapping[int, Row], moments: Sequence[str], applications: Sequence[Document]
+) -> Row:
     last = max(found)
     began = [moments[at] for at in sorted(found) if at - 1 not in found]
     open_ = last == len(moments) - 1
     week = datetime.fromisoformat(moments[-1]) - FLAPPING_TIME
     recent = [m for m in began if datetime.fromisoformat(m) > week]
+    moved = (
+        []
+        if open_
+        else [
+            one
+            for one in applications
+            if (found[last]["topic"], found[last]["partition"]) in one["moved"]
+            and one["opened_at"] <= moments[last + 1]
+            and one["ended_at"] > moments[last]
+        ]
+    )
+    by = max(moved, key=lambda one: one["ended_at"], default=None)
     names = ("topic", "partition", "broker", "class", "kind", "owner", "acknowledged_until")
     return {
         **{name: found[last][name] for name in names},
@@ -756,6 +824,6 @@ def _spells(found: Mapping[int, Row], moments: Sequence[str]) -> Row:
         "spells": len(began),
         "open": open_,
         "resolved_at": None if open_ else moments[last + 1],
-        "resolved_by": None,
+        "resolved_by": None if by is None else by["application"],
         "flapping": len(recent) >= FLAPPING,
     }
