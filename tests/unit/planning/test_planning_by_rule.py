@@ -317,6 +317,11 @@ def test_a_balance_does_without_partitions_that_stay(
         *(r.partition for r in plan.refusals),
     }
     by_rule = {m.partition for m in plan.moves if m.reason.kind is ReasonKind.RULE}
+    (rule,), racks = asked.rules.values(), {b.id: b.rack for b in seen.brokers}
+    for m in plan.moves:
+        if m.partition in by_rule:
+            assert m.reason.key == rule.key_not_kept(m.original, racks) is not None
+        assert rule.key_not_kept(m.target, racks) is None
     assert {r.partition.partition for r in plan.refusals} <= stuck
     assert all(len({b % 2 for b in lists[r.partition.partition]}) == 1 for r in plan.refusals)
     missed = [w.facts for w in plan.warnings if w.kind is WarningKind.BALANCE]
@@ -325,6 +330,32 @@ def test_a_balance_does_without_partitions_that_stay(
     assert by_rule or plan.refusals or drift.none is (not moved)
     again = make_plan(asked, after(plan, seen))
     assert again.moves == ()
+
+
+@pytest.mark.parametrize(
+    ("parts", "key"),
+    [
+        ({"replication_factor": 2}, "replicationFactor"),
+        ({"replication_factor": 3, "replicas_per_rack": {"a": 2, "b": 1}}, "replicasPerRack"),
+        ({"replication_factor": 4, "replicas_per_rack": {"a": 2, "b": 2}}, "replicasPerRack"),
+        ({"in_rack": "a", "spread": Spread.IN_RACK}, "inRack"),
+        ({"spread": Spread.IN_RACK}, "spread"),
+        ({"spread": Spread.RACK}, "spread"),
+        ({"brokers": BrokerSelector(racks=("b", "c"))}, "brokers"),
+        ({"max_replicas_per_broker": 1}, None),
+    ],
+)
+def test_a_reason_by_rule_names_the_key_that_the_list_does_not_keep(
+    parts: dict[str, Any], key: str | None
+) -> None:
+    (rule,) = ruled(**parts).values()
+    racks: dict[BrokerId, str | None] = {
+        BrokerId(b): rack for b, rack in enumerate("abbcccaa", start=1)
+    }
+    assert rule.key_not_kept((BrokerId(1), BrokerId(2), BrokerId(3)), racks) == key
+    assert str(MoveReason(ReasonKind.RULE, rule="orders", key=key)) == (
+        f"rule orders: {key}" if key else "rule orders"
+    )
 
 
 def test_a_balance_that_is_missed_names_what_is_acknowledged_and_what_cannot_move() -> None:

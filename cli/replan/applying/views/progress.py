@@ -1,6 +1,6 @@
 """How far an application is, as values for whoever renders them."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +16,7 @@ from replan.applying.reasons.holds import CopyingInBroker, Stalled
 from replan.applying.reasons.reason import HoldReason, Note
 from replan.applying.tick.run_state import Decision, RunState
 from replan.model.control_plane import ClusterReader, Wanted, by_broker
+from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import LogReader
 from replan.planning.findings.replica_progress import Reading
@@ -57,6 +58,8 @@ class Volume(Struct, frozen=True):
     """For how long what is copied last has to stay in sync."""
     unread: bool = False
     """Whether more may be copied: a broker that does not serve has not said what it holds."""
+    throttled_seconds: float = 0.0
+    """How long the throttle makes the broker that is to send or receive most take for that: others end before it."""
 
     @property
     def seconds_left(self) -> float | None:
@@ -64,7 +67,7 @@ class Volume(Struct, frozen=True):
         left = self.total_bytes - self.copied_bytes
         if not left or not self.bytes_per_second:
             return None
-        return left / self.bytes_per_second + self.confirm_seconds
+        return max(left / self.bytes_per_second, self.throttled_seconds) + self.confirm_seconds
 
 
 class Progress(Struct, frozen=True):
@@ -239,7 +242,13 @@ def _replica(
 def _volume(tick: TickInput, state: RunState, copies: Sequence[CopyProgress]) -> Volume:
     running = {copy.partition: copy.replicas for copy in copies}
     copied = total = 0
-    for part, whole in (*_between_brokers(tick, state, running), *_within_brokers(tick, state)):
+    left = Counter[tuple[BrokerId, Side]]()
+    for source, target, part, whole in _between_brokers(tick, state, running):
+        copied += min(part, whole)
+        total += whole
+        left[source, Side.LEADER] += max(0, whole - part)
+        left[target, Side.FOLLOWER] += max(0, whole - part)
+    for part, whole in _within_brokers(tick, state):
         copied += min(part, whole)
         total += whole
     moving = (r for c in copies if c.stalled is None for r in c.replicas if not r.in_sync)
@@ -249,25 +258,39 @@ def _volume(tick: TickInput, state: RunState, copies: Sequence[CopyProgress]) ->
         for c in copies
         for r in c.replicas
     )
-    return Volume(copied, total, speed, tick.settings.settle_seconds, unread)
+    throttled = _throttled_seconds(left, state.throttle(tick.job))
+    return Volume(copied, total, speed, tick.settings.settle_seconds, unread, throttled)
+
+
+def _throttled_seconds(
+    left: Mapping[tuple[BrokerId, Side], int], throttle: MoveThrottle | None
+) -> float:
+    """How long the throttle makes the last broker take for the bytes that it is still to send or to receive."""
+    if throttle is None:
+        return 0.0
+    rates = ((most, throttle.rate_of(*at)) for at, most in left.items())
+    return max((most / rate for most, rate in rates if rate is not None), default=0.0)
 
 
 def _between_brokers(
     tick: TickInput,
     state: RunState,
     running: Mapping[TopicPartition, Sequence[ReplicaProgress]],
-) -> Iterator[tuple[int, int]]:
-    """Bytes copied and to copy of each move: by the sizes of the plan, and of a running one by the last reading."""
+) -> Iterator[tuple[BrokerId, BrokerId, int, int]]:
+    """Each copy: who sends, who receives, bytes copied and to copy.
+
+    By the sizes of the plan, and of a running one by the last reading.
+    """
     for move in tick.job.plan.moves:
         own = state.ledger.owned.get(move.partition)
-        if own is None:
-            yield 0, move.copies_bytes
-        elif replicas := running.get(move.partition):
+        if own is not None and (replicas := running.get(move.partition)):
             for r in replicas:
-                yield r.total_bytes if r.in_sync else r.copied_bytes or 0, r.total_bytes
-        elif own.status in {Status.OPEN, Status.DONE}:
-            begins = own.status is Status.OPEN and own.asked is None
-            yield 0 if begins else move.copies_bytes, move.copies_bytes
+                copied = r.total_bytes if r.in_sync else r.copied_bytes or 0
+                yield move.source, r.broker, copied, r.total_bytes
+        elif own is None or own.status in {Status.OPEN, Status.DONE}:
+            begins = own is None or (own.status is Status.OPEN and own.asked is None)
+            for broker in move.new:
+                yield move.source, broker, 0 if begins else move.bytes, move.bytes
 
 
 def _within_brokers(tick: TickInput, state: RunState) -> Iterator[tuple[int, int]]:

@@ -4,7 +4,8 @@ An entry by rule is for one topic or for a pattern (`topic_patterns` says which 
 leaves out stays as it is. Not here: how a rule is satisfied (planning).
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from msgspec import Struct, field
 
 from replan.model.declared.topic_patterns import winners
 from replan.model.declared.where import Where
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, Replicas
 
 
 class Spread(StrEnum):
@@ -98,6 +99,38 @@ class TopicRule(Struct, frozen=True):
         meant = self.brokers is None or self.brokers.means(broker, rack)
         inside = not self.replicas_per_rack or rack in self.replicas_per_rack
         return meant and inside and self.in_rack in (None, rack)
+
+    def key_not_kept(
+        self, replicas: Replicas, registered: Mapping[BrokerId, str | None]
+    ) -> str | None:
+        """The key of this entry that a list does not keep; the first of several. None where one list cannot tell.
+
+        `registered`: the rack of each broker, None where it has none or it is not known. What other lists decide,
+        as how many replicas of the topic a broker holds, is not asked.
+        """
+        if self.replication_factor not in {None, len(replicas)}:
+            return "replicasPerRack" if self.replicas_per_rack else "replicationFactor"
+        racks = [registered.get(b) for b in replicas]
+        if self.brokers and not all(map(self.brokers.means, replicas, racks)):
+            return "brokers"
+        if self.in_rack is not None and set(racks) != {self.in_rack}:
+            return "inRack"
+        if self.replicas_per_rack and Counter(racks) != self.replicas_per_rack:
+            return "replicasPerRack"
+        return None if self._is_spread(racks, registered) else "spread"
+
+    def _is_spread(
+        self, racks: Sequence[str | None], registered: Mapping[BrokerId, str | None]
+    ) -> bool:
+        """Whether replicas lie over the racks as `spread` asks; True where a rack is not known."""
+        if None in racks or self.spread in {None, Spread.NONE}:
+            return True
+        if self.spread is Spread.IN_RACK:
+            return len(set(racks)) == 1
+        usable = {rack for broker, rack in registered.items() if self.may_use(broker, rack)}
+        floor, more = divmod(len(racks), len(usable))
+        counts = Counter(racks)
+        return all(floor <= counts[rack] <= floor + bool(more) for rack in usable)
 
 
 class Apart(Struct, frozen=True):

@@ -274,6 +274,7 @@ def _lookups(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId
         {t: {e.broker: e for e in entries if blacklist_reaches(e, t)} for t in topics},
         {e.broker: e for e in placement.replica_blacklist},
         last_leaders(placement, snapshot),
+        {b.id: b.rack for b in snapshot.brokers},
     )
 
 

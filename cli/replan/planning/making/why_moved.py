@@ -44,6 +44,8 @@ class Lookups(Struct, frozen=True):
     drained: Mapping[BrokerId, ReplicaBlacklist]
     last: Mapping[BrokerId, int]
     """The brokers that `lastLeaders` names."""
+    racks: Mapping[BrokerId, str | None]
+    """Of all registered brokers."""
 
 
 def reason_of(difference: MoveWanted, seen: PartitionState, known: Lookups) -> MoveReason:
@@ -67,7 +69,8 @@ def _replicas(difference: MoveWanted, seen: PartitionState, known: Lookups) -> M
     rule = known.aligned.intents.rules.get(seen.partition.topic)
     if rule is None:
         return MoveReason(ReasonKind.GIVEN_UP)
-    return MoveReason(ReasonKind.RULE, rule=rule.pattern)
+    key = rule.key_not_kept(seen.replicas, known.racks)
+    return MoveReason(ReasonKind.RULE, rule=rule.pattern, key=key)
 
 
 def _order(difference: MoveWanted, seen: PartitionState, known: Lookups) -> MoveReason | None:

@@ -24,7 +24,7 @@ class ReasonKind(StrEnum):
     DRAIN = "drain"
     """`broker` is to hold nothing; `note`: why."""
     RULE = "rule"
-    """The entry of `assignments` that is called `rule`."""
+    """The entry of `assignments` that is called `rule`, by its `key`."""
     BALANCE = "balance"
     """The list keeps its rule, and moves for the balance of all."""
     ORDER = "order"
@@ -50,7 +50,7 @@ class ReasonKind(StrEnum):
 REASONS: Mapping[ReasonKind, str] = {
     ReasonKind.DECLARED: "declared replicas",
     ReasonKind.DRAIN: "broker {broker} is drained{note}",
-    ReasonKind.RULE: "rule {rule}",
+    ReasonKind.RULE: "rule {rule}{key}",
     ReasonKind.BALANCE: "balance",
     ReasonKind.ORDER: "declared order{by_rule}",
     ReasonKind.LEADER: "leader is {leader}, first of the list is {broker}",
@@ -71,6 +71,8 @@ class MoveReason(Form, frozen=True):
     broker: Broker | None = None
     leader: Broker | None = None
     rule: Text | None = None
+    key: Text | None = None
+    """The key of that entry that the list does not keep, where it is one of the list alone: `replicationFactor`."""
     note: Text | None = None
     owner: Text | None = None
     """Whom to ask about the entry of a blacklist."""
@@ -85,6 +87,7 @@ class MoveReason(Form, frozen=True):
             broker=self.broker,
             leader=self.leader,
             rule=self.rule,
+            key=f": {self.key}" if self.key else "",
             note=self._note(),
             application=self.note,
             by_rule=f" by rule {self.rule}" if self.rule else "",
