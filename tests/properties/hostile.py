@@ -25,7 +25,14 @@ from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.journal.records import Application, ApplicationStatus, Command, Record, Verb
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Command,
+    Forget,
+    Record,
+    Verb,
+)
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Ending, Outcome
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
@@ -91,18 +98,25 @@ class TroubledJournal(Struct):
     troubles: Mapping[int, JournalTrouble]
     inner: Journal = field(default_factory=MemoryJournal)
     appends: int = 0
+    undo: tuple[Record, ...] = ()
+    """What makes it as if the appends that failed were not there; a process that reads it takes them as they are."""
 
     def read(self) -> Sequence[Record]:
+        self.undo = ()
         return self.inner.read()
 
     def append(self, records: Sequence[Record]) -> None:
         self.appends += 1
         trouble = self.troubles.get(self.appends, JournalTrouble())
         self.clock.sleep(trouble.seconds)
-        if trouble.kept:
-            self.inner.append(records)
         if trouble.fails:
+            if trouble.kept:
+                before = {r.key: r for r in self.inner.read()}
+                self.undo = (*(before.get(r.key, Forget(r.key)) for r in records), *self.undo)
+                self.inner.append(records)
             raise BadFile("journal: no space left on device")
+        self.inner.append((*self.undo, *records))
+        self.undo = ()
 
 
 class Case(Struct, frozen=True):

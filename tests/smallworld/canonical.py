@@ -18,7 +18,6 @@ from replan.applying.known import Known, Refused, Repeat
 from replan.applying.observation import MISSES, Neighbours, PartitionHistory, Readings
 from replan.applying.reasons.reason import Reason
 from replan.applying.run.application_run import ApplicationRun
-from replan.applying.run.looking import Looked
 from replan.applying.tick.run_state import RunState
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.moves import Move
@@ -51,7 +50,7 @@ UNUSED: Mapping[type, frozenset[str]] = {
         {"_job", "_ports", "_began", "_progress", "_asked", "_seen_at", "_written_at", "_turns_at"}
         | {"_elected_at", "_elects"}
     ),
-    Looked: frozenset({"disks_at"}),
+    Readings: frozenset({"disks_at"}),
     RunState: frozenset(
         {"ledger", "moved_at", "notes", "holds", "setting_holds", "log_holds", "held_since"}
         | {"room", "slots", "limits", "waits"}

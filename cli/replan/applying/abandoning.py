@@ -181,15 +181,15 @@ def restored(
         if (tick.quiet and not waits) or over:
             outcome = _outcome(ledger, copying, seen, history.unregistered)
             return replace(outcome, notes=tuple(notes)), ledger
-        decision = Decision(records=tick.records, throttles=tick)
-        sent = repeats.due(decision, ports.clock.now())
+        wanted = Decision(records=tick.records, throttles=tick)
+        sent = repeats.due(wanted, ports.clock.now())
         ports.journal.append(intents(sent, ledger))
         ledger = ledger.after(tick.records)
         notes |= dict.fromkeys(tick.notes)
         answers = Sender(ports.writer, ports.clock, until).send(sent)
         if answers.refused is not None:
             raise ClusterRefused(answers.refused)
-        repeats = repeats.after(decision, sent, answers, ports.clock.now())
+        repeats = repeats.wanted(wanted).answered(sent, answers, ports.clock.now())
         if any(isinstance(answer, OutcomeUnknown) for answer in answers.configs.values()):
             began = ports.clock.now()
         left = began + settings.quarantine_seconds - ports.clock.now()
@@ -591,8 +591,8 @@ def _without_copies(
             if not (own.list_pending and waits)
             and (n not in pauses or pauses[n].at <= ports.clock.now())
         }
-        decision = Decision(resizing=dict.fromkeys(due), steps={LOG_MOVES: dict(within)})
-        sent = repeats.due(decision, ports.clock.now())
+        wanted = Decision(resizing=dict.fromkeys(due), steps={LOG_MOVES: dict(within)})
+        sent = repeats.due(wanted, ports.clock.now())
         within_due = sent.steps[LOG_MOVES]
         if sent.resizing or within_due:
             asked = [intent(own, CANCEL) for own in due.values()]
@@ -606,7 +606,7 @@ def _without_copies(
             answers = Sender(ports.writer, ports.clock, until).send(sent)
             if answers.refused is not None:
                 raise ClusterRefused(answers.refused)
-            repeats = repeats.after(decision, sent, answers, ports.clock.now())
+            repeats = repeats.wanted(wanted).answered(sent, answers, ports.clock.now())
             refused = refusals(refused, answers.partitions, ports.clock.now())
             for n, answer in answers.partitions.items():
                 before = pauses.pop(n, None)

@@ -40,6 +40,13 @@ class Readings(Struct, frozen=True):
     rates: Mapping[BrokerId, Configs] = field(default_factory=dict)
     rates_at: float = float("-inf")
     sizes_at: float = float("-inf")
+    disks_at: float = float("-inf")
+    """When the log directories were last asked about."""
+
+    @property
+    def answering(self) -> frozenset[BrokerId]:
+        """The brokers whose rates are known."""
+        return frozenset(self.rates)
 
     def wanted(
         self,
@@ -69,8 +76,11 @@ class Readings(Struct, frozen=True):
         )
         rates = {b: found for b, found in {**self.rates, **look.rates}.items() if b in live}
         read = set(asked.rates_of) >= set(every_tick.rates_of)
-        readings = Readings(
-            rates, now if read else self.rates_at, now if asked.sizes_of else self.sizes_at
+        readings = replace(
+            self,
+            rates=rates,
+            rates_at=now if read else self.rates_at,
+            sizes_at=now if asked.sizes_of else self.sizes_at,
         )
         return readings, replace(look, rates=rates)
 

@@ -4,7 +4,7 @@ Lists of topics (`ListStep`), rates of brokers (`RateStep`), which rates give wa
 took what away (`ThrottleHistory`).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -450,6 +450,8 @@ class ThrottleTick(Struct, frozen=True):
     """SUBTRACT and DELETE of entries; sent before `additions`, in a request of its own."""
     additions: tuple[ConfigChange, ...] = ()
     """APPEND of entries; SET and DELETE of rates."""
+    later: tuple[ConfigChange, ...] = ()
+    """Changes that pause: they were asked for before, without an answer."""
     wiped: frozenset[Place] = frozenset()
     notes: tuple[Note, ...] = ()
     entries: Entries = field(default_factory=dict)
@@ -462,7 +464,17 @@ class ThrottleTick(Struct, frozen=True):
     @property
     def quiet(self) -> bool:
         """Whether nothing is left to do."""
-        return not self.records and not self.removals and not self.additions
+        return not (self.records or self.removals or self.additions or self.later)
+
+    def without(self, early: Container[object]) -> "ThrottleTick":
+        """The same while these changes pause."""
+        later = tuple(c for c in (*self.removals, *self.additions) if c in early)
+        return replace(
+            self,
+            removals=tuple(c for c in self.removals if c not in early),
+            additions=tuple(c for c in self.additions if c not in early),
+            later=later,
+        )
 
 
 def with_kept(

@@ -120,18 +120,6 @@ def test_a_command_whose_acknowledgement_has_an_unknown_outcome_is_obeyed() -> N
     assert (min(paused), 290 <= max(paused) <= 300) == (6, True)
 
 
-def test_what_a_failed_append_has_written_is_put_right_by_the_next_one() -> None:
-    """The pause is in the journal although its append failed; it was lifted before the next one."""
-    made = two_copies(FAST)
-    made.journal = KeptUnawares()
-    sent = at(made, (5, Verb.PAUSE, ""), (6, Verb.RESUME, ""))
-    made.apply(stop=made.stop_at(10), arrived=sent)
-    kept = fold(made.journal.read()).application
-    assert kept is not None
-    assert not kept.paused_by
-    assert made.apply().exit_code is Exit.OK
-
-
 def test_a_rate_is_obeyed_within_two_ticks_and_everything_is_restored() -> None:
     made = two_copies(SLOW)
     before = made.configs()

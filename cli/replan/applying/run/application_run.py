@@ -21,7 +21,6 @@ from replan.applying.journal.originals import Originals, taken_back
 from replan.applying.journal.records import (
     ApplicationStatus,
     Command,
-    Forget,
     Record,
     Status,
     Verb,
@@ -38,20 +37,17 @@ from replan.applying.reasons.holds import (
 )
 from replan.applying.reasons.notes import RefusedSetting
 from replan.applying.reasons.reason import Leftover
-from replan.applying.run.looking import Looked, Ports, TickReader, way_back
+from replan.applying.run.looking import Ports, TickReader, way_back
 from replan.applying.run.opening import closing, copied_bytes, is_cancelled, kept, turned
 from replan.applying.steering import for_application, keeps_throttles
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.log_moves import LOG_MOVES
 from replan.applying.steps.recovering import waits_until
-from replan.applying.steps.standing_throttles import place_of
-from replan.applying.steps.step import ConfigResource
 from replan.applying.throttles import leftovers, unread_lists
 from replan.applying.tick.decide import decide, lingering, may_arrive
 from replan.applying.tick.run_state import (
     Answers,
     Decision,
-    Repeats,
     RunState,
     first_state,
     too_slow,
@@ -76,7 +72,7 @@ from replan.applying.views.outcome import (
 from replan.applying.views.progress import Progress, progress_of
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
 from replan.model.broker import LogDir
-from replan.model.configs import ConfigChange, ConfigScope, SettingName
+from replan.model.configs import ConfigChange, ConfigScope
 from replan.model.control_plane import (
     Answer,
     Clock,
@@ -87,7 +83,7 @@ from replan.model.control_plane import (
     Rejected,
 )
 from replan.model.garbage_collection import garbage_collection_paused
-from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.names import Replicas, TopicPartition
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.requests import RequestKind
 
@@ -190,9 +186,7 @@ def log_moves_of(job: Job, state: RunState) -> tuple[LogMoveResult, ...]:
     return log_move_results(job.plan.log_moves, state.ledger, state.step_holds)
 
 
-def left_behind(
-    state: RunState, answering: Collection[BrokerId], seen: Look
-) -> tuple[Leftover, ...]:
+def left_behind(state: RunState, seen: Look) -> tuple[Leftover, ...]:
     """Settings of replan that are still there and that no running copy needs."""
     refused = (
         RefusedSetting(scope, name, answer.code, answer.name, answer.message)
@@ -201,7 +195,7 @@ def left_behind(
     )
     unregistered = state.throttle_history.unregistered
     return (
-        *leftovers(state.ledger.rates, answering, unregistered),
+        *leftovers(state.ledger.rates, state.readings.answering, unregistered),
         *unread_lists(state.ledger.entries, seen.forbidden),
         *refused,
     )
@@ -248,7 +242,6 @@ def stopped(
     state: RunState,
     leaving: Leaving,
     decision: Decision,
-    answering: Collection[BrokerId],
 ) -> Outcome:
     """The end of a process that leaves what runs to itself; `whole`: the application as it stands, `tick`: the last."""
     begun = {n for n, own in state.ledger.open.items() if own.expanding}
@@ -267,7 +260,7 @@ def stopped(
         throttled=state.throttle(tick.job) is not None,
         seconds=leaving.still_seconds,
         admission=decision.admission,
-        leftovers=left_behind(state, answering, tick.seen),
+        leftovers=left_behind(state, tick.seen),
     )
 
 
@@ -290,8 +283,6 @@ class ApplicationRun:
         now = ports.clock.now()
         self._job, self._ports = job, ports
         self._state = first_state(job, ledger, now, silent_since).with_room(job, log_dirs)
-        self._changed: Collection[ConfigResource] = ()
-        self._looked = Looked(disks_at=now)
         self._began = self._seen_at = self._written_at = now
         self._ended_at: float | None = None
         self._leaving: Leaving | None = None
@@ -309,11 +300,7 @@ class ApplicationRun:
         """When elections were last asked for."""
         self._elects = False
         """Whether they are all that is waited for."""
-        self._repeats = Repeats()
-        self._refusal: tuple[float, str] | None = None
         self._perhaps_obeyed: tuple[Command, ...] = ()
-        self._perhaps_written: set[str] = set()
-        """Keys of records whose append failed: the journal may have them all the same."""
 
     def to_end(self) -> Outcome:
         """Tick until there is an outcome, of this application or of the one that takes it back."""
@@ -354,9 +341,8 @@ class ApplicationRun:
         reported = len(self._state.notes)
         before = self._state = self._state.observed(tick)
         decision, after = decide(tick, before)
-        sent = self._repeats.due(decision, now)
         try:
-            self._write(intents(sent, before.ledger), before.ledger)
+            self._ports.journal.append(intents(decision, before.ledger))
         except (BadFile, ClusterUnreachable) as error:
             self._perhaps_obeyed = tuple(tick.commands)
             return self._unwritable(now, error)
@@ -366,43 +352,34 @@ class ApplicationRun:
         limit, appended = self._job.settings.look_seconds, self._ports.clock.now()
         if appended - tick.now > limit and decision.asks:
             decision, after = too_slow(decision, after, LookTooOld(appended - tick.now, limit))
-        answers = Sender(self._ports.writer, self._ports.clock, tick.now + limit).send(sent)
+        answers = Sender(self._ports.writer, self._ports.clock, tick.now + limit).send(decision)
         answered = self._ports.clock.now()
-        self._state = after.answered(decision.asked, answers, answered)
-        self._note_refusal(answers, now)
-        self._repeats = self._repeats.after(decision, sent, answers, answered)
+        self._state = after.answered(decision, answers, answered)
         refused = (isinstance(a, Rejected) for a in answers.configs.values())
         holds = set(decision.holds.values())
-        turn, elected = NEXT_ELECTIONS in holds, bool(sent.elections) or UNSEEN_ELECTION in holds
-        self._asked = (sent.asks or turn) and not any(refused)
+        turn, elected = (
+            NEXT_ELECTIONS in holds,
+            bool(decision.elections) or UNSEEN_ELECTION in holds,
+        )
+        self._asked = (decision.asks or turn) and not any(refused)
         self._elects = elected and (turn or not tick.seen.running)
-        if sent.elections:
+        if decision.elections:
             self._elected_at = answered
-        settings = (place_of(s) for s in answers.steps if isinstance(s, SettingName))
-        self._changed = {*answers.configs, *settings}
         self._progress = progress_of(
             tick, self._state, decision, self._began, reported, self._gives_up_at()
         )
-        if self._refusal is not None:
-            since, words = self._refusal
-            silence = ClusterSilent(now - since, words, refuses=True)
+        if self._state.refused is not None:
+            since, words = self._state.refused
+            silence = ClusterSilent(answered - since, words, refuses=True)
             self._progress = replace(self._progress, admission=silence)
         self._ports.report(self._progress)
-        return self._refused(now) or self._outcome(tick, decision)
-
-    def _note_refusal(self, answers: Answers, now: float) -> None:
-        """Since when the cluster has refused whole requests, and with what words."""
-        if answers.refused is not None:
-            since = now if self._refusal is None else self._refusal[0]
-            self._refusal = since, answers.refused
-        elif answers.partitions or any(not isinstance(s, SettingName) for s in answers.steps):
-            self._refusal = None
+        return self._refused(answered) or self._outcome(tick, decision)
 
     def _refused(self, now: float) -> Outcome | None:
         """A permission that is taken away may come back; the process leaves where it does not."""
-        if self._refusal is None:
+        if self._state.refused is None:
             return None
-        since, error = self._refusal
+        since, error = self._state.refused
         if now - since < self._job.settings.patience_seconds and self._leaving is None:
             return None
         return self._failed(Ending.REFUSED, now - since, ClusterRefused(error))
@@ -447,12 +424,10 @@ class ApplicationRun:
 
     def _look(self, overslept: float) -> TickInput:
         ports, application = self._ports, self._state.ledger.application
-        tick, self._state, self._looked = TickReader(self._job, ports).look(
+        tick, self._state = TickReader(self._job, ports).look(
             self._state,
-            self._looked,
             overslept=overslept,
             admitting=self._leaving is None,
-            changed=self._changed,
             commands=for_application(application, self._commands()),
         )
         return tick
@@ -479,7 +454,7 @@ class ApplicationRun:
             self._ended_at = tick.now
         if tick.now - self._ended_at < patience:
             return None
-        found = left_behind(state, self._looked.answering, tick.seen)
+        found = left_behind(state, tick.seen)
         return replace(self._left(Exit.HELD, Ending.STAYS_OPEN), leftovers=found)
 
     def _works(self) -> bool:
@@ -552,17 +527,8 @@ class ApplicationRun:
         return Performed(ledger.application_id, seconds, copied, throttles)
 
     def _append(self, records: tuple[Record, ...]) -> None:
-        self._write(records, self._state.ledger)
+        self._ports.journal.append(records)
         self._state = replace(self._state, ledger=self._state.ledger.after(records))
-
-    def _write(self, records: Sequence[Record], known: Ledger) -> None:
-        """Append to the journal; what a failed append may have changed there is put right, as nothing was sent then."""
-        keys = {r.key for r in records}
-        again = sorted(self._perhaps_written - keys)
-        self._perhaps_written |= keys
-        right = (known.records.get(key, Forget(key)) for key in again)
-        self._ports.journal.append((*right, *records))
-        self._perhaps_written = set()
 
     def _unreachable(
         self, now: float, error: ClusterUnreachable | ClusterRefused
@@ -597,7 +563,7 @@ class ApplicationRun:
 
     def _stopped(self, leaving: Leaving, tick: TickInput, decision: Decision) -> Outcome:
         whole = self._left(stopped_code(leaving), leaving.ending)
-        return stopped(whole, tick, self._state, leaving, decision, self._looked.answering)
+        return stopped(whole, tick, self._state, leaving, decision)
 
     def _failed(self, ending: Ending, seconds: float, error: ReplanError) -> Outcome:
         asked = self._leaving is not None and self._leaving.ending is Ending.INTERRUPTED

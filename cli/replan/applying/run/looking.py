@@ -1,25 +1,24 @@
 """What a process reads before each decision, and what it reads only now and then while copies wait."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Command
-from replan.applying.observation import Job, Readings, TickInput
+from replan.applying.observation import Job, TickInput
 from replan.applying.run.opening import plan_back, unfinished
 from replan.applying.steps.recovering import probe, to_probe
-from replan.applying.steps.step import ConfigResource
 from replan.applying.tick.questions import copying, urgent, wanted
 from replan.applying.tick.run_state import RunState
 from replan.applying.views.progress import Report
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.model.broker import LogDir
 from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Look, Wanted
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound
 from replan.planning.plans.plan import Plan
@@ -40,19 +39,6 @@ class Ports(Struct, frozen=True):
     """The commands in the inbox."""
 
 
-class Looked(Struct, frozen=True):
-    """What is kept of earlier looks, beside the state of the run."""
-
-    disks_at: float
-    """When the log directories were last asked about."""
-    readings: Readings = field(default_factory=Readings)
-
-    @property
-    def answering(self) -> frozenset[BrokerId]:
-        """The brokers whose rates are known."""
-        return frozenset(self.readings.rates)
-
-
 class TickReader(Struct, frozen=True):
     """The reading side of one run."""
 
@@ -62,38 +48,33 @@ class TickReader(Struct, frozen=True):
     def look(
         self,
         state: RunState,
-        looked: Looked,
         *,
         overslept: float,
         admitting: bool,
-        changed: Collection[ConfigResource],
         commands: Sequence[Command],
-    ) -> tuple[TickInput, RunState, Looked]:
-        """Read what a tick is decided by; `changed`: the settings that the tick before has asked for.
-
-        Raises ClusterUnreachable and ClusterRefused.
-        """
+    ) -> tuple[TickInput, RunState]:
+        """Read what a tick is decided by. Raises ClusterUnreachable and ClusterRefused."""
         job, clock = self.job, self.ports.clock
         if state.copies_waiting and admitting:
-            state, looked = self._now_and_then(state, looked, clock.now())
+            state = self._now_and_then(state, clock.now())
         now = clock.now()
         state = state.without_old_unknowns(now, job.settings.quarantine_seconds)
         candidates: tuple[TopicPartition, ...] = ()
         if admitting:
             state, candidates = state.chosen(job, now)
         every_tick = wanted(state, job, candidates)
-        asked = looked.readings.wanted(
+        asked = state.readings.wanted(
             every_tick,
             now,
             job.settings,
-            urgent=urgent(state, job, changed),
+            urgent=urgent(state, job),
             copying={**state.others.replicas, **copying(state, job)},
         )
         look = self.ports.reader.look(asked)
         ended = clock.now()
-        readings, seen = looked.readings.after(every_tick, asked, look, now)
+        readings, seen = state.readings.after(every_tick, asked, look, now)
         history = state.history.with_sizes(job.moves, seen.sizes, now)
-        state, looked = replace(state, history=history), replace(looked, readings=readings)
+        state = replace(state, history=history, readings=readings)
         tick = TickInput(
             job=job,
             seen=seen,
@@ -106,7 +87,7 @@ class TickReader(Struct, frozen=True):
             moment=job.settings.moment(),
             overslept=overslept,
         )
-        return tick, state, looked
+        return tick, state
 
     def _probed(self, state: RunState, seen: Look) -> dict[TopicPartition, LogsFound]:
         """The logs that this tick is decided by."""
@@ -114,11 +95,11 @@ class TickReader(Struct, frozen=True):
         logs = to_probe(self.job, state.ledger, seen.partitions, live)
         return probe(self.ports.reader, logs) if logs else {}
 
-    def _now_and_then(self, state: RunState, looked: Looked, now: float) -> tuple[RunState, Looked]:
+    def _now_and_then(self, state: RunState, now: float) -> RunState:
         """What is read while copies wait, and before a look, as it may take long; where that fails, it goes on."""
         with suppress(ClusterUnreachable, ClusterRefused):
-            if now - looked.disks_at >= self.job.settings.disk_seconds:
-                looked = replace(looked, disks_at=now)
+            if now - state.readings.disks_at >= self.job.settings.disk_seconds:
+                state = replace(state, readings=replace(state.readings, disks_at=now))
                 state = state.with_room(self.job, self.ports.reader.log_dirs())
             began, known = self.ports.clock.now(), state.neighbours
             if began >= known.due and state.ledger.open:
@@ -128,7 +109,7 @@ class TickReader(Struct, frozen=True):
                 ended = self.ports.clock.now()
                 after = known.after(snapshot, self.job.moves.keys(), began, ended, period)
                 state = replace(state, neighbours=after)
-        return state, looked
+        return state
 
 
 def way_back(

@@ -509,7 +509,7 @@ def step_input(tick: TickInput, state: RunState) -> StepInput:
 
 
 def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
-    """What to do now, and the state of the run once that is written down."""
+    """What is written down and sent now, and the state of the run once it is written down."""
     builder = TickBuilder(tick, state)
     builder.take_up()
     for kind in KINDS:
@@ -521,8 +521,8 @@ def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     builder.admit()
     builder.throttle()
     builder.ask()
-    decision = builder.decision()
-    return decision, next_state(tick, state, decision)
+    wanted = builder.decision()
+    return state.repeats.due(wanted, tick.now), next_state(tick, state, wanted)
 
 
 class TickBuilder:

@@ -7,7 +7,6 @@ from replan.applying.observation import Job
 from replan.applying.partitions import left_out
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.standing_throttles import own_brokers
-from replan.applying.steps.step import ConfigResource
 from replan.applying.tick.run_state import RunState
 from replan.model.control_plane import Rejected, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -53,13 +52,13 @@ def _to_be_cordoned(state: RunState, job: Job, names: Iterable[TopicPartition]) 
     return brokers.union(*(job.moves[n].leaving for n in refused))
 
 
-def urgent(state: RunState, job: Job, changed: Iterable[ConfigResource]) -> frozenset[BrokerId]:
+def urgent(state: RunState, job: Job) -> frozenset[BrokerId]:
     """The brokers whose rates are read in this tick, because it may change them or waits for a change.
 
     A change is decided by what was just read: a broker that died meanwhile does not answer, and is not asked.
     """
     soon = job.settings.settle_seconds - 2 * job.settings.poll_seconds
-    own = own_brokers((*changed, *state.configs_unknown_since))
+    own = own_brokers((*state.configs_asked, *state.configs_unknown_since))
     own.update(*(kind.reads(job, state.ledger, state.steps).rates_of for kind in KINDS))
     own |= {broker for (broker, _), _ in state.throttle_history.catching_up}
     running, ending = state.others.brokers, set[BrokerId]()

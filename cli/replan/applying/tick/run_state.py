@@ -9,11 +9,10 @@ state as seen, whether it has settled, the values of its topic that are precondi
 nothing else concerns it: no answer, no request whose outcome is unknown or that is to be repeated, no reading that is
 unclear, no log that a broker does not show. No verdict but a wait is ever kept.
 
-What is sent once more. A tick decides from what it sees what is to be asked for, however often that was asked before.
-A setting, or a copy between log directories, goes again after the pauses of `known`; anything else for the same thing
-goes at once. Such a copy that is refused and still to be asked for pauses likewise."""
+"""
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -24,7 +23,7 @@ from replan.applying.admission import AdmissionQueue, Loads, Room, Slots, grown,
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import MoveRecord, Order, Record, Status
 from replan.applying.known import Known, Repeat, again, held_since
-from replan.applying.observation import Job, Neighbours, PartitionHistory, TickInput
+from replan.applying.observation import Job, Neighbours, PartitionHistory, Readings, TickInput
 from replan.applying.other_tools import OtherCopies
 from replan.applying.partitions import (
     Admitted,
@@ -103,9 +102,72 @@ class Answers(Struct):
         return next(refused, None)
 
 
+Asked = ConfigChange | tuple[Subject, Hashable]
+"""A change of a setting, or what a step asks for."""
+
+
+class Repeats(Struct, frozen=True):
+    """What was asked for without a known outcome, by this process.
+
+    A tick decides from what it sees what is to be asked for, however often that was asked before. A setting, or a copy
+    between log directories, goes again after the pauses of `known`; anything else for the same thing goes at once. Such
+    a copy that is refused and still to be asked for pauses likewise.
+    """
+
+    waiting: Mapping[Asked, Repeat] = field(default_factory=dict)
+
+    def due(self, decision: "Decision", now: float) -> "Decision":
+        """The decision without what pauses."""
+        early = {asked for asked, repeat in self.waiting.items() if repeat.at > now}
+        if not early:
+            return decision
+        return replace(
+            decision,
+            throttles=decision.throttles.without(early),
+            steps={
+                kind: {s: r for s, r in asks.items() if _of_step(s, r) not in early}
+                for kind, asks in decision.steps.items()
+            },
+        )
+
+    def wanted(self, decision: "Decision") -> "Repeats":
+        """Those that a decision asks for once more, pausing or not; the others are over."""
+        if not self.waiting:
+            return self
+        asked = {asked for asked, _ in _asked(decision, Answers())}
+        return Repeats({a: repeat for a, repeat in self.waiting.items() if a in asked})
+
+    def answered(self, sent: "Decision", answers: Answers, now: float) -> "Repeats":
+        """What waits once a decision was sent and answered."""
+        found = dict(self.waiting)
+        for asked, answer in _asked(sent, answers):
+            known = found.pop(asked, Repeat(0, now))
+            if answer is None:
+                found[asked] = known
+            elif isinstance(answer, OutcomeUnknown) or (
+                not isinstance(asked, ConfigChange) and not isinstance(answer, Accepted)
+            ):
+                found[asked] = again(known, now)
+        return Repeats(found)
+
+
+def _asked(decision: "Decision", answers: Answers) -> Iterator[tuple[Asked, Answer | None]]:
+    """What a decision asks for, each with its answer, if there is one."""
+    for change in (*decision.throttles.removals, *decision.throttles.additions):
+        yield change, answers.configs.get((change.scope, change.name))
+    for asks in decision.steps.values():
+        for subject, request in asks.items():
+            yield _of_step(subject, request), answers.steps.get(subject)
+
+
+def _of_step(subject: Subject, request: Any) -> Asked:
+    return request if isinstance(request, ConfigChange) else (subject, request)
+
+
 class RunState(Struct, frozen=True, kw_only=True):
     """Everything that is carried from tick to tick."""
 
+    readings: Readings
     ledger: Ledger
     """With an open application. It holds what is InFlight or Ended."""
     queue: AdmissionQueue = field(default_factory=AdmissionQueue)
@@ -137,6 +199,10 @@ class RunState(Struct, frozen=True, kw_only=True):
     steps: Known[Subject] = field(default_factory=Known)
     steps_asked_at: Mapping[Subject, float] = field(default_factory=dict)
     """When this process last asked for each."""
+    repeats: Repeats = field(default_factory=Repeats)
+    """Of settings and steps."""
+    refused: tuple[float, str] | None = None
+    """Since when the cluster has refused whole requests, and with what words."""
     missing_since: Mapping[str, float] = field(default_factory=dict)
     """Topics with throttles set by replan that no look has found."""
     unregistered_since: Mapping[BrokerId, float] = field(default_factory=dict)
@@ -162,10 +228,14 @@ class RunState(Struct, frozen=True, kw_only=True):
                 found[place] = max(at, found.get(place, at))
         return found
 
+    @property
+    def configs_asked(self) -> set[ConfigResource]:
+        """Topics and brokers of which the tick before has asked to change a setting."""
+        return {*self.configs.answers, *_places(self.steps.answers)}
+
     def unanswered(self, brokers: Iterable[BrokerId]) -> Replicas:
         """Those of these brokers that did not answer when they were last asked to change a setting."""
-        places = {*self.configs.repeats}
-        places |= {place_of(s) for s in self.steps.repeats if isinstance(s, SettingName)}
+        places = {*self.configs.repeats, *_places(self.steps.repeats)}
         return tuple(sorted({b for b in brokers if (ConfigScope.BROKER, str(b)) in places}))
 
     def throttle(self, job: Job) -> MoveThrottle | None:
@@ -246,20 +316,24 @@ class RunState(Struct, frozen=True, kw_only=True):
         """The state after a look that failed."""
         return replace(self, history=self.history.without_a_look())
 
-    def answered(
-        self, asked: Collection[TopicPartition], answers: Answers, now: float
-    ) -> "RunState":
+    def answered(self, decision: "Decision", answers: Answers, now: float) -> "RunState":
         """Keep answers as hints for the next tick; what was to be asked for and was not sent goes then."""
-        steps_asked_at = self.steps_asked_at
-        unsent = {name: Repeat(0, 0.0) for name in asked if name not in answers.partitions}
+        steps_asked_at, refused = self.steps_asked_at, self.refused
+        unsent = {n: Repeat(0, 0.0) for n in decision.asked if n not in answers.partitions}
         if answers.steps:
             steps_asked_at = {**steps_asked_at, **dict.fromkeys(answers.steps, now)}
+        if answers.refused is not None:
+            refused = (now if refused is None else refused[0]), answers.refused
+        elif answers.partitions or any(not isinstance(s, SettingName) for s in answers.steps):
+            refused = None
         return replace(
             self,
             moves=self.moves.with_repeats(unsent).answered(answers.partitions, now),
             configs=self.configs.answered(answers.configs, now),
             steps=self.steps.answered(answers.steps, now),
             steps_asked_at=steps_asked_at,
+            repeats=self.repeats.answered(decision, answers, now),
+            refused=refused,
         )
 
     def without_old_unknowns(self, now: float, quarantine_seconds: float) -> "RunState":
@@ -289,6 +363,11 @@ def _none(_: BrokerId) -> int:
     return 0
 
 
+def _places(subjects: Iterable[Subject]) -> Iterator[ConfigResource]:
+    """The topics and brokers of those that are settings."""
+    return (place_of(subject) for subject in subjects if isinstance(subject, SettingName))
+
+
 def first_state(
     job: Job, ledger: Ledger, now: float, silent_since: float | None = None
 ) -> RunState:
@@ -304,6 +383,7 @@ def first_state(
         if r.list_pending or (n in ledger.open and r.asked is not None and not r.asked.confirmed)
     ]
     return RunState(
+        readings=Readings(disks_at=now),
         ledger=ledger,
         queue=AdmissionQueue(tuple(job.places[m.partition] for m in waiting)),
         given_up=frozenset(n for n, r in ledger.owned.items() if r.given_up),
@@ -416,8 +496,8 @@ def agreed(
     return tick.agreed(state.moves.suspected, (name, conclusion), listed=listed)
 
 
-class Decision(Struct, frozen=True, kw_only=True):
-    """What one tick does."""
+class Decision(Struct, frozen=True, kw_only=True, dict=True):
+    """What one tick does: all of it is sent, and nothing else."""
 
     records: tuple[Record, ...] = ()
     """Written down before anything is sent."""
@@ -452,7 +532,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     slots: Slots | None = None
     """Room and slots that are left."""
 
-    @property
+    @cached_property
     def asked(self) -> set[TopicPartition]:
         """The partitions that something is asked for."""
         return {*self.resizing, *self.same_size, *chain(*self.elections)}
@@ -469,7 +549,7 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState:
-    """The state after a decision; raises ValueError where a phase cannot follow another."""
+    """The state after a decision, with what pauses; raises ValueError where a phase cannot follow another."""
     phases, settings = decision.phases, tick.settings
     for name, phase in phases.items():
         check_transition(state.phase(name), phase)
@@ -514,6 +594,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
             suspected=held_since(state.steps.suspected, decision.steps_suspected, tick.ended),
         ),
         step_holds=decision.step_holds,
+        repeats=state.repeats.wanted(decision),
         moved_at=tick.now if _moves(state, decision) else state.moved_at,
     )
 
@@ -584,59 +665,3 @@ def _grown(
             led = () if found.leader is None else (found.leader,)
             limits = grown(limits, {*move.original, *move.new, *led}.intersection(limits), usual)
     return limits
-
-
-Asked = ConfigChange | tuple[Subject, Hashable]
-"""A change of a setting, or what a step asks for."""
-
-
-class Repeats(Struct, frozen=True):
-    """What was asked for without a known outcome, by this process."""
-
-    waiting: Mapping[Asked, Repeat] = field(default_factory=dict)
-
-    def due(self, decision: Decision, now: float) -> Decision:
-        """What of a decision is to be sent now."""
-        early = {asked for asked, repeat in self.waiting.items() if repeat.at > now}
-        if not early:
-            return decision
-        throttles = decision.throttles
-        return replace(
-            decision,
-            throttles=replace(
-                throttles,
-                removals=tuple(c for c in throttles.removals if c not in early),
-                additions=tuple(c for c in throttles.additions if c not in early),
-            ),
-            steps={
-                kind: {s: r for s, r in asks.items() if _of_step(s, r) not in early}
-                for kind, asks in decision.steps.items()
-            },
-        )
-
-    def after(self, decision: Decision, sent: Decision, answers: Answers, now: float) -> "Repeats":
-        """What waits once `sent` of a decision was answered; what is not to be asked for any more does not."""
-        wanted = {asked for asked, _ in _asked(decision, answers)}
-        found = {asked: repeat for asked, repeat in self.waiting.items() if asked in wanted}
-        for asked, answer in _asked(sent, answers):
-            known = found.pop(asked, Repeat(0, now))
-            if answer is None:
-                found[asked] = known
-            elif isinstance(answer, OutcomeUnknown) or (
-                not isinstance(asked, ConfigChange) and not isinstance(answer, Accepted)
-            ):
-                found[asked] = again(known, now)
-        return Repeats(found)
-
-
-def _asked(decision: Decision, answers: Answers) -> Iterator[tuple[Asked, Answer | None]]:
-    """What a decision asks for, each with its answer, if there is one."""
-    for change in (*decision.throttles.removals, *decision.throttles.additions):
-        yield change, answers.configs.get((change.scope, change.name))
-    for asks in decision.steps.values():
-        for subject, request in asks.items():
-            yield _of_step(subject, request), answers.steps.get(subject)
-
-
-def _of_step(subject: Subject, request: Any) -> Asked:
-    return request if isinstance(request, ConfigChange) else (subject, request)
