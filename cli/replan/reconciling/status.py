@@ -356,7 +356,10 @@ class FillsLogDirs(Typed, frozen=True, tag="fills-log-dirs"):
 
     def __str__(self) -> str:
         brokers = f"{'broker' if len(self.brokers) == 1 else 'brokers'} {listed(self.brokers)}"
-        return f"would fill log directories of {brokers} above the share of logDirFull"
+        return (
+            f"would fill log directories of {brokers} above the share of logDirFull: "
+            "give them more room, or widen the balance"
+        )
 
 
 class PersonActs(Typed, frozen=True, tag="person-acts"):
