@@ -28,6 +28,8 @@ MOMENTS = tuple(
     )
 )
 LATER = "2026-11-24T09:00:00+00:00"
+IN_PARTS = 3 * RATES_AT_ONCE
+"""A cluster of so many partitions is cut into parts, each judged by a process that is started for it."""
 
 
 def drawn(chance: Random, moment: str) -> Snapshot:
@@ -83,8 +85,14 @@ class Cluster:
             Path(self.lake.place(SNAPSHOTS), file.path).write_bytes(b"torn")
 
 
-@pytest.mark.parametrize("partitions", [0, 3 * RATES_AT_ONCE], ids=["whole", "in parts"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("seed", "partitions"),
+    [
+        *((seed, 0) for seed in range(2)),
+        (0, IN_PARTS),
+        pytest.param(1, IN_PARTS, marks=pytest.mark.nightly),
+    ],
+)
 def test_rates_by_sums_are_those_by_all_snapshots(
     tmp_path: Path, seed: int, partitions: int
 ) -> None:
