@@ -13,7 +13,7 @@ from tests.builders import snapshot, state
 from tests.commandline import replan
 
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.originals import Originals, Topic, packed
+from replan.applying.journal.originals import Originals, PackedTopic, packed
 from replan.applying.journal.records import Application, ApplicationStatus, Record
 from replan.errors import BadFile
 from replan.fleet.fleet_file import Fleet, FleetCluster
@@ -102,7 +102,7 @@ def application(name: str, opened: int, ended: int) -> Application:
 def moved(*applications: Application, done: bool = True) -> dict[str, Any]:
     """What the journal says after each of them has moved orders-0."""
     lists = replicas(*BAD), replicas(*GOOD)
-    kept = Originals([Topic("orders", "id", [(0, *lists, done, True)])])
+    kept = Originals([PackedTopic("orders", "id", [(0, *lists, done, True)])])
     records: list[Record] = [*applications]
     for one in applications:
         records += packed(one.id, kept)

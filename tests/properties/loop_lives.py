@@ -14,7 +14,7 @@ from replan.model.control_plane import Clock
 from replan.reconciling.loop import LoopPorts, LoopSettings, Read
 from replan.reconciling.store import LoopStore
 from replan.rehearsal.reconcile import Lives, one_life
-from replan.rehearsal.watched import Watched
+from replan.rehearsal.watched import WatchedLoop
 
 T = TypeVar("T")
 PERSON = "a person"
@@ -104,7 +104,7 @@ def lives(
     process is asked to leave, and until when none is there.
     """
 
-    def run(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+    def run(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
         clock, leaving = ports.clock, list(stops)
         deadly.clock = journal.clock = clock
         journal.boundary = deadly

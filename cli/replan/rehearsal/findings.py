@@ -57,7 +57,7 @@ from replan.wording import capped, duration
 Histories = Mapping[TopicPartition, Trajectory]
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class RecordedRun(Struct, frozen=True, kw_only=True):
     """One run as it was recorded."""
 
     outcome: Outcome
@@ -85,14 +85,14 @@ class Run(Struct, frozen=True, kw_only=True):
     """The log directories of the replicas that were made."""
 
 
-class Finding(Struct, frozen=True):
+class ComparedRun(Struct, frozen=True):
     """A run beside what it was made from and what it is compared with."""
 
     plan: Plan
     stage: Simulation
     faults: tuple[FaultSpec, ...]
     settle_seconds: float
-    run: Run
+    run: RecordedRun
     still: Histories
     """Nothing is done."""
     there: Histories
@@ -104,7 +104,7 @@ class Finding(Struct, frozen=True):
         return self.stage.world.now
 
 
-def rehearsal_of(finding: Finding) -> Rehearsal:
+def rehearsal_of(finding: ComparedRun) -> Rehearsal:
     """Put everything together; times count from the beginning."""
     run, began, copies = finding.run, finding.began, tuple(_copies(finding))
     stopped = tuple(r for r in run.outcome.results if r.result is not Result.DONE)
@@ -144,7 +144,7 @@ def rehearsal_of(finding: Finding) -> Rehearsal:
     )
 
 
-def _injected(finding: Finding) -> list[InjectedFault]:
+def _injected(finding: ComparedRun) -> list[InjectedFault]:
     """The faults by their time."""
     found = list[InjectedFault]()
     for number, fault in enumerate(finding.faults):
@@ -213,7 +213,7 @@ def _brokers(recorder: Recorder) -> Iterator[BrokerLoad]:
         )
 
 
-def _copies(finding: Finding) -> Iterator[Copied]:
+def _copies(finding: ComparedRun) -> Iterator[Copied]:
     """Each new replica of each move that began, in order of its beginning."""
     found = [
         copied
@@ -225,7 +225,9 @@ def _copies(finding: Finding) -> Iterator[Copied]:
     return iter(sorted(found, key=lambda c: (c.began, c.partition, c.broker)))
 
 
-def _copied(finding: Finding, move: Move, broker: BrokerId, history: Trajectory) -> Copied | None:
+def _copied(
+    finding: ComparedRun, move: Move, broker: BrokerId, history: Trajectory
+) -> Copied | None:
     listed = next((s for s in history.samples if broker in s.replicas), None)
     if listed is None:
         return None
@@ -241,7 +243,7 @@ def _copied(finding: Finding, move: Move, broker: BrokerId, history: Trajectory)
     )
 
 
-def _recovered(finding: Finding) -> Iterator[Recovered]:
+def _recovered(finding: ComparedRun) -> Iterator[Recovered]:
     lost = {r.partition: r.lost for r in finding.run.outcome.results}
     for recovery in finding.plan.recoveries:
         name, history = recovery.partition, finding.run.histories.get(recovery.partition)
@@ -265,7 +267,7 @@ def _leaders(histories: Histories, began: float) -> Iterator[LeaderChange]:
     return iter(sorted(changes, key=lambda c: (c.at_seconds, c.partition)))
 
 
-def _broken(finding: Finding, copies: Sequence[Copied]) -> Iterator[Broken]:
+def _broken(finding: ComparedRun, copies: Sequence[Copied]) -> Iterator[Broken]:
     """The invariants of a run, of every partition that no other tool has changed."""
     run = finding.run
     span = finding.began, run.ended
@@ -298,17 +300,17 @@ def _broken(finding: Finding, copies: Sequence[Copied]) -> Iterator[Broken]:
         yield from throttles_are_known(before, run.throttles, run.journalled)
 
 
-def _ends(finding: Finding, name: TopicPartition) -> Ends | None:
+def _ends(finding: ComparedRun, name: TopicPartition) -> Ends | None:
     if name not in finding.still or name not in finding.there:
         return None
     return Ends(at_original=finding.still[name], at_target=finding.there[name])
 
 
-def _slack(finding: Finding) -> Slack:
+def _slack(finding: ComparedRun) -> Slack:
     return Slack(unattended=() if finding.plan.throttle is None else finding.run.unattended)
 
 
-def _held_back(finding: Finding) -> Iterator[str]:
+def _held_back(finding: ComparedRun) -> Iterator[str]:
     """What the throttle of copies has cost replicas that were out of sync, while nobody could lift it."""
     slack, found = _slack(finding), list[str]()
     for name, history in finding.run.histories.items() if slack.unattended else ():
@@ -324,7 +326,7 @@ def _held_back(finding: Finding) -> Iterator[str]:
         )
 
 
-def _full(finding: Finding) -> Iterator[str]:
+def _full(finding: ComparedRun) -> Iterator[str]:
     for broker, path, at in finding.run.recorder.full:
         yield (
             f"log directory {path} of broker {broker} was full after {duration(at - finding.began)}: Kafka takes it "
@@ -332,7 +334,7 @@ def _full(finding: Finding) -> Iterator[str]:
         )
 
 
-def _growth(finding: Finding) -> Iterator[str]:
+def _growth(finding: ComparedRun) -> Iterator[str]:
     """The brokers whose disks have less room than is written to them meanwhile, which fills no disk of a rehearsal."""
     world, written = finding.stage.world, defaultdict[BrokerId, float](float)
     for name, rate in world.produce.items():
@@ -350,7 +352,7 @@ def _growth(finding: Finding) -> Iterator[str]:
         )
 
 
-class Waits:
+class WaitsSeen:
     """Takes in the reports of an application."""
 
     def __init__(self) -> None:
@@ -401,7 +403,7 @@ def _changed_after(history: Trajectory | None, at: float, ended: float) -> float
     return next((s.at for s in history.samples if s.at > at and s.replicas != standing), ended)
 
 
-class Refused:
+class RefusedFaults:
     """Looks at the cluster right before each fault happens."""
 
     def __init__(self, faults: Sequence[FaultSpec], stage: Simulation) -> None:

@@ -12,7 +12,7 @@ from replan.reconciling.status import LoopState, Reason, Refused, Round, Status
 from replan.rehearsal.options import Options
 from replan.rehearsal.reconcile import Month
 from replan.rehearsal.result import InjectedFault
-from replan.rehearsal.watched import Held, Lack, Lasted
+from replan.rehearsal.watched import HeldTime, Lasted, Missed
 
 _STUCK = frozenset(
     {
@@ -69,7 +69,7 @@ class Weeks(Struct, frozen=True):
     """Since 1970."""
     copied_bytes: int
     """By its rounds."""
-    lack: Lack
+    lack: Missed
     """In seconds, summed over all partitions."""
     peaks: Sequence[float]
     """The most partitions that were under-replicated in each of many equal parts of the time."""
@@ -154,7 +154,7 @@ def _kinds(lasted: Sequence[Lasted], end: float) -> Iterator[KindTotal]:
             )
 
 
-def _held(holds: Sequence[Held]) -> Iterator[HeldTotal]:
+def _held(holds: Sequence[HeldTime]) -> Iterator[HeldTotal]:
     """By the kind of reason; what goes on with other measures is one time."""
     spans: dict[str, list[tuple[float, float, Reason]]] = defaultdict(list)
     for one in holds:

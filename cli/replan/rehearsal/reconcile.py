@@ -32,7 +32,7 @@ from replan.reconciling.loop import (
 from replan.reconciling.status import Observer, Source
 from replan.reconciling.store import LoopStore, MemoryStore
 from replan.rehearsal.coarse import EventSkippingClock, busy_stride
-from replan.rehearsal.watched import Lack, LackMeter, Watched
+from replan.rehearsal.watched import LackMeter, Missed, WatchedLoop
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import Meter
 from replan.simulator.cluster.faults import Schedule
@@ -66,11 +66,11 @@ class Month(Struct, frozen=True):
     """What one run came to."""
 
     seconds: float
-    watched: Watched
+    watched: WatchedLoop
     simulation: Simulation
     """At the end."""
     looks: int
-    lack: Lack
+    lack: Missed
     """In seconds."""
     peaks: Sequence[float]
     """The most partitions that were under-replicated in each of many equal parts of the time."""
@@ -81,11 +81,11 @@ class Month(Struct, frozen=True):
         return sum(r.bytes for r in self.watched.rounds.values())
 
 
-Lives = Callable[[LoopPorts, LoopSettings, Watched], None]
+Lives = Callable[[LoopPorts, LoopSettings, WatchedLoop], None]
 """Processes of a loop, one after the other, to the end of the rehearsal."""
 
 
-def one_life(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+def one_life(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
     """One process, to the end."""
     loop = Loop(ports, settings)
     watched.known = lambda: loop.known
@@ -126,7 +126,7 @@ def run_loop(
     plane = SimulatedControlPlane(simulation, clock, schedule=schedule, watch=watch, meter=meter)
     started = datetime.fromisoformat(simulation.world.started_at).timestamp()
     began, end = clock.now(), clock.now() + seconds
-    watched = Watched(started + began, also, passed, policy=lambda: read().placement.reconcile)
+    watched = WatchedLoop(started + began, also, passed, policy=lambda: read().placement.reconcile)
     records = MemoryJournal() if journal is None else journal
     people = _People(records, MemoryStore() if store is None else store, clock, began, asked)
     quick = _pace(plane, clock, changed, schedule)

@@ -24,7 +24,13 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.planning.safety.run_invariants import Trajectory
 from replan.rehearsal.coarse import EventSkippingClock, busy_stride
-from replan.rehearsal.findings import Finding, Refused, Run, Waits, rehearsal_of
+from replan.rehearsal.findings import (
+    ComparedRun,
+    RecordedRun,
+    RefusedFaults,
+    WaitsSeen,
+    rehearsal_of,
+)
 from replan.rehearsal.options import Options
 from replan.rehearsal.recording import Recorder, known_throttles, throttles_of
 from replan.rehearsal.result import Rehearsal
@@ -63,15 +69,17 @@ def rehearse_on(
     ends = (stage, with_plan_applied(stage, plan, run.places))
     still, there = (untouched(plan, s, run.ended) for s in ends)
     return rehearsal_of(
-        Finding(plan, stage, options.faults, options.settings.settle_seconds, run, still, there)
+        ComparedRun(plan, stage, options.faults, options.settings.settle_seconds, run, still, there)
     )
 
 
-def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _silently) -> Run:
+def perform(
+    plan: Plan, stage: Simulation, options: Options, report: Report = _silently
+) -> RecordedRun:
     """Let the applier perform a plan, and record what happens."""
     began = stage.world.now
-    recorder, waits = Recorder(_watched(plan), stage), Waits()
-    refused = Refused(options.faults, stage)
+    recorder, waits = Recorder(_watched(plan), stage), WaitsSeen()
+    refused = RefusedFaults(options.faults, stage)
 
     def meter(simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float) -> None:
         recorder(simulation, speeds, until)
@@ -113,7 +121,7 @@ def perform(plan: Plan, stage: Simulation, options: Options, report: Report = _s
     outcome, alone = _as_a_person_would(lambda: sent(clock=quick), plane, quick, stop)
     recorder.note(plane.simulation)
     histories = recorder.trajectories()
-    return Run(
+    return RecordedRun(
         outcome=_noted(outcome, began, [until for _, until in alone]),
         text=outcome_text(outcome, holds=False)
         if stop.why is None

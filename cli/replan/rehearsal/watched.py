@@ -36,7 +36,7 @@ class Lasted(Struct, frozen=True):
         return (end if self.until is None else self.until) - self.since
 
 
-class Held(Struct, frozen=True):
+class HeldTime(Struct, frozen=True):
     """One time in which nothing was done, or nothing more begun, and why."""
 
     state: LoopState
@@ -53,7 +53,7 @@ def _nothing() -> Mapping[str, float]:
     return {}
 
 
-class Watched(Struct):
+class WatchedLoop(Struct):
     """What an observer of a loop saw; all times are seconds since the rehearsal began."""
 
     began: float
@@ -68,7 +68,7 @@ class Watched(Struct):
     states: Counter[LoopState] = field(default_factory=Counter)
     """Seconds in each state."""
     lasted: list[Lasted] = field(default_factory=list)
-    holds: list[Held] = field(default_factory=list)
+    holds: list[HeldTime] = field(default_factory=list)
     rounds: dict[int, Round] = field(default_factory=dict)
     last: Status | None = None
     before_the_end: Status | None = None
@@ -88,7 +88,7 @@ class Watched(Struct):
             since = before.at - self.began
             self.states[before.state] += round(at - since, 3)  # type: ignore[assignment]
             if before.reasons and at > since:
-                self._held(Held(before.state, since, at, before.reasons))
+                self._held(HeldTime(before.state, since, at, before.reasons))
         self.last = status
         if status.state is not LoopState.ENDED:
             self.before_the_end = status
@@ -109,14 +109,14 @@ class Watched(Struct):
         if self.also is not None:
             self.also.proposed(proposal)
 
-    def _held(self, now: Held) -> None:
+    def _held(self, now: HeldTime) -> None:
         last = self.holds[-1] if self.holds else None
         if last is not None and (last.until, last.state, last.reasons) == (
             now.since,
             now.state,
             now.reasons,
         ):
-            now = Held(now.state, last.since, now.until, now.reasons)
+            now = HeldTime(now.state, last.since, now.until, now.reasons)
             self.holds.pop()
         self.holds.append(now)
 
@@ -143,7 +143,7 @@ class Watched(Struct):
         return [*self.lasted, *left]
 
 
-class Lack(Struct, frozen=True):
+class Missed(Struct, frozen=True):
     """What partitions went without, summed over all of them: partitions at one moment, or seconds over a time."""
 
     under_replicated: float = 0.0
@@ -151,9 +151,9 @@ class Lack(Struct, frozen=True):
     under_min_isr: float = 0.0
     without_leader: float = 0.0
 
-    def plus(self, other: "Lack", times: float = 1.0) -> "Lack":
+    def plus(self, other: "Missed", times: float = 1.0) -> "Missed":
         """With more of it."""
-        return Lack(
+        return Missed(
             self.under_replicated + times * other.under_replicated,
             self.under_min_isr + times * other.under_min_isr,
             self.without_leader + times * other.without_leader,
@@ -170,11 +170,11 @@ class LackMeter:
     """
 
     def __init__(self, simulation: Simulation, total: float) -> None:
-        self.seconds = Lack()
+        self.seconds = Missed()
         self.peaks = [0.0] * PEAKS
         """The most partitions that were under-replicated in each of so many equal parts of the time."""
         self._began, self._total = simulation.world.now, total
-        self._topics: dict[str, tuple[Topic, int, Lack]] = {}
+        self._topics: dict[str, tuple[Topic, int, Missed]] = {}
         self._at, self._cluster = simulation.world.now, simulation.cluster
         self._now = self._of(simulation.cluster)
 
@@ -196,8 +196,8 @@ class LackMeter:
     def _part(self, moment: float) -> int:
         return min(PEAKS - 1, int((moment - self._began) / self._total * PEAKS))
 
-    def _of(self, cluster: ClusterState) -> Lack:
-        total = Lack()
+    def _of(self, cluster: ClusterState) -> Missed:
+        total = Missed()
         for name, topic in cluster.topics.items():
             least = int(cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1"))
             known = self._topics.get(name)
@@ -208,11 +208,11 @@ class LackMeter:
         return total
 
 
-def _lack(topic: Topic, least: int) -> Lack:
+def _lack(topic: Topic, least: int) -> Missed:
     under = below = nobody = 0
     for one in topic.partitions.values():
         missing = set(one.replicas) - set(one.isr) - set(one.adding)
         under += bool(missing)
         below += len(one.isr) < effective_min_isr(least, len(one.replicas))
         nobody += one.leader is None
-    return Lack(under, below, nobody)
+    return Missed(under, below, nobody)

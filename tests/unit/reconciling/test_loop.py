@@ -43,7 +43,7 @@ from replan.reconciling.status import (
 from replan.reconciling.store import MemoryStore, load, memory_records
 from replan.rehearsal.reconcile import Asked, Month, Release, one_life, run_loop
 from replan.rehearsal.recording import throttles_of
-from replan.rehearsal.watched import Watched
+from replan.rehearsal.watched import WatchedLoop
 from replan.simulator.cluster.faults import (
     Ask,
     At,
@@ -282,7 +282,7 @@ def test_who_cancels_pauses_the_loop_until_somebody_resumes_it_also_before_all_i
     if resumes is not None:
         asked.append(Asked(cancelled + resumes, Verb.RESUME, "eve@ops-3"))
 
-    def lives(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
         if leaves is not None:
             moment = cancelled + leaves
             Loop(replace(ports, stop=lambda: ports.clock.now() >= moment), settings).run()
@@ -311,7 +311,7 @@ def test_a_resume_that_no_process_answers_goes_on_with_the_application(read: Rea
     releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
     asked = [Asked(1.1 * HOUR, Verb.PAUSE, "bob@ops-2"), Asked(2 * HOUR, Verb.RESUME, "bob@ops-2")]
 
-    def lives(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
         Loop(replace(ports, stop=lambda: ports.clock.now() >= 1.2 * HOUR), settings).run()
         ports.clock.sleep(HOUR / 10)
         one_life(ports, settings, watched)
@@ -335,7 +335,7 @@ def test_one_resume_is_enough_for_what_was_cancelled_and_then_paused(read: Reade
         Asked(3 * HOUR, Verb.RESUME, "bob@ops-2"),
     ]
 
-    def lives(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
         moment = cancelled + 5.0
         Loop(replace(ports, stop=lambda: ports.clock.now() >= moment), settings).run()
         ports.clock.sleep(60.0)
@@ -359,7 +359,7 @@ def test_a_round_that_died_before_it_opened_is_not_taken_for_an_earlier_one_of_i
         Asked(resumed, Verb.RESUME, "bob@ops-2"),
     ]
 
-    def lives(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
         @contextmanager
         def dies(plan: Plan, alive: Callable[[], object]) -> Iterator[SteeredJournal]:
             if ports.clock.now() >= resumed:
@@ -683,7 +683,7 @@ def test_a_rack_that_comes_back_broker_by_broker_is_given_its_time_again(
         *at(3, StartBroker(BrokerId(1))),
     )
 
-    def lives(ports: LoopPorts, settings: LoopSettings, watched: Watched) -> None:
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
         for _ in range(processes - 1):
             first = Loop(ports, settings)
             while ports.clock.now() < 3.1 * HOUR:

@@ -15,7 +15,7 @@ from replan.applying.views.progress import Progress
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan_file import dumps
-from replan.rehearsal.findings import Waits
+from replan.rehearsal.findings import WaitsSeen
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report, report_on
 from replan.rehearsal.report.json import render_rehearsal_json
@@ -160,7 +160,7 @@ def test_every_form_has_the_distribution_and_the_worst_seed() -> None:
 
 
 def test_each_wait_has_the_reason_of_the_one_that_waited_longest() -> None:
-    waits = Waits()
+    waits = WaitsSeen()
     first, second = TopicPartition("orders", 1), TopicPartition("orders", 2)
     looks: list[tuple[float, dict[TopicPartition, HoldReason]]] = [
         (0.0, {first: NoSlot(BrokerId(4), 5, 5), second: NoSlot(BrokerId(5), 5, 5)}),

@@ -29,16 +29,21 @@ from replan.reporting.plans.annotations import (
     render_junit,
     render_sarif,
 )
-from replan.reporting.plans.findings import Finding, Level, error_findings, plan_findings
+from replan.reporting.plans.findings import (
+    Annotation,
+    AnnotationLevel,
+    error_findings,
+    plan_findings,
+)
 
 ODD = "\x1b50 %: a, b\r\nnext <line> & \u2028"
 FINDINGS = [
-    Finding(Level.ERROR, "no-leader", Where("a,b:c.yaml", 7, 5), ODD),
-    Finding(Level.WARNING, "leaderless", None, "no place"),
+    Annotation(AnnotationLevel.ERROR, "no-leader", Where("a,b:c.yaml", 7, 5), ODD),
+    Annotation(AnnotationLevel.WARNING, "leaderless", None, "no place"),
 ]
 
 
-def refused(made: Plan, asked: Placement) -> list[Finding]:
+def refused(made: Plan, asked: Placement) -> list[Annotation]:
     """The findings but for the conflicts behind them."""
     return [f for f in plan_findings(made, asked) if f.rule != "conflict"]
 
@@ -67,7 +72,7 @@ def test_refusals_of_one_entry_are_one_finding_at_its_line() -> None:
     made = make_plan(asked, snapshot([state([1], partition=p) for p in range(3)]))
     found = refused(made, asked)
     assert [(f.level, f.rule, f.where) for f in found] == [
-        (Level.ERROR, "safe-start", Where(FILE, line, 5)) for line in (3, 4, 5)
+        (AnnotationLevel.ERROR, "safe-start", Where(FILE, line, 5)) for line in (3, 4, 5)
     ]
     one_line = placement({"orders": {0: [1, 2]}})
     beyond = make_plan(
@@ -86,7 +91,7 @@ def test_a_conflict_is_shown_at_the_first_of_its_places_and_names_all() -> None:
     asked = placement(rules={"orders": rule})
     made = make_plan(asked, snapshot([state([1, 2, 3])], registered=brokers(3)))
     (found,) = [f for f in plan_findings(made, asked) if f.rule == "conflict"]
-    assert (found.level, found.where) == (Level.ERROR, at["replicationFactor"])
+    assert (found.level, found.where) == (AnnotationLevel.ERROR, at["replicationFactor"])
     assert found.text == (
         "orders-0: impossible while all of these hold: it needs 4 brokers, and 3 can hold it; "
         f"replicationFactor: 4 ({FILE}:5:5)"
@@ -97,7 +102,7 @@ def test_a_list_that_declares_fewer_partitions_is_shown_at_its_entry() -> None:
     asked = placement({"orders": [[1, 2]]}, limits={})
     made = make_plan(asked, snapshot([state([1, 2]), state([1, 2], partition=1)]))
     assert [(f.level, f.rule, f.where) for f in plan_findings(made, asked)] == [
-        (Level.ERROR, "fewer-partitions", Where(FILE, 2, 3))
+        (AnnotationLevel.ERROR, "fewer-partitions", Where(FILE, 2, 3))
     ]
 
 
@@ -108,7 +113,7 @@ def test_a_warning_is_shown_at_its_entry() -> None:
     )
     made = make_plan(asked, snapshot([state([1, 2])]))
     assert [(f.level, f.rule, f.where) for f in plan_findings(made, asked)] == [
-        (Level.WARNING, "matches-nothing", Where(FILE, 8, 3))
+        (AnnotationLevel.WARNING, "matches-nothing", Where(FILE, 8, 3))
     ]
 
 
@@ -161,7 +166,7 @@ def test_sarif_names_its_rules_and_points_at_them() -> None:
 
 @pytest.mark.parametrize(("findings", "failures", "cases"), [(FINDINGS, 1, 2), ([], 0, 1)])
 def test_junit_fails_where_something_is_not_planned(
-    findings: list[Finding], failures: int, cases: int
+    findings: list[Annotation], failures: int, cases: int
 ) -> None:
     root = ET.fromstring(render_junit(findings).encode())  # noqa: S314 - it is our own
     assert root.attrib == {"tests": str(cases), "failures": str(failures), "errors": "0"}

@@ -36,7 +36,7 @@ CHUNK_CHARACTERS = 225_000
 """At most 900 kB in UTF-8, within Kafka's default max.message.bytes."""
 
 
-class Topic(msgspec.Struct, frozen=True, array_like=True):
+class PackedTopic(msgspec.Struct, frozen=True, array_like=True):
     """The partitions of one topic: number, original, target, done, led by the first of the original."""
 
     name: str
@@ -47,7 +47,7 @@ class Topic(msgspec.Struct, frozen=True, array_like=True):
 class Originals(msgspec.Struct, frozen=True):
     """All that is kept of one application."""
 
-    topics: list[Topic]
+    topics: list[PackedTopic]
     grown: list[Grown] = []
     settings: list[ThrottleSetting] = []
     """Throttles that were set to stay."""
@@ -71,11 +71,13 @@ def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
     led = (
         {} if plan is None else {m.partition: m.leader in {None, m.original[0]} for m in plan.moves}
     )
-    topics = dict[tuple[str, str], Topic]()
+    topics = dict[tuple[str, str], PackedTopic]()
     for name, own in sorted(ledger.owned.items()):
         if own.asked is None:
             continue
-        topic = topics.setdefault((name.topic, own.topic_id), Topic(name.topic, own.topic_id, []))
+        topic = topics.setdefault(
+            (name.topic, own.topic_id), PackedTopic(name.topic, own.topic_id, [])
+        )
         done = own.status is Status.DONE
         topic.partitions.append(
             (name.partition, own.original, own.target, done, led.get(name, True))

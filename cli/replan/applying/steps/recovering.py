@@ -141,7 +141,7 @@ class Measured(End, frozen=True):
     lost: int | None = None
 
 
-class RecoveryRequest(Struct, frozen=True):
+class LeaderRequest(Struct, frozen=True):
     """What is asked for a partition."""
 
     step: RecoveryStep
@@ -234,11 +234,11 @@ class RecoveringStep(Struct, frozen=True):
             kind = ElectionType.PREFERRED if recovery.clean else ElectionType.UNCLEAN
             per_leader = (recovery.chosen, settings.elections_per_leader)
             limits = (("elections", settings.elections), per_leader)
-            request = RecoveryRequest(step, (), kind)
+            request = LeaderRequest(step, (), kind)
             return Ask(request, limits=limits, full=NextBatch(elections=True))
         back = step is RecoveryStep.BACK
         return Ask(
-            RecoveryRequest(step, recovery.original if back else recovery.order),
+            LeaderRequest(step, recovery.original if back else recovery.order),
             takes_back=back and given.tick.admitting,
             limits=(("lists", settings.batch),),
             full=NextBatch(elections=False),
@@ -280,7 +280,7 @@ class RecoveringStep(Struct, frozen=True):
             yield Forget(order.key)
 
 
-class Recoveries:
+class RecoveryKind:
     """The kind of step that lets partitions be led again."""
 
     copies = False
@@ -303,7 +303,7 @@ class Recoveries:
         shown = cluster.look(Wanted(partitions=names)).partitions
         return all(n in shown and shown[n].leader is not None for n in names)
 
-    def requests(self, asks: Mapping[TopicPartition, RecoveryRequest]) -> Requests:
+    def requests(self, asks: Mapping[TopicPartition, LeaderRequest]) -> Requests:
         """Lists, unclean elections and clean ones."""
         lists = {n: r.replicas for n, r in asks.items() if r.step is not RecoveryStep.ELECT}
         yield lists, lambda writer: writer.reassign(lists, allow_replication_factor_change=True)
@@ -312,7 +312,7 @@ class Recoveries:
             yield names, partial(_elected, names=names, kind=kind)
 
 
-RECOVERIES = Recoveries()
+RECOVERIES = RecoveryKind()
 
 
 def _elected(

@@ -15,7 +15,7 @@ from replan.faults.read import FaultSpec, read_fault, read_loop_event
 from replan.model.declared.placement import Placement
 from replan.placement_file.load import load_placement
 from replan.reconciling.deviations import look
-from replan.rehearsal.findings import Refused
+from replan.rehearsal.findings import RefusedFaults
 from replan.rehearsal.loop_faults import drawn_weeks
 from replan.rehearsal.loop_outcome import LoopRehearsal, Weeks, weeks_of
 from replan.rehearsal.options import Options
@@ -33,7 +33,7 @@ _AT = re.compile(r" at \S+(?!.* at )")
 """When a fault begins, which the report says beside it."""
 
 
-class Wanted(Struct, frozen=True):
+class LoopOptions(Struct, frozen=True):
     """What is rehearsed."""
 
     placement: Placement
@@ -52,7 +52,7 @@ class _Happening(Struct, frozen=True):
     asked: tuple[tuple[Asked, str], ...]
 
 
-def loop_rehearsal_of(cluster: Target, wanted: Wanted) -> LoopRehearsal:
+def loop_rehearsal_of(cluster: Target, wanted: LoopOptions) -> LoopRehearsal:
     """Rehearse the weeks on the cluster that is named. Raises as `stage_of`, and MistakenPlacement, WrongCluster."""
     if not cluster.is_named:
         raise BadUsage(
@@ -68,7 +68,7 @@ def loop_rehearsal_of(cluster: Target, wanted: Wanted) -> LoopRehearsal:
     look(wanted.placement, to_snapshot(found, found.world.now))
     stage = with_assumptions(found, options, exact=False)
     releases = [Release(0, wanted.placement), *(release for release, _ in happening.releases)]
-    refused = Refused(happening.faults, stage)
+    refused = RefusedFaults(happening.faults, stage)
     try:
         acting = _run(stage, releases, wanted, happening, refused)
         idle = _run(stage, without_policy(releases), wanted, happening, None)
@@ -91,9 +91,9 @@ def loop_rehearsal_of(cluster: Target, wanted: Wanted) -> LoopRehearsal:
 def _run(
     stage: Simulation,
     releases: Sequence[Release],
-    wanted: Wanted,
+    wanted: LoopOptions,
     happening: _Happening,
-    refused: Refused | None,
+    refused: RefusedFaults | None,
 ) -> Weeks:
     began = stage.world.now
     shown = Shown("with doing nothing: " if refused is None else "")
@@ -113,7 +113,7 @@ def _run(
     )
 
 
-def _happening(wanted: Wanted, stage: Simulation) -> _Happening:
+def _happening(wanted: LoopOptions, stage: Simulation) -> _Happening:
     """What is declared, and what is drawn."""
     around, faults = fault_context(stage), list[FaultSpec]()
     releases, asked = list[tuple[Release, str]](), list[tuple[Asked, str]]()
@@ -136,7 +136,7 @@ def _happening(wanted: Wanted, stage: Simulation) -> _Happening:
     return _Happening(tuple(faults), tuple(late), tuple(asked))
 
 
-def _listed(happening: _Happening, refused: Refused) -> Iterator[InjectedFault]:
+def _listed(happening: _Happening, refused: RefusedFaults) -> Iterator[InjectedFault]:
     for number, fault in enumerate(happening.faults):
         begins, ends = fault.at_seconds, fault.schedule[-1].seconds
         answers = tuple(refused.refusals.get(number, ()))

@@ -14,10 +14,10 @@ from replan.commands.frame.output import note, save
 from replan.errors import ReplanError
 
 if TYPE_CHECKING:
-    from replan.reporting.plans.findings import Finding
+    from replan.reporting.plans.findings import Annotation
 
 
-class Kind(StrEnum):
+class AnnotationForm(StrEnum):
     """Who reads them."""
 
     GITHUB = "github"
@@ -26,27 +26,27 @@ class Kind(StrEnum):
     JUNIT = "junit"
 
 
-class Wanted(Struct, frozen=True):
+class AnnotationFile(Struct, frozen=True):
     """One form, and the file that it is written to; None: stderr, which a workflow reads as its log."""
 
-    kind: Kind
+    kind: AnnotationForm
     path: Path | None
 
 
-def wanted(text: str | Wanted) -> Wanted:
+def wanted(text: str | AnnotationFile) -> AnnotationFile:
     """Read `github`, or `sarif:replan.sarif`. Raises BadParameter."""
-    if isinstance(text, Wanted):
+    if isinstance(text, AnnotationFile):
         return text
     name, _, path = text.partition(":")
-    if name not in set(Kind):
-        raise typer.BadParameter(f"{text!r}: write one of {', '.join(Kind)}")
-    if not path and name != Kind.GITHUB:
+    if name not in set(AnnotationForm):
+        raise typer.BadParameter(f"{text!r}: write one of {', '.join(AnnotationForm)}")
+    if not path and name != AnnotationForm.GITHUB:
         raise typer.BadParameter(f"{name} needs a file: write {name}:FILE")
-    return Wanted(Kind(name), Path(path) if path else None)
+    return AnnotationFile(AnnotationForm(name), Path(path) if path else None)
 
 
 Annotations = Annotated[
-    list[Wanted] | None,
+    list[AnnotationFile] | None,
     typer.Option(
         "--annotations",
         metavar="FORM[:FILE]",
@@ -62,11 +62,11 @@ class Collected:
     """The findings so far."""
 
     def __init__(self) -> None:
-        self.findings: list[Finding] = []
+        self.findings: list[Annotation] = []
 
 
 @contextmanager
-def annotated(forms: Sequence[Wanted] | None, files: Sequence[Path]) -> Iterator[Collected]:
+def annotated(forms: Sequence[AnnotationFile] | None, files: Sequence[Path]) -> Iterator[Collected]:
     """Write what was found when the block ends, and why there is no plan where it fails."""
     collected = Collected()
     if not forms:
@@ -84,7 +84,7 @@ def annotated(forms: Sequence[Wanted] | None, files: Sequence[Path]) -> Iterator
             _write(form, collected.findings, str(files[0]))
 
 
-def _write(form: Wanted, findings: Sequence["Finding"], file: str) -> None:
+def _write(form: AnnotationFile, findings: Sequence["Annotation"], file: str) -> None:
     text = _rendered(form.kind, findings, file)
     if form.path is not None:
         save(text, form.path)
@@ -92,15 +92,15 @@ def _write(form: Wanted, findings: Sequence["Finding"], file: str) -> None:
         note(text)
 
 
-def _rendered(kind: Kind, findings: Sequence["Finding"], file: str) -> str:
+def _rendered(kind: AnnotationForm, findings: Sequence["Annotation"], file: str) -> str:
     from replan.reporting.plans import annotations
 
     match kind:
-        case Kind.GITHUB:
+        case AnnotationForm.GITHUB:
             return annotations.render_github(findings)
-        case Kind.GITLAB:
+        case AnnotationForm.GITLAB:
             return annotations.render_gitlab(findings, file)
-        case Kind.SARIF:
+        case AnnotationForm.SARIF:
             return annotations.render_sarif(findings, __version__)
-        case Kind.JUNIT:
+        case AnnotationForm.JUNIT:
             return annotations.render_junit(findings)

@@ -49,7 +49,7 @@ def _rate(name: str, text: str, *, zero: bool = False) -> Any:
     return typer.Option(name, metavar="RATE", parser=read, help=text)
 
 
-class Load(Struct, frozen=True):
+class SimulatedLoad(Struct, frozen=True):
     """What the simulated brokers can do, and what producers write meanwhile."""
 
     produce: Annotated[
@@ -124,7 +124,7 @@ def rehearse(
     ] = 0,
     form: Annotated[PageForm, AS] = "text",
     output: Output = None,
-    load: Load,
+    load: SimulatedLoad,
     pace: Pace,
     cluster: OptionalTarget,
 ) -> Exit:
@@ -204,7 +204,7 @@ def _reconcile(
     form: PageForm,
     output: Path | None,
 ) -> Exit:
-    from replan.commands.performing.loop_rehearsal import Wanted, loop_rehearsal_of
+    from replan.commands.performing.loop_rehearsal import LoopOptions, loop_rehearsal_of
     from replan.placement_file.load import load_placement
     from replan.rehearsal.report.loop_sections import (
         loop_rehearsal_report,
@@ -212,7 +212,7 @@ def _reconcile(
     )
 
     placement = load_placement(placement_files(weeks.files, cluster))
-    wanted = Wanted(placement, weeks.seconds, weeks.every, options, weeks.faults, weeks.seed)
+    wanted = LoopOptions(placement, weeks.seconds, weeks.every, options, weeks.faults, weeks.seed)
     found = loop_rehearsal_of(cluster, wanted)
     _write(
         form,

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.comparison.alignment import Alignment, declared_lists
 from replan.planning.comparison.chosen import Chosen
-from replan.planning.feasibility.constraints import Refused
+from replan.planning.feasibility.constraints import RefusedPartitions
 from replan.planning.feasibility.one_partition import Brokers, Case, lacks, simplified
 from replan.planning.placing.problem import Impossible, Obstacle
 from replan.planning.plans.conflicts import (
@@ -103,7 +103,7 @@ def conflicts(
     if not refused:
         return ()
     names = sorted(refused)
-    looked_up = Refused.of(aligned, names, moves, chosen.apart)
+    looked_up = RefusedPartitions.of(aligned, names, moves, chosen.apart)
     search = _Search(looked_up, refused, moves, chosen.impossible)
     firsts: dict[object, Conflict] = {}
     members: dict[object, list[TopicPartition]] = {}
@@ -178,7 +178,7 @@ def _grouped(first: Conflict, names: Sequence[TopicPartition]) -> Conflict:
 class _Search(Struct, frozen=True):
     """Looks for the conflicts of partitions, each case once."""
 
-    known: Refused
+    known: RefusedPartitions
     refused: Mapping[TopicPartition, Refusal]
     moves: Sequence[Move]
     impossible: Sequence[Impossible]

@@ -30,7 +30,7 @@ from replan.planning.plans.log_dirs import HEADROOM
 from replan.planning.plans.moves import Move
 
 
-class Refused(Struct, frozen=True):
+class RefusedPartitions(Struct, frozen=True):
     """What is known of all refused partitions, and of the brokers."""
 
     placement: Placement
@@ -63,7 +63,7 @@ class Refused(Struct, frozen=True):
         names: Sequence[TopicPartition],
         moves: Sequence[Move],
         apart: Separated,
-    ) -> "Refused":
+    ) -> "RefusedPartitions":
         """Look all of it up; `moves`: all that were asked for, with and without room."""
         placement, snapshot = aligned.placement, aligned.snapshot
         found = aligned.observed.rows(named_partitions(names)).tolist()

@@ -10,7 +10,7 @@ from replan.rehearsal.loop_outcome import HeldTotal, KindTotal, LoopRehearsal, W
 from replan.rehearsal.report.json import assumed, plain
 from replan.rehearsal.report.pictures import weeks_chart
 from replan.rehearsal.report.sentences import DAY_SECONDS, assumptions, span
-from replan.rehearsal.watched import Lack
+from replan.rehearsal.watched import Missed
 from replan.reporting.blocks import Block, Column, Heading, Item, Items, OnPage, Table, Title
 from replan.reporting.lines import Span, Tone, line
 from replan.reporting.loop.loop_words import HELD, KINDS, RESULTS, STATES
@@ -66,7 +66,7 @@ def _verdict(found: LoopRehearsal) -> str:
     return f"{span(acting.seconds)}: {done}; {STATES[acting.state][0]} at the end."
 
 
-def _lack(acting: Lack, idle: Lack) -> str:
+def _lack(acting: Missed, idle: Missed) -> str:
     """What all partitions went without."""
     rows = (
         ("under-replicated", acting.under_replicated, idle.under_replicated),

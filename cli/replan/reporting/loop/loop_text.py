@@ -5,7 +5,15 @@ from collections.abc import Iterator, Sequence
 from replan.reconciling.status import Status, utc
 from replan.reporting.lines import EMPTY, Line, Span, Tone, heading, line, plain
 from replan.reporting.lines import table as drawn_table
-from replan.reporting.loop.loop_view import Bar, Block, Cell, Link, Moment, Table, view_of
+from replan.reporting.loop.loop_view import (
+    Cell,
+    Link,
+    LoopBar,
+    LoopBlock,
+    LoopTable,
+    Moment,
+    view_of,
+)
 from replan.reporting.loop.loop_words import STATES, state_text
 from replan.wording import SHOWN, duration, left_out
 
@@ -26,7 +34,7 @@ def loop_lines(status: Status, now: float, *, everything: bool = False) -> Itera
         yield from _block(block, now, everything=everything)
 
 
-def _block(block: Block, now: float, *, everything: bool) -> Iterator[Line]:
+def _block(block: LoopBlock, now: float, *, everything: bool) -> Iterator[Line]:
     if block.title:
         yield EMPTY
         yield heading(block.title)
@@ -40,7 +48,7 @@ def _block(block: Block, now: float, *, everything: bool) -> Iterator[Line]:
         yield from _table(table, now, everything=everything)
 
 
-def _table(table: Table, now: float, *, everything: bool) -> Iterator[Line]:
+def _table(table: LoopTable, now: float, *, everything: bool) -> Iterator[Line]:
     shown = table.rows if everything else table.rows[:SHOWN]
     rows = [table.heads, *([_short(cell, now) for cell in row] for row in shown)]
     yield from drawn_table(rows, indent=2, right=table.right)
@@ -54,7 +62,7 @@ def _cell(cell: Cell, now: float) -> str:
             return _moment(at, now)
         case Link(text):
             return text
-        case Bar(part, text):
+        case LoopBar(part, text):
             return f"{text} ({part:.0%})" if part else text
         case _:
             return cell

@@ -42,7 +42,7 @@ class Link(msgspec.Struct, frozen=True, tag="link"):
     path: str
 
 
-class Bar(msgspec.Struct, frozen=True, tag="bar"):
+class LoopBar(msgspec.Struct, frozen=True, tag="bar"):
     """How much of a whole."""
 
     part: float
@@ -50,17 +50,17 @@ class Bar(msgspec.Struct, frozen=True, tag="bar"):
     text: str
 
 
-Cell = str | Moment | Link | Bar
+Cell = str | Moment | Link | LoopBar
 
 
-class Fact(msgspec.Struct, frozen=True):
+class LoopFact(msgspec.Struct, frozen=True):
     """A name and what it is."""
 
     name: str
     cells: tuple[Cell, ...]
 
 
-class Table(msgspec.Struct, frozen=True):
+class LoopTable(msgspec.Struct, frozen=True):
     """Rows under their heads; a head of a number is in `right`."""
 
     heads: tuple[str, ...]
@@ -70,13 +70,13 @@ class Table(msgspec.Struct, frozen=True):
     """What is not listed."""
 
 
-class Block(msgspec.Struct, frozen=True):
+class LoopBlock(msgspec.Struct, frozen=True):
     """A part of the report."""
 
     title: str
     lines: tuple[str, ...] = ()
-    facts: tuple[Fact, ...] = ()
-    tables: tuple[Table, ...] = ()
+    facts: tuple[LoopFact, ...] = ()
+    tables: tuple[LoopTable, ...] = ()
 
 
 class View(msgspec.Struct, frozen=True, rename="camel"):
@@ -95,7 +95,7 @@ class View(msgspec.Struct, frozen=True, rename="camel"):
     since: float
     text: str
     reasons: tuple[str, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[LoopBlock, ...]
     stale: bool
     """It is older than a loop that turns lets it become."""
 
@@ -110,10 +110,10 @@ def view_of(status: Status, now: float, plans: frozenset[str] = frozenset()) -> 
     word, tone = STATES[status.state]
     name = status.cluster_name or status.cluster_id or "no cluster yet"
     blocks = (
-        Block("", facts=tuple(_facts(status))),
+        LoopBlock("", facts=tuple(_facts(status))),
         *([_running(status.running, plans)] if status.running is not None else []),
-        Block("What differs", *_differs(status)),
-        Block("The last rounds that did something", *_rounds(status, plans)),
+        LoopBlock("What differs", *_differs(status)),
+        LoopBlock("The last rounds that did something", *_rounds(status, plans)),
     )
     return View(
         title=f"replan reconcile: {name}",
@@ -140,26 +140,30 @@ def _tone(tone: Tone) -> Literal["plain", "head", "comes", "goes", "changes"]:
     return tone.value
 
 
-def _facts(status: Status) -> Iterator[Fact]:
+def _facts(status: Status) -> Iterator[LoopFact]:
     if status.dry_run:
-        yield Fact("mode", ("dry run: it only watches, and changes nothing",))
+        yield LoopFact("mode", ("dry run: it only watches, and changes nothing",))
     if status.next is not None:
         coming = status.next
-        yield Fact("next look", (Moment(coming.round_at),))
+        yield LoopFact("next look", (Moment(coming.round_at),))
         if coming.acts_at is None:
-            yield Fact("acts next", ("never, if nothing changes",))
+            yield LoopFact("acts next", ("never, if nothing changes",))
         else:
             why = listed(KINDS[kind] for kind in coming.kinds)
             number = count(coming.count, "deviation")
-            yield Fact("acts next", (Moment(coming.acts_at), f"{number}: {why}" if why else number))
+            yield LoopFact(
+                "acts next", (Moment(coming.acts_at), f"{number}: {why}" if why else number)
+            )
     if status.source is not None:
         commit = f"commit {status.source.commit[:SHORT]}" if status.source.commit else ""
-        yield Fact("placement", (status.source.place, *([commit] if commit else [])))
+        yield LoopFact("placement", (status.source.place, *([commit] if commit else [])))
     if status.looked_at is not None:
-        yield Fact("last look", (Moment(status.looked_at),))
+        yield LoopFact("last look", (Moment(status.looked_at),))
     rounds = count(status.rounds_begun, "round")
     how = f", {rounds}, every {duration(status.every_seconds)}"
-    yield Fact("instance", (status.instance if _by_journal(status) else f"{status.instance}{how}",))
+    yield LoopFact(
+        "instance", (status.instance if _by_journal(status) else f"{status.instance}{how}",)
+    )
 
 
 def _by_journal(status: Status) -> bool:
@@ -167,7 +171,7 @@ def _by_journal(status: Status) -> bool:
     return status.next is None and not status.rounds_begun
 
 
-def _running(running: Running, plans: frozenset[str]) -> Block:
+def _running(running: Running, plans: frozenset[str]) -> LoopBlock:
     part = running.copied_bytes / running.total_bytes if running.total_bytes else 0.0
     copied = f"{size(running.copied_bytes)} of {size(running.total_bytes)}"
     if running.bytes_per_second:
@@ -179,18 +183,18 @@ def _running(running: Running, plans: frozenset[str]) -> Block:
         f"{running.stopped:,} stopped"
     )
     facts = [
-        Fact("plan", (_plan(running.plan_digest, plans), f"application {running.application}")),
-        Fact("puts right", (listed(KINDS[kind] for kind in running.kinds),)),
-        Fact("began", (Moment(running.began_at),)),
-        Fact("steps", (steps,)),
+        LoopFact("plan", (_plan(running.plan_digest, plans), f"application {running.application}")),
+        LoopFact("puts right", (listed(KINDS[kind] for kind in running.kinds),)),
+        LoopFact("began", (Moment(running.began_at),)),
+        LoopFact("steps", (steps,)),
     ]
     if running.total_bytes:
-        facts.append(Fact("copied", (Bar(part, copied),)))
+        facts.append(LoopFact("copied", (LoopBar(part, copied),)))
     rows = tuple(
         (
             f"{copy.topic}-{copy.partition}",
             str(copy.broker),
-            Bar((copy.copied_bytes or 0) / (copy.total_bytes or 1), _copied(copy.copied_bytes)),
+            LoopBar((copy.copied_bytes or 0) / (copy.total_bytes or 1), _copied(copy.copied_bytes)),
             size(copy.total_bytes),
             "" if copy.bytes_per_second is None else f"{size(round(copy.bytes_per_second))}/s",
             "" if copy.seconds_left is None else duration(copy.seconds_left),
@@ -199,11 +203,11 @@ def _running(running: Running, plans: frozenset[str]) -> Block:
     )
     heads = ("partition", "to broker", "copied", "of", "rate", "left")
     holds = running.nothing_begins
-    return Block(
+    return LoopBlock(
         "It applies",
         lines=() if holds is None else (f"Nothing more of it begins: {holds}",),
         facts=tuple(facts),
-        tables=(Table(heads, rows, right=(1, 3, 4, 5)),) if rows else (),
+        tables=(LoopTable(heads, rows, right=(1, 3, 4, 5)),) if rows else (),
     )
 
 
@@ -216,21 +220,21 @@ def _plan(digest: str, plans: frozenset[str]) -> Cell:
     return Link(short, plan_path(digest)) if digest in plans else short
 
 
-def _differs(status: Status) -> tuple[tuple[str, ...], tuple[Fact, ...], tuple[Table, ...]]:
+def _differs(status: Status) -> tuple[tuple[str, ...], tuple[LoopFact, ...], tuple[LoopTable, ...]]:
     if not status.differs:
         looked = status.looked_at is not None or _by_journal(status)
         nothing = "Nothing." if looked else "It has not looked yet."
         return (nothing,), (), ()
     total = sum(tally.count for tally in status.differs)
     known = 3 if _by_journal(status) else 4
-    kinds = Table(
+    kinds = LoopTable(
         ("what happened", "how many", "oldest since", "next one due")[:known],
         tuple(_tally(tally)[:known] for tally in status.differs),
         right=(1,),
     )
     left = total - len(status.deviations)
     more = f"and {left:,} more; `replan drift` lists all" if left > 0 else ""
-    each = Table(
+    each = LoopTable(
         ("what", "happened", "declared", "observed", "since", "due", "why not yet"),
         tuple(map(_deviation, status.deviations)),
         more=more,
@@ -261,12 +265,12 @@ def _list(ids: tuple[int, ...]) -> str:
 
 def _rounds(
     status: Status, plans: frozenset[str]
-) -> tuple[tuple[str, ...], tuple[Fact, ...], tuple[Table, ...]]:
+) -> tuple[tuple[str, ...], tuple[LoopFact, ...], tuple[LoopTable, ...]]:
     if not status.rounds:
         return ("None yet.",), (), ()
     heads = ("round", "began", "took", "ended", "put right", "moves", "copied", "plan", "how")
     rows = tuple(_round(done, plans) for done in status.rounds)
-    return (), (), (Table(heads, rows, right=(0, 2, 5, 6)),)
+    return (), (), (LoopTable(heads, rows, right=(0, 2, 5, 6)),)
 
 
 def _round(done: Round, plans: frozenset[str]) -> tuple[Cell, ...]:

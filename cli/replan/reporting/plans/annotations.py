@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
-from replan.reporting.plans.findings import Finding, Level
+from replan.reporting.plans.findings import Annotation, AnnotationLevel
 from replan.reporting.xml_text import document
 
 TITLE = "replan"
 
 
-def render_github(findings: Sequence[Finding]) -> str:
+def render_github(findings: Sequence[Annotation]) -> str:
     """Workflow commands, one a line (GitHub: "Workflow commands for GitHub Actions", `error` and `warning`)."""
     return "".join(_command(finding) for finding in findings)
 
 
-def _command(finding: Finding) -> str:
+def _command(finding: Annotation) -> str:
     properties = {"title": f"{TITLE}: {finding.rule}"}
     if finding.where is not None:
         place = finding.where
@@ -40,12 +40,15 @@ def _escaped(text: str, more: str = "") -> str:
     return text
 
 
-def render_gitlab(findings: Sequence[Finding], file: str) -> str:
+def render_gitlab(findings: Sequence[Annotation], file: str) -> str:
     """A code quality report (GitLab: "Code Quality", the subset of Code Climate's format that it reads).
 
     `file`: where findings are shown that have no place of their own.
     """
-    severity: Mapping[Level, str] = {Level.ERROR: "major", Level.WARNING: "minor"}
+    severity: Mapping[AnnotationLevel, str] = {
+        AnnotationLevel.ERROR: "major",
+        AnnotationLevel.WARNING: "minor",
+    }
     rows = []
     for finding in findings:
         path, line = file, 1
@@ -64,7 +67,7 @@ def render_gitlab(findings: Sequence[Finding], file: str) -> str:
     return json.dumps(rows, indent=2) + "\n"
 
 
-def render_sarif(findings: Sequence[Finding], version: str) -> str:
+def render_sarif(findings: Sequence[Annotation], version: str) -> str:
     """One run (OASIS, "Static Analysis Results Interchange Format", 2.1.0)."""
     rules = sorted({finding.rule for finding in findings})
     document = {
@@ -87,7 +90,7 @@ def render_sarif(findings: Sequence[Finding], version: str) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _sarif(finding: Finding, rule: int) -> Mapping[str, object]:
+def _sarif(finding: Annotation, rule: int) -> Mapping[str, object]:
     result: dict[str, object] = {
         "ruleId": finding.rule,
         "ruleIndex": rule,
@@ -107,12 +110,12 @@ def _sarif(finding: Finding, rule: int) -> Mapping[str, object]:
     return result
 
 
-def render_junit(findings: Sequence[Finding]) -> str:
+def render_junit(findings: Sequence[Annotation]) -> str:
     """One test suite: a case for each finding, which fails where it is an error; one that passes where there is none.
 
     The elements that Jenkins, GitLab and GitHub's readers have in common.
     """
-    failures = sum(finding.level is Level.ERROR for finding in findings)
+    failures = sum(finding.level is AnnotationLevel.ERROR for finding in findings)
     counts = {"tests": str(max(1, len(findings))), "failures": str(failures), "errors": "0"}
     suites = ET.Element("testsuites", counts)
     suite = ET.SubElement(suites, "testsuite", {"name": TITLE, **counts})
@@ -122,7 +125,7 @@ def render_junit(findings: Sequence[Finding]) -> str:
         if finding.where is not None:
             names |= {"file": finding.where.file, "line": str(finding.where.line)}
         case = ET.SubElement(suite, "testcase", names)
-        if finding.level is Level.ERROR:
+        if finding.level is AnnotationLevel.ERROR:
             ET.SubElement(case, "failure", {"message": finding.text, "type": finding.rule})
         else:
             ET.SubElement(case, "system-out").text = finding.text

@@ -19,7 +19,7 @@ from replan.reporting.sentences import conflict_with_constraints, refusal_text, 
 from replan.wording import left_out
 
 
-class Level(StrEnum):
+class AnnotationLevel(StrEnum):
     """How bad it is."""
 
     ERROR = "error"
@@ -27,17 +27,17 @@ class Level(StrEnum):
     WARNING = "warning"
 
 
-class Finding(Struct, frozen=True):
+class Annotation(Struct, frozen=True):
     """One thing to say at one place."""
 
-    level: Level
+    level: AnnotationLevel
     rule: str
     """The kind, as plan files spell it."""
     where: Where | None
     text: str
 
 
-def plan_findings(plan: Plan, placement: Placement) -> list[Finding]:
+def plan_findings(plan: Plan, placement: Placement) -> list[Annotation]:
     """Refusals, the conflicts behind them, and warnings.
 
     Refusals of one rule at one place are one finding, so that a long topic is not a thousand.
@@ -47,8 +47,8 @@ def plan_findings(plan: Plan, placement: Placement) -> list[Finding]:
     for refusal in plan.refusals:
         groups.setdefault((causes.where(refusal), refusal.rule), []).append(refusal)
     refused = [
-        Finding(
-            Level.ERROR,
+        Annotation(
+            AnnotationLevel.ERROR,
             rule,
             where,
             "; ".join([refusal_text(members[0]), *left_out(len(members) - 1, "partition")]),
@@ -58,29 +58,32 @@ def plan_findings(plan: Plan, placement: Placement) -> list[Finding]:
     return [*refused, *map(_conflict, plan.conflicts), *_warnings(plan, placement)]
 
 
-def _conflict(found: Conflict) -> Finding:
+def _conflict(found: Conflict) -> Annotation:
     """At the first of its constraints that has a place; the text names the places of all."""
     where = next((Where.read(c.where) for c in found.constraints if c.where), None)
-    return Finding(Level.ERROR, "conflict", where, conflict_with_constraints(found))
+    return Annotation(AnnotationLevel.ERROR, "conflict", where, conflict_with_constraints(found))
 
 
-def _warnings(plan: Plan, placement: Placement) -> Iterator[Finding]:
+def _warnings(plan: Plan, placement: Placement) -> Iterator[Annotation]:
     for warning in plan.warnings:
         where, topic = warning.facts.get("where"), warning.facts.get("topic")
         entry = placement.topics.get(topic) if isinstance(topic, str) else None
         at = Where.read(where) if isinstance(where, str) else None if entry is None else entry.where
-        yield Finding(Level.WARNING, warning.kind, at, warning_text(warning))
+        yield Annotation(AnnotationLevel.WARNING, warning.kind, at, warning_text(warning))
 
 
-def error_findings(error: ReplanError) -> list[Finding]:
+def error_findings(error: ReplanError) -> list[Annotation]:
     """Why there is no plan at all: each mistake, each limit, or the error itself."""
     match error:
         case MistakenPlacement():
-            return [Finding(Level.ERROR, "placement", m.where, m.text) for m in error.mistakes]
+            return [
+                Annotation(AnnotationLevel.ERROR, "placement", m.where, m.text)
+                for m in error.mistakes
+            ]
         case LimitExceeded():
             return [
-                Finding(Level.ERROR, "limit", e.limit.where, exceeded_text(e))
+                Annotation(AnnotationLevel.ERROR, "limit", e.limit.where, exceeded_text(e))
                 for e in error.exceeded
             ]
         case _:
-            return [Finding(Level.ERROR, "no-plan", None, str(error))]
+            return [Annotation(AnnotationLevel.ERROR, "no-plan", None, str(error))]
