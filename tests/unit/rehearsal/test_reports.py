@@ -95,7 +95,7 @@ def test_a_refused_fault_has_the_words_of_the_controller() -> None:
 
 def test_the_text_names_what_stopped() -> None:
     lines = rehearsal_text(report("kill 4 at 5s")).splitlines()
-    assert lines[0].startswith("Does not complete: after 6 min 50 s, gave up")
+    assert lines[0].startswith("Does not complete: after 6 min 45 s, gave up")
     at = lines.index("Not done:")
     assert lines[at + 1] == "  running: orders-0: waiting until 4 is in sync; fenced: 4"
 
