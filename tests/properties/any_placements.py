@@ -332,6 +332,8 @@ HEALTHY = {_fenced, _cordoned, _without_rack, _down_without_rack}
 
 def _some(draw: st.DrawFn, cluster: Cluster) -> list[Cluster]:
     every = [p for topic in cluster["topics"] for p in topic["partitions"] if "bytes" in p]
+    if not every:
+        return []
     chosen = draw(st.lists(st.integers(0, len(every) - 1), unique=True, max_size=4))
     return [every[n] for n in chosen]
 
