@@ -107,8 +107,9 @@ def test_changing_a_line_as_it_says_ends_the_conflict(world: World) -> None:
 
 
 def ends(asked: Placement, seen: Snapshot, made: Plan) -> None:
-    """Each line of each conflict that is proved."""
+    """Each line of each conflict that is proved; each is named once."""
     for found in made.conflicts:
+        assert len(set(found.constraints)) == len(found.constraints)
         if found.proof is not Proof.IMPOSSIBLE:
             continue
         for one in found.constraints:

@@ -147,23 +147,26 @@ def _likeness(found: Conflict) -> object:
 
 def _merged(first: Conflict, other: Conflict) -> Conflict:
     """One conflict of two alike ones: all their brokers that get nothing new, and the most that is missing."""
-    constraints: list[Constraint] = []
-    for one in (*first.constraints, *other.constraints):
-        alike = one.kind in OF_BROKERS
-        same = [c for c in constraints if alike and (c.kind, c.brokers) == (one.kind, one.brokers)]
-        if same:
-            at = constraints.index(same[0])
-            most = max(same[0].together, one.together)
-            constraints[at] = replace(same[0], together=most)
-        elif alike or one in first.constraints:
-            constraints.append(one)
-    order = [c.kind for c in first.constraints]
-    constraints.sort(
-        key=lambda c: (order.index(c.kind), c.where, c.brokers if c.kind in OF_BROKERS else ())
+    found = {_as_known(c): c for c in first.constraints}
+    for one in other.constraints:
+        known = found.get(_as_known(one))
+        if known is not None:
+            found[_as_known(one)] = replace(known, together=max(known.together, one.together))
+        elif one.kind in OF_BROKERS:
+            found[_as_known(one)] = one
+    order = {c.kind: at for at, c in reversed(list(enumerate(first.constraints)))}
+    constraints = sorted(
+        found.values(),
+        key=lambda c: (order[c.kind], c.where, c.brokers if c.kind in OF_BROKERS else ()),
     )
     worst = zip(first.lacks, other.lacks, strict=True)
-    found = tuple(replace(a, available=min(a.available, b.available)) for a, b in worst)
-    return replace(first, constraints=tuple(constraints), lacks=found)
+    missing = tuple(replace(a, available=min(a.available, b.available)) for a, b in worst)
+    return replace(first, constraints=tuple(constraints), lacks=missing)
+
+
+def _as_known(of: Constraint) -> object:
+    """What makes two constraints one: of brokers these, else all but how many have to change together."""
+    return (of.kind, of.brokers) if of.kind in OF_BROKERS else replace(of, together=0)
 
 
 def _grouped(first: Conflict, names: Sequence[TopicPartition]) -> Conflict:

@@ -70,6 +70,17 @@ def test_keys_that_conflict_are_named_with_their_lines_and_what_is_no_part_of_it
     assert found.lacks == (Lack(Shortage.BROKERS, 4, 3),)
 
 
+def test_partitions_on_other_brokers_that_are_down_have_one_conflict_with_each_line_once() -> None:
+    seen = [state([1, 2, down], partition=at) for at, down in enumerate((3, 4, 5))]
+    asked = by_rule(ruled(replication_factor=5, spread=Spread.NONE))
+    [found] = conflicts(asked, snapshot(seen, registered=brokers(fenced=[3, 4, 5])))
+    assert kinds(found) == [
+        *((ConstraintKind.FENCED, "", (broker,)) for broker in (3, 4, 5)),
+        (ConstraintKind.REPLICATION_FACTOR, "5:5", ()),
+    ]
+    assert found.count == len(seen)
+
+
 def test_a_rack_and_ids_that_leave_too_few_brokers_are_named_each_with_its_line() -> None:
     """Rack a has brokers 1, 4 and 7, and ids 1 to 6 are meant: three replicas need either key to go."""
     rule = ruled(among=(1, 6), in_rack="a", spread=Spread.IN_RACK, replication_factor=3)
