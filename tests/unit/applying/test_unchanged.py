@@ -23,7 +23,7 @@ from replan.applying.observation import Job, Observation, TickInput
 from replan.applying.partitions import PartitionInput
 from replan.applying.settings import Settings
 from replan.applying.tick.decide import decide
-from replan.applying.tick.run_state import RunState, Waits, first_state
+from replan.applying.tick.run_state import KeptHolds, RunState, first_state
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -128,9 +128,9 @@ def test_a_decision_is_the_same_without_what_is_remembered(change: str) -> None:
     _, after = decide(tick, run)
     assert NAME in after.waits.of
     given = CHANGES[change](tick, after)
-    forgetful = given[0], replace(given[1], waits=Waits())
+    forgetful = given[0], replace(given[1], waits=KeptHolds())
     found, expected = decide(*given)[0], decide(*forgetful)[0]
-    assert replace(found, waits=Waits()) == replace(expected, waits=Waits())
+    assert replace(found, waits=KeptHolds()) == replace(expected, waits=KeptHolds())
     assert found.waits == expected.waits
 
 

@@ -68,7 +68,7 @@ Sight = tuple[PartitionState, bool, int, bool]
 settled, and configured min.insync.replicas and unclean.leader.election.enable of its topic."""
 
 
-class Wait(Struct, frozen=True):
+class KeptHold(Struct, frozen=True):
     """Why a partition in flight waits, and what that was concluded from."""
 
     reason: HoldReason
@@ -76,11 +76,11 @@ class Wait(Struct, frozen=True):
     sight: Sight
 
 
-class Waits(Struct, frozen=True):
+class KeptHolds(Struct, frozen=True):
     """The partitions in flight that wait, and the brokers as they were seen."""
 
     brokers: Mapping[BrokerId, Broker] = field(default_factory=dict)
-    of: Mapping[TopicPartition, Wait] = field(default_factory=dict)
+    of: Mapping[TopicPartition, KeptHold] = field(default_factory=dict)
 
 
 LEAST_WINDOW = 500
@@ -102,7 +102,7 @@ class Answers(Struct):
         return next(refused, None)
 
 
-Asked = ConfigChange | tuple[Subject, Hashable]
+Repeatable = ConfigChange | tuple[Subject, Hashable]
 """A change of a setting, or what a step asks for."""
 
 
@@ -114,7 +114,7 @@ class Repeats(Struct, frozen=True):
     a copy that is refused and still to be asked for pauses likewise.
     """
 
-    waiting: Mapping[Asked, Repeat] = field(default_factory=dict)
+    waiting: Mapping[Repeatable, Repeat] = field(default_factory=dict)
 
     def due(self, decision: "Decision", now: float) -> "Decision":
         """The decision without what pauses."""
@@ -151,7 +151,7 @@ class Repeats(Struct, frozen=True):
         return Repeats(found)
 
 
-def _asked(decision: "Decision", answers: Answers) -> Iterator[tuple[Asked, Answer | None]]:
+def _asked(decision: "Decision", answers: Answers) -> Iterator[tuple[Repeatable, Answer | None]]:
     """What a decision asks for, each with its answer, if there is one."""
     for change in (*decision.throttles.removals, *decision.throttles.additions):
         yield change, answers.configs.get((change.scope, change.name))
@@ -160,7 +160,7 @@ def _asked(decision: "Decision", answers: Answers) -> Iterator[tuple[Asked, Answ
             yield _of_step(subject, request), answers.steps.get(subject)
 
 
-def _of_step(subject: Subject, request: Any) -> Asked:
+def _of_step(subject: Subject, request: Any) -> Repeatable:
     return request if isinstance(request, ConfigChange) else (subject, request)
 
 
@@ -191,7 +191,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     """Why each partition waits, as last seen."""
     held_since: Layered[TopicPartition, float] = field(default_factory=Layered)
     """Since when each waits for the same kind of thing; for people, nothing is decided by it."""
-    waits: Waits = field(default_factory=Waits)
+    waits: KeptHolds = field(default_factory=KeptHolds)
     """The partitions in flight that need not be judged again until something of them changes."""
     moves: Known[TopicPartition] = field(default_factory=Known)
     configs: Known[ConfigResource] = field(default_factory=Known)
@@ -451,9 +451,9 @@ class Unchanged:
             *(name for (name, _), misses in state.history.misses.items() if misses),
         }
         """The partitions that something else concerns."""
-        self._now: dict[TopicPartition, Wait] = {}
+        self._now: dict[TopicPartition, KeptHold] = {}
 
-    def wait(self, name: TopicPartition, record: MoveRecord | None) -> Wait | None:
+    def wait(self, name: TopicPartition, record: MoveRecord | None) -> KeptHold | None:
         """The wait of a partition in flight, if it still holds."""
         wait = self._before.get(name)
         if wait is None or wait.record is not record or self._sight(name) != wait.sight:
@@ -465,7 +465,7 @@ class Unchanged:
         """Keep the wait of a partition for the next tick, if it is in flight."""
         sight = self._sight(name)
         if record is not None and sight is not None:
-            self._now[name] = Wait(reason, record, sight)
+            self._now[name] = KeptHold(reason, record, sight)
 
     def _sight(self, name: TopicPartition) -> Sight | None:
         """What the verdict on a partition rests on beside brokers and record; None where something else concerns it."""
@@ -475,9 +475,9 @@ class Unchanged:
         settled = self._history.settled(name, self._settings.settle_seconds)
         return found, settled, settings.min_insync_replicas, settings.unclean_election
 
-    def waits(self) -> Waits:
+    def waits(self) -> KeptHolds:
         """Those that hold in the next tick, if nothing of them changes."""
-        return Waits(self._seen.brokers, self._now) if self._remembers else Waits()
+        return KeptHolds(self._seen.brokers, self._now) if self._remembers else KeptHolds()
 
 
 def quarantine_left(tick: TickInput, state: RunState, name: TopicPartition) -> float | None:
@@ -520,7 +520,7 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
     """The phases that partitions come into."""
     holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
     """Why partitions wait."""
-    waits: Waits = field(default_factory=Waits)
+    waits: KeptHolds = field(default_factory=KeptHolds)
     """Those of partitions in flight that hold until something of them changes."""
     admission: HoldReason | None = None
     """Why nothing new may be admitted at all, if so."""
