@@ -4,7 +4,7 @@ It starts from lists that keep their rules, and holds other measures within boun
 elsewhere, or exchanges two between two brokers, or, where none of those helps, two for one. Of all steps that the worst
 broker allows, those that bring most for the bytes that they copy are looked at, and of these the one that brings most
 is taken. Exchanges are not looked at where a single unit brings as much for its bytes as any step can. Not found where
-no step helps, or the budget is spent.
+no step helps, or the budget is spent: it counts closer looks as well, so that the time is bounded.
 
 Of a broker those units are looked at first that are next to what is lacking, of all that may leave it; where none of
 these brings as much as any step can, some of all sizes. It is tried with those brokers first that gain most: so a step
@@ -29,6 +29,8 @@ WIDTH = 48
 """Partitions of each broker that are tried in exchanges."""
 NARROW = 16
 """The same where two are exchanged for one."""
+CLOSER = 6
+"""So many steps of the budget one look counts as at units of all sizes, or at exchanges."""
 OTHERS = 16
 """So many other brokers are looked at first: those that gain most by a step."""
 FURTHER = 4
@@ -111,6 +113,7 @@ class Packing:
         self._worth = int(steps.size.sum()) / units
         """Bytes for one of the measure, on average."""
         self._holders = Holders(steps, aimed.units)
+        self._spent = 0
         self._changed = np.zeros(steps.brokers, dtype=np.int64)
         """How often each broker has given or got something."""
         self._in_vain: dict[_Tried, Ints] = {}
@@ -124,18 +127,18 @@ class Packing:
         self._in_vain = {tried: np.full(shape, -1, dtype=np.int64) for tried in _Tried}
         self._waits[:] = False
         self._holders.forget()
-        for spent in range(budget):
-            if not self._aimed.excess.any():
-                return Packed(True, spent)
+        self._spent = 0
+        while self._spent < budget and self._aimed.excess.any():
             best = self._of_the_worst(_Tried.ONE_FOR_ONE, self._one_for_one)
             if best is None:
                 self._waits[:] = False
                 best = self._of_the_worst(_Tried.TWO_FOR_ONE, self._two_for_one)
             if best is None:
-                return Packed(False, spent)
+                break
             for row, source, target in best.goes:
                 self._take(row, source, target)
-        return Packed(not self._aimed.excess.any(), budget)
+            self._spent += 1
+        return Packed(not self._aimed.excess.any(), min(self._spent, budget))
 
     def _take(self, row: int, source: int, target: int) -> None:
         self._steps.take(row, source, target)
@@ -220,6 +223,7 @@ class Packing:
         best = self._single((between.going_near if over else between.coming_near)(near))
         if best and best.grade <= self._best_grade(worst, others):
             return best
+        self._spent += CLOSER
         best = self._single(between.going if over else between.coming)
         if best and best.grade <= -GRADES // 2:
             useful = np.flatnonzero(self._gain(worst, others))
@@ -240,6 +244,7 @@ class Packing:
             some = between.some(np.arange(start, min(start + OTHERS, count)))
             mine = some.going_some(width)
             if not over or (mine.legal & ~self._too_large(mine)).any():
+                self._spent += CLOSER
                 yield mine, some.coming_some(width)
 
     def _wanted(self, worst: int, others: Ints) -> Ints:

@@ -17,7 +17,7 @@ from replan.planning.placing.choose import choose
 from replan.planning.placing.flow import Bounds
 from replan.planning.placing.judge import judge
 from replan.planning.placing.legal_steps import LegalSteps
-from replan.planning.placing.packing import Measured, Packing
+from replan.planning.placing.packing import CLOSER, Measured, Packed, Packing
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem
 from replan.planning.placing.spread import TopicSpread
@@ -221,3 +221,23 @@ def test_where_each_may_go_is_the_same_one_by_one(asked: PlacementProblem, way: 
             assert own[:, 0].tolist() == every[:, target].tolist()
         stays = ~steps.may_leave(held, source)
         assert not (every[stays] & ~steps.held(held[stays])).any()
+
+
+def test_the_budget_bounds_the_time_where_only_exchanges_help() -> None:
+    """Each broker keeps its number of replicas: a look at exchanges counts as several steps, so that few are taken."""
+    lists = [[b] for b in range(1, 9) for _ in range(100)]
+    sizes = [10_000 + (at * 37) % 101 + 80 * broker for at, [broker] in enumerate(lists)]
+    asked = problem(brokers("a" * 8), lists, lie=Lie.NONE, sizes=sizes)
+    at, rows = Positions.of(asked), np.arange(len(lists))
+    mine = at.find(asked.partitions.current)
+    had, spread = mine.copy(), TopicSpread(asked, at, rows, asked.partitions.current)
+    steps = LegalSteps(asked, at, rows, mine, had, spread)
+    used = np.bincount(mine[:, 0], asked.partitions.bytes).astype(np.int64)
+    ones, number = np.ones(len(rows), dtype=np.int64), np.bincount(mine[:, 0]).astype(np.int64)
+    share = np.full(8, used.mean(), dtype=np.int64)
+    held = Measured(ones, number.copy(), Bounds(number, number))
+    ended = Packing(
+        steps, Measured(asked.partitions.bytes, used, Bounds(share, share)), [held]
+    ).pack(200)
+    assert ended == Packed(False, 200)
+    assert 0 < (mine != had).sum() <= 2 * 200 / CLOSER
