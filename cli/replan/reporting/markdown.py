@@ -98,8 +98,9 @@ def fitted(lines: Iterator[str], total: int, room: int, noun: str) -> str:
     return "\n".join(taken) + "\n"
 
 
-def document(blocks: Iterable[Block], *, limit: int = LIMIT) -> str:
-    """A whole document of at most `limit` bytes (SMALLEST or more); ends with a newline."""
+def document(blocks: Iterable[Block], *, limit: int | None = None) -> str:
+    """A whole document of at most `limit` bytes (SMALLEST or more; None: LIMIT); ends with a newline."""
+    limit = LIMIT if limit is None else limit
     found = [part for block in blocks for part in _written(block)]
     parts = [_fixed(block, first=_is_verdict(found, at)) for at, block in enumerate(found)]
     elastic = [at for at, part in enumerate(parts) if part is None]

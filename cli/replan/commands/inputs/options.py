@@ -178,12 +178,12 @@ MaxSize = Annotated[
 ]
 
 
-def limit_of(max_size: int | None, form: str) -> int:
-    """How many bytes of markdown may be written. Raises BadUsage where the option means nothing."""
-    from replan.reporting.markdown import LIMIT, SMALLEST
-
+def limit_of(max_size: int | None, form: str) -> int | None:
+    """How many bytes of markdown may be written; None: as many as usual. Raises BadUsage where it means nothing."""
     if max_size is None:
-        return LIMIT
+        return None
+    from replan.reporting.markdown import SMALLEST
+
     if form != "markdown":
         raise BadUsage("--max-size goes with --format markdown; leave it out")
     if max_size < SMALLEST:

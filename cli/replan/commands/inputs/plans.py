@@ -28,7 +28,6 @@ from replan.planning.comparison.alignment import partition_counts
 from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Facts, Plan
 from replan.planning.safety.plan_laws import require_lawful
-from replan.reporting.markdown import LIMIT
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, Pending, PlanContext, own_text
 from replan.wording import count, duration
 
@@ -214,7 +213,7 @@ def present(
     context: PlanContext = NOTHING_BESIDE,
     *,
     shown: Shown = AS_USUAL,
-    limit: int = LIMIT,
+    limit: int | None = None,
 ) -> None:
     """Print a plan in one of its forms; json is the plan file itself. `limit`: bytes of markdown."""
     match form:
