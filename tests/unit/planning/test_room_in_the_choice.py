@@ -2,17 +2,19 @@
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.builders import brokers, placement, snapshot, state
+from tests.builders import brokers, placement, snapshot, state, within
 from tests.unit.planning.test_planning_by_rule import drain, ruled, targets
 from tests.unit.planning.test_room import KEPT, TOTAL, disk
 
 from replan.model.broker import LogDir
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind, Reconcile
-from replan.model.declared.rules import Spread
+from replan.model.declared.rules import Balance, Spread
+from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
@@ -108,3 +110,28 @@ def test_no_disk_gets_more_than_it_can_take_and_the_next_plan_is_empty(
         come = sum(m.bytes for m in plan.moves if broker in m.new)
         gone = sum(m.bytes for m in plan.moves if broker in m.leaving)
         assert room is None or come == 0 or come <= room + gone
+
+
+@pytest.mark.parametrize(
+    ("measure", "tight", "sizes"), [("bytes", 3, [50, 50, 20]), ("replicas", 2, [50, 50, 50])]
+)
+def test_a_balance_fills_no_directory_that_the_policy_would_empty_again(
+    measure: str, tight: int, sizes: list[int]
+) -> None:
+    """One broker would have room for 50, but be used to more than 80 % then: the other one takes it."""
+    roomy = 5 - tight
+    states = [state([1], partition=p, size=size) for p, size in enumerate(sizes)]
+    states += [state([3], partition=3, size=1)] if measure == "replicas" else []
+    policy = Reconcile({DeviationKind.LOG_DIR_FULL: 900}, full_above=Fraction(8, 10))
+    balance = Balance(Where("placement.yaml", 1, 1), within(**{measure: Fraction(1, 2)}))
+    asked = replace(by_rule(), balance=balance)
+    before = seen(states, 0, *(130 if b == tight else 500 for b in (2, 3)))
+    assert [tight] in [b for b, size in came(asked, before) if size == 50]
+    after = came(replace(asked, reconcile=policy), before)
+    assert [b for b, size in after if size == 50] == [[roomy]]
+
+
+def came(asked: Placement, before: Snapshot) -> list[tuple[list[int], int]]:
+    """Where replicas go, and their bytes."""
+    plan = make_plan(asked, before)
+    return [(list(map(int, m.target)), m.bytes) for m in plan.moves]

@@ -1,7 +1,8 @@
 """Replicas of brokers within the tolerance of their shares, by number, bytes or load, of what is placed by rule.
 
 A balance is aimed at (`search`); how near it comes, an `Imbalance` says. Room on disks is searched for with it: where
-bytes are balanced, within the bounds of both; else for its own sake, after all that is balanced.
+bytes are balanced, within the bounds of both; else for its own sake, after all that is balanced. Where the policy
+empties disks above a share, a balance fills none above it, as far as that can be.
 """
 
 from collections.abc import Callable
@@ -84,18 +85,22 @@ def _balanced(problem: PlacementProblem, at: Positions, lists: Matrix, placed: F
         return Balanced()
     mine, base = at.find(lists[rows]), at.find(problem.partitions.current[rows])
     before = mine.copy()
-    room = _room(problem, at, lists, rows) if limited else None
+    room = _room(problem, at, lists, rows, problem.brokers.room) if limited else None
+    below = room
+    if limited and problem.brokers.below is not None:
+        below = _room(problem, at, lists, rows, problem.brokers.below)
     elsewhere = _others(problem, at, lists, rows)
     goals = [
         _most_replicas(problem, rows, mine, tolerance, elsewhere)
         if tolerance.measure is BalanceMeasure.MAX_REPLICAS
-        else _goal(problem, rows, mine, tolerance, room)
+        else _goal(problem, rows, mine, tolerance, below)
         for tolerance in asked
     ]
     found = Balanced()
     if not _is_balanced(problem, rows, mine, goals, room):
         spread = TopicSpread(problem, at, rows, lists)
-        found = _run(problem, LegalSteps(problem, at, rows, mine, base, spread), goals, room)
+        steps = LegalSteps(problem, at, rows, mine, base, spread)
+        found = _run(problem, steps, goals, room, below)
     rack = at.numbers(problem.brokers.rack, NO_RACK).tolist()
     for row in np.flatnonzero((mine != before).any(axis=1)).tolist():
         had = [b for b in base[row].tolist() if b >= 0]
@@ -179,11 +184,21 @@ def _is_balanced(
 
 
 def _run(
-    problem: PlacementProblem, steps: LegalSteps, goals: list[Goal], room: Ints | None
+    problem: PlacementProblem,
+    steps: LegalSteps,
+    goals: list[Goal],
+    room: Ints | None,
+    below: Ints | None,
 ) -> Balanced:
-    """All goals, then room on disks; without a balance of bytes that is all or nothing."""
+    """All goals, then room on disks; without a balance of bytes that is all or nothing.
+
+    `below`: what each broker may hold before the policy empties it again; as near as may be.
+    """
     search, size, mine = Search(steps, problem.budget, problem.brokers.ids), steps.size, steps.lists
     imbalances = search.run(goals)
+    if goals and below is not None and below is not room:
+        kept = [search.held(goal) for goal in goals]
+        search.pack(size, fit(no_bounds(steps.brokers), below), kept, [Way.ONE_EACH, Way.MORE])
     used = amounts(mine, size, steps.brokers)
     if room is None or (used <= room).all():
         return Balanced((), tuple(imbalances))
@@ -216,8 +231,10 @@ def _no_room(problem: PlacementProblem, steps: LegalSteps, most: Ints) -> list[I
     return []
 
 
-def _room(problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints) -> Ints:
-    """What each broker may hold: the disks hold the partitions that are not placed by rule as well."""
+def _room(
+    problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints, of_disks: Ints
+) -> Ints:
+    """What each broker may hold, of its disks: they hold the partitions that are not placed by rule as well."""
     elsewhere = np.ones(len(lists), dtype=bool)
     elsewhere[rows] = False
     others = np.flatnonzero(elsewhere)
@@ -226,5 +243,5 @@ def _room(problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints) -
     lying = at.find(np.where(stays[:, None], held[others], lists[others]))
     lying = np.where(lying < at.count, lying, -1).astype(np.int32)
     taken = amounts(lying, problem.partitions.bytes[others], at.count)
-    left: Ints = np.maximum(problem.brokers.room - taken, 0)
+    left: Ints = np.maximum(of_disks - taken, 0)
     return left
