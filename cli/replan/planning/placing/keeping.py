@@ -149,13 +149,33 @@ class Filler:
         """The declared list with a substitute at the place of each drained broker, in an order of their own."""
         leaving = [b for b in partition.base if b in self._drained]
         kept = [b for b in partition.base if b not in self._drained]
-        spare = [b for b in partition.held if b not in kept and b not in self._drained]
-        there = spare[: len(leaving)]
+        there = self._substitutes_there(partition, kept, len(leaving))
         new = self._chosen(partition, kept + there, leaving[len(there) :], partition.base)
         if len(there) + len(new) < len(leaving):
             self._note(partition, Obstacle.NO_SUBSTITUTE, brokers=sorted(leaving))
             return None
         return arranged(partition.base, sorted(there + new), kept, self._rack)
+
+    def _substitutes_there(self, partition: _Partition, kept: list[int], number: int) -> list[int]:
+        """Who holds it already and takes a place, up to a number: not where that costs a rack of the list.
+
+        A rack counts that it lies in now, and that somebody with room can keep. In racks of their own first.
+        """
+        spare = [b for b in partition.held if b not in kept and b not in self._drained]
+        if not spare:
+            return []
+        able = self._loads.with_room(self._free(partition, kept), partition.size)
+        reachable = len(self._racks_of([*kept, *spare, *able]))
+        lies_in = min(len(self._racks_of(of)) for of in (partition.base, partition.held))
+        least, racks = min(lies_in, reachable), self._racks_of(kept)
+        there: list[int] = []
+        for broker in sorted(spare, key=lambda b: self._rack[b] in racks):
+            left = number - len(there) - 1
+            after = racks | {self._rack[broker]}
+            if left >= 0 and (len(after) > len(racks) or len(after) + left >= least):
+                there.append(broker)
+                racks = after
+        return there
 
     def _ruled(self, partition: _Partition) -> list[int] | None:
         number = int(self._problem.partitions.rule[partition.row])

@@ -202,6 +202,27 @@ def test_a_declared_list_keeps_a_substitute_that_is_there_already() -> None:
     assert lists(asked) == [[1, 4, 3]]
 
 
+def test_no_substitute_that_is_there_already_costs_a_rack_that_another_broker_keeps() -> None:
+    """Broker 4 holds it and lies in the rack of 1; 5 lies in that of the drained one, and stays once it is there."""
+    for held in ([2, 3, 4], [2, 3, 4, 5, 1], [5, 3, 1]):
+        asked = problem(
+            brokers("bcabc"), [[2, 3, 1]], held=[held], lie=Lie.LISTED, drained=[2], factor=3
+        )
+        assert lists(asked) == [[5, 3, 1]]
+
+
+def test_a_substitute_that_is_there_already_stays_where_nobody_else_keeps_the_rack() -> None:
+    for placed, closed in (("bcab", []), ("bcabc", [5])):
+        asked = problem(
+            brokers(placed, closed=closed),
+            [[2, 3, 1]],
+            held=[[2, 3, 4]],
+            lie=Lie.LISTED,
+            drained=[2],
+        )
+        assert lists(asked) == [[4, 3, 1]]
+
+
 def test_a_declared_broker_keeps_its_place_where_the_topic_is_crowded_on_it() -> None:
     asked = problem(
         brokers("aabb"),
@@ -251,10 +272,18 @@ def test_no_partition_ends_in_fewer_racks_than_it_can_keep(
 
 
 @INSTANCES
-@given(problems())
+@given(problems(), st.data())
 def test_no_drain_takes_a_rack_from_a_list_where_a_substitute_can_keep_it(
-    asked: PlacementProblem,
+    asked: PlacementProblem, data: st.DataObject
 ) -> None:
+    """Whoever holds it now, and however many."""
+    ids, some = st.permutations(asked.brokers.ids.tolist()), st.integers(1, 4)
+    asked = problem(
+        asked.brokers,
+        [[b for b in row if b >= 0] for row in asked.partitions.base.tolist()],
+        held=[data.draw(ids)[: data.draw(some)] for _ in range(len(asked.partitions))],
+        drained=sorted(asked.drained),
+    )
     lengths = (asked.partitions.base >= 0).sum(axis=1)
     able = ~np.isin(asked.brokers.ids, list(asked.drained))
     asked = replace(
@@ -267,12 +296,15 @@ def test_no_drain_takes_a_rack_from_a_list_where_a_substitute_can_keep_it(
     for row in set(range(len(asked.partitions))) - given_up:
         before = [int(b) for b in asked.partitions.base[row] if b >= 0]
         stays = [b for b in before if b not in asked.drained]
-        others = set(asked.brokers.ids[asked.brokers.open].tolist()).difference(before)
+        held = [int(b) for b in asked.partitions.current[row] if b >= 0]
+        others = {*asked.brokers.ids[asked.brokers.open].tolist(), *held}
+        others -= {*before, *asked.drained}
         most = max(
             racks(asked, [*stays, *some])
             for some in combinations(sorted(others), len(before) - len(stays))
         )
-        assert racks(asked, found.lists[row]) >= min(racks(asked, before), most)
+        lies_in = min(racks(asked, before), racks(asked, held))
+        assert racks(asked, found.lists[row]) >= min(lies_in, most)
 
 
 def test_of_too_many_replicas_the_last_of_a_rack_stays() -> None:
