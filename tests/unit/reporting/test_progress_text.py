@@ -6,7 +6,7 @@ from tests.unit.applying.lab import lab
 from tests.unit.applying.three_moves import MOVES, three_moves
 
 from replan.applying.reasons.holds import Confirming, NewBrokerFenced, NoSlot
-from replan.applying.views.outcome import Performed, ThrottlesLeft
+from replan.applying.views.outcome import PartitionResult, Performed, Result, ThrottlesLeft
 from replan.applying.views.progress import CopyProgress, Pace, Progress, ReplicaProgress, Volume
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicPartition
@@ -100,6 +100,17 @@ def test_the_end_says_how_long_how_much_what_became_of_throttles_and_where_it_is
         "3 moves in 10 min 54 s; 197 MB copied; throttles restored; "
         "`replan journal show` has application 000000000000-1"
     )
+
+
+def test_the_end_counts_new_partitions_and_moves_apart() -> None:
+    outcome = three_moves().apply()
+    took = Performed("000000000000-1", 60.0, 0, None)
+    new = PartitionResult(TopicPartition("clicks", 3), Result.DONE, created=2)
+    ends = [
+        render_outcome(replace(outcome, performed=took, results=results)).partition(";")[0]
+        for results in ((new, *outcome.results), (new,))
+    ]
+    assert ends == ["2 new partitions, 3 moves in 1 min", "2 new partitions in 1 min"]
 
 
 def test_an_end_after_an_interruption_says_that_it_was_resumed() -> None:

@@ -64,6 +64,7 @@ from replan.applying.views.outcome import (
     create_results,
     exit_code_of,
     log_move_results,
+    new_text,
     recovery_results,
     results_of,
     setting_results,
@@ -208,13 +209,15 @@ def left(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> O
     cancelled = "" if application is None else application.takes_back
     before = Originals([]) if application is None else taken_back(ledger, application)
     finished = [o.partition for o in before.origins() if o.done]
-    kept = {*before.recovered, *(str(TopicPartition(g.topic, g.before)) for g in before.grown)}
+    grown = (new_text(TopicPartition(g.topic, g.before), g.count - g.before) for g in before.grown)
+    kept = {*before.recovered, *grown}
     results = partition_results(job, state, now)
     if application is not None and application.cancelled_by:
         cancelled = application.id
         finished = [own.partition for own in ledger.ended(Status.DONE)]
-        done = (r.partition for r in results if r.result is Result.DONE)
-        kept = {str(name) for name in done if name not in finished}
+        done = [r for r in results if r.result is Result.DONE]
+        kept = {str(r.partition) for r in done if not r.created} - {*map(str, finished)}
+        kept |= {new_text(r.partition, r.created) for r in done if r.created}
     return Outcome(
         exit_code=code,
         ending=ending,

@@ -57,8 +57,8 @@ class PartitionResult(Struct, frozen=True):
     """For how long it has waited for that; None where nobody has kept track."""
     last_step_at: str = ""
     """The date and time of its last step, where the journal says so."""
-    is_new: bool = False
-    """It is a partition that was to be created."""
+    created: int = 0
+    """How many partitions of the topic were to be created, of which it is the first; 0 where it is none of these."""
 
     @property
     def subject(self) -> TopicPartition:
@@ -193,7 +193,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     finished: tuple[TopicPartition, ...] = ()
     """What it had finished: that stays."""
     kept: tuple[str, ...] = ()
-    """The same of partitions that were created (the first of each topic) or led again, which nothing takes back."""
+    """The same of partitions that were created (from the first to the last of each topic) or led again: that stays."""
 
     @property
     def interrupted(self) -> bool:
@@ -217,15 +217,21 @@ def results_of(
     return tuple(_result(n, ledger.owned.get(n), holds.get(n)) for n in plan_order)
 
 
+def new_text(first: TopicPartition, number: int) -> str:
+    """`orders-6 to orders-8`: so many partitions of one topic, from this one on."""
+    last = TopicPartition(first.topic, first.partition + number - 1)
+    return str(first) if number == 1 else f"{first} to {last}"
+
+
 def create_results(
     creates: Iterable[Create], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
 ) -> tuple[PartitionResult, ...]:
     """How the new partitions of each topic stand, by the first of them."""
-    found = (
-        _result(c.first, ledger.steps_of(CreateRecord).get(c.topic), holds.get(c.first))
+    records = ledger.steps_of(CreateRecord)
+    return tuple(
+        replace(_result(c.first, records.get(c.topic), holds.get(c.first)), created=len(c.lists))
         for c in creates
     )
-    return tuple(replace(result, is_new=True) for result in found)
 
 
 def log_move_results(

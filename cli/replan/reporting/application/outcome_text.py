@@ -79,7 +79,10 @@ def _performed(outcome: Outcome) -> str:
     if performed is None or outcome.ending is not Ending.COMPLETE or outcome.cancelled:
         return text
     if outcome.results == outcome.all_results and text == f"{len(outcome.results)} done":
-        text = count(len(outcome.results), "move")
+        created = sum(r.created for r in outcome.results)
+        moves = sum(not r.created for r in outcome.results)
+        new = [count(created, "new partition")] if created else []
+        text = ", ".join([*new, *([count(moves, "move")] if moves or not new else [])])
     took = duration(performed.seconds)
     parts = [f"{text} in {took}{' since it was resumed' if performed.resumed else ''}"]
     parts += [f"{size(performed.copied_bytes)} copied"] if performed.copied_bytes else []
@@ -138,7 +141,7 @@ def _cancelled(outcome: Outcome, counts: str) -> list[str]:
     went = [r for r in outcome.results if r.result in {Result.DONE, Result.CANCELLED}]
     elsewhere = {*map(str, outcome.finished), *outcome.kept}
     elsewhere.update(str(r.partition) for r in outcome.refusals)
-    back = sum(1 for r in went if str(r.partition) not in elsewhere and not r.is_new)
+    back = sum(1 for r in went if str(r.partition) not in elsewhere and not r.created)
     lines = [
         f"application {outcome.cancelled} is cancelled: {count(back, 'partition')} back at the original list"
     ]
