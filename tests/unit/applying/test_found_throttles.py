@@ -13,6 +13,7 @@ from replan.applying.views.standing import (
     FoundThrottle,
     Owner,
     found_throttles,
+    still_unknown,
     unknown_throttles,
 )
 from replan.model.configs import (
@@ -47,6 +48,24 @@ def test_replans_own_throttles_are_apart_from_others_with_what_was_before() -> N
     text = render_throttles(found, "now")
     assert "before: 9 MB/s" in text
     assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_what_is_restored_between_a_look_and_the_reading_of_the_journal_is_not_said_to_be_nobodys() -> (
+    None
+):
+    made = three_moves()
+    made.apply(stop=made.stop_at(COPYING))
+    seen = made.plane.observe()
+    before = unknown_throttles(seen, ledger_of(made))
+    made.apply()
+    ledger = ledger_of(made)
+    found = unknown_throttles(seen, ledger)
+    assert len(found) > len(before)
+    left = still_unknown(found, made.plane.observe(), ledger)
+    assert {(f.setting, *sorted(f.value.split(","))) for f in left if "7:8" in f.value} == {
+        (f.setting, *sorted(f.value.split(","))) for f in before if "7:8" in f.value
+    }
+    assert all(f.setting in {b.setting for b in before} for f in left)
 
 
 def test_a_rate_on_a_broker_that_is_down_is_shown_as_it_was_set() -> None:

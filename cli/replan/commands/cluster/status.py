@@ -275,7 +275,7 @@ class _Watcher(Struct):
 
     def look(self) -> "Status":
         """One look."""
-        from replan.applying.views.standing import unknown_throttles
+        from replan.applying.views.standing import still_unknown, unknown_throttles
         from replan.commands.inputs.journals import known_of, loop_of
         from replan.commands.inputs.unread import note_unread
         from replan.commands.inputs.with_journal import resume_command
@@ -293,13 +293,16 @@ class _Watcher(Struct):
         before, now = self._read(asked)
         known = known_of(self.cluster, self.connection, seen.cluster_id)
         applying = known.ledger.application is not None
+        unknown = unknown_throttles(seen, known.ledger)
+        if unknown:
+            unknown = still_unknown(unknown, plane.observe(), known.ledger)
         shown = Status(
             health=health,
             rows=[] if now is None else rows_of(asked, now, before),
             standings={} if now is None else {a.partition: standing(a, now) for a in asked},
             named=named is not None,
             observed_at=self._moment(seen),
-            unknown_throttles=unknown_throttles(seen, known.ledger),
+            unknown_throttles=unknown,
             own_throttles=known.ledger.throttles,
             own=frozenset(s.partition for s in health.running if known.ledger.began(s)),
             resume=resume_command(self.cluster),
