@@ -123,5 +123,5 @@ def _journal(
     leftover = 0 if opened is not None else ledger.throttles
     unknown = unknown_throttles(seen, ledger)
     if unknown:
-        unknown = still_unknown(unknown, connection.control_plane.observe(), ledger)
+        unknown = still_unknown(unknown, cluster.observe(), ledger)
     yield throttles_check(leftover, [str(t.setting) for t in unknown])

@@ -295,7 +295,7 @@ class _Watcher(Struct):
         applying = known.ledger.application is not None
         unknown = unknown_throttles(seen, known.ledger)
         if unknown:
-            unknown = still_unknown(unknown, plane.observe(), known.ledger)
+            unknown = still_unknown(unknown, self.cluster.observe(), known.ledger)
         shown = Status(
             health=health,
             rows=[] if now is None else rows_of(asked, now, before),
