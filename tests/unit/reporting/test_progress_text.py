@@ -102,15 +102,22 @@ def test_the_end_says_how_long_how_much_what_became_of_throttles_and_where_it_is
     )
 
 
-def test_the_end_counts_new_partitions_and_moves_apart() -> None:
+def test_the_end_counts_new_partitions_elections_and_moves_apart() -> None:
     outcome = three_moves().apply()
     took = Performed("000000000000-1", 60.0, 0, None)
     new = PartitionResult(TopicPartition("clicks", 3), Result.DONE, created=2)
+    led = PartitionResult(TopicPartition("clicks", 0), Result.DONE, "clicks-0: led again by 1")
     ends = [
-        render_outcome(replace(outcome, performed=took, results=results)).partition(";")[0]
-        for results in ((new, *outcome.results), (new,))
+        render_outcome(replace(outcome, performed=took, results=results))
+        .splitlines()[-1]
+        .partition(";")[0]
+        for results in ((new, *outcome.results), (new,), (led,))
     ]
-    assert ends == ["2 new partitions, 3 moves in 1 min", "2 new partitions in 1 min"]
+    assert ends == [
+        "2 new partitions, 3 moves in 1 min",
+        "2 new partitions in 1 min",
+        "1 partition led again in 1 min",
+    ]
 
 
 def test_an_end_after_an_interruption_says_that_it_was_resumed() -> None:

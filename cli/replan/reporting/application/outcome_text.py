@@ -79,15 +79,21 @@ def _performed(outcome: Outcome) -> str:
     if performed is None or outcome.ending is not Ending.COMPLETE or outcome.cancelled:
         return text
     if outcome.results == outcome.all_results and text == f"{len(outcome.results)} done":
-        created = sum(r.created for r in outcome.results)
-        moves = sum(not r.created for r in outcome.results)
-        new = [count(created, "new partition")] if created else []
-        text = ", ".join([*new, *([count(moves, "move")] if moves or not new else [])])
+        text = _counted(outcome.results)
     took = duration(performed.seconds)
     parts = [f"{text} in {took}{' since it was resumed' if performed.resumed else ''}"]
     parts += [f"{size(performed.copied_bytes)} copied"] if performed.copied_bytes else []
     parts += [f"throttles {performed.throttles}"] if performed.throttles is not None else []
     return "; ".join([*parts, f"`replan journal show` has application {performed.application}"])
+
+
+def _counted(done: Sequence[PartitionResult]) -> str:
+    """`3 new partitions, 1 partition led again, 55 moves`: what is done, by what it was."""
+    created, led = sum(r.created for r in done), sum(bool(r.message) for r in done)
+    moves = sum(not r.created for r in done) - led
+    parts = [count(created, "new partition")] if created else []
+    parts += [f"{count(led, 'partition')} led again"] if led else []
+    return ", ".join([*parts, *([count(moves, "move")] if moves else [])])
 
 
 def refused_line(refusal: Refusal) -> str:
