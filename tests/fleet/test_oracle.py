@@ -310,6 +310,7 @@ LOCAL, SPARK = ("local",) * len(MOMENTS), ("spark",) * len(MOMENTS)
 
 @pytest.mark.command
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "last", ["local", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.nightly])]
 )
