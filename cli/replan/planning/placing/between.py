@@ -80,13 +80,28 @@ class Holders:
 
     def take(self, row: int, source: int, target: int) -> None:
         """Count that one goes."""
-        rank = self._rank[row]
+        rank, rows = int(self._rank[row]), np.array([row])
+        self._of[source] = _without(self._of[source], rank)
+        self._of[target] = _with(self._of[target], rank)
         for broker in (source, *self._steps.members(row)):
-            self._able.pop(broker, None)
             self._shown.pop(broker, None)
-        gives, gets = self._of[source], self._of[target]
-        self._of[source] = np.delete(gives, np.searchsorted(gives, rank))
-        self._of[target] = np.insert(gets, np.searchsorted(gets, rank), rank)
+            if broker in self._able:
+                able = broker != source and bool(self._steps.may_leave(rows, broker)[0])
+                self._able[broker] = (_with if able else _without)(self._able[broker], rank)
+
+
+def _with(ranks: Ints, rank: int) -> Ints:
+    """Some ranks in order, with one more where it is not among them."""
+    at = int(np.searchsorted(ranks, rank))
+    there = at < len(ranks) and ranks[at] == rank
+    return ranks if there else np.insert(ranks, at, rank)
+
+
+def _without(ranks: Ints, rank: int) -> Ints:
+    """Some ranks in order, without one where it is among them."""
+    at = int(np.searchsorted(ranks, rank))
+    there = at < len(ranks) and ranks[at] == rank
+    return np.delete(ranks, at) if there else ranks
 
 
 class Units(NamedTuple):

@@ -1,6 +1,7 @@
 """Bytes per broker: placed, impossible, or not found within the budget; and the gap to the exact solver."""
 
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.unit.planning.placing.problems import brokers, problem, problems
 
 from replan.model.columns import Ints
 from replan.model.declared.rules import BalanceMeasure
+from replan.planning.placing.between import Holders
 from replan.planning.placing.choose import choose
 from replan.planning.placing.flow import Bounds
 from replan.planning.placing.judge import judge
@@ -221,6 +223,33 @@ def test_where_each_may_go_is_the_same_one_by_one(asked: PlacementProblem, way: 
             assert own[:, 0].tolist() == every[:, target].tolist()
         stays = ~steps.may_leave(held, source)
         assert not (every[stays] & ~steps.held(held[stays])).any()
+
+
+@given(problems(), st.sampled_from([Way.ONE_EACH, Way.MORE]), st.randoms(use_true_random=False))
+def test_what_may_leave_is_kept_up_to_date_step_by_step(
+    asked: PlacementProblem, way: Way, chance: Random
+) -> None:
+    at, rows = Positions.of(asked), np.arange(len(asked.partitions))
+    mine = at.find(asked.partitions.current)
+    spread = TopicSpread(asked, at, rows, asked.partitions.current)
+    steps = LegalSteps(asked, at, rows, mine, mine.copy(), spread)
+    steps.way = way
+    kept = Holders(steps, asked.partitions.bytes)
+    every = range(steps.brokers)
+    for _ in range(6):
+        before = Holders(steps, asked.partitions.bytes)
+        assert [kept.some(b, 1000).tolist() for b in every] == [
+            before.some(b, 1000).tolist() for b in every
+        ]
+        row = chance.choice(rows.tolist())
+        members = steps.members(row)
+        free = sorted(set(every) - set(members))
+        if not (free and members):
+            return
+        source, target = chance.choice(members), chance.choice(free)
+        if source in every:
+            steps.take(row, source, target)
+            kept.take(row, source, target)
 
 
 def test_the_budget_bounds_the_time_where_only_exchanges_help() -> None:
