@@ -308,3 +308,36 @@ def test_what_a_killed_driver_leaves_is_removed_by_the_next_run(
     again = replan(*DRIFT, folder=home, TMPDIR=str(temporary))
     assert (again.returncode, judged(home)) == (2, {"slow", "eu", "us", "lab"}), again.stderr
     assert [file.name for file in (home / "lake").glob(".*")] == []
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.timeout(2 * LIMIT_SECONDS)
+def test_a_worker_that_dies_while_a_source_is_planned_is_said_to_be_lost(tmp_path: Path) -> None:
+    """Spark asks no second one by itself; then all is done once more (`InSpark`), and the second worker lives."""
+    from pyspark.sql import SparkSession
+    from pyspark.sql.datasource import DataSource
+
+    from replan.fleet.spark.session import ProcessLost, spark_session
+
+    died = tmp_path / "died"
+
+    class Dying(DataSource):  # type: ignore[misc]  # PySpark leaves it untyped
+        @classmethod
+        def name(cls) -> str:
+            return "dying"
+
+        def schema(self) -> str:
+            if not died.exists():
+                died.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return "number int"
+
+    def columns(spark: SparkSession) -> list[str]:
+        spark.dataSource.register(Dying)
+        return list(spark.read.format("dying").load().columns)
+
+    with pytest.raises(ProcessLost), spark_session("local[1]") as spark:
+        columns(spark)
+    with spark_session("local[1]") as spark:
+        assert columns(spark) == ["number"]

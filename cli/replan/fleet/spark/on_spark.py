@@ -1,7 +1,7 @@
 """The work of all clusters in Spark: a session as long as the run, and what it does in it.
 
 Spark says who does which task, and does it again where an executor or its Python dies; the third time the task is left
-undone, and says so. Where Java itself ends, what it had to do is done once more in a new one.
+undone, and says so. Where Java itself ends, or a worker that the driver asks, all is done once more in a new session.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ from replan.fleet.spark.frames import (
     one_partition_each,
     tasks_frame,
 )
-from replan.fleet.spark.session import JavaEnded, JavaNotStarted, spark_session
+from replan.fleet.spark.session import JavaNotStarted, ProcessLost, spark_session
 from replan.fleet.tasks.work import Task
 
 Found = TypeVar("Found")
@@ -56,7 +56,7 @@ class InSpark:
             return self._tried(job, lake, run)
         except JavaNotStarted:
             raise
-        except JavaEnded as ended:
+        except ProcessLost as ended:
             return [not_done(task, stages, f"{ended}, {TRIES} times") for task in tasks]
 
     def histories(
@@ -75,7 +75,10 @@ class InSpark:
         return ((name, found.get(name, [])) for name in sorted(changed))
 
     def _tried(self, job: Callable[[SparkSession], Found], lake: Lake, run: str) -> Found:
-        """What the job finds, in a second Java where the first one ends; raises JavaEnded where that does, too."""
+        """What the job finds, in a second session where the first one loses Java or a worker of the driver.
+
+        Raises ProcessLost where the second one does, too.
+        """
         for left in reversed(range(TRIES)):
             try:
                 with self.used() as spark, catch_warnings():
@@ -83,7 +86,7 @@ class InSpark:
                         "ignore", ResourceWarning
                     )  # PySpark lets the garbage collector close its socket
                     return job(spark)
-            except JavaEnded:
+            except ProcessLost:
                 sweep(lake, run)
                 if not left:
                     raise

@@ -54,12 +54,16 @@ TASK_TRIES = 3
 """How often Spark begins a task on this machine; the last time only says that it was lost (`on_spark`)."""
 
 
-class JavaEnded(ReplanError):
-    """Spark's Java process has ended by itself: what it had to do may be done again in a new one."""
+WORKER_LOST = "Python worker exited unexpectedly"
+"""What Spark says where a worker dies that it asks itself, as for the partitions of a source: it asks no second one."""
 
 
-class JavaNotStarted(JavaEnded):
-    """It has ended while it started, so it had nothing to do yet."""
+class ProcessLost(ReplanError):
+    """A process of Spark's has ended by itself: what it had to do may be done again, in a new session."""
+
+
+class JavaNotStarted(ProcessLost):
+    """Java has ended while it started, so it had nothing to do yet."""
 
 
 @contextmanager
@@ -241,9 +245,11 @@ def _started(
                 context.stop()
         except (PySparkException, Py4JError, ConnectionError) as problem:
             if (how := _ended_by_itself(gateway, problem)) is not None:
-                raise JavaEnded(
+                raise ProcessLost(
                     f"Spark's Java process (pid {gateway.proc.pid}) ended {how}"
                 ) from problem
+            if WORKER_LOST in str(problem):
+                raise ProcessLost("a Python worker that Spark's driver asks was lost") from problem
             raise ReplanError(_failed("failed", said_by(problem), settings, log)) from problem
         finally:
             ended = _end_java(gateway)
