@@ -13,7 +13,8 @@ from replan.applying.views.standing import (
     FoundThrottle,
     Owner,
     found_throttles,
-    still_unknown,
+    nobodys,
+    throttles_seen_twice,
     unknown_throttles,
 )
 from replan.model.configs import (
@@ -61,7 +62,7 @@ def test_what_is_restored_between_a_look_and_the_reading_of_the_journal_is_not_s
     ledger = ledger_of(made)
     found = unknown_throttles(seen, ledger)
     assert len(found) > len(before)
-    left = still_unknown(found, made.plane.observe(), ledger)
+    left = nobodys(throttles_seen_twice(seen, made.plane.observe, ledger))
     assert {(f.setting, *sorted(f.value.split(","))) for f in left if "7:8" in f.value} == {
         (f.setting, *sorted(f.value.split(","))) for f in before if "7:8" in f.value
     }

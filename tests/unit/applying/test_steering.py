@@ -15,6 +15,7 @@ from replan.applying.journal.records import (
     Command,
     Forget,
     Record,
+    Status,
     Verb,
     changed,
 )
@@ -209,6 +210,31 @@ def test_status_waits_by_the_settings_of_the_process_at_work() -> None:
     assert opened is not None
     assert (opened.slots, opened.settle) == (4, 30)
     assert NoSlot not in kinds_of_waits(made)
+
+
+def others_named(made: Lab, ledger: Ledger, read: Ledger) -> set[TopicPartition]:
+    """The partitions that status says other tools reassign; `read`: the journal as it is after its look."""
+    holds = watched(made.plan, ledger, made.plane, read=lambda: read).waits.partitions.values()
+    return {n for hold in holds if isinstance(hold, NoSlot) for n in hold.others}
+
+
+def test_what_replan_began_since_the_journal_was_read_is_not_said_to_be_other_tools() -> None:
+    made = two_copies(slots=1)
+    opened_only(made)
+    before = ledger_of(made)
+    made.apply(stop=made.stop_at(made.clock.now() + 8))
+    assert P0 in ledger_of(made).open
+    assert others_named(made, before, read=before) == {P0}
+    assert others_named(made, before, read=ledger_of(made)) == set()
+
+
+def test_a_copy_of_replan_that_runs_on_after_its_end_is_not_said_to_be_another_tools() -> None:
+    made = two_copies(slots=1)
+    made.apply(stop=made.stop_at(8))
+    own = ledger_of(made).open[P0]
+    made.journal.append([changed(own, status=Status.DONE)])
+    assert NoSlot in kinds_of_waits(made)
+    assert others_named(made, ledger_of(made), read=ledger_of(made)) == set()
 
 
 def kinds_of_waits(made: Lab) -> set[type[object]]:

@@ -33,6 +33,7 @@ not begun is deferred for some seconds, or parked until a broker has a free slot
 
 from collections import Counter
 from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TypeVar
 
 from msgspec import Struct, field
@@ -278,13 +279,19 @@ def copy_of(tick: TickInput, state: RunState, move: Move) -> Copy:
 
 
 def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartition]) -> Slots:
-    """The slots as they are taken now, without those of moves whose start is about to be judged."""
-    others = {
+    """The slots as they are taken now, without those of moves whose start is about to be judged.
+
+    A copy of replan's own that runs on although its partition has ended takes slots, too, and is not another tool's.
+    """
+    beside = {
         name: foreign_load(running, tick.seen.live)
         for name, running in tick.seen.running.items()
         if name not in state.ledger.open or not state.ledger.open[name].expanding
     }
-    loads = _loads(tick, state, starting)
+    owned = state.ledger.owned
+    own = {n for n in beside.keys() & owned.keys() if runs_own(tick.seen, owned[n])}
+    loads = chain(_loads(tick, state, starting), (beside[n] for n in own))
+    others = {n: brokers for n, brokers in beside.items() if n not in own}
     return Slots.of(state.limits, tick.settings.slots_per_broker, loads, others)
 
 

@@ -12,7 +12,7 @@ before them, which is what they are restored to.
 Every throttle setting of a cluster, and whose it is, as far as the journal says: for those who only look.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 
 import numpy as np
@@ -240,23 +240,35 @@ def found_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]:
 
 def unknown_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]:
     """Those that the journal does not know: nobody can say whose they are."""
-    return [found for found in found_throttles(snapshot, ledger) if found.owner is Owner.OTHER]
+    return nobodys(found_throttles(snapshot, ledger))
 
 
-def still_unknown(
-    found: Sequence[FoundThrottle], again: Snapshot, ledger: Ledger
+def nobodys(found: Iterable[FoundThrottle]) -> list[FoundThrottle]:
+    """Those of them that the journal does not know."""
+    return [f for f in found if f.owner is Owner.OTHER]
+
+
+def throttles_seen_twice(
+    snapshot: Snapshot, again: Callable[[], Snapshot], ledger: Ledger
 ) -> list[FoundThrottle]:
-    """Those of `found` that a second look shows, too.
+    """All of them, as `found_throttles`; those that the journal does not know only where a second look shows them, too.
+
+    `ledger`: the journal as it was read after the first look.
 
     A process at work that restores a throttle between a look at the cluster and the reading of the journal forgets it
     in both: it is nobody's only in the look that came first. What is set since is not in that one.
     """
-    there = {f.setting: elements(f.value) for f in unknown_throttles(again, ledger)}
+    found = found_throttles(snapshot, ledger)
+    if not nobodys(found):
+        return found
+    there = {f.setting: elements(f.value) for f in unknown_throttles(again(), ledger)}
     left = [
         replace(f, value=",".join(e for e in elements(f.value) if e in there.get(f.setting, ())))
+        if f.owner is Owner.OTHER
+        else f
         for f in found
     ]
-    return [f for f in left if f.value]
+    return [f for f in left if f.value or f.owner is not Owner.OTHER]
 
 
 def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThrottle]:

@@ -3,7 +3,7 @@
 It is what `decide` would say in its first tick, so a process need not run for that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import inf
 from typing import TypeVar
 
@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.observation import Job, PartitionHistory, TickInput
+from replan.applying.observation import Job, Observation, PartitionHistory, TickInput
+from replan.applying.other_tools import not_ours
 from replan.applying.reasons.holds import AwaitingThrottle, Cancelling, OthersFirst, Paused
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.settings import Settings
@@ -46,16 +47,19 @@ def watched(
     reader: ClusterReader,
     now: float = 0.0,
     before: PartitionHistory = NOTHING_SEEN,
+    read: Callable[[], Ledger] | None = None,
 ) -> Watched:
     """What each unfinished step waits for, as far as a process would look at it now, and how far the copies are.
 
     By the settings of the process that is at work, or was last. `before`: of the look before, for the rates.
+    `read`: reads the journal anew, where a process may be at work between `ledger` and the look.
     """
     job = Job.of(plan, _settings(ledger))
     state = first_state(job, ledger, now).with_room(job, reader.log_dirs())
     state, candidates = replace(state, history=before).chosen(job, now)
     sizes = by_broker(copying(state, job))
     seen = reader.look(replace(wanted(state, job, candidates), sizes_of=sizes))
+    seen = seen if read is None else _without_begun_since(seen, ledger, read)
     live = [b for b, broker in seen.brokers.items() if broker.live]
     logs = to_probe(job, ledger, seen.partitions, live)
     tick = TickInput(
@@ -79,6 +83,21 @@ def watched(
     progress = progress_of(tick, after, decision, now, len(after.notes), inf)
     waits = Waits(_told(held), _told(decision.step_holds))
     return Watched(waits, replace(progress, known_holds=waits.partitions), after.history)
+
+
+def _without_begun_since(
+    seen: Observation, ledger: Ledger, read: Callable[[], Ledger]
+) -> Observation:
+    """The look without what replan has begun between the reading of `ledger` and it: that is not another tool's.
+
+    A list stands in the journal before it is asked for, so a journal that is read after a look knows all of replan's
+    that runs in it.
+    """
+    unknown = not_ours(seen, ledger)
+    if not unknown:
+        return seen
+    begun = unknown.keys() - not_ours(seen, read()).keys()
+    return replace(seen, running={n: r for n, r in seen.running.items() if n not in begun})
 
 
 def _told(holds: Mapping[Subject, HoldReason]) -> dict[Subject, HoldReason]:

@@ -103,7 +103,7 @@ def _journal(
     cluster: JournaledTarget, connection: Connection, seen: "Snapshot"
 ) -> "Iterator[Check]":
     """Whether the journal can be read, and what it says."""
-    from replan.applying.views.standing import still_unknown, unknown_throttles
+    from replan.applying.views.standing import nobodys, throttles_seen_twice
     from replan.commands.inputs.journals import read_journal
     from replan.planning.findings.checkup import Check, CheckKind, Level, throttles_check
 
@@ -121,7 +121,5 @@ def _journal(
         else Check(CheckKind.APPLICATION, Level.LOOK, 1, (opened.id,))
     )
     leftover = 0 if opened is not None else ledger.throttles
-    unknown = unknown_throttles(seen, ledger)
-    if unknown:
-        unknown = still_unknown(unknown, cluster.observe(), ledger)
+    unknown = nobodys(throttles_seen_twice(seen, cluster.observe, ledger))
     yield throttles_check(leftover, [str(t.setting) for t in unknown])

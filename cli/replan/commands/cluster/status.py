@@ -275,7 +275,7 @@ class _Watcher(Struct):
 
     def look(self) -> "Status":
         """One look."""
-        from replan.applying.views.standing import still_unknown, unknown_throttles
+        from replan.applying.views.standing import nobodys, throttles_seen_twice
         from replan.commands.inputs.journals import known_of, loop_of
         from replan.commands.inputs.unread import note_unread
         from replan.commands.inputs.with_journal import resume_command
@@ -293,16 +293,14 @@ class _Watcher(Struct):
         before, now = self._read(asked)
         known = known_of(self.cluster, self.connection, seen.cluster_id)
         applying = known.ledger.application is not None
-        unknown = unknown_throttles(seen, known.ledger)
-        if unknown:
-            unknown = still_unknown(unknown, self.cluster.observe(), known.ledger)
+        throttles = throttles_seen_twice(seen, self.cluster.observe, known.ledger)
         shown = Status(
             health=health,
             rows=[] if now is None else rows_of(asked, now, before),
             standings={} if now is None else {a.partition: standing(a, now) for a in asked},
             named=named is not None,
             observed_at=self._moment(seen),
-            unknown_throttles=unknown,
+            unknown_throttles=nobodys(throttles),
             own_throttles=known.ledger.throttles,
             own=frozenset(s.partition for s in health.running if known.ledger.began(s)),
             resume=resume_command(self.cluster),
@@ -314,7 +312,7 @@ class _Watcher(Struct):
             journal_unread=known.unread,
             open_elsewhere=known.elsewhere,
         )
-        return self._with_application(shown, known)
+        return self._with_application(shown, known, seen.cluster_id)
 
     def _moment(self, seen: "Snapshot") -> str:
         """When it was looked at; of a simulated cluster, on its own clock."""
@@ -337,9 +335,10 @@ class _Watcher(Struct):
         self.readings.append(now)
         return before, now
 
-    def _with_application(self, shown: "Status", known: "Known") -> "Status":
+    def _with_application(self, shown: "Status", known: "Known", cluster_id: str) -> "Status":
         """With what the open application waits for, and how far it is."""
         from replan.applying.views.standing import open_application
+        from replan.commands.inputs.journals import known_of
         from replan.commands.inputs.with_journal import plan_of
 
         ledger = known.ledger
@@ -352,7 +351,14 @@ class _Watcher(Struct):
         from replan.applying.views.waiting import NOTHING_SEEN, watched
 
         plane, now = self.connection.control_plane, self.connection.clock.now()
-        found = watched(plan, ledger, plane, now, self.history or NOTHING_SEEN)
+        found = watched(
+            plan,
+            ledger,
+            plane,
+            now,
+            self.history or NOTHING_SEEN,
+            read=lambda: known_of(self.cluster, self.connection, cluster_id).ledger,
+        )
         self.history = found.history
         application = open_application(ledger, plan, known.holder, found.waits)
         self.pace = self.pace or Pace()

@@ -164,18 +164,20 @@ def throttle_show(
       replan throttle show --simulated cluster.json --format json
     """
     from replan.applying.journal.ledger import Ledger
-    from replan.applying.views.standing import found_throttles
+    from replan.applying.views.standing import found_throttles, throttles_seen_twice
     from replan.commands.inputs.journals import known_of
     from replan.reporting.cluster.checkup_text import render_throttles, render_throttles_json
 
     if cluster.snapshot is not None:
-        seen, ledger = cluster.observe(), Ledger()
+        seen = cluster.observe()
+        found = found_throttles(seen, Ledger())
     else:
         with cluster.connect() as connection:
             seen = connection.control_plane.observe()
             ledger = known_of(cluster, connection, seen.cluster_id).ledger
+        found = throttles_seen_twice(seen, cluster.observe, ledger)
     render = render_throttles_json if form == "json" else render_throttles
-    result(render(found_throttles(seen, ledger), seen.observed_at))
+    result(render(found, seen.observed_at))
     return Exit.OK
 
 
