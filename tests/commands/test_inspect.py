@@ -192,6 +192,7 @@ def test_a_snapshot_knows_what_the_open_application_moves_and_is_planned_from_li
     expanded = {(t["topic"], t["partition"]): len(t["replicas"]) for t in own["targets"]}
     assert own["owner"] == "ann@ops-1"
     assert len(expanded) == 3
+    assert {r["bytesPerSecond"] for r in own["rates"]} == {20_000_000, 50_000_000}
 
     drains = shell.cluster.with_name("drain.yaml")
     drains.write_text(

@@ -85,6 +85,8 @@ class OwnApplication(Struct, frozen=True):
     """Whether a process performed it."""
     targets: Mapping[TopicPartition, Replicas]
     """Where it moves partitions to."""
+    rates: Mapping[BrokerId, int] = field(default_factory=dict)
+    """Its throttle, by broker, in bytes per second; the settings of the snapshot leave it out."""
 
 
 class Snapshot(Struct, frozen=True):

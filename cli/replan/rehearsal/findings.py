@@ -8,13 +8,14 @@ Which faults the controller refuses, as Kafka would: the report says so, since s
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from replan.applying.reasons.holds import NoSlot
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import Outcome, Result
 from replan.applying.views.progress import Progress
@@ -355,7 +356,9 @@ def _growth(finding: ComparedRun) -> Iterator[str]:
 class WaitsSeen:
     """Takes in the reports of an application."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: Collection[TopicPartition] = ()) -> None:
+        """`own`: what an application of replan's moves that is open before the rehearsal begins."""
+        self._own = own
         self._mentions: dict[TopicPartition, list[tuple[float, HoldReason]]] = defaultdict(list)
 
     def __call__(self, progress: Progress) -> None:
@@ -391,8 +394,15 @@ class WaitsSeen:
         waited = []
         for kind, of in longest.items():
             name = min(of, key=lambda n: (-of[n], n))
-            waited.append(Waited(first[kind, name], len(of), name, of[name]))
+            waited.append(Waited(self._named(first[kind, name]), len(of), name, of[name]))
         return sorted(waited, key=lambda w: (-w.longest_seconds, w.reason.kind))
+
+    def _named(self, reason: HoldReason) -> HoldReason:
+        """A reason that does not call replan's own reassignments another tool's."""
+        if not isinstance(reason, NoSlot):
+            return reason
+        own = tuple(name for name in reason.others if name in self._own)
+        return replace(reason, others=tuple(n for n in reason.others if n not in own), own=own)
 
 
 def _changed_after(history: Trajectory | None, at: float, ended: float) -> float:

@@ -1,7 +1,7 @@
 """What a rehearsal assumes: speeds, produce rates, faults, and the settings of the application."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -31,6 +31,8 @@ class Options(Struct, frozen=True, kw_only=True):
     settings: Settings = field(default_factory=Settings)
     journal: Sequence[Record] = ()
     """What the application finds in its journal: the same plan goes on, another one is held."""
+    own: Collection[TopicPartition] = ()
+    """What the open application of the snapshot moves, so that it is not called another tool's."""
     limit_seconds: float = 30 * DAY
     longest_stride_seconds: float = 60.0
     """How long nothing may be looked at while nothing happens; in long runs up to a hundredth of what has passed."""

@@ -56,7 +56,8 @@ def _silently(_progress: Progress) -> None:
 
 def rehearse(plan: Plan, snapshot: Snapshot, options: Options) -> Rehearsal:
     """Perform a plan on the cluster of a snapshot; raises ValueError where no cluster can be as the snapshot shows."""
-    return rehearse_on(plan, cluster_of(snapshot, options.version), options)
+    own = frozenset(snapshot.heading)
+    return rehearse_on(plan, cluster_of(snapshot, options.version), replace(options, own=own))
 
 
 @garbage_collection_paused()  # it makes values by the million, and no cycles
@@ -78,7 +79,7 @@ def perform(
 ) -> RecordedRun:
     """Let the applier perform a plan, and record what happens."""
     began = stage.world.now
-    recorder, waits = Recorder(_watched(plan), stage), WaitsSeen()
+    recorder, waits = Recorder(_watched(plan), stage), WaitsSeen(options.own)
     refused = RefusedFaults(options.faults, stage)
 
     def meter(simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float) -> None:

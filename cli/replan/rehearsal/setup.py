@@ -12,6 +12,7 @@ from itertools import chain, count
 from random import Random
 from types import MappingProxyType
 
+import numpy as np
 import pyarrow as pa
 from msgspec.structs import replace
 
@@ -20,13 +21,16 @@ from replan.faults.read import FaultSpec, read_fault
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import from_lists
 from replan.model.configs import (
+    FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
+    LEADER_RATE,
     LEADER_REPLICAS,
     Configs,
     ConfigScope,
     ConfigSource,
     ConfigValue,
     SettingName,
+    elements,
 )
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
@@ -56,7 +60,36 @@ def cluster_of(snapshot: Snapshot, version: str | None = None) -> Simulation:
 
     `version` of Kafka; None: the oldest that has the features of the snapshot.
     """
-    return from_snapshot(snapshot, version or version_of(snapshot))
+    return from_snapshot(_with_own_throttle(snapshot), version or version_of(snapshot))
+
+
+def _with_own_throttle(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with the throttle that its open application keeps on the copies that run."""
+    own = snapshot.application
+    if own is None or not own.rates:
+        return snapshot
+    entries: dict[str, tuple[list[str], list[str]]] = {}
+    for found in snapshot.states(np.flatnonzero(snapshot.moving).tolist()):
+        if found.running is not None and found.partition in own.targets:
+            sides = entries.setdefault(found.partition.topic, ([], []))
+            for side, of in zip(sides, (found.running.original, found.running.adding), strict=True):
+                side += [f"{found.partition.partition}:{broker}" for broker in of]
+    rows = snapshot.topics.to_pylist()
+    for row in rows:
+        of_topic = entries.get(row["name"], ([], []))
+        for column, side in zip(("leader_throttled", "follower_throttled"), of_topic, strict=True):
+            if side:
+                row[column] = ",".join(dict.fromkeys([*elements(row[column] or ""), *side]))
+    configs = dict(snapshot.broker_configs)
+    for broker, rate in own.rates.items():
+        throttle = ConfigValue(str(rate), ConfigSource.BROKER)
+        configs[broker] = {
+            **configs.get(broker, {}),
+            LEADER_RATE: throttle,
+            FOLLOWER_RATE: throttle,
+        }
+    topics = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
+    return replace(snapshot, topics=topics, broker_configs=configs)
 
 
 def with_version(simulation: Simulation, version: str) -> Simulation:

@@ -1,11 +1,13 @@
 """What few snapshots have: the open application, probed logs by partition, and offline replicas of live brokers."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
-from replan.documents.json_text import Node
-from replan.documents.typed import Form, Int32, ReplicaList, Text, typed
+from replan.documents.json_text import INT64_MAX, Node
+from replan.documents.typed import Broker, Form, Int32, ReplicaList, Text, typed
 from replan.model.names import Replicas, TopicPartition
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import OwnApplication
@@ -20,6 +22,13 @@ class TargetForm(Form, frozen=True):
     replicas: ReplicaList
 
 
+class RateForm(Form, frozen=True):
+    """The throttle on one broker."""
+
+    broker: Broker
+    bytes_per_second: Annotated[int, Meta(ge=1, le=INT64_MAX)]
+
+
 class ApplicationForm(Form, frozen=True):
     """The application."""
 
@@ -27,10 +36,15 @@ class ApplicationForm(Form, frozen=True):
     owner: str
     at_work: bool
     targets: tuple[TargetForm, ...]
+    rates: tuple[RateForm, ...] = ()
 
 
 def write_application(application: OwnApplication) -> dict[str, object]:
     """As a document has it; targets by partition."""
+    rates = [
+        {"broker": broker, "bytesPerSecond": rate}
+        for broker, rate in sorted(application.rates.items())
+    ]
     return {
         "id": application.id,
         "owner": application.owner,
@@ -39,6 +53,7 @@ def write_application(application: OwnApplication) -> dict[str, object]:
             {"topic": name.topic, "partition": name.partition, "replicas": list(target)}
             for name, target in sorted(application.targets.items())
         ],
+        **({"rates": rates} if rates else {}),
     }
 
 
@@ -50,6 +65,7 @@ def read_application(node: Node) -> OwnApplication:
         form.owner,
         form.at_work,
         {TopicPartition(t.topic, t.partition): t.replicas for t in form.targets},
+        {r.broker: r.bytes_per_second for r in form.rates},
     )
 
 

@@ -15,7 +15,7 @@ from replan.applying.settings import Settings
 from replan.errors import Exit
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.snapshot import Features
+from replan.model.snapshot import Features, OwnApplication
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.rehearsal.options import Options
@@ -257,3 +257,24 @@ def test_what_was_done_before_may_be_led_by_another_since() -> None:
     found = rehearse(plan, seen, Options(journal=(*opened, done)))
     assert found.broken == ()
     assert found.exit_code is Exit.OK
+
+
+@pytest.mark.parametrize("rate", [None, 2 * MB])
+def test_copies_of_the_open_application_are_replans_own_and_keep_their_throttle(
+    rate: int | None,
+) -> None:
+    begun = state([1, 2, 3, 4], [1, 2, 3], adding=[4], size=1_000 * MB)
+    seen = snapshot([begun, state([2, 3, 1], partition=1, size=100 * MB)], registered=brokers(5))
+    rates = {BrokerId(1): 5 * MB, BrokerId(4): 5 * MB}
+    own = OwnApplication("a-1", "ann", False, {NAME: replicas(1, 2, 3, 4)}, rates)
+    seen = replace(seen, application=own)
+    made = plan_of([1, 2, 3, 4], [2, 3, 4], seen=seen, rate=rate)
+    options = Options(settings=Settings(slots_per_broker=1))
+    found = rehearse(made, seen, options)
+    assert found.completed
+    assert not found.broken
+    assert found.seconds > 1_000 / 5
+    assert load_of(found, 1).peak_out <= 6 * MB
+    (slot,) = (w.reason for w in found.waits if isinstance(w.reason, NoSlot))
+    assert "replan's open application moves orders-0" in str(slot)
+    assert "other tools" not in str(slot)

@@ -147,7 +147,7 @@ class TopicReassigned(HoldReason, frozen=True):
 class NoSlot(HoldReason, frozen=True):
     """A broker takes part in as many copies as it may."""
 
-    changing = ("others",)
+    changing = ("others", "own")
 
     broker: BrokerId
     limit: int
@@ -155,14 +155,20 @@ class NoSlot(HoldReason, frozen=True):
     """The limit before in-sync replicas were lost."""
     others: tuple[TopicPartition, ...] = ()
     """The partitions of other tools' reassignments that take some of its slots."""
+    own: tuple[TopicPartition, ...] = ()
+    """Those of another application of replan's, in a rehearsal while that is open."""
 
     def __str__(self) -> str:
         limit = f"`--slots {self.limit}`"
         if self.limit < self.usual:
             limit = f"{self.limit}, not {self.usual}: in-sync replicas were lost"
-        named = listed(capped(self.others, str, limit=3))
-        others = f"; other tools reassign {named}" if self.others else ""
-        return f"broker {self.broker} is at its limit ({limit}){others}"
+        loads = {"other tools reassign": self.others, "replan's open application moves": self.own}
+        taken = (
+            f"; {who} {listed(capped(names, str, limit=3))}"
+            for who, names in loads.items()
+            if names
+        )
+        return f"broker {self.broker} is at its limit ({limit}){''.join(taken)}"
 
 
 class ThrottleContested(HoldReason, frozen=True):

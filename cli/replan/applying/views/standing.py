@@ -165,7 +165,18 @@ def _own(application: OpenApplication, seen: Snapshot, ledger: Ledger) -> OwnApp
         application.owner,
         at_work=application.process is not None,
         targets={n: to for n, to in application.targets.items() if n not in others},
+        rates=_own_rates(seen, ledger),
     )
+
+
+def _own_rates(seen: Snapshot, ledger: Ledger) -> dict[BrokerId, int]:
+    """The rates of replan's throttle that are set; the lower one of a broker where its two sides differ."""
+    found: dict[BrokerId, int] = {}
+    for (broker, key), saved in ledger.rates.items():
+        value = own_value(seen.broker_configs.get(broker, {}), key)
+        if key in (FOLLOWER_RATE, LEADER_RATE) and value in saved.ours and int(value) > 0:
+            found[broker] = min(int(value), found.get(broker, int(value)))
+    return found
 
 
 def _without_entries(topics: pa.Table, ledger: Ledger) -> pa.Table:

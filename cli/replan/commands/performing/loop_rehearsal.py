@@ -58,7 +58,7 @@ def loop_rehearsal_of(cluster: Target, wanted: LoopOptions) -> LoopRehearsal:
         raise BadUsage(
             "--reconcile is rehearsed on a whole cluster; name one, e.g. --snapshot FILE"
         )
-    found = stage_of(cluster, wanted.options.version)
+    found, _ = stage_of(cluster, wanted.options.version)
     options = replace(
         wanted.options,
         version=found.cluster.version,

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from replan.commands.inputs.target import Target
 from replan.commands.performing.processes import cores, in_processes
 from replan.errors import BadFile, BadUsage
 from replan.faults.read import read_fault
+from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report, report_on
@@ -52,10 +53,10 @@ def rehearsal_of(
     runs: int,
 ) -> Report:
     """Rehearse a plan, on the partitions of the plan alone where no cluster is named."""
-    stage = stage_of(cluster, options.version, alone=plan)
+    stage, own = stage_of(cluster, options.version, alone=plan)
     inferred = options.version is None and cluster.simulated is None
     version = stage.cluster.version
-    options = replace(options, version=version, version_is_inferred=inferred)
+    options = replace(options, version=version, version_is_inferred=inferred, own=own)
     around = fault_context(stage)
     options = replace(options, faults=tuple(read_fault(text, around) for text in faults))
     if not cluster.is_named:
@@ -76,21 +77,27 @@ def _journal(cluster: Target) -> Sequence[Record]:
     return list(known.ledger.records.values())
 
 
-def stage_of(cluster: Target, version: str | None, *, alone: Plan | None = None) -> Simulation:
-    """The cluster to rehearse on, without the assumptions yet; `alone`: the plan that is one by itself.
+def stage_of(
+    cluster: Target, version: str | None, *, alone: Plan | None = None
+) -> tuple[Simulation, Collection[TopicPartition]]:
+    """The cluster to rehearse on, without the assumptions yet, and what an open application in its snapshot moves.
+
+    `alone`: the plan that is a cluster by itself.
 
     Raises BadFile, BadUsage, and as `observe` does.
     """
+    own: Collection[TopicPartition] = ()
     if cluster.simulated is not None:
         found = open_simulated(cluster.simulated).simulation
     else:
         seen = cluster.observe() if alone is None or cluster.is_named else snapshot_of(alone)
+        own = frozenset(seen.heading)
         try:
             found = cluster_of(seen)
         except ValueError as problem:
             raise BadFile(f"the snapshot cannot be simulated: {problem}") from problem
     try:
-        return found if version is None else with_version(found, version)
+        return (found if version is None else with_version(found, version)), own
     except ValueError as problem:
         raise BadUsage(f"--kafka-version: {problem}") from problem
 
