@@ -13,14 +13,25 @@ from tests.unit.applying.three_moves import MOVES, three_moves
 from replan.applying.abandoning import RunningCopies
 from replan.applying.journal.file import FileJournal
 from replan.applying.journal.originals import unpacked
-from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Asked,
+    Command,
+    Verb,
+    changed,
+)
 from replan.applying.reasons.holds import Cancelling
 from replan.applying.reasons.notes import ListsLeft
 from replan.applying.views.outcome import Ending, Outcome
+from replan.applying.views.progress import Volume
+from replan.applying.views.waiting import watched
 from replan.errors import BadUsage, Exit, Held
 from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope
 from replan.model.names import Replicas, TopicPartition
 from replan.planning.plans.plan_file import loads
+from replan.planning.plans.requests import RequestKind
+from replan.reporting.application.progress_text import summary
 
 pytestmark = pytest.mark.slow
 
@@ -101,6 +112,33 @@ def test_it_is_obeyed_within_two_ticks_and_begins_nothing_more() -> None:
     reports = [p for p in made.reports if isinstance(p.admission, Cancelling)]
     assert reports[0].at_seconds <= COPYING + 2
     assert all(p.waiting == reports[0].waiting for p in reports)
+
+
+def test_nothing_that_is_taken_back_counts_as_copied() -> None:
+    made = three_moves()
+    cancelled_at(made, COPYING + 2)
+    open_, cancelled = (
+        [p for p in made.reports if isinstance(p.admission, Cancelling) is is_cancelled]
+        for is_cancelled in (False, True)
+    )
+    assert any(p.volume().copied_bytes for p in open_)
+    assert cancelled
+    assert {p.volume() for p in cancelled} == {Volume()}
+    assert not any("B of" in summary(p) for p in cancelled)
+
+
+def test_a_copy_that_is_being_cancelled_by_itself_is_part_of_neither_the_copied_nor_the_whole() -> (
+    None
+):
+    made = three_moves()
+    made.apply(stop=made.stop_at(COPYING))
+    own = ledger_of(made).open[MOVES[0].partition]
+    assert own.expanding
+    before = watched(made.plan, ledger_of(made), made.plane).progress.volume()
+    made.journal.append([changed(own, asked=Asked(RequestKind.CANCEL, own.original))])
+    after = watched(made.plan, ledger_of(made), made.plane).progress.volume()
+    assert before.total_bytes - after.total_bytes == MOVES[0].copies_bytes
+    assert after.copied_bytes <= before.copied_bytes
 
 
 @cache

@@ -47,11 +47,14 @@ class CopyProgress(Struct, frozen=True):
 
 
 class Volume(Struct, frozen=True):
-    """How much an application copies in all, and how far that is."""
+    """How much an application copies in all, and how far that is.
+
+    Nothing of one that is cancelled: it copies no more, and what it has copied of what is not finished is taken back.
+    """
 
     copied_bytes: int = 0
     total_bytes: int = 0
-    """Of everything but what has stopped."""
+    """Of everything but what has stopped or is being cancelled."""
     bytes_per_second: float = 0.0
     """Of all running copies."""
     confirm_seconds: float = 0.0
@@ -240,6 +243,9 @@ def _replica(
 
 
 def _volume(tick: TickInput, state: RunState, copies: Sequence[CopyProgress]) -> Volume:
+    application = state.ledger.application
+    if application is not None and application.is_cancelled:
+        return Volume()
     running = {copy.partition: copy.replicas for copy in copies}
     copied = total = 0
     left = Counter[tuple[BrokerId, Side]]()
@@ -287,7 +293,11 @@ def _between_brokers(
             for r in replicas:
                 copied = r.total_bytes if r.in_sync else r.copied_bytes or 0
                 yield move.source, r.broker, copied, r.total_bytes
-        elif own is None or own.status in {Status.OPEN, Status.DONE}:
+        elif (
+            own is None
+            or own.status is Status.DONE
+            or (own.status is Status.OPEN and not own.cancelling)
+        ):
             begins = own is None or (own.status is Status.OPEN and own.asked is None)
             for broker in move.new:
                 yield move.source, broker, 0 if begins else move.bytes, move.bytes
