@@ -22,13 +22,11 @@ from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Asked,
-    CreateRecord,
     LogMoveRecord,
     MoveRecord,
     Order,
     Reached,
     Record,
-    RecoveryRecord,
     StandingRecord,
     Status,
     changed,
@@ -381,7 +379,7 @@ def abandon(
     ledger = ledger if plan is None else ledger.after(_settled(plan, ledger, reader))
     lists = _lists_left(begun, ledger, reader)
     closed = _with_results(outcome, begun, ledger, plan)
-    text, at = summary(closed.all_results), settings.moment()
+    text, at = summary(closed.all_results, abandoned=True), settings.moment()
     ending = closing(ledger, ApplicationStatus.ABANDONED, text, at, plan)
     journal.append((*lists, *ending))
     names = tuple(r.partition for r in lists if isinstance(r, Order))
@@ -459,23 +457,22 @@ def _as_left(order: Order, application: str) -> MoveRecord:
 
 
 def _with_results(outcome: Outcome, begun: Ledger, ledger: Ledger, plan: Plan | None) -> Outcome:
-    """How all stands that the application had begun; `begun`: as it was when it was given up."""
-    found = results_of(sorted(begun.owned), begun, {})
+    """How all stands that the application was to do; `begun`: as it was when it was given up.
+
+    Without a plan that can be read, what it had begun.
+    """
     if plan is None:
-        return replace(outcome, results=found)
-    created, standing = ledger.steps_of(CreateRecord), ledger.steps_of(StandingRecord)
-    recovered, moved = ledger.steps_of(RecoveryRecord), ledger.steps_of(LogMoveRecord)
-    creates = [c for c in plan.creates if c.topic in created]
-    recoveries = [r for r in plan.recoveries if r.partition in recovered]
+        return replace(outcome, results=results_of(sorted(begun.owned), begun, {}))
+    found = results_of(sorted({*begun.owned, *(m.partition for m in plan.moves)}), begun, {})
     return replace(
         outcome,
         results=(
-            *create_results(creates, ledger, {}),
-            *recovery_results(recoveries, ledger, {}),
+            *create_results(plan.creates, ledger, {}),
+            *recovery_results(plan.recoveries, ledger, {}),
             *found,
         ),
-        settings=setting_results([s for s in plan.standing if s.setting in standing], ledger, {}),
-        log_moves=log_move_results([m for m in plan.log_moves if m.replica in moved], ledger, {}),
+        settings=setting_results(plan.standing, ledger, {}),
+        log_moves=log_move_results(plan.log_moves, ledger, {}),
     )
 
 

@@ -553,6 +553,21 @@ def test_an_abandoned_application_leaves_its_moves_and_takes_its_throttles() -> 
         made.abandon()
 
 
+def test_abandon_counts_what_was_not_started_too_and_so_does_the_journal() -> None:
+    waits = move([1, 3, 2], [1, 3, 4], partition=1, size=50 * MB)
+    made = lab(
+        [state([1, 2, 3], size=50 * MB), state([1, 3, 2], partition=1, size=50 * MB)],
+        [GROW, waits],
+        throttle=SLOW,
+        settings=Settings(slots_per_broker=1),
+    )
+    made.apply(stop=made.stop_at(8))
+    outcome = made.abandon()
+    assert outcome_text(outcome).startswith("abandoned: 1 running, 1 not started\n")
+    (ended,) = (r for r in made.journal.read() if isinstance(r, Application))
+    assert ended.summary == "1 running, 1 not started"
+
+
 def test_abandon_and_clear_need_no_plan_that_they_can_read() -> None:
     long = move([1, 2, 3], [1, 2, 4], size=5_000 * MB)
     made = lab([state([1, 2, 3], size=5_000 * MB)], [long], throttle=SLOW)

@@ -301,9 +301,21 @@ def exit_code_of(results: Iterable[AnyResult], left_out: Exit) -> Exit:
     return Exit.HELD if Result.FOREIGN in found else left_out
 
 
-def summary(results: Iterable[AnyResult], refusals: Iterable[Refusal] = (), others: int = 0) -> str:
-    """The counts in words: `3 done, 1 stale; 1 partition refused`; `others`: reassignments that were throttled."""
+def summary(
+    results: Iterable[AnyResult],
+    refusals: Iterable[Refusal] = (),
+    others: int = 0,
+    *,
+    abandoned: bool = False,
+) -> str:
+    """The counts in words: `3 done, 1 stale; 1 partition refused`; `others`: reassignments that were throttled.
+
+    Where the application is `abandoned`, what waits is `not started`.
+    """
     counts = Counter(r.result for r in results)
-    found = ", ".join(f"{counts[kind]} {kind}" for kind in Result if kind in counts)
+    words = {Result.WAITING: "not started"} if abandoned else {}
+    found = ", ".join(
+        f"{counts[kind]} {words.get(kind, kind)}" for kind in Result if kind in counts
+    )
     beside = f"{count(others, 'reassignment')} of other tools throttled" if others else ""
     return "; ".join(filter(None, [found, left_out_text(refusals), beside])) or "nothing to do"

@@ -131,8 +131,8 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
         case Ending.UNREACHABLE | Ending.REFUSED | Ending.NOT_WRITTEN:
             lines = [f"{_failed(outcome)}: {outcome.error}", counts, RESUME_HINT]
         case Ending.RESTORED | Ending.COPIES_THROTTLED | Ending.NOT_RESTORED:
-            given_up = [f"abandoned: {summary(outcome.all_results)}"] if outcome.abandoned else []
-            lines = [*given_up, *_restored(outcome)]
+            given_up = f"abandoned: {summary(outcome.all_results, abandoned=True)}"
+            lines = [*([given_up] if outcome.abandoned else []), *_restored(outcome)]
     return "\n".join(lines)
 
 
