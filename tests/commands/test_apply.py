@@ -77,7 +77,7 @@ def test_a_fault_of_the_embedded_cluster_is_reported_with_what_waits_for_it(
     assert "3.0 s: fault: kill 4 at 3s for 60s" in told
     assert "1 min 3 s: over: kill 4 at 3s for 60s" in told
     assert any("stalled: broker 4 is fenced" in line for line in told)
-    assert ": 4 of 4 done; 300 MB of 300 MB; restoring 2 throttle settings" in told[-1]
+    assert ": 4 of 4 steps done; 300 MB of 300 MB; restoring 2 throttle settings" in told[-1]
     assert replan("drift", *SIMULATED, folder=folder).returncode == 0
 
 

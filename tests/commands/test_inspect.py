@@ -498,7 +498,7 @@ def test_status_watched_in_a_pipe_is_a_log_of_lines_and_ends_with_its_reader(she
     report = next(place for place, text in enumerate(read) if text.startswith("As of "))
     lines = read[report + 1 :]
     assert {text[20:] for text in lines[1:]} == {
-        ": 5 partitions: all in sync. interrupted, 1 of 4 done, 3 running; 300 MB of 300 MB.\n"
+        ": 5 partitions: all in sync. interrupted, 1 of 4 steps done, 3 running; 300 MB of 300 MB.\n"
     }
     moments = [datetime.fromisoformat(text[:20]) for text in lines]
     assert {b - a for a, b in pairwise(moments)} == {timedelta(minutes=1)}

@@ -44,10 +44,10 @@ def test_a_log_has_a_summary_every_minute_and_each_reason_once(
 ) -> None:
     lines = logged(capsys)
     assert lines[0] == "0.0 s: orders-0  broker 0 is at its limit (`--slots 5`)"
-    assert lines[1] == "0.0 s: 0 of 477 done, 5 running, 472 waiting"
-    assert lines[2] == "1 min: 60 of 477 done, 5 running, 412 waiting"
+    assert lines[1] == "0.0 s: 0 of 477 steps done, 5 running, 472 waiting"
+    assert lines[2] == "1 min: 60 of 477 steps done, 5 running, 412 waiting"
     assert sum("is at its limit" in line for line in lines) == 1
-    assert "7 min 57 s: 477 of 477 done" in lines
+    assert "7 min 57 s: 477 of 477 steps done" in lines
     assert len(lines) == 1 + 8 + 1
 
 
@@ -68,7 +68,7 @@ def test_what_is_waited_for_when_all_moves_have_ended_is_said(
     with progress_to(quiet=False, verbose=verbose) as report:
         report(ended)
     said = capsys.readouterr().err
-    assert said.startswith("17 s: 3 of 3 done")
+    assert said.startswith("17 s: 3 of 3 steps done")
     assert said.endswith("restoring 7 throttle settings\n")
 
 
@@ -91,6 +91,6 @@ def test_a_long_wait_is_named_with_how_long_it_has_lasted(
             since = dict.fromkeys(dead, 0.0)
             report(replace(progress, holds=holds, now=progress.at_seconds, since=since))
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("2 min: 120 of 477 done")
+    assert last.startswith("2 min: 120 of 477 steps done")
     assert "longest wait: orders-7 broker 4 is to receive a replica and is fenced" in last
     assert last.endswith("(for 2 min)")

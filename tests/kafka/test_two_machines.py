@@ -236,7 +236,7 @@ def test_it_is_steered_from_another_machine(site: Site, machine: Callable[[str],
     with ann.started(*begin(ann, site)) as applying:
         until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
         shown = bob.replan("status", "--over", "3s", wanted=2)[0]
-        assert re.search(r"Behind: \d+ messages behind .* of .* %\) .*/s .* replan", shown), shown
+        assert re.search(r"Behind by [\d,]+ messages? .* of .* %\) .*/s .* replan", shown), shown
         assert "paused, by ann@" in bob.replan("pause", wanted=0)[0]
         assert bob.replan("throttle", "5MB/s", wanted=0)[0].startswith(
             "throttle: 5 MB/s, set by ann@"

@@ -57,7 +57,7 @@ def test_a_copy_is_behind_by_messages_and_ends_by_the_rate_at_which_that_shrinks
     (row,) = rows_of([Asked(COPIED)], now, before)
     assert (row.broker, row.status) == (4, ReplicaStatus.BEHIND)
     assert row.behind
-    assert status_text(row) == f"Behind: {row.behind} messages behind"
+    assert status_text(row) == f"Behind by {row.behind:,} messages"
     assert row.bytes_per_second == pytest.approx(MB, rel=0.1)
     assert row.seconds_left is not None
     assert row.copied_bytes is not None
@@ -141,11 +141,11 @@ def test_it_is_shown_as_a_table_and_as_json() -> None:
     assert first == "2 partitions: all in sync but for what is being copied."
     assert stopped == "Not as wanted, and not running: 1 partition: orders-1."
     assert head.split() == [*("Topic", "Partition", "Broker", "Status"), *head.split()[4:]]
-    assert "Behind: 7 messages behind  20 MB of 60 MB (33 %)  1 MB/s" in line
+    assert "Behind by 7 messages  20 MB of 60 MB (33 %)  1 MB/s" in line
     assert line.endswith("does not finish at this rate  another tool")
     assert rest == ["As of now."]
     document = json.loads(render_status_json(shown(row)))
-    assert document["running"][0]["status"] == "Behind: 7 messages behind"
+    assert document["running"][0]["status"] == "Behind by 7 messages"
     assert [p["state"] for p in document["asked"]] == ["running", "stopped"]
 
 

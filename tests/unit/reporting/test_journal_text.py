@@ -43,6 +43,8 @@ def test_an_ended_application_is_shown_with_what_it_took() -> None:
     assert (shown["seconds"], shown["bytes"], shown["summary"]) == (200, 45_600_000_000, "3 done")
     text = render_journal(ledger, None, "topic:x")
     assert all(part in text for part in ("3 min 20 s", "45.6 GB", APP.owner, "3 done"))
+    (head,) = (line for line in text.splitlines() if line.startswith("Application"))
+    assert head.split()[-3:] == ["Moves", "Copied", "Steps"]  # a plan has other steps, too
 
 
 def test_an_empty_journal() -> None:

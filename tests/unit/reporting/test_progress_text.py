@@ -49,7 +49,7 @@ def shown(progress: Progress, *, height: int = 24, width: int = 80) -> list[str]
 def test_a_terminal_shows_the_whole_each_copy_and_what_waits_by_reason() -> None:
     assert shown(PROGRESS) == [
         "━━━━━━━━━━━━──────────────────  41 %  81 MB of 197 MB  20 MB/s  5.8 s left",
-        "12 s: 3 of 35 done, 2 running, 30 waiting",
+        "12 s: 3 of 35 steps done, 2 running, 30 waiting",
         "  orders-0     to 4: 12 MB of 60 MB (20 %), 4 MB/s, 12 s left",
         "  payments-11  to 4: in sync; confirming for 15 s",
         "18 wait: broker 4 is at its limit (`--slots 5`); 1 more like that",

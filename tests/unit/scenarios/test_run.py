@@ -148,7 +148,7 @@ def test_a_process_that_still_runs_at_the_end_of_a_story_is_let_die() -> None:
     run = output(
         "placement\n  assignments: {orders: {partitions: {0: [1, 2, 4]}}}\napply until orders-0 expanded\n"
     )
-    assert run.output.splitlines()[-1] == "running, 0.0 s: 0 of 1 done, 1 running"
+    assert run.output.splitlines()[-1] == "running, 0.0 s: 0 of 1 step done, 1 running"
 
 
 def test_what_happens_at_a_moment_happens_while_the_application_runs() -> None:

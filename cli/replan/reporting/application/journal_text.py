@@ -46,7 +46,7 @@ def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
     if applications:
         head = (
             *("Application", "Status", "Opened", "Took", "By"),
-            *("Plan", "Partitions", "Copied", "Result"),
+            *("Plan", "Moves", "Copied", "Steps"),
         )
         rows = [
             (

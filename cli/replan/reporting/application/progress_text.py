@@ -25,12 +25,12 @@ LEAST_COPIES = 3
 
 
 def counts(progress: Progress) -> str:
-    """Where the application stands: `12 s: 1 of 3 done, 2 running`."""
+    """Where the application stands: `12 s: 1 of 3 steps done, 2 running`."""
     return f"{duration(progress.at_seconds)}: {_counted(progress)}"
 
 
 def _counted(progress: Progress) -> str:
-    parts = [f"{progress.done} of {progress.total} done"]
+    parts = [f"{progress.done:,} of {count(progress.total, 'step')} done"]
     parts += [f"{progress.running} running"] if progress.running else []
     parts += [f"{progress.waiting} waiting"] if progress.waiting else []
     parts += [f"{progress.stopped} stopped"] if progress.stopped else []

@@ -44,7 +44,7 @@ HEAD = ("Topic", "Partition", "Broker", "Status", "Copied", "Rate", "Left", "Who
 def status_text(row: ReplicaRow) -> str:
     """KIP-179's words."""
     if row.status is ReplicaStatus.BEHIND and row.behind is not None:
-        return f"Behind: {row.behind} messages behind"
+        return f"Behind by {count(row.behind, 'message')}"
     return row.status
 
 
@@ -105,10 +105,11 @@ def headline(application: OpenApplication, resume: str) -> str:
         state += f"; being cancelled by {application.cancelled_by}"
     if application.takes_back:
         state += f"; takes back {application.takes_back}, which was cancelled"
+    total = application.ended + len(application.unfinished)
     goes_on = f"; `{resume}` goes on" if application.process is None else ""
     return (
         f"replan's application {application.id} is {state}{goes_on}; begun by {application.owner}; "
-        f"{application.ended:,} of {application.ended + len(application.unfinished):,} ended"
+        f"{application.ended:,} of {count(total, 'step')} ended"
     )
 
 
