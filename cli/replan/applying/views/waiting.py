@@ -52,7 +52,7 @@ def watched(
     """What each unfinished step waits for, as far as a process would look at it now, and how far the copies are.
 
     By the settings of the process that is at work, or was last. `before`: of the look before, for the rates.
-    `read`: reads the journal anew, where a process may be at work between `ledger` and the look.
+    `read`: reads the journal again, where a process may be at work between `ledger` and the look.
     """
     job = Job.of(plan, _settings(ledger))
     state = first_state(job, ledger, now).with_room(job, reader.log_dirs())
