@@ -71,6 +71,27 @@ def test_a_word_that_is_no_rate_is_answered_with_what_one_is() -> None:
     assert "RATE is a number with its unit" in refused.value.message
 
 
+@pytest.mark.parametrize("words", [["-5MB/s"], ["--", "-5MB/s"]])
+def test_a_rate_below_0_is_no_option(words: list[str]) -> None:
+    with pytest.raises(click.UsageError) as refused:
+        app(["throttle", *words], standalone_mode=False)
+    assert refused.value.message.startswith("'-5MB/s' is below 0; write a rate, e.g. 50MB/s")
+
+
+def test_an_option_is_suggested_only_where_one_is_near() -> None:
+    found = []
+    for option in ("--nope", "--sinc"):
+        with pytest.raises(click.NoSuchOption) as refused:
+            app(["plan", option], standalone_mode=False)
+        found.append(refused.value.possibilities or [])
+    assert found == [[], ["--since"]]
+
+
+def test_no_seconds_at_all_are_a_duration_that_is_too_short() -> None:
+    with pytest.raises(click.BadParameter, match="'0s' is too short"):
+        app(["status", "--over", "0s"], standalone_mode=False)
+
+
 def test_an_option_of_other_tools_says_what_does_it_here() -> None:
     command = built("apply")
     with pytest.raises(click.UsageError, match=r"`replan rehearse PLAN` does it on a simulator"):

@@ -171,6 +171,8 @@ def missing_unit(number: str) -> str:
     """What to write for a rate without a unit; large ones are in bytes per second, as Kafka's tools take them."""
     if number.isdecimal() and 5 < len(number) < 20:
         return f"it needs a unit: {format_rate(int(number))} if bytes per second are meant"
+    if not number.strip("0."):
+        return "write 1KB/s or more, or unlimited"
     return f"it needs a unit, e.g. {number}MB/s"
 
 

@@ -74,6 +74,7 @@ def test_a_rate_is_bytes_per_second(text: str, rate: int | None) -> None:
     ("text", "advice"),
     [
         ("50", '"50" is not a rate; it needs a unit, e.g. 50MB/s'),
+        ("0", '"0" is not a rate; write 1KB/s or more, or unlimited'),
         ("50000000", '"50000000" is not a rate; it needs a unit: 50MB/s if bytes per second are meant'),
         ("50  MB/s", '"50  MB/s" is not a rate; write 50MB/s'),
         ("50MB", '"50MB" is not a rate; write 50MB/s'),

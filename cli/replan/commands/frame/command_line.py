@@ -28,6 +28,10 @@ _DEFAULT = re.compile(r"(\[default: )\(([^()]*)\)")
 _BELOW = re.compile(r"^Exit codes:", re.MULTILINE)
 
 
+NEAR = 0.75
+"""How like a name must be to be suggested, as `difflib` measures; two dashes alone are like every option."""
+
+
 class Spelling(Struct, frozen=True):
     """How another tool spells the commands of a group: the word is the value of an option, and options differ."""
 
@@ -102,6 +106,15 @@ class CommandGroup(TyperGroup):
         is_rate = word[:1].isdigit() or word == UNLIMITED
         return next(capitals, word) if is_rate else word
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; raises UsageError for a number below 0, which is no option, where a number stands for a word."""
+        first = next((arg for arg in args if arg != "--"), "")
+        if first[:1] == "-" and self._argument(first[1:]) != first[1:]:
+            raise click.UsageError(
+                f"'{first}' is below 0; write a rate, e.g. 50MB/s, or `{UNLIMITED}`", ctx
+            )
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -160,7 +173,8 @@ class _Command(TyperCommand):
         except click.NoSuchOption as error:
             hint = ELSEWHERE.get((self.name or "", error.option_name))
             if hint is None:
-                raise
+                near = get_close_matches(error.option_name, error.possibilities or (), cutoff=NEAR)
+                raise click.NoSuchOption(error.option_name, possibilities=near, ctx=ctx) from error
             raise click.UsageError(f"No such option '{error.option_name}': {hint}", ctx) from error
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:

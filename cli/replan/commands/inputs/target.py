@@ -77,8 +77,10 @@ def seconds(text: str | float) -> float:
     """Read a duration: a number of seconds, or one with ms, s, m, h or d. Raises BadParameter."""
     units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "": 1.0}
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|)", str(text).strip())
-    if found is None or float(found[1]) == 0:
+    if found is None:
         raise typer.BadParameter(f"{text!r} is no duration; write e.g. 3s, 500ms or 2m")
+    if float(found[1]) == 0:
+        raise typer.BadParameter(f"{text!r} is too short; write e.g. 3s, 500ms or 2m")
     return float(found[1]) * units[found[2]]
 
 
