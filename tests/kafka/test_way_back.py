@@ -48,7 +48,7 @@ def test_cancelled_in_the_middle_and_rolled_back_after_the_end_all_is_as_before(
         started(site, "apply", "-f", "placement.yaml", "--auto-approve", *SETTLE) as applying,
     ):
         try:
-            until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
+            until(lambda: bool(moving(site)), "a running copy", limit_seconds=150)
             assert "being cancelled, by" in site.replan("cancel", wanted=0)
             said = "".join(applying.communicate(timeout=150))
         finally:
