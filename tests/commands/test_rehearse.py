@@ -112,7 +112,7 @@ def test_a_person_at_a_terminal_sees_how_far_it_is_until_it_ends(folder: Path) -
     shown = os.read(terminal, 100_000).decode()
     os.close(terminal)
     assert done.returncode == 0
-    assert re.search(r"\r\x1b\[K.*: \d of 4 done", shown)
+    assert re.search(r"\r\x1b\[K.*: \d of 4 steps done", shown)
     assert shown.endswith("\r\x1b[K")
 
 
