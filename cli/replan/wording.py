@@ -13,6 +13,9 @@ T = TypeVar("T")
 SHOWN = 100
 """Lines of a list that a terminal is shown before the rest is only counted."""
 
+DAYS_FROM = 48
+"""Hours from which on a duration is said in days."""
+
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -108,7 +111,7 @@ def rate(bytes_per_second: int | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Seconds: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`; from 48 hours on `2 days`, `231 days 11 h`."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -118,7 +121,10 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    if hours < DAYS_FROM:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    days, hours = divmod(hours + (minutes >= 30), 24)
+    return f"{count(days, 'day')} {hours} h" if hours else count(days, "day")
 
 
 def brokers(ids: Iterable[int]) -> str:

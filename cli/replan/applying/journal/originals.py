@@ -186,10 +186,11 @@ def before(ledger: Ledger, to: str | None) -> Before:
     reachable = kept[len(kept) - _unbroken(known, kept) :]
     wanted = [at for at, (a, _) in enumerate(reachable) if to in {None, a.id}]
     if not wanted:
-        listed = ", ".join(a.id for a, _ in reachable) or "none"
+        listed = ", ".join(a.id for a, _ in reachable)
+        keeps = f"; it keeps: {listed}" if listed else ""
         what = "no application" if to is None else f"no application {to}"
         raise BadUsage(
-            f"the journal knows {what} to go back over; it keeps: {listed}\n`replan journal show` lists all"
+            f"the journal knows {what} to go back over{keeps}\n`replan journal show` lists all"
         )
     over = reachable[wanted[-1] :]
     origins = dict[tuple[TopicPartition, TopicId], Origin]()

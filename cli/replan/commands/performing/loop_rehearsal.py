@@ -20,12 +20,12 @@ from replan.rehearsal.loop_faults import drawn_weeks
 from replan.rehearsal.loop_outcome import LoopRehearsal, Weeks, weeks_of
 from replan.rehearsal.options import Options
 from replan.rehearsal.reconcile import Asked, Release, run_loop, without_policy
-from replan.rehearsal.report.sentences import span
 from replan.rehearsal.result import InjectedFault
 from replan.rehearsal.setup import fault_context, with_assumptions
 from replan.simulator.cluster.faults import At
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.persistence.from_snapshot import to_snapshot
+from replan.wording import duration
 
 SOMEBODY = "somebody"
 """Who pauses a loop in a rehearsal."""
@@ -97,7 +97,7 @@ def _run(
 ) -> Weeks:
     began = stage.world.now
     shown = Shown("with doing nothing: " if refused is None else "")
-    length = span(wanted.seconds)
+    length = duration(wanted.seconds)
     return weeks_of(
         run_loop(
             stage,
@@ -107,7 +107,7 @@ def _run(
             every=wanted.every,
             settings=wanted.options.settings,
             asked=[asked for asked, _ in happening.asked],
-            passed=lambda seconds: shown.say(f"{span(seconds)} of {length}"),
+            passed=lambda seconds: shown.say(f"{duration(seconds)} of {length}"),
             meter=None if refused is None else lambda seen, _, until: refused.look(seen, until),
         )
     )

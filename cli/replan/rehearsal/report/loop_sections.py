@@ -9,7 +9,7 @@ from replan.model.declared.reconcile import DeviationKind
 from replan.rehearsal.loop_outcome import HeldTotal, KindTotal, LoopRehearsal, Weeks
 from replan.rehearsal.report.json import assumed, plain
 from replan.rehearsal.report.pictures import weeks_chart
-from replan.rehearsal.report.sentences import DAY_SECONDS, assumptions, span
+from replan.rehearsal.report.sentences import assumptions
 from replan.rehearsal.watched import Missed
 from replan.reporting.blocks import Block, Column, Heading, Item, Items, OnPage, Table, Title
 from replan.reporting.lines import Span, Tone, line
@@ -19,6 +19,7 @@ from replan.wording import count, duration, listed, size
 FORMAT_VERSION = 1
 KIND = "replan.reconcileRehearsal"
 HOUR_SECONDS = 3_600.0
+DAY_SECONDS = 86_400.0
 ROUNDS_SHOWN = 50
 FAULTS_SHOWN = 50
 DOING_NOTHING = "\N{EN DASH} doing nothing"
@@ -63,7 +64,7 @@ def _verdict(found: LoopRehearsal) -> str:
         done = f"policy puts nothing right; {count(acting.found, 'deviation')} seen"
     if not acting.found:
         done = "nothing differed"
-    return f"{span(acting.seconds)}: {done}; {STATES[acting.state][0]} at the end."
+    return f"{duration(acting.seconds)}: {done}; {STATES[acting.state][0]} at the end."
 
 
 def _lack(acting: Missed, idle: Missed) -> str:
@@ -108,8 +109,8 @@ def _cells(of: KindTotal | None, right: str) -> tuple[str, ...]:
         f"{of.found:,}",
         right,
         f"{of.left:,}",
-        span(of.median_seconds),
-        span(of.longest_seconds),
+        duration(of.median_seconds),
+        duration(of.longest_seconds),
     )
 
 
@@ -118,8 +119,8 @@ def _held(held: Sequence[HeldTotal]) -> Table:
         (
             HELD[type(of.reason)],
             f"{of.times:,}",
-            span(of.seconds),
-            span(of.longest_seconds),
+            duration(of.seconds),
+            duration(of.longest_seconds),
             str(of.reason),
         )
         for of in held

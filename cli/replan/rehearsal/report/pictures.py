@@ -11,7 +11,6 @@ from html import escape
 from replan.model.names import BrokerId
 from replan.rehearsal.loop_outcome import LoopRehearsal
 from replan.rehearsal.outcome import Report
-from replan.rehearsal.report.sentences import span
 from replan.rehearsal.result import Copied, Rehearsal
 from replan.reporting.blocks import Block, Chart, Heading
 from replan.reporting.charts import ACROSS, LEFT, WIDTH, Mark, axis, columns, place, steps
@@ -63,7 +62,7 @@ def _marks(total: float) -> list[Mark]:
     """The round times of the axis."""
     step = tick_seconds(total)
     whole = range(int(total / step) + 1)
-    return [Mark(place(i * step / total), span(i * step) if i else "0") for i in whole]
+    return [Mark(place(i * step / total), duration(i * step) if i else "0") for i in whole]
 
 
 def lanes(copies: list[Copied], ended: float) -> list[list[Copied]]:
@@ -259,7 +258,7 @@ def weeks_chart(found: LoopRehearsal) -> Iterator[Block]:
         return
     yield Heading("Under-replicated partitions")
     marks = _marks(min(acting.seconds, idle.seconds))
-    part = f"The most in each {span(acting.seconds / len(acting.peaks))}"
+    part = f"The most in each {duration(acting.seconds / len(acting.peaks))}"
     for weeks, how in ((acting, "with the loop"), (idle, "with doing nothing")):
         points = [(at / len(weeks.peaks), peak) for at, peak in enumerate(weeks.peaks)]
         label = f"Under-replicated partitions {how}, {max(weeks.peaks):,.0f} at most"

@@ -12,7 +12,6 @@ from replan.reporting.application.outcome_text import result_text
 from replan.reporting.sentences import refusal_text
 from replan.wording import capped, count, duration, rate, size
 
-DAY_SECONDS = 86_400.0
 STOPPED_SHOWN = 50
 MISSING_SHOWN = 10
 SEEDS_SHOWN = 20
@@ -208,10 +207,3 @@ def _under(report: Report) -> str:
 
 def _faults(run: RandomRun) -> str:
     return ", ".join(f.what for f in run.rehearsal.faults) or "no fault"
-
-
-def span(seconds: float) -> str:
-    """A time: in days from two days on."""
-    if seconds < 2 * DAY_SECONDS:
-        return duration(seconds)
-    return f"{seconds / DAY_SECONDS:.1f}".removesuffix(".0") + " days"

@@ -17,8 +17,6 @@ from replan.reporting.loop.loop_view import (
 from replan.reporting.loop.loop_words import STATES, state_text
 from replan.wording import SHOWN, duration, left_out
 
-DAY_SECONDS = 86_400.0
-
 
 def loop_lines(status: Status, now: float, *, everything: bool = False) -> Iterator[Line]:
     """What a loop is and does; `now`: in seconds since 1970, for how long ago things were."""
@@ -81,9 +79,7 @@ def _relative(at: float, now: float) -> str:
 
 
 def _ago(seconds: float) -> str:
-    if seconds < 2 * DAY_SECONDS:
-        return duration(float(round(seconds))) if seconds >= 9.95 else f"{seconds:.0f} s"
-    return f"{seconds / DAY_SECONDS:.0f} days"
+    return duration(float(round(seconds))) if seconds >= 9.95 else f"{seconds:.0f} s"
 
 
 def message(before: Status | None, now: Status) -> dict[str, object]:

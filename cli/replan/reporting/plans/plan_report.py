@@ -269,7 +269,7 @@ def _brokers(shares: Sequence[BrokerShare]) -> Iterator[Block]:
     rest = len(shares) - len(touched)
     names = ("before", "at most", "after") if whole else ("copied to it", "in the end")
     columns = [
-        Column("broker", right=whole, pick="broker"),
+        Column("broker", right=True, pick="broker"),
         Column("rack", code=True),
         *(Column(name, right=True) for name in (*names, "leaders", "replicas")),
     ]
@@ -304,7 +304,7 @@ def _whole(share: BrokerShare, most: int) -> list[Cell | Bar]:
 
 
 def _change(share: BrokerShare) -> list[Cell | Bar]:
-    counts = [f"{share.change.leaders:+d}", f"{share.change.replicas:+d}"]
+    counts = [f"{of:+d}" if of else "0" for of in (share.change.leaders, share.change.replicas)]
     amounts = [size(share.incoming), signed(share.change.bytes)]
     return [str(share.broker), share.rack or "", *amounts, *counts]
 
