@@ -92,6 +92,7 @@ def plans(draw: st.DrawFn) -> Plan:
         placement_digest=draw(TEXT),
         placement_commit=draw(st.sampled_from(["", "9f8e7d6c5b4a"])),
         racks=draw(st.dictionaries(st.sampled_from(BROKERS), st.none() | TEXT)),
+        silent=draw(st.sampled_from([(), BROKERS[:1]])),
         moves=moves,
         throttle=draw(st.none() | throttles),
         refusals=tuple(draw(st.lists(refusals(), max_size=2))),

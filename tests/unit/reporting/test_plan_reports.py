@@ -221,4 +221,4 @@ def test_a_live_replica_that_cannot_be_named_is_said_to_be_dropped() -> None:
         registered=[Broker(BrokerId(b), cordoned=b == 3) for b in range(1, 6)],
     )
     text = render_steps(make_plan(placement({"orders": [[1, 2, 4]]}), seen))
-    assert "copy to 4 (size unknown, or empty); no list may name 3, so Kafka drops it" in text
+    assert "copy to 4 (empty); no list may name 3, so Kafka drops it" in text

@@ -13,6 +13,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan_file import dumps, loads
 from replan.planning.plans.preview import estimate
 from replan.reporting.lines import Span, Tone, drawn, line, table
 from replan.reporting.plans.move_groups import grouped
@@ -112,11 +113,12 @@ def test_what_changes_place_has_a_mark_of_its_own() -> None:
 
 def test_a_partition_without_bytes_is_empty_where_every_broker_said_what_it_holds() -> None:
     seen = snapshot([state([1, 2])])
-    made = make_plan(placement({"orders": [[1, 3]]}), seen)
-    assert "[1,2] -> [1,3]  empty  partition 0\n" in plan_text(made, PlanContext(snapshot=seen))
     unknown = replace(seen, silent=(BrokerId(2),))
-    for context in (PlanContext(), PlanContext(snapshot=unknown)):
-        assert "size unknown, or empty" in plan_text(made, context)
+    for found, said in ((seen, "empty"), (unknown, "size unknown, or empty")):
+        made = make_plan(placement({"orders": [[1, 3]]}), found)
+        assert loads(dumps(made), "p") == made
+        for context in (PlanContext(), PlanContext(snapshot=found)):  # as `show` has it, and `plan`
+            assert f"[1,2] -> [1,3]  {said}  partition 0\n" in plan_text(made, context)
 
 
 def test_brokers_show_what_they_hold_before_at_most_and_after() -> None:

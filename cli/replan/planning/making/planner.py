@@ -166,6 +166,7 @@ def plan_of(
         cluster_name=placement.cluster_name,
         placement_digest=placement.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
+        silent=tuple(sorted(snapshot.silent)),
         moves=tuple(changes.moves),
         creates=tuple(changes.creates),
         recoveries=tuple(changes.recoveries),

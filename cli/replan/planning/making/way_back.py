@@ -85,6 +85,7 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
         cluster_name=wanted.cluster_name,
         placement_digest=wanted.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
+        silent=tuple(sorted(snapshot.silent)),
         moves=tuple(admission_order(judged)),
         throttle=wanted.throttle,
         standing=tuple(standing),

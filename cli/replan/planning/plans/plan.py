@@ -357,6 +357,8 @@ class Plan(Struct, frozen=True):
 
     placement_commit: str = ""
     """The commit of git that the placement was read from; empty where it was read from files."""
+    silent: Replicas = ()
+    """Live brokers that did not say what they hold when planned: sizes of partitions are not known there."""
     log_moves: tuple[LogMove, ...] = ()
     """Replicas that move to other log directories of their brokers."""
     recoveries: tuple[Recovery, ...] = ()
@@ -367,6 +369,11 @@ class Plan(Struct, frozen=True):
         """Where the topic of the journal is to be made, where it does not exist; empty where nobody says."""
         made = [w.facts["replicas"] for w in self.warnings if w.kind is WarningKind.JOURNAL_MADE]
         return tuple(BrokerId(int(b)) for of in made if isinstance(of, tuple) for b in of)
+
+    @property
+    def sizes_known(self) -> bool:
+        """Whether every live broker said what its log directories hold, so that 0 bytes are an empty partition."""
+        return not self.silent
 
     @property
     def unclean(self) -> tuple[Recovery, ...]:

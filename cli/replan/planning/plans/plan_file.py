@@ -155,6 +155,7 @@ class PlanForm(Form, frozen=True, kw_only=True):
     placement_digest: str
     placement_commit: str = ""
     brokers: dict[str, str | None]
+    silent: Brokers = ()
     throttle: ThrottleForm | None
     convergence: ConvergenceForm | None = None
     allowed: dict[Measure, Int64] = msgspec.field(default_factory=dict)
@@ -278,6 +279,7 @@ def _form_of(plan: Plan) -> PlanForm:
         placement_digest=plan.placement_digest,
         placement_commit=plan.placement_commit,
         brokers={str(b): rack for b, rack in sorted(plan.racks.items())},
+        silent=plan.silent,
         throttle=_throttle(plan.throttle),
         convergence=None
         if plan.judged_by is None
@@ -310,6 +312,7 @@ def _plan_of(form: PlanForm) -> Plan:
         placement_digest=form.placement_digest,
         placement_commit=form.placement_commit,
         racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
+        silent=form.silent,
         standing=form.standing,
         log_moves=form.log_moves,
         creates=form.creates,

@@ -65,11 +65,6 @@ class PlanContext(Struct, frozen=True):
     """What to type to apply the plan."""
 
     @property
-    def sizes_known(self) -> bool:
-        """Whether every live broker said what its log directories hold, so that 0 bytes are an empty partition."""
-        return self.snapshot is not None and not self.snapshot.silent
-
-    @property
     def notes(self) -> Sequence[str]:
         """What to know of where it was planned from, in sentences."""
         own = None if self.snapshot is None else self.snapshot.application

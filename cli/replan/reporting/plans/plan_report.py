@@ -94,7 +94,7 @@ def plan_report(
     """The whole plan. `steps`: each move by itself, with what it asks of the cluster, in the order of the plan."""
     limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
     yield _title(plan)
-    yield from map(heading, totals(plan, sizes_known=context.sizes_known))
+    yield from map(heading, totals(plan, sizes_known=plan.sizes_known))
     yield from map(line, context.findings(plan))
     crossing = cross_rack_bytes(plan)
     if crossing and (context.prices is None or context.prices.cross_rack_per_gb is None):
@@ -105,7 +105,7 @@ def plan_report(
         yield Items(urgent, noun="danger", urgent=True)
     yield from before_moves(plan, limit)
     if steps:
-        yield from moves_with_steps(plan, limit, sizes_known=context.sizes_known)
+        yield from moves_with_steps(plan, limit, sizes_known=plan.sizes_known)
     else:
         yield from _moved(plan, context, None if everything else ROWS)
     yield from _timeline(plan, context)
@@ -116,7 +116,7 @@ def plan_report(
     yield from held(plan, limit)
     yield from _end(plan)
     if plan.moves or plan.creates:
-        yield _listing(plan, sizes_known=context.sizes_known)
+        yield _listing(plan, sizes_known=plan.sizes_known)
     yield from _identity(plan, context)
 
 
@@ -125,13 +125,13 @@ def part_lines(
 ) -> list[Line]:
     """A part of a plan as text, with what of it comes before the moves, and how much it is."""
     limit = max(len(part.moves), len(part.refusals), len(part.log_moves)) if everything else SHOWN
-    rows = _groups(part.moves, None if everything else ROWS, sizes_known=False)
+    rows = _groups(part.moves, None if everything else ROWS, sizes_known=plan.sizes_known)
     copied = f"{size(estimate(part).bytes)} of {size(estimate(plan).bytes)} to copy"
     shown = f"{len(part.moves):,} of {count(len(plan.moves), 'move')}"
     return text_lines(
         [
             *before_moves(part, limit),
-            *(moves_with_steps(part, limit) if steps else rows),
+            *(moves_with_steps(part, limit, sizes_known=plan.sizes_known) if steps else rows),
             *refused("Refused", part.refusals, limit),
             *conflicts(part),
             line(f"Shown: {shown}; {copied}. Plan digest {digest(plan)[:16]}."),
@@ -165,7 +165,7 @@ def _title(plan: Plan) -> Title:
 
 def _moved(plan: Plan, context: PlanContext, limit: int | None) -> Iterator[Block]:
     """What moves, by reason; what a change causes before what was pending without it, where that is known."""
-    known, pending = context.sizes_known, context.pending
+    known, pending = plan.sizes_known, context.pending
     if pending is None or pending.targets is None:
         yield from _groups(plan.moves, limit, sizes_known=known)
         return

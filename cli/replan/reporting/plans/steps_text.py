@@ -41,12 +41,12 @@ def transcript(
     """Every step, then warnings, refusals and the summary."""
     limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
     yield from before_moves(plan, limit)
-    yield from moves_with_steps(plan, limit, sizes_known=context.sizes_known)
+    yield from moves_with_steps(plan, limit, sizes_known=plan.sizes_known)
     yield from warned(plan)
     yield from refused("Refused", [r for r in plan.refusals if not r.held], limit)
     yield from conflicts(plan)
     yield from held(plan, limit)
-    yield from map(line, summary(plan, context.findings(plan), sizes_known=context.sizes_known))
+    yield from map(line, summary(plan, context.findings(plan), sizes_known=plan.sizes_known))
 
 
 def before_moves(plan: Plan, limit: int) -> Iterator[Block]:
