@@ -394,15 +394,16 @@ class WaitsSeen:
         waited = []
         for kind, of in longest.items():
             name = min(of, key=lambda n: (-of[n], n))
-            waited.append(Waited(self._named(first[kind, name]), len(of), name, of[name]))
+            waited.append(Waited(with_own(first[kind, name], self._own), len(of), name, of[name]))
         return sorted(waited, key=lambda w: (-w.longest_seconds, w.reason.kind))
 
-    def _named(self, reason: HoldReason) -> HoldReason:
-        """A reason that does not call replan's own reassignments another tool's."""
-        if not isinstance(reason, NoSlot):
-            return reason
-        own = tuple(name for name in reason.others if name in self._own)
-        return replace(reason, others=tuple(n for n in reason.others if n not in own), own=own)
+
+def with_own(reason: HoldReason, own: Collection[TopicPartition]) -> HoldReason:
+    """A reason that does not call the reassignments of replan's open application another tool's."""
+    if not isinstance(reason, NoSlot):
+        return reason
+    ours = tuple(name for name in reason.others if name in own)
+    return replace(reason, others=tuple(n for n in reason.others if n not in ours), own=ours)
 
 
 def _changed_after(history: Trajectory | None, at: float, ended: float) -> float:

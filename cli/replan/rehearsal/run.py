@@ -4,7 +4,7 @@ Here belongs the run itself. What is assumed is in `options` and `setup`, what i
 shown in `report`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -30,6 +30,7 @@ from replan.rehearsal.findings import (
     RefusedFaults,
     WaitsSeen,
     rehearsal_of,
+    with_own,
 )
 from replan.rehearsal.options import Options
 from replan.rehearsal.recording import Recorder, known_throttles, throttles_of
@@ -120,6 +121,7 @@ def perform(
         idle=plane.idle,
     )
     outcome, alone = _as_a_person_would(lambda: sent(clock=quick), plane, quick, stop)
+    outcome = _with_own(outcome, options.own)
     recorder.note(plane.simulation)
     histories = recorder.trajectories()
     return RecordedRun(
@@ -234,6 +236,15 @@ def _noted(outcome: Outcome, began: float, again: list[float]) -> Outcome:
         f"run again after {duration(at - began)}, as it had left something open" for at in again
     ]
     return replace(outcome, notes=(*outcome.notes, *notes))
+
+
+def _with_own(outcome: Outcome, own: Collection[TopicPartition]) -> Outcome:
+    """An outcome whose partitions do not wait for another tool where they wait for replan's open application."""
+    results = (
+        result if result.hold is None else replace(result, hold=with_own(result.hold, own))
+        for result in outcome.results
+    )
+    return replace(outcome, results=tuple(results))
 
 
 def _given_up(outcome: Outcome, why: str) -> str:

@@ -278,3 +278,17 @@ def test_copies_of_the_open_application_are_replans_own_and_keep_their_throttle(
     (slot,) = (w.reason for w in found.waits if isinstance(w.reason, NoSlot))
     assert "replan's open application moves orders-0" in str(slot)
     assert "other tools" not in str(slot)
+
+
+def test_a_partition_that_is_not_done_waits_for_the_open_application_and_no_other_tool() -> None:
+    begun = state([1, 2, 3, 4], [1, 2, 3], adding=[4], size=100_000 * MB)
+    seen = snapshot([begun, state([2, 3, 1], partition=1, size=100 * MB)], registered=brokers(5))
+    rates = {BrokerId(1): MB, BrokerId(4): MB}
+    own = OwnApplication("a-1", "ann", False, {NAME: replicas(1, 2, 3, 4)}, rates)
+    seen = replace(seen, application=own)
+    made = plan_of([1, 2, 3, 4], [2, 3, 4], seen=seen)
+    settings = Settings(slots_per_broker=1, give_up_seconds=60.0)
+    found = rehearse(made, seen, Options(settings=settings))
+    assert not found.completed
+    (left,) = found.stopped
+    assert str(left.hold).endswith("replan's open application moves orders-0")
