@@ -22,13 +22,15 @@ __all__ = ["folder"]
 
 
 @contextmanager
-def at_work(folder: Path) -> Iterator[subprocess.Popen[str]]:
+def at_work(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
     """An application whose copies would take years."""
     large = (folder / "cluster.json").read_text().replace("000000", "000000000")
     (folder / "cluster.json").write_text(large)
     slow = (folder / "placement.yaml").read_text().partition("throttles:")[0]
     (folder / "placement.yaml").write_text(slow + "throttles: {moves: {rate: 1KB/s}}\n")
-    process = start(["apply", "-f", "placement.yaml", "--auto-approve", *SIMULATED], folder=folder)
+    process = start(
+        ["apply", "-f", "placement.yaml", "--auto-approve", *SIMULATED, *more], folder=folder
+    )
     try:
         while "pid" not in replan("lock", "show", *SIMULATED, folder=folder).stdout:
             assert process.poll() is None
@@ -57,6 +59,22 @@ def test_another_terminal_pauses_resumes_and_throttles(folder: Path) -> None:
     done = replan("status", *SIMULATED, "--format", "json", folder=folder)
     assert done.returncode == 0
     assert "throttled" not in (folder / "cluster.json").read_text()
+
+
+def test_paused_it_waits_for_a_person_though_nothing_can_happen_to_an_embedded_cluster(
+    folder: Path,
+) -> None:
+    with at_work(folder, "--slots", "1") as process:
+        assert replan("pause", *SIMULATED, folder=folder).returncode == 0
+        assert replan("throttle", "10GB/s", *SIMULATED, folder=folder).returncode == 0
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=8)
+        shown = replan("status", *SIMULATED, folder=folder).stdout
+        assert "not started: paused by" in shown
+        assert "running" not in shown.splitlines()[0]
+        assert replan("resume", *SIMULATED, folder=folder).returncode == 0
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
 
 
 def test_without_a_process_at_work_they_say_what_to_do(folder: Path) -> None:

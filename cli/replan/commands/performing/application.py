@@ -1,6 +1,7 @@
 """One application of a plan: where the plan comes from, who approves it, how it is performed and stopped."""
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,12 +12,13 @@ from replan.applying.abandoning import left_running, left_running_text
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import PatientJournal
 from replan.applying.journal.records import Verb, moment
+from replan.applying.reasons.holds import Paused
 from replan.applying.run.loop import apply_plan
 from replan.applying.run.opening import check_same, open_plan
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, throttle_of
 from replan.applying.views.outcome import Outcome
-from replan.applying.views.progress import Report
+from replan.applying.views.progress import Progress, Report
 from replan.applying.views.standing import as_planned_from, knows_nothing, unknown_throttles
 from replan.commands.frame.output import Color, note, report_outcome, result_lines, save
 from replan.commands.frame.signals import asked_to_stop
@@ -227,7 +229,7 @@ def perform(
     ):
         metrics = Metrics(detail.metrics_file, plan.cluster_id)
         report = metrics.also(progress)
-        stop = asked_to_stop(connection.interrupt, note)
+        stop, paused = asked_to_stop(connection.interrupt, note), _Paused(connection.idle)
         if not detail.quiet:
             note(f"journal: {cluster.journal_place}")
         outcome = apply_plan(
@@ -244,9 +246,9 @@ def perform(
                 leave_at=leave_at,
                 journal_patience_seconds=patience,
             ),
-            report=inject(report),
+            report=paused.also(inject(report)),
             stop=stop,
-            idle=connection.idle,
+            idle=paused.idle,
             arrived=journal.arrived,
             verb=verb,
             rates=rates,
@@ -258,6 +260,46 @@ def perform(
         save(render_junit(outcome, f"replan {plan.cluster_name or plan.cluster_id}"), detail.junit)
     report_outcome(render(outcome))
     return outcome.exit_code
+
+
+class _Paused:
+    """Lets an application that is paused wait for `replan resume` on the embedded cluster, too.
+
+    Hours pass there in no time. So once nothing has moved there for a minute of that cluster, they pass as for people.
+    """
+
+    def __init__(self, idle: Callable[[], bool]) -> None:
+        """`idle`: whether nothing will happen to the cluster by itself any more."""
+        self._idle, self._paused = idle, False
+        self._moved: tuple[object, float] = None, 0.0
+        self._heard = 0.0
+
+    def idle(self) -> bool:
+        """The same, and nobody is waited for."""
+        return not self._paused and self._idle()
+
+    def also(self, report: Report) -> Report:
+        """The report, after which it waits."""
+
+        def hear(progress: Progress) -> None:
+            report(progress)
+            self._paused = isinstance(progress.admission, Paused)
+            if self._paused and self._idle() and self._still(progress) >= STILL_SECONDS:
+                time.sleep(progress.now - self._heard)
+            self._heard = progress.now
+
+        return hear
+
+    def _still(self, progress: Progress) -> float:
+        """For how long nothing has moved."""
+        seen = progress.done, progress.running, progress.volume().copied_bytes
+        if seen != self._moved[0]:
+            self._moved = seen, progress.now
+        return progress.now - self._moved[1]
+
+
+STILL_SECONDS = 60.0
+"""After so long without anything moving, a paused embedded cluster goes at the pace of people."""
 
 
 def with_journal(do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bool = False) -> Exit:
