@@ -32,8 +32,13 @@ def replan(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedPr
     if STARTED.isdisjoint(arguments) and more.keys() <= FORKED:
         surroundings = environment(**more)
         return fork(arguments, folder=folder, environment=surroundings, seconds=LIMIT_SECONDS)
+    return python("-m", "replan", *arguments, folder=folder, **more)
+
+
+def python(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run Python to its end, with the checkout importable."""
     return subprocess.run(
-        [sys.executable, "-m", "replan", *arguments],
+        [sys.executable, *arguments],
         cwd=folder,
         env=environment(**more),
         stdin=subprocess.DEVNULL,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.commandline import LIMIT_SECONDS, environment, replan
+from tests.commandline import LIMIT_SECONDS, environment, python, replan
 
 from replan.applying.journal.file import peek
 
@@ -50,16 +50,7 @@ def folder(tmp_path: Path) -> Path:
 def run_with_signal(
     number: str, at: int, folder: Path, *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", AT_AN_EVENT, str(at), number, *arguments],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_SECONDS,
-    )
+    return python("-c", AT_AN_EVENT, str(at), number, *arguments, folder=folder)
 
 
 def events(folder: Path, *arguments: str) -> int:

@@ -2,13 +2,11 @@
 
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.commandline import environment, replan
+from tests.commandline import python, replan
 
 from replan.main import Replan
 
@@ -121,21 +119,8 @@ def test_a_command_on_brokers_imports_what_it_needs(
 
 def test_the_end_of_a_process_looks_for_no_cycles(folder: Path) -> None:
     ending = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count(), len(gc.get_objects())))"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"{ending}\nfrom replan.__main__ import main; main()",
-            "plan",
-            *FROM,
-        ],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    program = f"{ending}\nfrom replan.__main__ import main; main()"
+    done = python("-c", program, "plan", *FROM, folder=folder)
     frozen, others = map(int, done.stdout.splitlines()[-1].split())
     assert frozen > 10_000
     assert others < 1_000
@@ -143,15 +128,7 @@ def test_the_end_of_a_process_looks_for_no_cycles(folder: Path) -> None:
 
 def imported(arguments: tuple[str, ...], folder: Path) -> set[str]:
     """Which of HEAVY a command imports."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments],
-        cwd=folder,
-        env=environment(XDG_STATE_HOME=str(folder)),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", PROGRAM, *arguments, folder=folder, XDG_STATE_HOME=str(folder))
     return HEAVY & set(done.stderr.split())
 
 

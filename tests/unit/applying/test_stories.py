@@ -90,14 +90,19 @@ def ask_at(seconds: float, *items: tuple[str, int, list[int] | None]) -> At:
     return At(seconds, Ask(AlterReassignments(lists)))
 
 
-def test_interrupted_it_puts_back_what_no_running_copy_needs() -> None:
+def one_at_a_time() -> Lab:
+    """Two throttled copies from one broker, which sends one at a time."""
     waits = move([1, 3, 2], [1, 3, 4], partition=1, size=50 * MB)
-    made = lab(
+    return lab(
         [state([1, 2, 3], size=50 * MB), state([1, 3, 2], partition=1, size=50 * MB)],
         [GROW, waits],
         throttle=SLOW,
         settings=Settings(slots_per_broker=1),
     )
+
+
+def test_interrupted_it_puts_back_what_no_running_copy_needs() -> None:
+    made = one_at_a_time()
     before = made.configs()
     stopped = made.apply(stop=lambda: True)
     assert [r.result for r in stopped.results] == [Result.WAITING, Result.WAITING]
@@ -554,13 +559,7 @@ def test_an_abandoned_application_leaves_its_moves_and_takes_its_throttles() -> 
 
 
 def test_abandon_counts_what_was_not_started_too_and_so_does_the_journal() -> None:
-    waits = move([1, 3, 2], [1, 3, 4], partition=1, size=50 * MB)
-    made = lab(
-        [state([1, 2, 3], size=50 * MB), state([1, 3, 2], partition=1, size=50 * MB)],
-        [GROW, waits],
-        throttle=SLOW,
-        settings=Settings(slots_per_broker=1),
-    )
+    made = one_at_a_time()
     made.apply(stop=made.stop_at(8))
     outcome = made.abandon()
     assert outcome_text(outcome).startswith("abandoned: 1 running, 1 not started\n")

@@ -8,7 +8,6 @@ while all of these are the same: its record (the order that the journal remember
 state as seen, whether it has settled, the values of its topic that are preconditions, and all brokers; and while
 nothing else concerns it: no answer, no request whose outcome is unknown or that is to be repeated, no reading that is
 unclear, no log that a broker does not show. No verdict but a wait is ever kept.
-
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping

@@ -1,6 +1,6 @@
 """Health and running reassignments as text, markdown and json: the worst first, every replica that comes or goes.
 
-A replica that is being copied, in the words of KIP-179's table, with bytes and times; as text and JSON.
+A replica that is being copied, as a row of KIP-179's table, with bytes and times; as text and JSON.
 
 The open application and the throttles of a cluster, for those who only look: lines and JSON fields.
 """
@@ -42,7 +42,7 @@ HEAD = ("Topic", "Partition", "Broker", "Status", "Copied", "Rate", "Left", "Who
 
 
 def status_text(row: ReplicaRow) -> str:
-    """KIP-179's words."""
+    """KIP-179's statuses; how far it is behind is said once, where the KIP says it twice."""
     if row.status is ReplicaStatus.BEHIND and row.behind is not None:
         return f"Behind by {count(row.behind, 'message')}"
     return row.status
