@@ -85,6 +85,8 @@ class Explanation(Struct, frozen=True):
     on_the_way: bool
     """It differs, and a reassignment or the running application leads to what is declared."""
     move: Move | None
+    sizes_known: bool
+    """Every live broker said what its log directories hold."""
     log_moves: tuple[LogMove, ...]
     """Its replicas that are to go to other log directories of their brokers."""
     refusals: tuple[Refusal, ...]
@@ -164,6 +166,7 @@ def explain(
         kinds=tuple(d.kind for d in differs if d.drift_class is not DriftClass.IN_FLIGHT),
         on_the_way=name in drift.converging,
         move=next((m for m in plan.moves if m.partition == name), None),
+        sizes_known=plan.sizes_known,
         log_moves=tuple(m for m in plan.log_moves if m.partition == name),
         refusals=tuple(r for r in plan.refusals if r.partition in about),
         conflicts=tuple(c for c in plan.conflicts if any(_concerned(n, c) for n in about)),

@@ -148,7 +148,7 @@ def test_the_text_shows_all_of_it_in_columns() -> None:
         "  observed  [1,2,3], in sync [1,2,3], leader 1, min.insync.replicas 2\n"
         "  differs   other replicas: [2,4,3] is wanted\n"
         "  planned   [1,2,3] -> [2,4,3]\n"
-        "              expand  [1,2,3,4]  copy to 4 (size unknown, or empty)\n"
+        "              expand  [1,2,3,4]  copy to 4 (empty)\n"
         "              assign  [2,4,3]    after 2, 4, 3 stay in sync for 15 s; removes 1; leader 1 -> 2\n"
     )
 

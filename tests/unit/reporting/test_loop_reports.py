@@ -14,7 +14,7 @@ from replan.reporting.lines import drawn
 from replan.reporting.loop.loop_metrics import Counts, metrics_of
 from replan.reporting.loop.loop_page import policy, render_loop_page
 from replan.reporting.loop.loop_text import loop_lines, message
-from replan.reporting.loop.loop_view import Link, plan_path, view_of
+from replan.reporting.loop.loop_view import Link, Moment, plan_path, view_of
 from replan.reporting.loop.loop_words import (
     HELD,
     KINDS,
@@ -67,6 +67,13 @@ def test_each_reason_state_and_kind_has_words_of_its_own() -> None:
     texts = [str(r) for r in REASONS] + [why_not_text(w) for w in (None, *WHY_NOTS)]
     states = [state_text(msgspec.structs.replace(at_rest(), state=state)) for state in LoopState]
     assert len({*texts, *states}) == len(texts) + len(states)
+
+
+def test_what_is_due_is_due_now_and_not_some_minutes_ago() -> None:
+    differs = next(b for b in view_of(acting(), NOW + 30).blocks if b.title == "What differs")
+    kinds, each = differs.tables
+    assert [row[3] for row in kinds.rows] == ["now", "never", Moment(NOW + 3540), "never"]
+    assert "now" in [row[5] for row in each.rows]
 
 
 def test_the_terminal_says_what_differs_since_when_and_what_comes_next() -> None:

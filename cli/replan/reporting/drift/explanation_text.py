@@ -153,7 +153,10 @@ def _planned(found: Explanation) -> Iterator[Line]:
             yield "planned", "nothing"
         return
     yield "planned", change(found.move)
-    rows = [describe(request, found.move) for request in planned_requests(found.move)]
+    rows = [
+        describe(request, found.move, sizes_known=found.sizes_known)
+        for request in planned_requests(found.move)
+    ]
     yield from (("planned", f"  {row}") for row in columns(rows))
 
 

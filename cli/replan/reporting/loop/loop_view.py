@@ -229,32 +229,38 @@ def _differs(status: Status) -> tuple[tuple[str, ...], tuple[LoopFact, ...], tup
     known = 3 if _by_journal(status) else 4
     kinds = LoopTable(
         ("what happened", "how many", "oldest since", "next one due")[:known],
-        tuple(_tally(tally)[:known] for tally in status.differs),
+        tuple(_tally(tally, status.at)[:known] for tally in status.differs),
         right=(1,),
     )
     left = total - len(status.deviations)
     more = f"and {left:,} more; `replan drift` lists all" if left > 0 else ""
     each = LoopTable(
         ("what", "happened", "declared", "observed", "since", "due", "why not yet"),
-        tuple(map(_deviation, status.deviations)),
+        tuple(_deviation(found, status.at) for found in status.deviations),
         more=more,
     )
     return (), (), (kinds, each) if each.rows else (kinds,)
 
 
-def _tally(tally: Tally) -> tuple[Cell, ...]:
-    due: Cell = "never" if tally.due_at is None else Moment(tally.due_at)
-    return KINDS[tally.kind], f"{tally.count:,}", Moment(tally.since), due
+def _tally(tally: Tally, at: float) -> tuple[Cell, ...]:
+    return KINDS[tally.kind], f"{tally.count:,}", Moment(tally.since), _due(tally.due_at, at)
 
 
-def _deviation(found: Deviation) -> tuple[Cell, ...]:
+def _due(due_at: float | None, at: float) -> Cell:
+    """When it is put right; a time that has come is `now`."""
+    if due_at is None:
+        return "never"
+    return "now" if due_at <= at else Moment(due_at)
+
+
+def _deviation(found: Deviation, at: float) -> tuple[Cell, ...]:
     return (
         subject_text(found.subject),
         KINDS[found.kind],
         _list(found.declared),
         _list(found.observed),
         Moment(found.since),
-        "never" if found.due_at is None else Moment(found.due_at),
+        _due(found.due_at, at),
         why_not_text(found.why_not),
     )
 
