@@ -77,7 +77,20 @@ def test_what_leads_out_of_the_repository_is_refused(tmp_path: Path) -> None:
     git(tmp_path, "commit", "-qm", "three")
     with checkout(tmp_path.as_uri(), "main") as working:
         working.update()
-        assert working.inside("placement.yaml") == working.folder / "placement.yaml"
         for path in ("linked", "/etc/hostname", "../../etc/hostname"):
             with pytest.raises(BadPlacement, match=f"main: {path} leads out of the repository"):
-                working.inside(path)
+                working.placement(path)
+
+
+def test_places_are_named_as_they_are_in_the_repository(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "payments").mkdir()
+    (tmp_path / "payments" / "topics.yaml").write_text("version: 1\nassignmens: {}\n", "utf-8")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "three")
+    with checkout(tmp_path.as_uri(), "main") as working:
+        working.update()
+        with pytest.raises(BadPlacement, match=r"^payments/topics\.yaml:2:1: "):
+            working.placement("payments")
+        with pytest.raises(BadPlacement, match=r"main: there is no payment; check --path$"):
+            working.placement("payment")

@@ -15,11 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.documents.files import cannot
 from replan.errors import BadPlacement, BadUsage, ClusterUnreachable
 from replan.model.declared.placement import Placement
 from replan.placement_file.load import load_placement, load_sources
+from replan.placement_file.read import texts_of
 from replan.placement_file.sources import SUFFIXES, Source, find_files
 from replan.placement_file.yaml_text import fastest_parser
 
@@ -67,16 +69,23 @@ class Checkout(Struct, frozen=True):
             shutil.rmtree(self.folder / ".git", ignore_errors=True)
             raise
 
-    def inside(self, path: str) -> Path:
-        """A file or folder of it. Raises BadPlacement where what would be read lies outside: no commit tells of it."""
+    def placement(self, path: str) -> Placement:
+        """That of a file or folder of it, whose places are named as they are in the repository. Raises BadPlacement.
+
+        Also where what would be read lies outside: no commit tells of it.
+        """
         found, top = self.folder / path, self.folder.resolve()
+        if not found.exists():
+            raise BadPlacement(f"{self.shown} {self.ref}: there is no {path}; check --path")
         for file in find_files([found]):
             if not file.resolve().is_relative_to(top):
                 raise BadPlacement(
                     f"{self.shown} {self.ref}: {path} leads out of the repository, to {file.resolve()}; "
                     "name a file or folder in it, without links to elsewhere"
                 )
-        return found
+        texts = texts_of([found])
+        named = [replace(text, name=os.path.relpath(text.name, self.folder)) for text in texts]
+        return load_sources(named, fastest_parser())
 
     def _git(self, *words: str) -> str:
         kept = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}

@@ -158,7 +158,7 @@ def _placements(
 
         def read_git() -> Read:
             commit = working.update()
-            placement = load_placement([working.inside(path)])
+            placement = working.placement(path)
             return Read(
                 placement, Source(f"{working.shown} {ref} {path}", placement.digest, commit)
             )
