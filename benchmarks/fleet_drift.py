@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.fleet_synthetic import DIFFERING, synthetic_snapshot, write_placement
 
-from replan.fleet.engine import Engine, Where
+from replan.fleet.engine import Engine, SparkTarget
 from replan.fleet.folders import judged_folders
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.snapshots.files import write_snapshot
@@ -64,7 +64,11 @@ def make_fleet(home: Path, clusters: int, partitions: int) -> None:
 
 def run(engine: str, home: Path, master: str) -> int:
     """Compare the fleet; the number of partitions that drifted."""
-    where = Where(Engine.SPARK, master, between=home) if engine == "spark" else Where(Engine.LOCAL)
+    where = (
+        SparkTarget(Engine.SPARK, master, between=home)
+        if engine == "spark"
+        else SparkTarget(Engine.LOCAL)
+    )
     folders = home / "snapshots", home / "placements"
     stages = [*DRIFT_STAGES, Stage.COST]
     with judged_folders(*folders, stages, where, datetime.now(UTC)) as found:

@@ -26,7 +26,7 @@ from benchmarks.fleet_drift import measured
 from benchmarks.fleet_synthetic import of_every_class, synthetic_snapshot, write_placement
 from deltalake import DeltaTable, QueryBuilder
 
-from replan.fleet.engine import Engine, Where
+from replan.fleet.engine import Engine, SparkTarget
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import keep_snapshots
@@ -97,7 +97,7 @@ def fleet_of(home: Path) -> Fleet:
     return Fleet(clusters, str(home / "lake"))
 
 
-def run_engine(home: Path, where: Where) -> str:
+def run_engine(home: Path, where: SparkTarget) -> str:
     fleet, lake = fleet_of(home), Lake(str(home / "lake"))
     began = time.perf_counter()
     todo = from_lake(fleet, lake, datetime.now(UTC))
@@ -110,11 +110,11 @@ def run_engine(home: Path, where: Where) -> str:
 
 
 def run_local(home: Path) -> str:
-    return run_engine(home, Where(Engine.LOCAL))
+    return run_engine(home, SparkTarget(Engine.LOCAL))
 
 
 def run_spark(home: Path) -> str:
-    return run_engine(home, Where(Engine.SPARK, "local[2]"))
+    return run_engine(home, SparkTarget(Engine.SPARK, "local[2]"))
 
 
 def run_kernel(home: Path) -> str:

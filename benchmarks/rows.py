@@ -39,7 +39,7 @@ from replan.planning.making.planner import make_plan
 from replan.planning.placing.choose import choose
 from replan.planning.plans.plan import Plan
 from replan.reconciling.loop import Journalled, Loop, LoopPorts, LoopSettings, Read
-from replan.reconciling.status import LoopState, Proposal, Source, Status
+from replan.reconciling.status import LoopState, LoopStatus, PlacementSource, Proposal
 from replan.reconciling.store import MemoryStore
 from replan.rehearsal.options import Options
 from replan.rehearsal.run import rehearse
@@ -157,7 +157,7 @@ def _observe(size: int) -> Work:
 class _Silent:
     """Watches a loop, and says nothing."""
 
-    def changed(self, status: Status) -> None: ...
+    def changed(self, status: LoopStatus) -> None: ...
 
     def planned(self, plan: Plan, snapshot: Snapshot) -> None: ...
 
@@ -178,7 +178,7 @@ def _idle_round(size: int) -> Work:
 
     def read() -> Read:
         placement = load_placement([path])
-        return Read(placement, Source(str(path), placement.digest))
+        return Read(placement, PlacementSource(str(path), placement.digest))
 
     ports = LoopPorts(
         reader=connected,

@@ -36,7 +36,7 @@ from replan.model.snapshot import (
     partitions_table,
 )
 from replan.planning.comparison.alignment import named_partitions, rows_of
-from replan.planning.plans.moves import Election, Move, MoveReason, ReasonKind
+from replan.planning.plans.moves import Move, MoveReason, ReasonKind, StandaloneElection
 from replan.planning.plans.plan import Plan
 
 TOPIC = "orders"
@@ -60,7 +60,7 @@ def move(
     leader: int | None = None,
     below_min_isr: bool = False,
     reason: MoveReason = DECLARED,
-    election: Election | None = None,
+    election: StandaloneElection | None = None,
 ) -> Move:
     """A move of one partition."""
     return Move(

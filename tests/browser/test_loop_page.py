@@ -6,7 +6,7 @@ import pytest
 from tests.browser.tools import DESKTOP, PHONE, opened
 from tests.unit.reporting.loop_statuses import HOSTILE, NOW, acting, at_rest, holding
 
-from replan.commands.observing.http_server import Answer, ListenAddress, serving
+from replan.commands.observing.http_server import HttpResponse, ListenAddress, serving
 from replan.commands.observing.loop_server import LoopServer
 from replan.reporting.loop.loop_metrics import Counts
 from replan.reporting.loop.loop_page import VIEW_PATH, render_view
@@ -69,7 +69,7 @@ def test_what_happened_to_several_in_a_row_is_said_once(server: LoopServer, url:
 def test_the_page_follows_its_loop(server: LoopServer) -> None:
     server.changed(at_rest())
 
-    def respond(path: str) -> Answer | None:
+    def respond(path: str) -> HttpResponse | None:
         """After the first view the loop holds."""
         found = server.respond(path)
         if path == f"/{VIEW_PATH}":
@@ -91,9 +91,13 @@ def test_the_page_follows_its_loop(server: LoopServer) -> None:
 
 
 def test_a_loop_that_says_nothing_is_called_so(server: LoopServer) -> None:
-    def respond(path: str) -> Answer | None:
+    def respond(path: str) -> HttpResponse | None:
         late = render_view(at_rest(), NOW + 3600, frozenset())
-        return Answer(late, "application/json") if path == f"/{VIEW_PATH}" else server.respond(path)
+        return (
+            HttpResponse(late, "application/json")
+            if path == f"/{VIEW_PATH}"
+            else server.respond(path)
+        )
 
     with serving(ANY, respond) as url:
         seen = opened(url, ["await", "#lost:not([hidden])"], ["text", "#lost"])

@@ -13,7 +13,7 @@ from replan.commands.observing.loop_server import LoopServer
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
-from replan.reconciling.status import LoopState, Proposal, Status
+from replan.reconciling.status import LoopState, LoopStatus, Proposal
 from replan.rehearsal.reconcile import Release, run_loop
 from replan.reporting.loop.loop_metrics import Counts
 from replan.simulator.cluster.faults import KillBroker
@@ -29,7 +29,7 @@ class Paced:
         self.wanted = [LoopState.WAITING, LoopState.ACTING]
         self.reached, self.shown = threading.Event(), threading.Event()
 
-    def changed(self, status: Status) -> None:
+    def changed(self, status: LoopStatus) -> None:
         """Serve it, and wait where a browser is to look."""
         self._server.changed(status)
         self._server.counts.add(status)

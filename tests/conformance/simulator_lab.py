@@ -11,10 +11,10 @@ from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import (
-    Ask,
     KillBroker,
     LoseDisk,
     Produce,
+    SendRequest,
     StartBroker,
     StopBroker,
 )
@@ -66,7 +66,7 @@ class SimulatorLab:
         name = f"topic-{number}"
         lists = tuple(replicas(*brokers) for brokers in assignments)
         command = CreateTopic(name, TopicId(f"{number:022d}"), lists, configs)
-        self.control_plane.inject(Ask(command))
+        self.control_plane.inject(SendRequest(command))
         assert name in self.control_plane.look(Wanted(topics=[name])).topics, (
             f"{name} was not created"
         )

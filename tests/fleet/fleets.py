@@ -8,7 +8,7 @@ from random import Random
 from msgspec.structs import replace
 from tests.builders import snapshot, state
 
-from replan.fleet.engine import Engine, Where
+from replan.fleet.engine import Engine, SparkTarget
 from replan.fleet.folders import judged_folders
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import Kept, keep_snapshots, kept_in
@@ -127,10 +127,10 @@ def write_fleet(home: Path, seeds: Iterable[int]) -> tuple[Path, Path]:
 def found_in(
     home: Path,
     stages: Sequence[Stage] = DRIFT_STAGES,
-    where: Where | None = None,
+    where: SparkTarget | None = None,
     now: datetime = CLOCK,
 ) -> FleetRun:
     """What the stages find of the folders of a fleet, read before its lake is gone."""
     folders = home / "snapshots", home / "placements"
-    with judged_folders(*folders, stages, where or Where(Engine.LOCAL), now) as found:
+    with judged_folders(*folders, stages, where or SparkTarget(Engine.LOCAL), now) as found:
         return replace(found, rows=dict(found.rows))

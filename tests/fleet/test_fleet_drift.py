@@ -16,7 +16,7 @@ from tests.readings import find_drift
 
 import replan
 from replan.errors import BadUsage
-from replan.fleet.engine import Engine, Where
+from replan.fleet.engine import Engine, SparkTarget
 from replan.fleet.in_process import MUCH, Here
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.store import SUBMITTED
@@ -135,7 +135,7 @@ def test_more_errors_cost_no_look_at_the_tables(
 
 
 def test_on_one_machine_the_folder_of_the_output_need_not_be_there_yet(fleet: Path) -> None:
-    where = Where(Engine.LOCAL, between=fleet / "nowhere")
+    where = SparkTarget(Engine.LOCAL, between=fleet / "nowhere")
     assert found_in(fleet, where=where).drifted.num_rows == 1
 
 
@@ -320,16 +320,21 @@ def test_what_a_python_worker_raised_is_said_without_its_calls() -> None:
 @pytest.mark.parametrize(
     ("where", "environment", "expected", "why"),
     [
-        (Where(), {}, Engine.LOCAL, "neither --master nor --remote nor spark-submit gives Spark"),
-        (Where(), {SUBMITTED: "1234"}, Engine.SPARK, "which spark-submit gives"),
-        (Where(master="local[2]"), {}, Engine.SPARK, "which --master local[2] gives"),
-        (Where(remote="sc://host"), {}, Engine.SPARK, "which --remote sc://host gives"),
-        (Where(Engine.LOCAL), {SUBMITTED: "1234"}, Engine.LOCAL, None),
-        (Where(Engine.SPARK), {}, Engine.SPARK, None),
+        (
+            SparkTarget(),
+            {},
+            Engine.LOCAL,
+            "neither --master nor --remote nor spark-submit gives Spark",
+        ),
+        (SparkTarget(), {SUBMITTED: "1234"}, Engine.SPARK, "which spark-submit gives"),
+        (SparkTarget(master="local[2]"), {}, Engine.SPARK, "which --master local[2] gives"),
+        (SparkTarget(remote="sc://host"), {}, Engine.SPARK, "which --remote sc://host gives"),
+        (SparkTarget(Engine.LOCAL), {SUBMITTED: "1234"}, Engine.LOCAL, None),
+        (SparkTarget(Engine.SPARK), {}, Engine.SPARK, None),
     ],
 )
 def test_spark_does_the_work_where_it_is_given_unless_an_engine_is_named(
-    where: Where, environment: dict[str, str], expected: Engine, why: str | None
+    where: SparkTarget, environment: dict[str, str], expected: Engine, why: str | None
 ) -> None:
     assert where.chosen(environment) is expected
     said = where.why(environment)
@@ -346,4 +351,4 @@ def test_spark_does_the_work_where_it_is_given_unless_an_engine_is_named(
 )
 def test_engines_that_contradict_each_other_are_a_mistake(options: dict[str, Any]) -> None:
     with pytest.raises(BadUsage):
-        Where(**options)
+        SparkTarget(**options)

@@ -10,7 +10,7 @@ from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 from tests.fleet.fleets import CLOCK, found_in
 
 from replan.errors import BadFile, BadUsage, ReplanError
-from replan.fleet.engine import Engine, Where, require_spark
+from replan.fleet.engine import Engine, SparkTarget, require_spark
 from replan.fleet.folders import find_placements, find_snapshots, from_folders
 from replan.fleet.lake.delta import Lake
 from replan.fleet.tasks.todo import Todo
@@ -265,7 +265,7 @@ def test_the_lake_of_a_run_is_gone_with_it(folders: Folders, tmp_path: Path) -> 
     folders.declared("eu.yaml")
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    found = found_in(tmp_path, where=Where(Engine.LOCAL, temporary=temporary))
+    found = found_in(tmp_path, where=SparkTarget(Engine.LOCAL, temporary=temporary))
     assert (found.rows["judged"].num_rows, found.rows["declared"].num_rows) == (1, 1)
     assert list(temporary.iterdir()) == []
 
@@ -274,7 +274,7 @@ def test_executors_elsewhere_need_an_output_that_they_see(folders: Folders, tmp_
     folders.seen("eu", "one")
     folders.declared("eu.yaml")
     with pytest.raises(BadUsage) as refused:
-        found_in(tmp_path, where=Where(master="spark://host:7077"))
+        found_in(tmp_path, where=SparkTarget(master="spark://host:7077"))
     assert str(refused.value) == (
         "with --master spark://host:7077 the executors need a folder that all of them see: "
         "a lake there, or with two folders an --output there"

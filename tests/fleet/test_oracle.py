@@ -19,7 +19,7 @@ from tests.fleet.oracle import Chosen, Comparison, Declared, Row, Seen, history,
 
 from replan.applying.journal.records import Application, ApplicationStatus
 from replan.fleet.lake.delta import Lake
-from replan.fleet.seen import Ended, keep_seen
+from replan.fleet.seen import EndedApplication, keep_seen
 from replan.fleet.seen import Seen as LookedAt
 from replan.main import run
 from replan.model.names import TopicPartition
@@ -125,7 +125,7 @@ def looked_at(one: Drawn, at: int) -> LookedAt:
     """What a job of the cluster's own keeps, as `replan snapshot --lake` does."""
     ends = {TopicPartition(*name): end for name, end in one.log_ends[at].items()}
     ended = [
-        Ended(
+        EndedApplication(
             Application(
                 of["application"],
                 ApplicationStatus.CLOSED,

@@ -19,10 +19,10 @@ from replan.simulator.controller.commands import (
     AlterReassignments,
     AssignDirs,
     Command,
+    ControllerResult,
     CordonDirs,
     CreatePartitions,
     CreateTopic,
-    Decision,
     ElectLeaders,
     FenceBroker,
     LoseDirs,
@@ -51,7 +51,7 @@ class SimulatorDriver:
             self.register(broker)
             self.unfence(broker)
 
-    def ask(self, command: Command) -> Decision:
+    def ask(self, command: Command) -> ControllerResult:
         """Perform a command."""
         self.state, decision = perform(self.state, command)
         return decision

@@ -13,7 +13,7 @@ import pytest
 
 from replan.commands.observing.http_server import (
     AT_ONCE,
-    Answer,
+    HttpResponse,
     ListenAddress,
     Respond,
     listen_address,
@@ -24,8 +24,8 @@ from replan.errors import BadUsage, ReplanError
 ANY = ListenAddress("127.0.0.1", 0)
 
 
-def respond(path: str) -> Answer | None:
-    return Answer(b"it stands\n") if path == "/healthz" else None
+def respond(path: str) -> HttpResponse | None:
+    return HttpResponse(b"it stands\n") if path == "/healthz" else None
 
 
 @contextmanager
@@ -151,7 +151,7 @@ def ask_or_none(where: tuple[str, int]) -> int | None:
 
 
 def test_an_answer_that_fails_ends_its_connection_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    def fails(path: str) -> Answer | None:
+    def fails(path: str) -> HttpResponse | None:
         if path == "/":
             raise ValueError("no page today")
         return respond(path)

@@ -9,12 +9,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.reporting.loop_statuses import HOSTILE, NOW, acting, at_rest, holding
 
-from replan.commands.observing.http_server import Answer
+from replan.commands.observing.http_server import HttpResponse
 from replan.commands.observing.loop_server import KEPT_PLANS, LoopServer
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
-from replan.reconciling.status import LoopState, Next, Status
+from replan.reconciling.status import LoopState, LoopStatus, Next
 from replan.reporting.loop.loop_metrics import Counts
 from replan.reporting.loop.loop_page import policy
 from replan.reporting.loop.loop_view import silence_of
@@ -25,7 +25,7 @@ def server() -> LoopServer:
     return LoopServer(Counts())
 
 
-def answer(server: LoopServer, path: str) -> Answer:
+def answer(server: LoopServer, path: str) -> HttpResponse:
     found = server.respond(path)
     assert found is not None
     return found
@@ -77,7 +77,7 @@ def test_the_status_is_served_whole(server: LoopServer) -> None:
     server.changed(acting())
     found = answer(server, "/status.json")
     assert found.content_type == "application/json"
-    assert msgspec.json.decode(found.body, type=Status) == acting()
+    assert msgspec.json.decode(found.body, type=LoopStatus) == acting()
 
 
 def plan_of(target: int) -> Plan:

@@ -55,11 +55,11 @@ from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
     Disconnect,
     LoseRequests,
     Schedule,
+    SendRequest,
     SlowLooks,
 )
 from replan.simulator.cluster.physical_state import Simulation
@@ -155,9 +155,9 @@ class Case(Struct, frozen=True):
         sent = [at for at, _, _ in self.steering]
         return max([*(_felt_until(at) for at in self.schedule), *sent], default=0.0)
 
-    def by_others(self) -> Iterator[tuple[float, Ask]]:
+    def by_others(self) -> Iterator[tuple[float, SendRequest]]:
         """What other tools do, and when."""
-        return ((at.seconds, at.fault) for at in self.schedule if isinstance(at.fault, Ask))
+        return ((at.seconds, at.fault) for at in self.schedule if isinstance(at.fault, SendRequest))
 
     def changes(self) -> Iterator[tuple[float, ConfigChange]]:
         """What other tools configure, and when."""
@@ -208,7 +208,7 @@ def _felt_until(at: At) -> float:
             return at.seconds
 
 
-def _touches_list(act: Ask, name: TopicPartition) -> bool:
+def _touches_list(act: SendRequest, name: TopicPartition) -> bool:
     match act.command:
         case AlterReassignments(items):
             return any(touched == name for touched, _ in items)

@@ -25,8 +25,8 @@ from replan.model.configs import (
 from replan.model.control_plane import ElectionType
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
+    BrokerQuestion,
     Disconnect,
     DropFromIsr,
     Fault,
@@ -37,16 +37,16 @@ from replan.simulator.cluster.faults import (
     LoseRequests,
     Permission,
     Produce,
-    Question,
     RepeatRequests,
     ReplaceDisks,
-    RequestKind,
     Schedule,
+    SendRequest,
     SlowBroker,
     SlowLooks,
     StartBroker,
     StopBroker,
     Unresponsive,
+    WriteKind,
 )
 from replan.simulator.controller.commands import (
     AlterConfigs,
@@ -101,7 +101,7 @@ def _away(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
         case "stop":
             down, up = StopBroker(broker), StartBroker(broker)
         case _:
-            down, up = Ask(FenceBroker(broker)), Ask(UnfenceBroker(broker))
+            down, up = SendRequest(FenceBroker(broker)), SendRequest(UnfenceBroker(broker))
     return [At(at, down), At(back, up)], back + 30
 
 
@@ -143,12 +143,12 @@ def _outrun(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
 
 def _lost(draw: st.DrawFn, _place: Place, at: float) -> tuple[list[At], float]:
     late = draw(st.sampled_from([None, 0.0, 5.0, 70.0]))
-    kind = draw(st.sampled_from(RequestKind))
+    kind = draw(st.sampled_from(WriteKind))
     return [At(at, LoseRequests(kind, draw(st.sampled_from([1, 2, 3, 15])), late))], at
 
 
 def _repeated(draw: st.DrawFn, _place: Place, at: float) -> tuple[list[At], float]:
-    kind = draw(st.sampled_from(RequestKind))
+    kind = draw(st.sampled_from(WriteKind))
     return [At(at, RepeatRequests(kind, draw(st.integers(1, 3))))], at
 
 
@@ -176,7 +176,9 @@ def _home_changes(draw: st.DrawFn, _place: Place, at: float) -> tuple[list[At], 
 def _unresponsive(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
     """A broker lives and answers replan nothing, or not one kind of question."""
     broker, until = place.broker(draw), at + draw(st.sampled_from([5, 30, 120]))
-    questions = draw(st.sampled_from([frozenset(Question), *(frozenset({q}) for q in Question)]))
+    questions = draw(
+        st.sampled_from([frozenset(BrokerQuestion), *(frozenset({q}) for q in BrokerQuestion)])
+    )
     deaf, again = Unresponsive(broker, questions), Unresponsive(broker, frozenset())
     return [At(at, deaf), At(until, again)], at
 
@@ -212,19 +214,19 @@ def _flaps(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
 def _reassigned(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
     name = place.name(draw)
     wanted = draw(st.sampled_from([None, *place.lists.get(name, ()), draw(lists())]))
-    return [At(at, Ask(AlterReassignments(((name, wanted),))))], at
+    return [At(at, SendRequest(AlterReassignments(((name, wanted),))))], at
 
 
 def _elected(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
     if draw(st.booleans()):
-        return [At(at, Ask(RebalanceLeaders()))], at
+        return [At(at, SendRequest(RebalanceLeaders()))], at
     names = (place.name(draw),)
-    return [At(at, Ask(ElectLeaders(names, ElectionType.PREFERRED)))], at
+    return [At(at, SendRequest(ElectLeaders(names, ElectionType.PREFERRED)))], at
 
 
 def _throttled(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
     """Throttle lists and rates are set, added to, and wiped."""
-    return [At(at, Ask(AlterConfigs((draw(throttle_changes(place.names)),))))], at
+    return [At(at, SendRequest(AlterConfigs((draw(throttle_changes(place.names)),))))], at
 
 
 @st.composite
@@ -265,17 +267,17 @@ def _settings_changed(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At
         )
     )
     change = topic_change(topic, key, ConfigOperation.SET, value)
-    return [At(at, Ask(AlterConfigs((change,))))], at
+    return [At(at, SendRequest(AlterConfigs((change,))))], at
 
 
 def _recreated(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float]:
     """A topic is deleted, and perhaps created again."""
     topic = draw(st.sampled_from(sorted({n.topic for n in place.names})))
-    found = [At(at, Ask(DeleteTopic(topic)))]
+    found = [At(at, SendRequest(DeleteTopic(topic)))]
     if draw(st.booleans()):
         count = max(n.partition for n in place.names if n.topic == topic) + 1
         made = tuple(draw(lists(2, 3)) for _ in range(count))
-        found.append(At(at + 1, Ask(CreateTopic(topic, ANOTHER_TOPIC_ID, made))))
+        found.append(At(at + 1, SendRequest(CreateTopic(topic, ANOTHER_TOPIC_ID, made))))
     return found, at + 1
 
 
@@ -283,8 +285,8 @@ def _cordoned(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], float
     broker, until = place.broker(draw), at + draw(st.sampled_from([10, 60]))
     dirs = frozenset({"data", "a", "b"})
     return [
-        At(at, Ask(CordonDirs(broker, dirs))),
-        At(until, Ask(CordonDirs(broker, frozenset()))),
+        At(at, SendRequest(CordonDirs(broker, dirs))),
+        At(until, SendRequest(CordonDirs(broker, frozenset()))),
     ], at
 
 
@@ -294,7 +296,7 @@ def _unregistered(draw: st.DrawFn, place: Place, at: float) -> tuple[list[At], f
     often = bool(new) and draw(st.integers(0, 1)) == 1
     broker = draw(st.sampled_from(new)) if often else place.broker(draw)
     gone = at + draw(st.sampled_from([12, 60]))
-    return [At(at, KillBroker(broker)), At(gone, Ask(UnregisterBroker(broker)))], gone + 30
+    return [At(at, KillBroker(broker)), At(gone, SendRequest(UnregisterBroker(broker)))], gone + 30
 
 
 FAULTS: Mapping[str, Happening] = {

@@ -18,17 +18,16 @@ from replan.applying.journal.records import Verb
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigOperation, broker_change
 from replan.model.declared.placement import MoveThrottle, Placement
-from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile, Window, Windows
+from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile, Window, Windows
 from replan.model.declared.rules import Balance, ReplicaBlacklist, Spread, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
-from replan.reconciling.status import Proposal, Status
-from replan.rehearsal.reconcile import Asked, Month, Release, run_loop
+from replan.reconciling.status import LoopStatus, Proposal
+from replan.rehearsal.reconcile import Month, Release, TimedCommand, run_loop
 from replan.rehearsal.recording import Recorder
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
     Disconnect,
     Fault,
@@ -37,9 +36,10 @@ from replan.simulator.cluster.faults import (
     LoseRequests,
     RepeatRequests,
     ReplaceDisks,
-    RequestKind,
+    SendRequest,
     StartBroker,
     StopBroker,
+    WriteKind,
 )
 from replan.simulator.cluster.physical_state import ReplicaName, Simulation
 from replan.simulator.controller.commands import AlterConfigs, AlterReassignments
@@ -258,10 +258,10 @@ class History(Struct, frozen=True, kw_only=True):
 class Seen(Struct):
     """What an observer hears."""
 
-    statuses: list[Status] = field(default_factory=list)
+    statuses: list[LoopStatus] = field(default_factory=list)
     plans: list[tuple[float, Plan]] = field(default_factory=list)
 
-    def changed(self, status: Status) -> None:
+    def changed(self, status: LoopStatus) -> None:
         """Keep it."""
         self.statuses.append(status)
 
@@ -389,10 +389,10 @@ def _schedule(history: History) -> Iterator[At]:
                 yield from event.schedule()
             case ByHand(number, target, at):
                 moved = AlterReassignments(((history.names[number], replicas(*target)),))
-                yield At(at, Ask(moved))
+                yield At(at, SendRequest(moved))
             case Left(broker, key, at):
                 set_to = broker_change(BrokerId(broker), key, ConfigOperation.SET, "5000000")
-                yield At(at, Ask(AlterConfigs((set_to,))))
+                yield At(at, SendRequest(AlterConfigs((set_to,))))
             case Trouble(fault, at):
                 yield At(at, fault)
             case _:
@@ -406,14 +406,14 @@ def spans(history: History, kind: type[Broken | Jump | Stopped]) -> list[Span]:
     return sorted(of, key=lambda span: span.at)
 
 
-def _asked(history: History) -> Iterator[Asked]:
+def _asked(history: History) -> Iterator[TimedCommand]:
     for event in history.events:
         if isinstance(event, Paused):
             times = int((event.until - event.at) / CANCELS_EVERY) if event.cancels else 0
             for again in range(times + 1):
                 verb = Verb.CANCEL if event.cancels else Verb.PAUSE
-                yield Asked(event.at + again * CANCELS_EVERY, verb, PERSON)
-            yield Asked(event.until, Verb.RESUME, PERSON)
+                yield TimedCommand(event.at + again * CANCELS_EVERY, verb, PERSON)
+            yield TimedCommand(event.until, Verb.RESUME, PERSON)
 
 
 def drawn(seed: int) -> History:
@@ -461,14 +461,14 @@ def _policy(chance: Random, *, disks: bool, by_rule: bool) -> Reconcile:
     kinds = [k for k in DeviationKind if disks or k is not DeviationKind.LOG_DIR_FULL]
     wanted = [k for k in kinds if chance.random() < 0.7]
     put_right = {kind: chance.choice([0, 600, 1_800, 7_200]) for kind in wanted}
-    windows, hold = Windows(), Hold()
+    windows, hold = Windows(), HoldLimits()
     if chance.random() < 0.2:
         begins, length = chance.choice([0, 4, 20]) * 60, chance.choice([30, 240, 600])
         window = Window(tuple(range(7)), begins, (begins + length - 1) % 1_440 + 1)
         excepted = (DeviationKind.BROKER_DOWN,) if chance.random() < 0.3 else ()
         windows = Windows((window,), frozenset(excepted))
     if by_rule and chance.random() < 0.2:
-        hold = Hold(brokers_down=chance.choice([1, 2, 3]), racks_down=chance.choice([1, 2]))
+        hold = HoldLimits(brokers_down=chance.choice([1, 2, 3]), racks_down=chance.choice([1, 2]))
     return Reconcile(put_right, full_above=FULL_ABOVE, windows=windows, hold=hold)
 
 
@@ -560,7 +560,7 @@ def _outage(chance: Random, what: str, at: float, shape: History) -> Away:
 
 
 def _trouble(chance: Random) -> Disconnect | LoseRequests | RepeatRequests:
-    kind, times = chance.choice(list(RequestKind)), chance.randint(1, 3)
+    kind, times = chance.choice(list(WriteKind)), chance.randint(1, 3)
     if chance.random() < 0.5:
         return Disconnect(chance.choice([20.0, 300.0, 2_400.0]))
     if chance.random() < 0.7:

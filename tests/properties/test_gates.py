@@ -19,9 +19,9 @@ from replan.simulator.cluster.faults import (
     DropFromIsr,
     KillBroker,
     LoseRequests,
-    RequestKind,
     Schedule,
     StartBroker,
+    WriteKind,
 )
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.versions import RULES
@@ -87,7 +87,7 @@ def disturbed_starts(draw: st.DrawFn) -> Case:
     planned = draw(moves(unclean=unclean))
     down, died = draw(st.sampled_from(BROKERS)), draw(st.integers(0, 8))
     happenings = [
-        At(0, LoseRequests(RequestKind.REASSIGN, draw(st.sampled_from([1, 15, 30])), None)),
+        At(0, LoseRequests(WriteKind.REASSIGN, draw(st.sampled_from([1, 15, 30])), None)),
         At(died, KillBroker(down)),
         At(died + draw(st.sampled_from([15, 60])), StartBroker(down)),
     ]

@@ -26,7 +26,7 @@ from replan.planning.safety.run_invariants import throttles_are_known
 from replan.rehearsal.recording import known_throttles, throttles_of
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.apply_fault import scheduled
-from replan.simulator.cluster.faults import LoseRequests, RequestKind
+from replan.simulator.cluster.faults import LoseRequests, WriteKind
 from replan.simulator.control_plane import SimulatedControlPlane
 
 HARD = as_found(fast=10, full=40, nightly=3_000)
@@ -36,14 +36,14 @@ LATER = 300.0
 """Longer than any request is held back, and than brokers are away."""
 
 
-LIVES = st.tuples(st.integers(1, 25), st.integers(1, 4), st.sampled_from(RequestKind))
+LIVES = st.tuples(st.integers(1, 25), st.integers(1, 4), st.sampled_from(WriteKind))
 """After how many effects a process is killed, and the next one, of whose requests the first of a kind arrives late."""
 
 
 @HARD
 @given(cases(others=False), LIVES, st.sampled_from(RunningCopies))
 def test_what_is_given_up_does_not_take_effect_later(
-    case: Case, lives: tuple[int, int, RequestKind], copies: RunningCopies
+    case: Case, lives: tuple[int, int, WriteKind], copies: RunningCopies
 ) -> None:
     before = throttles_of(case.stage.cluster)
     made = begun(case, *lives)
@@ -61,7 +61,7 @@ def test_what_is_given_up_does_not_take_effect_later(
         assert lists(made) == at_the_end
 
 
-def begun(case: Case, effects: int, more: int, late: RequestKind) -> Lab:
+def begun(case: Case, effects: int, more: int, late: WriteKind) -> Lab:
     """An application that was killed after so many effects, and once more after some, or has ended before."""
     clock = VirtualClock()
     stage = replace(case.stage, world=scheduled(case.stage.world, case.schedule))

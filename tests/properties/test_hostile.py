@@ -61,7 +61,6 @@ from replan.rehearsal.run import untouched
 from replan.rehearsal.setup import with_plan_applied
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
     Disconnect,
     DropFromIsr,
@@ -70,6 +69,7 @@ from replan.simulator.cluster.faults import (
     LoseRequests,
     Permission,
     Produce,
+    SendRequest,
     SlowLooks,
 )
 from replan.simulator.controller.commands import AlterConfigs, CordonDirs
@@ -418,7 +418,7 @@ def grown_beside(case: Case, name: TopicPartition) -> list[TopicPartition]:
     return [TopicPartition(c.topic, p) for c in grown for p in range(c.present)]
 
 
-def rests_on(case: Case, act: Ask, name: TopicPartition) -> bool:
+def rests_on(case: Case, act: SendRequest, name: TopicPartition) -> bool:
     """Whether what another tool does changes what the plan of a partition rests on."""
     match act.command:
         case AlterConfigs(changes):

@@ -50,11 +50,11 @@ from replan.simulator.cluster.faults import (
     LoseDisk,
     LoseRequests,
     ReplaceDisks,
-    RequestKind,
     Schedule,
     SlowBroker,
     StartBroker,
     StopBroker,
+    WriteKind,
 )
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
@@ -128,7 +128,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
                 ]
             case "lose":
                 late = draw(st.sampled_from([None, 0.0, 5.0, 70.0]))
-                lost = draw(st.sampled_from(list(RequestKind)))
+                lost = draw(st.sampled_from(list(WriteKind)))
                 found.append(At(moment, LoseRequests(lost, draw(st.integers(1, 3)), late)))
             case "silence":
                 found.append(At(moment, Disconnect(draw(st.sampled_from([3.0, 20.0, 40.0])))))

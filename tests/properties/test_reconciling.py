@@ -23,7 +23,7 @@ from tests.properties.loop_histories import (
 from tests.properties.loop_laws import broken, copies_too_much
 
 from replan.model.declared.reconcile import DeviationKind, Reconcile
-from replan.reconciling.status import NoRoom
+from replan.reconciling.status import FitsNowhere
 
 HARD = as_found(fast=4, full=20, nightly=4_000)
 BROKER = as_found(fast=3, full=10, nightly=1_000)
@@ -77,7 +77,7 @@ def test_nothing_leaves_a_rack_whose_brokers_are_all_full() -> None:
     )
     run = happens(history)
     assert run.month.watched.rounds == {}
-    assert [d.why_not for d in run.seen.statuses[-1].deviations] == [NoRoom(4_500_000)] * 2
+    assert [d.why_not for d in run.seen.statuses[-1].deviations] == [FitsNowhere(4_500_000)] * 2
 
 
 @pytest.mark.parametrize("effects", range(4, 14))

@@ -29,7 +29,7 @@ from replan.model.declared.where import MistakenPlacement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import explain
-from replan.planning.findings.drift_classes import DriftClass, OtherKind, Rule
+from replan.planning.findings.drift_classes import DriftClass, DriftRule, OtherKind
 from replan.planning.findings.drift_report import DriftReport, drift_report
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
@@ -243,12 +243,12 @@ def plan_agrees(made: Plan, report: DriftReport) -> None:
         name = move.partition
         assert name in drifted or name.partition >= grown.get(name.topic, name.partition + 1)
     assert {c.topic for c in made.creates} <= {
-        c.topic for c in report.drift.differences if c.rule is Rule.TOO_FEW_PARTITIONS
+        c.topic for c in report.drift.differences if c.rule is DriftRule.TOO_FEW_PARTITIONS
     }
     lying = {
         (c.topic, c.partition, c.broker)
         for c in report.drift.differences
-        if c.rule is Rule.LOG_DIR_DRAINED
+        if c.rule is DriftRule.LOG_DIR_DRAINED
     }
     assert {(*m.partition, m.broker) for m in made.log_moves} <= lying
     if made.changes:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from tests.smallworld.settings import QUANTUM, SETTINGS
 
 from replan.applying.admission import AdmissionQueue
-from replan.applying.known import Known, Refused, Repeat
+from replan.applying.known import Known, Repeat, RepeatedRefusal
 from replan.applying.observation import MISSES, Neighbours, PartitionHistory, Readings
 from replan.applying.reasons.reason import Reason
 from replan.applying.run.application_run import ApplicationRun
@@ -33,8 +33,8 @@ MOMENTS: Mapping[tuple[type, str], Limits] = {
     (ApplicationRun, "_ended_at"): (-inf, SETTINGS.patience_seconds),
     (Known, "suspected"): (-inf, SETTINGS.ending_seconds),
     (Known, "unknown_since"): (-inf, SETTINGS.quarantine_seconds),
-    (Refused, "since"): (-inf, SETTINGS.agreeing_seconds),
-    (Refused, "last_at"): (-inf, SETTINGS.agreeing_seconds),
+    (RepeatedRefusal, "since"): (-inf, SETTINGS.agreeing_seconds),
+    (RepeatedRefusal, "last_at"): (-inf, SETTINGS.agreeing_seconds),
     (RunState, "missing_since"): (-inf, SETTINGS.agreeing_seconds),
     (PartitionHistory, "looked_at"): (-inf, QUANTUM),
     (Readings, "rates_at"): (-inf, SETTINGS.rates_seconds),

@@ -21,7 +21,7 @@ from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
-    Asked,
+    LastRequest,
     LogMoveRecord,
     MoveRecord,
     Order,
@@ -31,7 +31,7 @@ from replan.applying.journal.records import (
     Status,
     changed,
 )
-from replan.applying.known import Refused, Repeat, again, believed, held_since, refusals
+from replan.applying.known import Repeat, RepeatedRefusal, again, believed, held_since, refusals
 from replan.applying.observation import Observation, made_again, runs_own, unshown
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions import intent, left_behind, no_more_left
@@ -104,7 +104,7 @@ def throttle_clear(
     `silent_since`: when the process before was last seen to write; None is now. Raises ClusterUnreachable, Held.
     """
     ledger, began = fold(journal.read()), clock.now() if silent_since is None else silent_since
-    ports = Ports(reader, writer, journal, clock)
+    ports = ClusterPorts(reader, writer, journal, clock)
     outcome, ledger = restored(ports, ledger, settings, report, since=began)
     if clock.now() - began >= settings.quarantine_seconds:
         journal.append(nothing_arrives(ledger))
@@ -120,7 +120,7 @@ def nothing_arrives(ledger: Ledger) -> list[Record]:
     ]
 
 
-class Ports(Struct, frozen=True):
+class ClusterPorts(Struct, frozen=True):
     """The outside of what is done without a plan."""
 
     reader: ClusterReader
@@ -130,7 +130,7 @@ class Ports(Struct, frozen=True):
 
 
 def restored(
-    ports: Ports,
+    ports: ClusterPorts,
     ledger: Ledger,
     settings: Settings,
     report: Callable[[str], None] | None,
@@ -370,7 +370,7 @@ def abandon(
     with suppress(BadFile, UnsafePlan):  # whatever version wrote it, it can be given up
         plan = open_plan(ledger)
     begun, since = ledger, clock.now() if silent_since is None else silent_since
-    ports = Ports(reader, writer, journal, clock)
+    ports = ClusterPorts(reader, writer, journal, clock)
     if copies is RunningCopies.CANCELLED:
         ledger, since = _without_copies(ports, ledger, settings, report, since)
     elif copies is RunningCopies.REFUSED and alone:
@@ -449,7 +449,7 @@ def _as_left(order: Order, application: str) -> MoveRecord:
         original=order.replicas,
         target=order.left,
         status=Status.CANCELLED,
-        asked=Asked(RequestKind.EXPAND, order.left, confirmed=True),
+        asked=LastRequest(RequestKind.EXPAND, order.left, confirmed=True),
         past=(order.left,),
         reached=Reached.EXPANDED,
         message=f"{order.partition}: an application that has ended left {list(order.left)} running",
@@ -529,7 +529,7 @@ def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies
 
 
 def _await_arrivals(
-    ports: Ports,
+    ports: ClusterPorts,
     ledger: Ledger,
     settings: Settings,
     report: Callable[[str], None] | None,
@@ -548,7 +548,7 @@ _WATCHING = "the outcome of requests is unknown; watching {:.0f} s"
 
 
 def _without_copies(
-    ports: Ports,
+    ports: ClusterPorts,
     ledger: Ledger,
     settings: Settings,
     report: Callable[[str], None] | None,
@@ -562,7 +562,7 @@ def _without_copies(
     """
     began, reported, repeats, started = since, False, Repeats(), ports.clock.now()
     pauses: dict[TopicPartition, Repeat] = {}
-    refused: Mapping[TopicPartition, Refused] = {}
+    refused: Mapping[TopicPartition, RepeatedRefusal] = {}
     while True:
         late, until = ports.clock.now() - began, ports.clock.now() + settings.look_seconds
         seen = ports.reader.look(

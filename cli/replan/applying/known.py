@@ -26,7 +26,7 @@ MOST_TIMES = 6
 """From then on the pauses are the longest."""
 
 
-class Refused(Struct, frozen=True):
+class RepeatedRefusal(Struct, frozen=True):
     """What was refused every time that it was asked for since a moment."""
 
     answer: Rejected
@@ -36,8 +36,8 @@ class Refused(Struct, frozen=True):
 
 
 def refusals(
-    before: Mapping[S, Refused], answers: Mapping[S, Answer], now: float
-) -> Mapping[S, Refused]:
+    before: Mapping[S, RepeatedRefusal], answers: Mapping[S, Answer], now: float
+) -> Mapping[S, RepeatedRefusal]:
     """What is refused once these answers have come; with another answer, or another code, it begins again."""
     if not answers:
         return before
@@ -46,11 +46,11 @@ def refusals(
         known = found.pop(subject, None)
         if isinstance(answer, Rejected):
             same = known is not None and known.answer.code == answer.code
-            found[subject] = Refused(answer, known.since if known and same else now, now)
+            found[subject] = RepeatedRefusal(answer, known.since if known and same else now, now)
     return found
 
 
-def believed(refused: Refused | None, agreeing_seconds: float) -> Rejected | None:
+def believed(refused: RepeatedRefusal | None, agreeing_seconds: float) -> Rejected | None:
     """The refusal, if it was the answer for long enough."""
     if refused is None or refused.last_at - refused.since < agreeing_seconds:
         return None
@@ -87,7 +87,7 @@ class Known(Struct, Generic[S], frozen=True):
 
     answers: Mapping[S, Answer] = field(default_factory=dict)
     """To those of the tick before."""
-    refused: Mapping[S, Refused] = field(default_factory=dict)
+    refused: Mapping[S, RepeatedRefusal] = field(default_factory=dict)
     """Those whose last answer was a refusal."""
     repeats: Mapping[S, Repeat] = field(default_factory=dict)
     """Those whose last one had no answer."""

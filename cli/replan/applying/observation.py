@@ -155,7 +155,7 @@ class Neighbours(Struct, frozen=True):
         return tuple(sorted(n for n, of in self.fallen.items() if not set(of).isdisjoint(loaded)))
 
 
-class Loss(Struct, frozen=True):
+class InSyncLoss(Struct, frozen=True):
     """An in-sync replica that was lost where the ISR is at or under the minimum."""
 
     partition: TopicPartition
@@ -265,12 +265,12 @@ class PartitionHistory(Struct, frozen=True):
         state = seen.partitions.get(name)
         return self.isr.get(name) if state is None or name in seen.unclear else state.isr
 
-    def losses(self, moves: Iterable[Move], seen: Observation) -> list[Loss]:
+    def losses(self, moves: Iterable[Move], seen: Observation) -> list[InSyncLoss]:
         """The in-sync replicas that a look shows to be lost since the one before."""
         found = [self._loss(move, seen) for move in moves if move.partition not in seen.unclear]
         return [loss for loss in found if loss is not None]
 
-    def _loss(self, move: Move, seen: Observation) -> Loss | None:
+    def _loss(self, move: Move, seen: Observation) -> InSyncLoss | None:
         state = seen.partitions.get(move.partition)
         if state is None:
             return None
@@ -283,7 +283,7 @@ class PartitionHistory(Struct, frozen=True):
         if not lost or len(state.isr) > effective_min_isr(m, len(state.replicas)):
             return None
         loaded = {*move.new} if state.leader is None else {state.leader, *move.new}
-        return Loss(move.partition, lost, frozenset(loaded))
+        return InSyncLoss(move.partition, lost, frozenset(loaded))
 
     def settled(self, name: TopicPartition, seconds: float) -> bool:
         """Whether the whole target has been in sync in all looks that vouch for the last seconds."""

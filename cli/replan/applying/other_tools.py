@@ -33,8 +33,8 @@ from replan.applying.observation import Observation, runs_own
 from replan.applying.reasons.notes import RateLowered, SlowerAlready
 from replan.applying.reasons.reason import Note
 from replan.applying.throttles import (
-    Copy,
     RunningCopy,
+    ThrottledCopy,
     ThrottleInput,
     WantedThrottles,
     effective_rate,
@@ -122,7 +122,7 @@ class OtherCopies(Struct, frozen=True):
         """All that send or receive."""
         return {b for running in self.found.values() for b in running.replicas}
 
-    def copies(self, seen: Observation) -> list[Copy]:
+    def copies(self, seen: Observation) -> list[ThrottledCopy]:
         """All of them, as throttles see copies.
 
         The leader's side is free while a replica that stays is out of the ISR, or one that leaves, on a live broker.
@@ -133,12 +133,15 @@ class OtherCopies(Struct, frozen=True):
             out = set() if state is None else set(running.original).difference(state.isr)
             catching_up = out.difference(running.removing) or any(seen.live(b) for b in out)
             copy = RunningCopy(name, running.original, running.adding)
-            copies.append(Copy(copy, leader_throttle_suspended=bool(catching_up)))
+            copies.append(ThrottledCopy(copy, leader_throttle_suspended=bool(catching_up)))
         return copies
 
 
 def rates_of_others(
-    copies: Sequence[Copy], throttle: MoveThrottle | None, ledger: Ledger, view: ThrottleInput
+    copies: Sequence[ThrottledCopy],
+    throttle: MoveThrottle | None,
+    ledger: Ledger,
+    view: ThrottleInput,
 ) -> Iterator[Note]:
     """What is said of the rates that another tool has set where these copy."""
     for where, rate in sorted(WantedThrottles.of(copies, throttle).rates.items()):

@@ -37,8 +37,8 @@ from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import (
-    Asked,
     Forget,
+    LastRequest,
     MoveRecord,
     Order,
     Reached,
@@ -228,7 +228,7 @@ def intent(own: MoveRecord, ask: Request) -> MoveRecord:
     fresh = (ask.replicas,) if is_list and ask.replicas not in own.past else ()
     return changed(
         own,
-        asked=Asked(ask.kind, ask.replicas),
+        asked=LastRequest(ask.kind, ask.replicas),
         past=own.past + fresh,
         reached=Reached.NOTHING if ask.kind is RequestKind.CANCEL else own.reached,
     )
@@ -352,7 +352,7 @@ class PartitionInput(Struct, frozen=True, kw_only=True):
     """The list that an earlier application has left, in whose copies it ended; empty if none has."""
 
     @property
-    def asked(self) -> Asked | None:
+    def asked(self) -> LastRequest | None:
         """The last request."""
         return None if self.own is None else self.own.asked
 
@@ -455,7 +455,7 @@ def _broken(sight: PartitionInput) -> Suspect[Request] | None:
     return None if broken is None else _suspect(Status.STALE, broken)
 
 
-def _progressed(sight: PartitionInput, own: MoveRecord, asked: Asked) -> MoveRecord:
+def _progressed(sight: PartitionInput, own: MoveRecord, asked: LastRequest) -> MoveRecord:
     """What the answer and the look add to the record."""
     if sight.quarantine_seconds is None and not asked.confirmed:
         own = changed(own, asked=changed(asked, confirmed=True))
@@ -591,7 +591,7 @@ def judge_cancelled(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
 
 
 def _running(
-    sight: PartitionInput, own: MoveRecord, asked: Asked, state: PartitionState
+    sight: PartitionInput, own: MoveRecord, asked: LastRequest, state: PartitionState
 ) -> Verdict:
     if state.running is None or state.running.target not in own.past:
         return off_path(sight, own, state)
@@ -604,7 +604,7 @@ def _running(
 
 
 def _resting(
-    sight: PartitionInput, own: MoveRecord, asked: Asked, state: PartitionState
+    sight: PartitionInput, own: MoveRecord, asked: LastRequest, state: PartitionState
 ) -> Verdict:
     if own.list_pending and sight.quarantine_seconds is not None:
         return Hold(ArrivalPossible(asked.kind, asked.replicas, sight.quarantine_seconds))

@@ -58,7 +58,7 @@ class RunningCopy(Struct, frozen=True):
     new: Replicas
 
 
-class Copy(Struct, frozen=True):
+class ThrottledCopy(Struct, frozen=True):
     """A move in expand, or another tool's reassignment, as far as throttles are concerned."""
 
     move: Move | RunningCopy
@@ -94,7 +94,7 @@ class ListStep(Struct, frozen=True):
     """Entries set by replan, and wanted, that are there."""
 
 
-def wanted_entries(copies: Iterable[Copy], throttle: MoveThrottle | None) -> Entries:
+def wanted_entries(copies: Iterable[ThrottledCopy], throttle: MoveThrottle | None) -> Entries:
     """All entries that should be there now, by list."""
     wanted: dict[List, set[str]] = {}
     if throttle is None:
@@ -231,7 +231,7 @@ class RateStep(Struct, frozen=True):
     note: Note | None = None
 
 
-def wanted_rates(copies: Iterable[Copy], throttle: MoveThrottle | None) -> dict[Rate, int]:
+def wanted_rates(copies: Iterable[ThrottledCopy], throttle: MoveThrottle | None) -> dict[Rate, int]:
     """The rates of brokers that have entries, bytes per second; leader and follower side apart."""
     if throttle is None:
         return {}
@@ -437,7 +437,9 @@ class WantedThrottles(Struct, frozen=True):
     """Bytes per second."""
 
     @classmethod
-    def of(cls, copies: Sequence[Copy], throttle: MoveThrottle | None) -> "WantedThrottles":
+    def of(
+        cls, copies: Sequence[ThrottledCopy], throttle: MoveThrottle | None
+    ) -> "WantedThrottles":
         """What these copies need."""
         return cls(wanted_entries(copies, throttle), wanted_rates(copies, throttle))
 
@@ -479,7 +481,7 @@ class ThrottleTick(Struct, frozen=True):
 
 def with_kept(
     wanted: WantedThrottles,
-    copies: Sequence[Copy],
+    copies: Sequence[ThrottledCopy],
     ledger: Ledger,
     view: ThrottleInput,
     released: Collection[tuple[ConfigScope, str]],
@@ -628,7 +630,7 @@ def admission_closed(history: ThrottleHistory) -> ThrottleContested | None:
 
 
 def in_place(
-    copy: Copy, throttle: MoveThrottle | None, tick: ThrottleTick, view: ThrottleInput
+    copy: ThrottledCopy, throttle: MoveThrottle | None, tick: ThrottleTick, view: ThrottleInput
 ) -> bool:
     """Whether entries and rates of a copy were read back, so that it may begin; only a dead broker is left out."""
     for where, wanted in wanted_entries([copy], throttle).items():
@@ -643,14 +645,14 @@ def in_place(
 
 
 def gives_way_to(
-    copy: Copy, throttle: MoveThrottle | None, view: ThrottleInput
+    copy: ThrottledCopy, throttle: MoveThrottle | None, view: ThrottleInput
 ) -> tuple[TopicPartition, ...]:
     """The partitions that catch up at a rate which this copy needs, so that it is not set now."""
     needed = wanted_rates([copy], throttle).keys() & view.history.giving_way
     return tuple(sorted({n for rate, n in view.history.catching_up if rate in needed}))
 
 
-def unread(copy: Copy, throttle: MoveThrottle | None, view: ThrottleInput) -> Replicas:
+def unread(copy: ThrottledCopy, throttle: MoveThrottle | None, view: ThrottleInput) -> Replicas:
     """The live brokers of a copy whose rate could not be read."""
     brokers = {broker for broker, _ in wanted_rates([copy], throttle)}
     return tuple(sorted(b for b in brokers if b in view.live and b not in view.brokers))

@@ -17,8 +17,8 @@ from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.simulator.cluster.apply_fault import RESTART_SECONDS
 from replan.simulator.cluster.disks import path_of
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
+    BrokerQuestion,
     Disconnect,
     DropFromIsr,
     Fault,
@@ -29,16 +29,16 @@ from replan.simulator.cluster.faults import (
     LoseRequests,
     Permission,
     Produce,
-    Question,
     RepeatRequests,
     ReplaceDisks,
-    RequestKind,
     Schedule,
+    SendRequest,
     SlowBroker,
     SlowLooks,
     StartBroker,
     StopBroker,
     Unresponsive,
+    WriteKind,
 )
 from replan.simulator.controller.commands import (
     AlterConfigs,
@@ -145,7 +145,9 @@ def _slow(tokens: TokenReader, context: FaultContext) -> Schedule:
 def _cordon(tokens: TokenReader, context: FaultContext) -> Schedule:
     broker = registered(tokens, context)
     dirs = frozenset(context.cluster.brokers[broker].log_dirs)
-    return lasting(tokens, Ask(CordonDirs(broker, dirs)), Ask(CordonDirs(broker, frozenset())))
+    return lasting(
+        tokens, SendRequest(CordonDirs(broker, dirs)), SendRequest(CordonDirs(broker, frozenset()))
+    )
 
 
 def _lose_disk(tokens: TokenReader, context: FaultContext) -> Schedule:
@@ -167,8 +169,8 @@ def _directory(tokens: TokenReader, broker: BrokerId, context: FaultContext) -> 
 
 def _unresponsive(tokens: TokenReader, context: FaultContext) -> Schedule:
     broker = registered(tokens, context)
-    kinds = {question.value: question for question in Question}
-    to = frozenset(Question)
+    kinds = {question.value: question for question in BrokerQuestion}
+    to = frozenset(BrokerQuestion)
     if tokens.phrase("to"):
         to = frozenset({tokens.choose("rates, sizes or changes", kinds)})
     return lasting(tokens, Unresponsive(broker, to), Unresponsive(broker, frozenset()))
@@ -239,9 +241,11 @@ BROKER_KINDS: Sequence[Kind] = (
     Kind(
         "fence BROKER [for TIME]",
         "the controller fences it although its process runs",
-        _of_broker(lambda b: Ask(FenceBroker(b)), lambda b: Ask(UnfenceBroker(b))),
+        _of_broker(lambda b: SendRequest(FenceBroker(b)), lambda b: SendRequest(UnfenceBroker(b))),
     ),
-    Kind("unfence BROKER", "it may serve again", _of_broker(lambda b: Ask(UnfenceBroker(b)))),
+    Kind(
+        "unfence BROKER", "it may serve again", _of_broker(lambda b: SendRequest(UnfenceBroker(b)))
+    ),
     Kind(
         "cordon BROKER [for TIME]",
         "all its log directories accept no new replicas (KIP-1066)",
@@ -250,7 +254,7 @@ BROKER_KINDS: Sequence[Kind] = (
     Kind(
         "uncordon BROKER",
         "they accept new replicas again",
-        _of_broker(lambda b: Ask(CordonDirs(b, frozenset()))),
+        _of_broker(lambda b: SendRequest(CordonDirs(b, frozenset()))),
     ),
     Kind(
         "lose disk BROKER [DIR] [for TIME]",
@@ -268,7 +272,7 @@ BROKER_KINDS: Sequence[Kind] = (
     Kind(
         "unregister BROKER",
         "removes its registration, dead or not",
-        _of_broker(lambda b: Ask(UnregisterBroker(b))),
+        _of_broker(lambda b: SendRequest(UnregisterBroker(b))),
     ),
 )
 
@@ -281,17 +285,17 @@ AWAY_SECONDS = 1.0
 
 def _reassign(tokens: TokenReader, _around: FaultContext) -> Schedule:
     name = tokens.partition()
-    return once(Ask(AlterReassignments(((name, tokens.replicas()),))))
+    return once(SendRequest(AlterReassignments(((name, tokens.replicas()),))))
 
 
 def _cancel(tokens: TokenReader, _around: FaultContext) -> Schedule:
-    return once(Ask(AlterReassignments(((tokens.partition(), None),))))
+    return once(SendRequest(AlterReassignments(((tokens.partition(), None),))))
 
 
 def _elect(tokens: TokenReader, _around: FaultContext) -> Schedule:
     kinds = {"preferred": ElectionType.PREFERRED, "unclean": ElectionType.UNCLEAN}
     kind = tokens.choose("a kind of election", kinds)
-    return once(Ask(ElectLeaders((tokens.partition(),), kind)))
+    return once(SendRequest(ElectLeaders((tokens.partition(),), kind)))
 
 
 def _config(tokens: TokenReader, _around: FaultContext) -> Schedule:
@@ -302,30 +306,30 @@ def _config(tokens: TokenReader, _around: FaultContext) -> Schedule:
     operation = tokens.choose("an operation", {o.name.lower(): o for o in ConfigOperation})
     key = tokens.one("a key")
     value = "" if operation is ConfigOperation.DELETE else tokens.one("a value")
-    return once(Ask(AlterConfigs((ConfigChange(scope, name, key, operation, value),))))
+    return once(SendRequest(AlterConfigs((ConfigChange(scope, name, key, operation, value),))))
 
 
 def _min_isr(tokens: TokenReader, context: FaultContext) -> Schedule:
     topic, minimum = known_topic(tokens, context), str(tokens.number("a minimum"))
     change = topic_change(topic, MIN_INSYNC_REPLICAS, ConfigOperation.SET, minimum)
-    return once(Ask(AlterConfigs((change,))))
+    return once(SendRequest(AlterConfigs((change,))))
 
 
 def _delete_topic(tokens: TokenReader, _around: FaultContext) -> Schedule:
-    return once(Ask(DeleteTopic(tokens.one("a topic"))))
+    return once(SendRequest(DeleteTopic(tokens.one("a topic"))))
 
 
 def _recreate_topic(tokens: TokenReader, context: FaultContext) -> Schedule:
     name, lists = known_topic(tokens, context), tuple(tokens.lists())
     minimum = context.cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1")
     created = CreateTopic(name, context.new_topic_id(name), lists, {MIN_INSYNC_REPLICAS: minimum})
-    return At(0, Ask(DeleteTopic(name))), At(AWAY_SECONDS, Ask(created))
+    return At(0, SendRequest(DeleteTopic(name))), At(AWAY_SECONDS, SendRequest(created))
 
 
 def _add_partitions(tokens: TokenReader, context: FaultContext) -> Schedule:
     name, lists = known_topic(tokens, context), tuple(tokens.lists())
     count = len(context.cluster.topics[name].partitions) + len(lists)
-    return once(Ask(CreatePartitions(name, count, lists)))
+    return once(SendRequest(CreatePartitions(name, count, lists)))
 
 
 EXTERNAL_KINDS: Sequence[Kind] = (
@@ -393,7 +397,7 @@ def _produce(tokens: TokenReader, context: FaultContext) -> Schedule:
 
 
 def _rebalance(_words: TokenReader, _around: FaultContext) -> Schedule:
-    return once(Ask(RebalanceLeaders()))
+    return once(SendRequest(RebalanceLeaders()))
 
 
 PARTITION_KINDS: Sequence[Kind] = (
@@ -421,11 +425,11 @@ PARTITION_KINDS: Sequence[Kind] = (
 # The controller's answers in words, and what it refuses of a fault.
 
 REQUESTS = {
-    "reassign": RequestKind.REASSIGN,
-    "elect": RequestKind.ELECT,
-    "configs": RequestKind.CONFIGURE,
-    "create": RequestKind.CREATE,
-    "log-dirs": RequestKind.MOVE_LOGS,
+    "reassign": WriteKind.REASSIGN,
+    "elect": WriteKind.ELECT,
+    "configs": WriteKind.CONFIGURE,
+    "create": WriteKind.CREATE,
+    "log-dirs": WriteKind.MOVE_LOGS,
 }
 
 
@@ -468,7 +472,7 @@ def _forbid(tokens: TokenReader, around: FaultContext) -> Schedule:
     return lasting(tokens, Forbid(topic, frozenset({permission})), Forbid(topic, frozenset()))
 
 
-def _requests(tokens: TokenReader) -> tuple[int, RequestKind]:
+def _requests(tokens: TokenReader) -> tuple[int, WriteKind]:
     """How many of which kind: `reassign`, `2 reassign`, `3 elect`."""
     times = tokens.number("how many") if tokens.comes_number() else 1
     return times, tokens.choose("a kind of request", REQUESTS)
@@ -534,7 +538,7 @@ def answer_in_words(answer: Answer) -> str | None:
 
 def refusals(cluster: ClusterState, fault: Fault) -> list[str]:
     """What the controller would refuse of a fault now, with its codes and words."""
-    if not isinstance(fault, Ask):
+    if not isinstance(fault, SendRequest):
         return []
     _, decision = perform(cluster, fault.command)
     answers = [decision.whole, *(answer for _, answer in decision.each)]

@@ -19,17 +19,17 @@ AT_ONCE = 16
 Observe = Callable[[FleetCluster], Seen]
 
 
-class Answer(Struct, frozen=True):
+class ClusterAnswer(Struct, frozen=True):
     """What one cluster answered, or why there is no answer."""
 
     cluster: str
     found: Seen | str
 
 
-def collect(clusters: Iterable[FleetCluster], observe: Observe) -> Iterator[Answer]:
+def collect(clusters: Iterable[FleetCluster], observe: Observe) -> Iterator[ClusterAnswer]:
     """The answer of each cluster, as they come."""
     waiting = list(clusters)
-    answers: SimpleQueue[Answer] = SimpleQueue()
+    answers: SimpleQueue[ClusterAnswer] = SimpleQueue()
     deadlines: dict[str, float] = {}
     limits = {cluster.name: cluster.timeout_seconds for cluster in waiting}
     while waiting or deadlines:
@@ -44,15 +44,15 @@ def collect(clusters: Iterable[FleetCluster], observe: Observe) -> Iterator[Answ
         except Empty:
             late = min(deadlines, key=lambda name: deadlines[name])
             message = f"no answer within {limits[late]:g} s"
-            answer = Answer(late, f"{message}; raise its `timeout` if it needs longer")
+            answer = ClusterAnswer(late, f"{message}; raise its `timeout` if it needs longer")
         if deadlines.pop(answer.cluster, None) is not None:
             yield answer
 
 
-def _ask(cluster: FleetCluster, observe: Observe, answers: SimpleQueue[Answer]) -> None:
+def _ask(cluster: FleetCluster, observe: Observe, answers: SimpleQueue[ClusterAnswer]) -> None:
     try:
-        answers.put(Answer(cluster.name, observe(cluster)))
+        answers.put(ClusterAnswer(cluster.name, observe(cluster)))
     except ReplanError as problem:
-        answers.put(Answer(cluster.name, str(problem)))
+        answers.put(ClusterAnswer(cluster.name, str(problem)))
     except Exception as problem:  # noqa: BLE001 - one cluster's trouble never ends the run
-        answers.put(Answer(cluster.name, unexpected(problem)))
+        answers.put(ClusterAnswer(cluster.name, unexpected(problem)))

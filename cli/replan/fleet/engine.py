@@ -16,7 +16,7 @@ from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile
 from replan.fleet.lake.store import SUBMITTED
-from replan.fleet.perform import Done, Stage
+from replan.fleet.perform import Stage, TaskDone
 from replan.fleet.spark.java import alone
 from replan.fleet.tasks.work import Task
 
@@ -31,7 +31,7 @@ class Workers(Protocol):
 
     def perform(
         self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
-    ) -> Iterable[Done]:
+    ) -> Iterable[TaskDone]:
         """Do the tasks, and put what they find into the stores of the lake's tables; raises ReplanError."""
 
     def histories(
@@ -49,7 +49,7 @@ class Engine(StrEnum):
     SPARK = "spark"
 
 
-class Where(Struct, frozen=True):
+class SparkTarget(Struct, frozen=True):
     """The engine that is asked for, and where Spark runs. Raises BadUsage where they contradict each other."""
 
     engine: Engine = Engine.AUTO
@@ -107,7 +107,7 @@ class Where(Struct, frozen=True):
         return "spark-submit" if SUBMITTED in environment else None
 
 
-def folder_between(where: Where) -> Path:
+def folder_between(where: SparkTarget) -> Path:
     """Where the lake of a run of two folders is; raises BadUsage where executors elsewhere would not see it."""
     if where.chosen(os.environ) is not Engine.SPARK or not where.is_elsewhere:
         return where.temporary

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from replan.documents.files import cannot, work_folder
 from replan.errors import BadFile, BadPlacement, ReplanError, unexpected
-from replan.fleet.engine import Where, folder_between
+from replan.fleet.engine import SparkTarget, folder_between
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import RUN
@@ -40,7 +40,7 @@ DEEPEST = 3
 """How many folders lie at most between a snapshot and the searched folder's child: no link leads for ever."""
 
 
-class Head(Struct, frozen=True):
+class FileHead(Struct, frozen=True):
     """A snapshot or a placement, and of which cluster it is."""
 
     name: str
@@ -53,7 +53,7 @@ class Head(Struct, frozen=True):
 
 @contextmanager
 def judged_folders(
-    snapshots: Path, placements: Path, stages: Sequence[Stage], where: Where, now: datetime
+    snapshots: Path, placements: Path, stages: Sequence[Stage], where: SparkTarget, now: datetime
 ) -> Iterator[FleetRun]:
     """What the stages find of two folders; its rows are there within the `with`.
 
@@ -84,11 +84,11 @@ def from_folders(snapshots: Path, placements: Path, lake: Lake, now: datetime) -
         )
     errors: list[FleetError] = []
     seen = [
-        Head(name, path, one.cluster_id, observed_at=one.observed_at)
+        FileHead(name, path, one.cluster_id, observed_at=one.observed_at)
         for name, path, one in _read(found, lambda path: _identity(path, now), errors)
     ]
     declaring = [
-        Head(name, path, *said) for name, path, said in _read(declared, read_cluster, errors)
+        FileHead(name, path, *said) for name, path, said in _read(declared, read_cluster, errors)
     ]
     broken = {error.cluster for error in errors}
     newest = _newest(seen)
@@ -175,24 +175,24 @@ def _identity(path: Path, now: datetime) -> Identity:
     return found
 
 
-def _newest(seen: Iterable[Head]) -> dict[str, Head]:
+def _newest(seen: Iterable[FileHead]) -> dict[str, FileHead]:
     """The newest snapshot of each cluster; of two that are equally old the last by path."""
     ordered = sorted(seen, key=lambda one: (datetime.fromisoformat(one.observed_at), one.path))
     return {str(one.cluster_id): one for one in ordered}
 
 
 def _clusters(
-    declaring: Iterable[Head], newest: Mapping[str, Head], errors: list[FleetError]
+    declaring: Iterable[FileHead], newest: Mapping[str, FileHead], errors: list[FleetError]
 ) -> dict[str, FleetCluster]:
     """The clusters that one placement is about; why a placement is about none is added to the errors."""
-    claims: dict[str, list[Head]] = {}
+    claims: dict[str, list[FileHead]] = {}
     for one in declaring:
         found = _snapshot_of(one, newest)
         if isinstance(found, FleetError):
             errors.append(found)
         else:
             claims.setdefault(str(found.cluster_id), []).append(one)
-    named: dict[str, list[Head]] = {}
+    named: dict[str, list[FileHead]] = {}
     for cluster, claimants in claims.items():
         if len(claimants) == 1:
             named.setdefault(_called(claimants[0]), []).append(
@@ -210,7 +210,7 @@ def _clusters(
     }
 
 
-def _snapshot_of(placement: Head, newest: Mapping[str, Head]) -> Head | FleetError:
+def _snapshot_of(placement: FileHead, newest: Mapping[str, FileHead]) -> FileHead | FleetError:
     names = {placement.name, placement.cluster_name}
     known = placement.cluster_id
     found = [
@@ -239,7 +239,7 @@ def _snapshot_of(placement: Head, newest: Mapping[str, Head]) -> Head | FleetErr
     )
 
 
-def _others(placements: Sequence[Head], message: str) -> Iterator[FleetError]:
+def _others(placements: Sequence[FileHead], message: str) -> Iterator[FleetError]:
     """Of each of several placements, that there are the others; nothing of one."""
     for one in placements:
         others = ", ".join(str(other.path) for other in placements if other is not one)
@@ -247,9 +247,9 @@ def _others(placements: Sequence[Head], message: str) -> Iterator[FleetError]:
             yield _error(one, message.format(others))
 
 
-def _error(placement: Head, message: str) -> FleetError:
+def _error(placement: FileHead, message: str) -> FleetError:
     return FleetError(_called(placement), str(placement.path), message)
 
 
-def _called(placement: Head) -> str:
+def _called(placement: FileHead) -> str:
     return placement.cluster_name or placement.name

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Lake, lake_at
 from replan.fleet.lake.files import RowFile
-from replan.fleet.perform import TRIES, Done, Stage, not_done, performed
+from replan.fleet.perform import TRIES, Stage, TaskDone, not_done, performed
 from replan.fleet.tasks.work import Task
 from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
@@ -38,7 +38,7 @@ class Here:
 
     def perform(
         self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
-    ) -> Iterator[Done]:
+    ) -> Iterator[TaskDone]:
         """What was done for each task, as it comes."""
         workers = min(len(tasks), os.cpu_count() or 1)
         if workers < 2 or sum(task.partitions for task in tasks) < MUCH:
@@ -57,7 +57,7 @@ class Here:
                 yield name, [] if file is None else [file]
 
 
-def _in_workers(tasks: Sequence[Task], job: Job, most: int) -> Iterator[Done]:
+def _in_workers(tasks: Sequence[Task], job: Job, most: int) -> Iterator[TaskDone]:
     waiting = deque((task, 1) for task in tasks)
     workers: dict[Connection, _Worker] = {}
     try:
@@ -109,10 +109,10 @@ class _Worker:
         with suppress(OSError):  # it is lost already: so says `done`
             self.pipe.send(task)
 
-    def done(self) -> Done | None:
+    def done(self) -> TaskDone | None:
         """What it has done; None where it is lost. Raises BadFile where it cannot write."""
         try:
-            done: Done | BadFile = self.pipe.recv()
+            done: TaskDone | BadFile = self.pipe.recv()
         except (EOFError, OSError):
             return None
         if isinstance(done, BadFile):

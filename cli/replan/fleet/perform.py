@@ -61,7 +61,7 @@ Rows = Mapping[str, pa.Table]
 """Rows by the table's name."""
 
 
-class Done(Struct, frozen=True):
+class TaskDone(Struct, frozen=True):
     """What was done for a task: its rows are in files that nobody has committed yet."""
 
     task: Task
@@ -116,7 +116,7 @@ def perform(task: Task, stages: Sequence[Stage]) -> Rows:
     return {**found, ERRORS.name: _error_rows(work, errors)}
 
 
-def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Done:
+def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> TaskDone:
     """Do a task, and put what it finds into the stores of the lake's tables; raises BadFile."""
     begin(run)
     found = perform(task, stages)
@@ -128,13 +128,13 @@ def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Done
     for name, (day, paths) in json.loads(task.small or "{}").items():
         small = [TableFile(path, task.cluster, date.fromisoformat(day)) for path in paths]
         files += merged(lake, TABLES[name], small, run)
-    return Done(task, tuple(files), found[ERRORS.name])
+    return TaskDone(task, tuple(files), found[ERRORS.name])
 
 
-def not_done(task: Task, stages: Sequence[Stage], why: str) -> Done:
+def not_done(task: Task, stages: Sequence[Stage], why: str) -> TaskDone:
     """A task that nobody could do: each stage says so."""
     said = [(stage.value, why) for stage in stages_of(task, stages)]
-    return Done(task, (), _error_rows(Work(task), said))
+    return TaskDone(task, (), _error_rows(Work(task), said))
 
 
 def _error_rows(work: Work, errors: Sequence[tuple[str, str]]) -> pa.Table:

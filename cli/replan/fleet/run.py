@@ -45,9 +45,9 @@ from replan.fleet.lake.tables import (
 from replan.fleet.perform import (
     DRIFT_STAGES,
     WRITES,
-    Done,
     Rows,
     Stage,
+    TaskDone,
     in_order,
     in_parts,
     stage_of,
@@ -172,7 +172,7 @@ def with_small_files(lake: Lake, tasks: Sequence[Task], stages: Sequence[Stage])
 
 
 def commit(
-    lake: Lake, todo: Todo, stages: Sequence[Stage], done: Sequence[Done], name: str, now: Hour
+    lake: Lake, todo: Todo, stages: Sequence[Stage], done: Sequence[TaskDone], name: str, now: Hour
 ) -> FleetRun:
     """Give the files of a run of this name their place, a commit for each table; raises BadFile.
 

@@ -19,7 +19,7 @@ from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 
 
-class Ended(Struct, frozen=True):
+class EndedApplication(Struct, frozen=True):
     """An application that has ended, with the partitions that it has brought to where they were to go."""
 
     application: Application
@@ -31,10 +31,10 @@ class Seen(Struct, frozen=True):
 
     snapshot: Snapshot
     log_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
-    ended: Sequence[Ended] = ()
+    ended: Sequence[EndedApplication] = ()
 
 
-def ended_applications(ledger: Ledger) -> Iterator[Ended]:
+def ended_applications(ledger: Ledger) -> Iterator[EndedApplication]:
     """Those of which the journal still has the partitions, and which say when they ended; raises BadFile."""
     for record in ledger.records.values():
         if (
@@ -48,7 +48,9 @@ def ended_applications(ledger: Ledger) -> Iterator[Ended]:
             grown = (
                 TopicPartition(g.topic, n) for g in kept.grown for n in range(g.before, g.count)
             )
-            yield Ended(record, (*(o.partition for o in kept.origins() if o.done), *grown))
+            yield EndedApplication(
+                record, (*(o.partition for o in kept.origins() if o.done), *grown)
+            )
 
 
 def keep_seen(lake: Lake, looks: Mapping[str, Seen]) -> Mapping[str, Hour]:
@@ -77,7 +79,7 @@ def _offsets(seen: Seen, hour: Hour) -> pa.Table:
     )
 
 
-def _keep_applications(lake: Lake, found: Mapping[str, Sequence[Ended]]) -> None:
+def _keep_applications(lake: Lake, found: Mapping[str, Sequence[EndedApplication]]) -> None:
     """Add those of each cluster that the table has not yet; an application that has ended changes no more."""
     if not found:
         return
@@ -102,7 +104,7 @@ def _keep_applications(lake: Lake, found: Mapping[str, Sequence[Ended]]) -> None
     )
 
 
-def _rows(ended: Ended, cluster: str) -> Iterator[dict[str, object]]:
+def _rows(ended: EndedApplication, cluster: str) -> Iterator[dict[str, object]]:
     application = ended.application
     hour = Hour.of(cluster, application.ended_at)
     for name in ended.moved:

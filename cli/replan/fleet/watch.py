@@ -43,7 +43,7 @@ POLL_SECONDS = 1
 """How often it asks whether to stop; nothing else waits for that."""
 
 
-class Batch(Struct, frozen=True):
+class JudgedBatch(Struct, frozen=True):
     """What one batch of commits led to."""
 
     number: int
@@ -54,16 +54,16 @@ class Batch(Struct, frozen=True):
     """How long it took."""
 
 
-class Watched(Struct):
+class WatchTotals(Struct):
     """The numbers of a watch since it began."""
 
     batches: int = 0
     snapshots: int = 0
     errors: int = 0
-    last: Batch | None = None
+    last: JudgedBatch | None = None
     at: float = 0.0
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: JudgedBatch) -> None:
         """One more."""
         self.batches += 1
         self.snapshots += len(batch.hours)
@@ -92,7 +92,7 @@ class Watch(Struct, frozen=True):
     lake: Lake
     seconds: float
     """So long from the beginning of a batch to that of the next; 0: at once."""
-    on_batch: Callable[[Batch], None]
+    on_batch: Callable[[JudgedBatch], None]
     stop: Callable[[], bool]
 
     def judge(self, touched: Touched, number: int, workers: Workers) -> None:
@@ -181,7 +181,7 @@ def judge_batch(
     number: int,
     now: datetime,
     workers: Workers,
-) -> Batch:
+) -> JudgedBatch:
     """Judge the snapshots of these days that were not judged yet, or are not those that were; raises BadFile.
 
     A day of which a file cannot be read is an error of its cluster, and ends nothing for the others; so is a snapshot
@@ -193,10 +193,10 @@ def judge_batch(
     clusters = sorted({name for name, _ in touched_days if name in fleet.clusters})
     if not found:
         run_history(lake, clusters, workers)  # a batch that was killed may have come so far
-        return Batch(number, (), errors)
+        return JudgedBatch(number, (), errors)
     run = judge_kept(fleet, lake, found, workers, Hour.of("", now.isoformat()))
     run_history(lake, clusters, workers)
-    return Batch(number, tuple(kept.at for kept in found), run.with_errors(errors).errors)
+    return JudgedBatch(number, tuple(kept.at for kept in found), run.with_errors(errors).errors)
 
 
 def _arrived(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from replan.kafka.client_properties import client_properties
 from replan.kafka.clock import SystemClock
 from replan.kafka.reads import brokers, log_dirs, logs
-from replan.kafka.reads.look import Known, look, observe
+from replan.kafka.reads.look import EarlierLooks, look, observe
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.wire import Wire, connect
 from replan.kafka.writes import alter, create_partitions, elect, move_logs, reassign
@@ -56,7 +56,7 @@ class KafkaControlPlane:
         self._principal = principal
         self.journal = journal
         """The journal topic of a name."""
-        self._known = Known()
+        self._known = EarlierLooks()
 
     def cluster_id(self) -> str:
         """The cluster's id."""

@@ -35,7 +35,7 @@ _SNAPPY, _BLOCKS, _FIRST_BLOCK = 2, b"\x82SNAPPY\0", 16
 NO_PRODUCER = (-1, -1, -1)
 
 
-class Batch(Struct, frozen=True):
+class RecordBatch(Struct, frozen=True):
     """One batch."""
 
     base: int
@@ -48,7 +48,7 @@ class Batch(Struct, frozen=True):
     content: bytes
 
 
-def batches(content: bytes) -> Iterator[Batch]:
+def batches(content: bytes) -> Iterator[RecordBatch]:
     """The whole batches in some bytes of a log; one that is cut at the end is left out.
 
     Raises ValueError where they are of an older format (before Kafka 0.11).
@@ -61,7 +61,7 @@ def batches(content: bytes) -> Iterator[Batch]:
         end = at + _BEFORE_LENGTH + length
         if end > len(content) or length < _HEADER.size - _BEFORE_LENGTH:
             return
-        yield Batch(
+        yield RecordBatch(
             base,
             base + delta,
             records,
@@ -72,7 +72,7 @@ def batches(content: bytes) -> Iterator[Batch]:
         at = end
 
 
-def anonymous(batch: Batch) -> bytes:
+def anonymous(batch: RecordBatch) -> bytes:
     """The batch as a client sends it (LogValidator): from offset 0 on and without gaps, in no leader's epoch, of no
     producer and no transaction, which the log may know already; with a CRC that fits.
 

@@ -13,7 +13,7 @@ from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.kafka.failures import answer, name_of, reason, unknown_after
 from replan.kafka.messages import Produce
 from replan.kafka.reads.logs import asking_local_start, fetch
-from replan.kafka.record_batches import Batch, anonymous, batches
+from replan.kafka.record_batches import RecordBatch, anonymous, batches
 from replan.kafka.wire.frames import Question, unchecked
 from replan.kafka.wire.wire import Wire
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
@@ -56,7 +56,9 @@ class Tails:
             )
         return max(begin, int(row.offset))
 
-    def read(self, broker: BrokerId, name: TopicPartition, begin: int, end: int) -> Iterator[Batch]:
+    def read(
+        self, broker: BrokerId, name: TopicPartition, begin: int, end: int
+    ) -> Iterator[RecordBatch]:
         """The batches of a replica from one offset up to another, in their order.
 
         Raises:
@@ -105,7 +107,7 @@ class Tails:
             raise ClusterUnreachable(f"broker {broker} does not answer: {reason(found)}")
         return found
 
-    def produce(self, leader: BrokerId, name: TopicPartition, batch: Batch) -> Answer:
+    def produce(self, leader: BrokerId, name: TopicPartition, batch: RecordBatch) -> Answer:
         """Append a batch to a partition again, once; it gets offsets, and belongs to no producer and no transaction."""
         topic_of = Produce.TopicProduceData
         partition = topic_of.PartitionProduceData(index=name.partition, records=anonymous(batch))

@@ -47,7 +47,7 @@ class ElectionFileForm(Form, frozen=True):
     version: Literal[1] = 1
 
 
-class Listed(Struct, frozen=True):
+class ListedPartition(Struct, frozen=True):
     """What a file says of one partition."""
 
     leader: BrokerId | None
@@ -55,7 +55,7 @@ class Listed(Struct, frozen=True):
     where: Where
 
 
-def read_election_file(path: Path) -> dict[TopicPartition, Listed]:
+def read_election_file(path: Path) -> dict[TopicPartition, ListedPartition]:
     """The partitions, each once, in the order of the file.
 
     Raises BadFile, and BadPlacement where it is not even YAML.
@@ -78,7 +78,7 @@ def read_election_file(path: Path) -> dict[TopicPartition, Listed]:
         steps = [int(number) if number else key for key, number in _STEP.findall(place)]
         at = source.where(place_of(document, tuple(steps)))
         raise BadFile(f"{at}: $.{place.removeprefix('.')}: {what}") from problem
-    found: dict[TopicPartition, Listed] = {}
+    found: dict[TopicPartition, ListedPartition] = {}
     for number, row in enumerate(form.partitions):
         where = source.where(place_of(document, ("partitions", number)))
         name, leader = _read(row, f"{where}: $.partitions[{number}]")
@@ -86,7 +86,7 @@ def read_election_file(path: Path) -> dict[TopicPartition, Listed]:
             raise BadFile(
                 f"{where}: $.partitions[{number}]: {name} is listed before with another desiredLeader; keep one"
             )
-        found.setdefault(name, Listed(leader, where))
+        found.setdefault(name, ListedPartition(leader, where))
     return found
 
 

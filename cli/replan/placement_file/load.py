@@ -32,7 +32,7 @@ from replan.model.declared.placement import (
     TopicEntry,
 )
 from replan.model.declared.policy import Acknowledgement, InStages, Limit, Requirement
-from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile, Windows
+from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile, Windows
 from replan.model.declared.recovery import RecoveryRule
 from replan.model.declared.rules import (
     Apart,
@@ -104,10 +104,10 @@ def placement_of(merged: Merged) -> Placement:
 
 
 def _reconcile(merged: Merged) -> Reconcile:
-    usual = Hold()
+    usual = HoldLimits()
     put_right = [d.declared for d in merged.values() if isinstance(d.declared, PutRight)]
     seconds = {found.kind: found.seconds for found in put_right if found.seconds is not None}
-    hold = Hold(
+    hold = HoldLimits(
         _hold_from(merged, "brokersDown", usual.brokers_down),
         int(_hold_from(merged, "racksDown", usual.racks_down)),
     )

@@ -32,7 +32,7 @@ from replan.planning.comparison.cluster_check import (
     mistakes_of,
 )
 from replan.planning.comparison.diff import DifferenceKind, compare
-from replan.planning.comparison.overlays import Wanted, wanted
+from replan.planning.comparison.overlays import WantedLists, wanted
 from replan.planning.comparison.remembered import goes_on
 from replan.planning.comparison.without_effect import without_effect
 from replan.planning.growth import Growth, grown
@@ -57,7 +57,7 @@ class Comparison(Struct, frozen=True):
     """As it was taken; that of `aligned` has the partitions that are to be created."""
     growth: Growth
     aligned: Alignment
-    wanted: Wanted
+    wanted: WantedLists
     left: Unacknowledged
     """What differs."""
     mistakes: tuple[Mistake, ...]
@@ -146,7 +146,7 @@ def _hidden(snapshot: Snapshot) -> Iterator[PlanWarning]:
         yield PlanWarning(WarningKind.HIDDEN, named)
 
 
-def _asked(aligned: Alignment, fixed: Sequence[int] = ()) -> tuple[Wanted, Unacknowledged]:
+def _asked(aligned: Alignment, fixed: Sequence[int] = ()) -> tuple[WantedLists, Unacknowledged]:
     """What is wanted, and what differs from it."""
     placement, snapshot = aligned.placement, aligned.snapshot
     asked = wanted(aligned, fixed)
@@ -155,7 +155,9 @@ def _asked(aligned: Alignment, fixed: Sequence[int] = ()) -> tuple[Wanted, Unack
     return asked, without_acknowledged(differs, asked.rows, placement, snapshot, stuck)
 
 
-def _cannot_move(aligned: Alignment, asked: Wanted, left: Unacknowledged) -> dict[int, Refusal]:
+def _cannot_move(
+    aligned: Alignment, asked: WantedLists, left: Unacknowledged
+) -> dict[int, Refusal]:
     """Why partitions that are to move for the balance cannot, by their rows: another one may do as well."""
     chosen, snapshot = asked.chosen.for_balance, aligned.snapshot
     table, rows = left.differences.table, asked.rows[left.differences.positions]

@@ -38,7 +38,7 @@ from replan.planning.comparison.chosen import (
     without,
 )
 from replan.planning.comparison.leader_order import last_leaders
-from replan.planning.comparison.overlays import Wanted, wanted
+from replan.planning.comparison.overlays import WantedLists, wanted
 from replan.planning.placing.problem import (
     Elsewhere,
     Impossible,
@@ -326,7 +326,7 @@ def _overlaid(
     return found, refusals
 
 
-def _crowded(aligned: Alignment, asked: Wanted) -> dict[int, int]:
+def _crowded(aligned: Alignment, asked: WantedLists) -> dict[int, int]:
     """Brokers that hold more than `balance` lets them, and how much; none where other moves might do."""
     most, snapshot = _most(aligned.placement), aligned.snapshot
     if most is None:

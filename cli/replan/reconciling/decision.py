@@ -10,7 +10,7 @@ from math import ceil, inf
 
 from msgspec import Struct
 
-from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile
+from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile
 from replan.model.names import TopicPartition
 from replan.reconciling.memory import DAY_SECONDS, OFTEN, Memory, changed
 from replan.reconciling.status import (
@@ -63,7 +63,7 @@ def kind_of(key: str) -> DeviationKind | None:
     return _KINDS.get(key.partition(" ")[0])
 
 
-class ClusterFacts(Struct, frozen=True):
+class HoldFacts(Struct, frozen=True):
     """What decides whether a loop holds."""
 
     registered: int
@@ -150,7 +150,7 @@ def decide(
     policy: Reconcile,
     deviations: Sequence[Found],
     memory: Memory,
-    facts: ClusterFacts,
+    facts: HoldFacts,
     now: float,
 ) -> Decision:
     """What to do now."""
@@ -179,7 +179,7 @@ def _stands_by_itself(reasons: Sequence[Reason]) -> bool:
     return any(not isinstance(r, MovedTooOften | RoundsFail) for r in reasons)
 
 
-def holds(hold: Hold, memory: Memory, facts: ClusterFacts, now: float) -> Iterator[Reason]:
+def holds(hold: HoldLimits, memory: Memory, facts: HoldFacts, now: float) -> Iterator[Reason]:
     """Why nothing is done, whatever is due."""
     if memory.paused is not None:
         yield memory.paused
@@ -192,7 +192,7 @@ def holds(hold: Hold, memory: Memory, facts: ClusterFacts, now: float) -> Iterat
         yield RoundsFail(memory.failures, memory.failure, memory.retry_at)
 
 
-def down(hold: Hold, facts: ClusterFacts) -> Iterator[Reason]:
+def down(hold: HoldLimits, facts: HoldFacts) -> Iterator[Reason]:
     """What is down and holds, also in the middle of a round."""
     most = most_down(hold, facts.registered)
     if len(facts.down) >= most:
@@ -201,7 +201,7 @@ def down(hold: Hold, facts: ClusterFacts) -> Iterator[Reason]:
         yield RacksDown(facts.racks_down[:NAMED], hold.racks_down)
 
 
-def most_down(hold: Hold, registered: int) -> int:
+def most_down(hold: HoldLimits, registered: int) -> int:
     """So many brokers down hold."""
     if isinstance(hold.brokers_down, Fraction):
         return max(LEAST_OF_A_SHARE, ceil(hold.brokers_down * registered))

@@ -30,7 +30,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison, compared
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift import Drift, drift_of
-from replan.planning.findings.drift_classes import Difference, OtherKind, Rule
+from replan.planning.findings.drift_classes import Difference, DriftRule, OtherKind
 from replan.planning.findings.full_log_dirs import (
     FullLogDir,
     filled_by,
@@ -40,24 +40,26 @@ from replan.planning.findings.full_log_dirs import (
     with_room_below,
 )
 from replan.planning.plans.plan import WarningKind
-from replan.reconciling.decision import ClusterFacts, Found
+from replan.reconciling.decision import Found, HoldFacts
 from replan.reconciling.history import UNKNOWN, History, said
 from replan.reconciling.memory import down_key
 from replan.reconciling.status import (
     DeclaredByList,
     FillsLogDirs,
+    FitsNowhere,
     NeedsBrokers,
     NeedsRates,
     NoHistory,
-    NoRoom,
     PersonActs,
     RunsElsewhere,
     Subject,
     WhyNot,
 )
 
-RUNNING = (Rule.RUNS_ELSEWHERE, Rule.INTERRUPTED)
-BY_HISTORY = frozenset({Rule.BROKER_DOWN, Rule.LISTS_DIFFER, Rule.TOO_FEW_PARTITIONS, *RUNNING})
+RUNNING = (DriftRule.RUNS_ELSEWHERE, DriftRule.INTERRUPTED)
+BY_HISTORY = frozenset(
+    {DriftRule.BROKER_DOWN, DriftRule.LISTS_DIFFER, DriftRule.TOO_FEW_PARTITIONS, *RUNNING}
+)
 BALANCE_KEY = "outOfBalance"
 LOG_DIRS_KEY = f"{BALANCE_KEY} log directories"
 BY_POLICY = Where("reconcile.putRight", 1, 1)
@@ -97,12 +99,12 @@ def _beside(found: Comparison) -> Looked:
     return Looked(found, drift_of(found))
 
 
-def facts_of(snapshot: Snapshot) -> ClusterFacts:
+def facts_of(snapshot: Snapshot) -> HoldFacts:
     """Who is down."""
     down = tuple(sorted(int(b.id) for b in snapshot.brokers if not b.live))
     live = {b.rack for b in snapshot.brokers if b.live}
     racks = {b.rack for b in snapshot.brokers if b.rack is not None} - live
-    return ClusterFacts(len(snapshot.brokers), down, tuple(sorted(r for r in racks if r)))
+    return HoldFacts(len(snapshot.brokers), down, tuple(sorted(r for r in racks if r)))
 
 
 def differing_lists(looked: Looked) -> list[TopicPartition]:
@@ -141,7 +143,10 @@ def _found(looked: Looked, history: History) -> Iterator[Found]:
     down = facts_of(looked.snapshot).down
     for one in looked.drift.differences:
         name = one.name
-        if one.rule in {Rule.CONVERGES, Rule.OUT_OF_BALANCE, Rule.CONTRADICTS} or name in balancing:
+        if (
+            one.rule in {DriftRule.CONVERGES, DriftRule.OUT_OF_BALANCE, DriftRule.CONTRADICTS}
+            or name in balancing
+        ):
             continue
         kind, why = _kind(one, name, history, (standing, log_dirs))
         if why is None and kind is not None:
@@ -157,7 +162,7 @@ def needs(brokers: Iterable[int], down: Collection[int]) -> NeedsBrokers | None:
 
 def _asks_of(one: Difference) -> Iterable[int]:
     """The brokers without which it cannot be put right: nobody leaves a list before all of the new one are in sync."""
-    if one.rule is Rule.LOG_DIR_DRAINED and one.broker is not None:
+    if one.rule is DriftRule.LOG_DIR_DRAINED and one.broker is not None:
         return (one.broker,)
     return asked_of(one.declared, one.observed)
 
@@ -185,13 +190,13 @@ def _kind(
     one: Difference, name: TopicPartition | None, history: History, settings: tuple[str, str]
 ) -> tuple[DeviationKind | None, WhyNot | None]:
     match one.rule:
-        case Rule.LEADERSHIP_MOVED:
+        case DriftRule.LEADERSHIP_MOVED:
             return DeviationKind.LEADERSHIP_MOVED, None
-        case Rule.NOTHING_RUNS:
+        case DriftRule.NOTHING_RUNS:
             return DeviationKind.STALE_THROTTLE, None
-        case Rule.THROTTLE_DIFFERS:
+        case DriftRule.THROTTLE_DIFFERS:
             return _by_digest(history, history.standing, settings[0])
-        case Rule.LOG_DIR_DRAINED:
+        case DriftRule.LOG_DIR_DRAINED:
             return _by_digest(history, history.log_dirs, settings[1])
         case rule if (
             rule in BY_HISTORY and name is not None and one.kind is not DifferenceKind.UNPLACEABLE
@@ -398,7 +403,7 @@ def _full(looked: Looked) -> Iterator[Found]:
         if full.by_list:
             parts.append((full.by_list, DeclaredByList()))
         if full.left:
-            parts.append(((), NoRoom(full.left)))
+            parts.append(((), FitsNowhere(full.left)))
         for number, (names_, why) in enumerate(
             parts
         ):  # the first is as old as the directory is full

@@ -24,11 +24,11 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
-from replan.reconciling.decision import ClusterFacts, down
+from replan.reconciling.decision import HoldFacts, down
 from replan.reconciling.deviations import facts_of, needs
 from replan.reconciling.memory import Begun
 from replan.reconciling.rounds import heals, unhealthy
-from replan.reconciling.status import NAMED, Copy, Reason, Running, SomebodyPaused
+from replan.reconciling.status import NAMED, CopyingReplica, Reason, Running, SomebodyPaused
 from replan.reconciling.steering import Steered, steer
 
 GUARD_SECONDS = 15.0
@@ -224,7 +224,7 @@ class Guard:
                 self.facts = self._seen()
             self._looked_at = ports.clock.now()
 
-    def _seen(self) -> ClusterFacts:
+    def _seen(self) -> HoldFacts:
         """What is down, and what came under min ISR that no move of the plan brings back above it."""
         snapshot = self._loop.ports.reader.observe()
         facts, live = facts_of(snapshot), {b.id for b in snapshot.brokers if b.live}
@@ -239,7 +239,7 @@ class Guard:
             under=tuple(sorted(under - {*self._begun.unhealthy})),
         )
 
-    def _due(self, facts: ClusterFacts) -> tuple[int, ...]:
+    def _due(self, facts: HoldFacts) -> tuple[int, ...]:
         """Brokers that have become due to be replaced since the round began."""
         now, policy = self._loop.ports.wall(), self._placement.reconcile
         held, self._holds = self._holds, any(down(policy.hold, facts))
@@ -301,7 +301,7 @@ def _running(
 ) -> Running:
     volume = progress.volume()
     copies = tuple(
-        Copy(
+        CopyingReplica(
             c.partition.topic,
             c.partition.partition,
             r.broker,

@@ -37,7 +37,7 @@ from replan.model.declared.reconcile import DeviationKind
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
-from replan.planning.findings.drift_classes import Rule
+from replan.planning.findings.drift_classes import DriftRule
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.reconciling.decision import (
@@ -72,11 +72,13 @@ from replan.reconciling.status import (
     LockHeld,
     LoopHolds,
     LoopState,
+    LoopStatus,
     Next,
     NextStage,
     NoWindow,
     Observer,
     OtherApplication,
+    PlacementSource,
     Reason,
     Refused,
     Round,
@@ -84,8 +86,6 @@ from replan.reconciling.status import (
     RoundsFail,
     Running,
     SomebodyPaused,
-    Source,
-    Status,
     Tally,
     TooEarly,
     WindowClosed,
@@ -113,7 +113,7 @@ class Read(Struct, frozen=True):
     """A placement as one round read it."""
 
     placement: Placement
-    source: Source
+    source: PlacementSource
     rates: Rates | None = None
     """What producers write, where somebody says so."""
 
@@ -194,7 +194,7 @@ class Loop:
         moment = settings.applying.moment()
         self._lease_clock = ports.lease_clock or ports.clock
         self._lease = LeaseKeeper(ports.store, self._lease_clock, settings.owner, moment)
-        self._status = Status(
+        self._status = LoopStatus(
             at=ports.wall(),
             instance=settings.owner,
             state=LoopState.STARTING,
@@ -206,7 +206,7 @@ class Loop:
         self._proposed: tuple[str, frozenset[str]] | None = None
 
     @property
-    def status(self) -> Status:
+    def status(self) -> LoopStatus:
         """As it was said last."""
         return self._status
 
@@ -364,7 +364,7 @@ class Loop:
     def _remember(self, looked: Looked, read: Read, now: float) -> tuple[Found, ...]:
         """What differs, and since when; and what is as it is declared, for later."""
         rules, bad = {d.rule for d in looked.drift.differences}, unhealthy(looked.snapshot)
-        differ = Rule.THROTTLE_DIFFERS in rules, Rule.LOG_DIR_DRAINED in rules
+        differ = DriftRule.THROTTLE_DIFFERS in rules, DriftRule.LOG_DIR_DRAINED in rules
         found = deviations(looked, self._history)
         history = remembered(
             self._history,
@@ -788,11 +788,11 @@ _CODES = {
 }
 
 
-def _with(status: Status, **fields: object) -> Status:
+def _with(status: LoopStatus, **fields: object) -> LoopStatus:
     return replace(status, **fields)
 
 
-def _known_from_before(status: Status, said: _Said, at: float) -> tuple[Deviation, ...]:
+def _known_from_before(status: LoopStatus, said: _Said, at: float) -> tuple[Deviation, ...]:
     """Where nobody has looked again; what was to be put right waits for the reason of the loop, if it has one."""
     if not said.reasons:
         return status.deviations

@@ -10,16 +10,16 @@ from replan.reconciling.memory import Memory
 from replan.reconciling.status import (
     NAMED,
     LoopState,
+    LoopStatus,
     Reason,
     RoundsFail,
-    Status,
     Tally,
     UnderMinIsr,
 )
 from replan.reconciling.store import as_obeyed, lease_of
 
 
-def standing_loop(records: Sequence[Record], now: float, *, applying: bool) -> Status | None:
+def standing_loop(records: Sequence[Record], now: float, *, applying: bool) -> LoopStatus | None:
     """What the loop that has the lease does, as far as it is kept; `applying`: an application is open. Raises BadFile.
 
     None where none has it, unless the next one would wait for a person.
@@ -34,7 +34,7 @@ def standing_loop(records: Sequence[Record], now: float, *, applying: bool) -> S
         return None
     state, reasons = _state(memory, now, applying=applying)
     taken = datetime.fromisoformat(lease.since).timestamp() if lease.since else now
-    return Status(
+    return LoopStatus(
         at=now,
         instance=lease.owner,
         state=state,

@@ -340,7 +340,7 @@ class NeedsRates(Typed, frozen=True, tag="needs-rates"):
         return "not known without --rates, which says what producers write"
 
 
-class NoRoom(Typed, frozen=True, tag="no-room"):
+class FitsNowhere(Typed, frozen=True, tag="no-room"):
     """So many bytes of a log directory fit nowhere else without filling that, or are of topics that nobody declares."""
 
     bytes: int
@@ -388,7 +388,7 @@ WhyNot = (
     | NeedsBrokers
     | DeclaredByList
     | NeedsRates
-    | NoRoom
+    | FitsNowhere
     | FillsLogDirs
     | PersonActs
     | DryRun
@@ -468,7 +468,7 @@ class Round(Value, frozen=True, omit_defaults=True):
     """How it ended, in words."""
 
 
-class Copy(Value, frozen=True):
+class CopyingReplica(Value, frozen=True):
     """One new replica of a running copy."""
 
     topic: str
@@ -497,7 +497,7 @@ class Running(Value, frozen=True):
     total_bytes: int = 0
     bytes_per_second: float = 0.0
     seconds_left: float | None = None
-    copies: tuple[Copy, ...] = ()
+    copies: tuple[CopyingReplica, ...] = ()
     """The first `NAMED`."""
     nothing_begins: Reason | None = None
     """Why nothing more of it is begun, if so."""
@@ -516,7 +516,7 @@ class Next(Value, frozen=True, omit_defaults=True):
     """How many deviations."""
 
 
-class Source(Value, frozen=True, omit_defaults=True):
+class PlacementSource(Value, frozen=True, omit_defaults=True):
     """The placement that the last round read."""
 
     place: str
@@ -526,7 +526,7 @@ class Source(Value, frozen=True, omit_defaults=True):
     """Of git, in full."""
 
 
-class Status(Value, frozen=True):
+class LoopStatus(Value, frozen=True):
     """A loop at one moment."""
 
     at: float
@@ -538,7 +538,7 @@ class Status(Value, frozen=True):
     reasons: tuple[Reason, ...] = ()
     cluster_id: str = ""
     cluster_name: str = ""
-    source: Source | None = None
+    source: PlacementSource | None = None
     dry_run: bool = False
     every_seconds: float = 300.0
     rounds_begun: int = 0
@@ -572,7 +572,7 @@ class Proposal(msgspec.Struct, frozen=True):
 class Observer(Protocol):
     """Who watches a loop. Its methods return at once and never raise: the loop waits for nobody."""
 
-    def changed(self, status: Status) -> None:
+    def changed(self, status: LoopStatus) -> None:
         """The status, whenever it changed; while something is applied, every few seconds."""
         ...
 
@@ -585,6 +585,6 @@ class Observer(Protocol):
         ...
 
 
-def encode(status: Status) -> bytes:
+def encode(status: LoopStatus) -> bytes:
     """The status as a JSON document."""
     return msgspec.json.encode(status)

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from replan.applying.journal.records import Verb
 from replan.applying.views.progress import Progress
 from replan.model.declared.reconcile import DeviationKind, Reconcile
-from replan.reconciling.decision import ClusterFacts, down
+from replan.reconciling.decision import HoldFacts, down
 from replan.reconciling.status import NAMED, BrokersFirst, NoWindow, Reason, UnderMinIsr
 from replan.reconciling.windows import is_open, opens_at
 
@@ -50,7 +50,7 @@ class Steered(Struct, frozen=True):
 
 def steer(
     policy: Reconcile,
-    facts: ClusterFacts,
+    facts: HoldFacts,
     progress: Progress,
     before: Steered,
     now: float,
@@ -76,7 +76,7 @@ def steer(
 
 
 def _reasons(
-    policy: Reconcile, facts: ClusterFacts, kinds: Sequence[DeviationKind], now: float
+    policy: Reconcile, facts: HoldFacts, kinds: Sequence[DeviationKind], now: float
 ) -> tuple[Reason, ...]:
     found: list[Reason] = list(down(policy.hold, facts))
     if facts.under:

@@ -39,7 +39,6 @@ from replan.planning.safety.run_invariants import (
 from replan.rehearsal.coarse import crowding_by_broker
 from replan.rehearsal.recording import Recorder, throttles_of
 from replan.rehearsal.result import (
-    Absent,
     BrokerLoad,
     Copied,
     Harm,
@@ -47,6 +46,7 @@ from replan.rehearsal.result import (
     HeadroomFrom,
     InjectedFault,
     LeaderChange,
+    Outage,
     Recovered,
     Rehearsal,
     Waited,
@@ -129,7 +129,7 @@ def rehearsal_of(finding: ComparedRun) -> Rehearsal:
         copies=copies,
         recovered=tuple(_recovered(finding)),
         absent=tuple(
-            Absent(b, at - began, None if until is None else until - began)
+            Outage(b, at - began, None if until is None else until - began)
             for b, at, until in run.recorder.absent
         ),
         leaders=tuple(_leaders(run.histories, began)),

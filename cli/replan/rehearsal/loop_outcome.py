@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from replan.errors import Exit
 from replan.model.declared.reconcile import DeviationKind, Reconcile
-from replan.reconciling.status import LoopState, Reason, Refused, Round, Status
+from replan.reconciling.status import LoopState, LoopStatus, Reason, Refused, Round
 from replan.rehearsal.options import Options
 from replan.rehearsal.reconcile import Month
 from replan.rehearsal.result import InjectedFault
@@ -133,7 +133,7 @@ def weeks_of(month: Month) -> Weeks:
     )
 
 
-def _refused(end: Status) -> Iterator[str]:
+def _refused(end: LoopStatus) -> Iterator[str]:
     return (d.why_not.rule for d in end.deviations if isinstance(d.why_not, Refused))
 
 

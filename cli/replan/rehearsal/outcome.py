@@ -11,7 +11,7 @@ from replan.errors import Exit
 from replan.planning.plans.plan import Plan, Refusal
 from replan.planning.plans.plan_file import digest
 from replan.rehearsal.options import Options
-from replan.rehearsal.result import Rehearsal, Spread
+from replan.rehearsal.result import Distribution, Rehearsal
 
 
 class RandomRun(Struct, frozen=True):
@@ -51,7 +51,7 @@ class Report(Struct, frozen=True):
         return (self.rehearsal, *(c.rehearsal for c in self.runs))
 
     @property
-    def seconds(self) -> Spread:
+    def seconds(self) -> Distribution:
         """How long the runs took."""
         return spread([c.rehearsal.seconds for c in self.runs])
 
@@ -90,10 +90,10 @@ def _badness(run: RandomRun) -> tuple[float, ...]:
     return len(found.broken), not found.completed, -min(headroom, 0), under, found.seconds
 
 
-def spread(values: list[float]) -> Spread:
+def spread(values: list[float]) -> Distribution:
     """How values are distributed; all 0 where there are none."""
     if not values:
-        return Spread(0.0, 0.0, 0.0, 0.0)
+        return Distribution(0.0, 0.0, 0.0, 0.0)
     ranked = sorted(values)
     p90 = ranked[math.ceil(0.9 * len(ranked)) - 1]
-    return Spread(ranked[0], median(ranked), p90, ranked[-1])
+    return Distribution(ranked[0], median(ranked), p90, ranked[-1])

@@ -29,7 +29,7 @@ from replan.reconciling.loop import (
     LoopSettings,
     Read,
 )
-from replan.reconciling.status import Observer, Source
+from replan.reconciling.status import Observer, PlacementSource
 from replan.reconciling.store import LoopStore, MemoryStore
 from replan.rehearsal.coarse import EventSkippingClock, busy_stride
 from replan.rehearsal.watched import LackMeter, Missed, WatchedLoop
@@ -53,7 +53,7 @@ class Release(Struct, frozen=True):
     commit: str = ""
 
 
-class Asked(Struct, frozen=True):
+class TimedCommand(Struct, frozen=True):
     """What a person asks of the loop or of its application, whichever there is, and at which virtual second."""
 
     at: float
@@ -104,7 +104,7 @@ def run_loop(
     store: LoopStore | None = None,
     journal: MemoryJournal | None = None,
     also: Observer | None = None,
-    asked: Sequence[Asked] = (),
+    asked: Sequence[TimedCommand] = (),
     passed: Callable[[float], None] = lambda _: None,
     meter: Meter | None = None,
     lives: Lives = one_life,
@@ -133,7 +133,7 @@ def run_loop(
 
     def read() -> Read:
         current = [r for r in releases if r.at <= clock.now() - began][-1]
-        source = Source("rehearsal", current.placement.digest, current.commit)
+        source = PlacementSource("rehearsal", current.placement.digest, current.commit)
         return Read(current.placement, source)
 
     @contextmanager
@@ -197,7 +197,7 @@ class _People:
         store: LoopStore,
         clock: VirtualClock,
         began: float,
-        asked: Sequence[Asked],
+        asked: Sequence[TimedCommand],
     ) -> None:
         self.journal, self.store, self._clock = journal, store, clock
         self._coming = [(began + one.at, one) for one in sorted(asked, key=lambda one: one.at)]
@@ -215,7 +215,7 @@ class _People:
             at, one = self._coming.pop(0)
             self._ask(at, one, f"{len(self._coming):08d}")
 
-    def _ask(self, at: float, one: Asked, number: str) -> None:
+    def _ask(self, at: float, one: TimedCommand, number: str) -> None:
         opened = fold(self.journal.read()).application
         asked = {c.verb for c in self.journal.arrived()}
         cancelled = opened is not None and (opened.is_cancelled or Verb.CANCEL in asked)

@@ -55,7 +55,7 @@ class Copied(Struct, frozen=True):
     """None where it never was."""
 
 
-class Absent(Struct, frozen=True):
+class Outage(Struct, frozen=True):
     """A time in which a broker did not serve."""
 
     broker: BrokerId
@@ -147,7 +147,7 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     brokers: tuple[BrokerLoad, ...]
     copies: tuple[Copied, ...]
     recovered: tuple[Recovered, ...]
-    absent: tuple[Absent, ...]
+    absent: tuple[Outage, ...]
     leaders: tuple[LeaderChange, ...]
     waits: tuple[Waited, ...]
     faults: tuple[InjectedFault, ...]
@@ -156,7 +156,7 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     """Invariants that did not hold: a bug in replan or in the simulator."""
 
 
-class Spread(Struct, frozen=True):
+class Distribution(Struct, frozen=True):
     """How the values of several runs are distributed."""
 
     least: float

@@ -11,7 +11,7 @@ from replan.model.partition import effective_min_isr
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.reconciling.decision import kind_of
-from replan.reconciling.status import LoopState, Observer, Proposal, Reason, Round, Status
+from replan.reconciling.status import LoopState, LoopStatus, Observer, Proposal, Reason, Round
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.state import ClusterState, Topic
 
@@ -70,15 +70,15 @@ class WatchedLoop(Struct):
     lasted: list[Lasted] = field(default_factory=list)
     holds: list[HeldTime] = field(default_factory=list)
     rounds: dict[int, Round] = field(default_factory=dict)
-    last: Status | None = None
-    before_the_end: Status | None = None
+    last: LoopStatus | None = None
+    before_the_end: LoopStatus | None = None
     """The last one in which it had not ended."""
     _open: dict[str, float] = field(default_factory=dict)
     _fresh: list[Round] = field(default_factory=list)
     """Rounds that ended since what differs was last known; where a directory is full, also earlier ones that moved
     something out of it: what has left gives its room back a while later."""
 
-    def changed(self, status: Status) -> None:
+    def changed(self, status: LoopStatus) -> None:
         """Count it."""
         if self.also is not None:
             self.also.changed(status)

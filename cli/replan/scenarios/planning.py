@@ -31,14 +31,14 @@ from replan.planning.elections.recover import (
 from replan.planning.elections.selection import Selection
 from replan.planning.findings.drift_report import drift_report
 from replan.planning.findings.health import judge
-from replan.planning.findings.replica_progress import Asked, rows_of, standing
+from replan.planning.findings.replica_progress import AskedPartition, rows_of, standing
 from replan.planning.making.planner import make_plan
 from replan.planning.making.recoveries import declared_wishes
 from replan.planning.making.way_back import WayBack, way_back
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.recovery import Method
 from replan.reporting.application.outcome_text import election_results, render_elections
-from replan.reporting.cluster.status_text import Status, render_status
+from replan.reporting.cluster.status_text import ClusterStatus, render_status
 from replan.reporting.drift.drift_text import render_drift
 from replan.reporting.plans.recovery_text import render_recoveries
 from replan.reporting.plans.steps_text import render_steps
@@ -210,14 +210,14 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     tokens.end()
     seen = session.plane.observe()
     health = judge(seen)
-    asked = [Asked(s.partition) for s in health.running]
+    asked = [AskedPartition(s.partition) for s in health.running]
     now = read_progress(session.plane, [a.partition for a in asked])
     ledger = session.ledger()
     plan = open_plan(ledger)
     found = None if plan is None else watched(plan, ledger, session.plane, session.clock.now())
     waits = NOT_LOOKED_UP if found is None else found.waits
     return render_status(
-        Status(
+        ClusterStatus(
             health=health,
             rows=rows_of(asked, now),
             standings={a.partition: standing(a, now) for a in asked},

@@ -78,7 +78,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
 MOST_REWRITES = 3
 
 
-class Run(Struct, frozen=True):
+class ScenarioRun(Struct, frozen=True):
     """A scenario as it is written, and its output now."""
 
     name: str
@@ -108,7 +108,7 @@ class Run(Struct, frozen=True):
         return "\n".join([*places, *diff]) + "\n"
 
 
-def run_scenario(text: str, name: str) -> Run:
+def run_scenario(text: str, name: str) -> ScenarioRun:
     """Run a scenario; raises BadScenario where a command or an argument is unknown."""
     blocks, below = read_blocks(text)
     if not blocks:
@@ -121,10 +121,10 @@ def run_scenario(text: str, name: str) -> Run:
     differing = tuple(
         b for b, lines in zip(blocks, output, strict=True) if b.output != tuple(lines)
     )
-    return Run(name, text, write_blocks(blocks, output, below), differing)
+    return ScenarioRun(name, text, write_blocks(blocks, output, below), differing)
 
 
-def rewritten(run: Run) -> str:
+def rewritten(run: ScenarioRun) -> str:
     """The scenario with its output now; that may name its own lines, which have moved then."""
     for _ in range(MOST_REWRITES):
         if run.passed:

@@ -44,7 +44,7 @@ from replan.model.partition import PartitionState
 from replan.model.replica_logs import EpochEnd, LogEnd, ProbeFailure, ProbeProblem
 from replan.model.snapshot import TOPICS_SCHEMA, Snapshot
 from replan.simulator.cluster.disks import lies_on_lost_disk
-from replan.simulator.cluster.faults import Permission, Question
+from replan.simulator.cluster.faults import BrokerQuestion, Permission
 from replan.simulator.cluster.physical_state import (
     Log,
     Simulation,
@@ -53,7 +53,7 @@ from replan.simulator.cluster.physical_state import (
     of_partition,
     offset,
 )
-from replan.simulator.controller.commands import Code, Decision, Subject, rejected
+from replan.simulator.controller.commands import Code, ControllerResult, Subject, rejected
 from replan.simulator.controller.configs import DEFAULTS, DESCRIBED_RATES, as_described
 from replan.simulator.controller.state import (
     CLUSTER_DEFAULT,
@@ -85,7 +85,7 @@ def brokers_shown(cluster: ClusterState, named: Iterable[BrokerId]) -> dict[Brok
     return dict(sorted({**live, **unlisted}.items()))
 
 
-def answers(simulation: Simulation, broker: BrokerId, question: Question) -> bool:
+def answers(simulation: Simulation, broker: BrokerId, question: BrokerQuestion) -> bool:
     """Whether a broker answers this about itself; one that is not registered is not known to anybody."""
     registration, world = simulation.cluster.brokers.get(broker), simulation.world
     if registration is None or registration.fenced or not world.serves(broker):
@@ -102,12 +102,12 @@ def unreachable(simulation: Simulation, name: str) -> Answer | None:
             f"broker {name} is not live, and only a broker itself can change its configuration; "
             "ask again when it is back",
         )
-    if not answers(simulation, known[name].id, Question.CHANGES):
+    if not answers(simulation, known[name].id, BrokerQuestion.CHANGES):
         return OutcomeUnknown(f"broker {name} does not answer")
     return None
 
 
-def answers_of(decision: Decision, subjects: Sequence[SubjectT]) -> dict[SubjectT, Answer]:
+def answers_of(decision: ControllerResult, subjects: Sequence[SubjectT]) -> dict[SubjectT, Answer]:
     """The answers by subject; where the whole request failed, that answer for each."""
     if not isinstance(decision.whole, Accepted):
         return dict.fromkeys(subjects, _as_known(decision.whole))
@@ -171,7 +171,7 @@ def end_of_epoch(
 
 def _own_log(simulation: Simulation, broker: BrokerId, name: TopicPartition) -> Log | ProbeFailure:
     cluster, world = simulation.cluster, simulation.world
-    if not answers(simulation, broker, Question.SIZES):
+    if not answers(simulation, broker, BrokerQuestion.SIZES):
         return ProbeFailure(ProbeProblem.SILENT, reason="the broker does not answer")
     partition = cluster.partition(name)
     if partition is None or broker not in partition.replicas:
@@ -187,7 +187,7 @@ LONGEST_LAG_SECONDS = 10.0
 """How far back brokers may show partitions at once: 3.8 to 8 s have been measured after a change of the home broker."""
 
 
-class Shown:
+class ShownStates:
     """The states that brokers may still show."""
 
     def __init__(self, now: float, cluster: ClusterState) -> None:

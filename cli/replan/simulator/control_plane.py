@@ -34,7 +34,7 @@ from replan.model.partition import PartitionState, Reassignment
 from replan.model.replica_logs import EpochEnd, LogEnd, ProbeFailure
 from replan.model.snapshot import Features, Snapshot
 from replan.simulator.client_view import (
-    Shown,
+    ShownStates,
     SubjectT,
     answers,
     answers_of,
@@ -57,14 +57,14 @@ from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import Lookahead, Meter, advance
 from replan.simulator.cluster.apply_fault import apply_fault, later, scheduled
 from replan.simulator.cluster.faults import (
-    Ask,
+    BrokerQuestion,
     Fault,
     LoseRequests,
     Permission,
-    Question,
     RepeatRequests,
-    RequestKind,
     Schedule,
+    SendRequest,
+    WriteKind,
 )
 from replan.simulator.cluster.future_logs import altered, log_place
 from replan.simulator.cluster.physical_state import Simulation
@@ -73,8 +73,8 @@ from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterReassignments,
     Command,
+    ControllerResult,
     CreatePartitions,
-    Decision,
     ElectLeaders,
 )
 from replan.simulator.controller.decide import decide
@@ -139,9 +139,9 @@ def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted, last: L
     }
     partitions, unclear = agreeing(states, running)
     members = {broker for state in partitions.values() for broker in state.replicas}
-    asked: dict[Question, Collection[BrokerId]] = {
-        Question.RATES: wanted.rates_of,
-        Question.SIZES: {*wanted.cordons_of, *wanted.sizes_of, *wanted.places_of},
+    asked: dict[BrokerQuestion, Collection[BrokerId]] = {
+        BrokerQuestion.RATES: wanted.rates_of,
+        BrokerQuestion.SIZES: {*wanted.cordons_of, *wanted.sizes_of, *wanted.places_of},
     }
     answering = {q: {b for b in of if answers(simulation, b, q)} for q, of in asked.items()}
     return Look(
@@ -150,16 +150,16 @@ def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted, last: L
         partitions=partitions,
         unclear=unclear,
         topics={t: last.settings(cluster, t) for t in wanted.topics if t in cluster.topics},
-        rates={b: broker_configs(cluster, b) for b in sorted(answering[Question.RATES])},
+        rates={b: broker_configs(cluster, b) for b in sorted(answering[BrokerQuestion.RATES])},
         sizes={
             b: replica_sizes(simulation, b, of)
             for b, of in wanted.sizes_of.items()
-            if b in answering[Question.SIZES]
+            if b in answering[BrokerQuestion.SIZES]
         },
         places={
             b: {name: log_place(simulation, (name, b)) for name in sorted(of)}
             for b, of in wanted.places_of.items()
-            if b in answering[Question.SIZES]
+            if b in answering[BrokerQuestion.SIZES]
         },
         silent=_silent(cluster, asked, answering),
         features=features_of(cluster),
@@ -168,8 +168,8 @@ def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted, last: L
 
 def _silent(
     cluster: ClusterState,
-    asked: Mapping[Question, Collection[BrokerId]],
-    answering: Mapping[Question, Collection[BrokerId]],
+    asked: Mapping[BrokerQuestion, Collection[BrokerId]],
+    answering: Mapping[BrokerQuestion, Collection[BrokerId]],
 ) -> dict[BrokerId, str]:
     """Brokers that are live, as the controller knows, and do not answer."""
     return {
@@ -210,7 +210,7 @@ class SimulatedControlPlane:
         self._store = store
         self._meter = meter
         self._lookahead = Lookahead()
-        self._shown = Shown(clock.now(), simulation.cluster)
+        self._shown = ShownStates(clock.now(), simulation.cluster)
         self._last_look = LastLook(simulation.cluster, simulation.cluster)
 
     @property
@@ -309,7 +309,7 @@ class SimulatedControlPlane:
         for chunk in _chunks(list(lists), REASSIGNMENTS_PER_REQUEST):
             items = tuple((name, lists[name]) for name in chunk)
             command = AlterReassignments(items, allow_replication_factor_change=not guarded)
-            found |= self._request(RequestKind.REASSIGN, command, chunk)
+            found |= self._request(WriteKind.REASSIGN, command, chunk)
         return found
 
     def elect(
@@ -321,7 +321,7 @@ class SimulatedControlPlane:
         found: dict[TopicPartition, Answer] = {}
         for chunk in _chunks(sorted(partitions), ELECTIONS_PER_REQUEST):
             command = ElectLeaders(tuple(chunk), kind)
-            found |= self._request(RequestKind.ELECT, command, chunk)
+            found |= self._request(WriteKind.ELECT, command, chunk)
         return found
 
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
@@ -330,7 +330,7 @@ class SimulatedControlPlane:
         found = refused(self._simulation.world, Permission.ALTER, ((t, t) for t in added))
         for topic, new in sorted((t, new) for t, new in added.items() if t not in found):
             command = CreatePartitions(topic, new.count, new.lists)
-            found |= self._request(RequestKind.CREATE, command, [topic])
+            found |= self._request(WriteKind.CREATE, command, [topic])
         return found
 
     def would_create(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
@@ -353,10 +353,10 @@ class SimulatedControlPlane:
         found: dict[ReplicaName, Answer] = {
             (name, broker): OutcomeUnknown(f"broker {broker} does not answer")
             for name, broker in paths
-            if not answers(self._simulation, broker, Question.CHANGES)
+            if not answers(self._simulation, broker, BrokerQuestion.CHANGES)
         }
         reachable = {replica: path for replica, path in paths.items() if replica not in found}
-        trouble = self._trouble(RequestKind.MOVE_LOGS) if reachable else None
+        trouble = self._trouble(WriteKind.MOVE_LOGS) if reachable else None
         lost = isinstance(trouble, LoseRequests)
         if not isinstance(trouble, LoseRequests) or trouble.effect_after_seconds is not None:
             simulation, answers_to = altered(self._simulation, reachable)
@@ -378,7 +378,7 @@ class SimulatedControlPlane:
         if reachable:
             resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
             command = AlterConfigs(tuple(reachable))
-            found |= self._request(RequestKind.CONFIGURE, command, resources)
+            found |= self._request(WriteKind.CONFIGURE, command, resources)
         return found
 
     def would_alter(
@@ -412,7 +412,7 @@ class SimulatedControlPlane:
             self._store.release(self._simulation)
 
     def _request(
-        self, kind: RequestKind, command: Command, subjects: Sequence[SubjectT]
+        self, kind: WriteKind, command: Command, subjects: Sequence[SubjectT]
     ) -> dict[SubjectT, Answer]:
         """Send one request; it may be lost on the way there or on the way back."""
         self._catch_up()
@@ -424,7 +424,9 @@ class SimulatedControlPlane:
         trouble = self._trouble(kind)
         if isinstance(trouble, LoseRequests):
             if trouble.effect_after_seconds is not None:
-                world = later(self._simulation.world, trouble.effect_after_seconds, Ask(command))
+                world = later(
+                    self._simulation.world, trouble.effect_after_seconds, SendRequest(command)
+                )
                 self._become(replace(self._simulation, world=world))
                 self._catch_up()
             return dict.fromkeys(subjects, OutcomeUnknown("the request timed out"))
@@ -432,7 +434,7 @@ class SimulatedControlPlane:
             self._perform(command)
         return answers_of(self._perform(command), subjects)
 
-    def _perform(self, command: Command) -> Decision:
+    def _perform(self, command: Command) -> ControllerResult:
         simulation, decision = ask(self._simulation, command)
         self._become(simulation)
         if decision.events:
@@ -441,7 +443,7 @@ class SimulatedControlPlane:
                 self._store.keep(self._simulation)
         return decision
 
-    def _trouble(self, kind: RequestKind) -> LoseRequests | RepeatRequests | None:
+    def _trouble(self, kind: WriteKind) -> LoseRequests | RepeatRequests | None:
         """Take what the next request of this kind meets on its way."""
         troubles = self._simulation.world.troubles
         at = next((i for i, trouble in enumerate(troubles) if trouble.kind is kind), None)

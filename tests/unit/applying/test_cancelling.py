@@ -16,8 +16,8 @@ from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
-    Asked,
     Command,
+    LastRequest,
     Verb,
     changed,
 )
@@ -135,7 +135,7 @@ def test_a_copy_that_is_being_cancelled_by_itself_is_part_of_neither_the_copied_
     own = ledger_of(made).open[MOVES[0].partition]
     assert own.expanding
     before = watched(made.plan, ledger_of(made), made.plane).progress.volume()
-    made.journal.append([changed(own, asked=Asked(RequestKind.CANCEL, own.original))])
+    made.journal.append([changed(own, asked=LastRequest(RequestKind.CANCEL, own.original))])
     after = watched(made.plan, ledger_of(made), made.plane).progress.volume()
     assert before.total_bytes - after.total_bytes == MOVES[0].copies_bytes
     assert after.copied_bytes <= before.copied_bytes

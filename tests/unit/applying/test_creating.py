@@ -6,7 +6,7 @@ from tests.unit.applying.lab import plan_of
 
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import CreateRecord, Status
-from replan.applying.known import Known, Refused
+from replan.applying.known import Known, RepeatedRefusal
 from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import End, Hold, Suspect
 from replan.applying.reasons.ends import (
@@ -53,9 +53,9 @@ def look(*states: PartitionState, **more: object) -> Look:
 def judged(
     seen: Look, *, asked: bool = False, answer: Answer | None = None, cancelled: bool = False
 ) -> object:
-    refused: dict[Subject, Refused] = {}
+    refused: dict[Subject, RepeatedRefusal] = {}
     if isinstance(answer, Rejected):
-        refused[CREATE.first] = Refused(answer, 0, 50)
+        refused[CREATE.first] = RepeatedRefusal(answer, 0, 50)
     tick = TickInput(job=Job.of(plan_of([]), Settings()), seen=seen, now=50, ended=50)
     step = CreateStep(CREATE, BEGUN if asked else None)
     given = StepInput(tick, Ledger(), Known(refused=refused))

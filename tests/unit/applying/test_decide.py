@@ -13,13 +13,13 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
-    Asked,
+    LastRequest,
     MoveRecord,
     Reached,
     Status,
     changed,
 )
-from replan.applying.known import Known, Refused
+from replan.applying.known import Known, RepeatedRefusal
 from replan.applying.observation import Job, Observation, TickInput
 from replan.applying.partitions import Admitted, Deferred, Ended, InFlight, Parked, Phase
 from replan.applying.reasons.holds import (
@@ -111,7 +111,7 @@ def own(planned: Move, kind: RequestKind, *listed: int, status: Status = Status.
         planned.original,
         planned.target,
         status,
-        Asked(kind, replicas(*listed), confirmed=True),
+        LastRequest(kind, replicas(*listed), confirmed=True),
         (replicas(*listed),),
         Reached.EXPANDED,
     )
@@ -247,10 +247,10 @@ def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
     denied = Rejected(29, "TOPIC_AUTHORIZATION_FAILED", "Denied.")
     admitted = frozenset({COPIES[0].partition})
     tick, run = case(COPIES[:1], throttle=THROTTLE, admitted=admitted)
-    once = {(scope, name): Refused(denied, tick.now, tick.now)}
+    once = {(scope, name): RepeatedRefusal(denied, tick.now, tick.now)}
     just_now = decided((tick, replace(run, configs=Known(refused=once))))
     assert just_now.holds == {COPIES[0].partition: AwaitingThrottle()}
-    again = {(scope, name): Refused(denied, tick.now - 5, tick.now)}
+    again = {(scope, name): RepeatedRefusal(denied, tick.now - 5, tick.now)}
     decision = decided((tick, replace(run, configs=Known(refused=again))))
     (record,) = [r for r in decision.records if isinstance(r, MoveRecord)]
     assert (record.status, record.asked) == (Status.REJECTED, None)

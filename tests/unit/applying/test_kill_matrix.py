@@ -33,7 +33,7 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.faults import LoseRequests, RequestKind
+from replan.simulator.cluster.faults import LoseRequests, WriteKind
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.persistence.from_snapshot import from_snapshot
 from replan.snapshots.files import read_snapshot
@@ -170,11 +170,11 @@ def test_killed_at_every_boundary_it_ends_the_same(name: str, journal: str, tmp_
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("kind", [RequestKind.REASSIGN, RequestKind.CONFIGURE])
+@pytest.mark.parametrize("kind", [WriteKind.REASSIGN, WriteKind.CONFIGURE])
 @pytest.mark.parametrize("seconds", [30.0, 80.0])
 @pytest.mark.parametrize("name", [*NAMES, *RANDOM[:10]])
 def test_requests_that_arrive_after_the_takeover_change_nothing(
-    name: str, seconds: float, kind: RequestKind, tmp_path: Path
+    name: str, seconds: float, kind: WriteKind, tmp_path: Path
 ) -> None:
     late = LoseRequests(kind, 1, seconds)
     for effect in range(2, undisturbed(name)[1] + 1, 3):

@@ -13,7 +13,7 @@ from replan.simulator.cluster.faults import (
     LagMetadata,
     LoseRequests,
     RepeatRequests,
-    RequestKind,
+    WriteKind,
 )
 
 CREATE = Create(TOPIC, TOPIC_ID, 2, (replicas(3, 4, 5), replicas(4, 5, 1)))
@@ -22,10 +22,10 @@ MOVES = (
     move([3, 4, 5], [3, 4, 5, 1], partition=2),
 )
 TROUBLES = (
-    LoseRequests(RequestKind.CREATE, 1, None),
-    LoseRequests(RequestKind.CREATE, 1, 0.0),
-    LoseRequests(RequestKind.CREATE, 2, 30.0),
-    RepeatRequests(RequestKind.CREATE, 1),
+    LoseRequests(WriteKind.CREATE, 1, None),
+    LoseRequests(WriteKind.CREATE, 1, 0.0),
+    LoseRequests(WriteKind.CREATE, 2, 30.0),
+    RepeatRequests(WriteKind.CREATE, 1),
     LagMetadata(8.0),
 )
 

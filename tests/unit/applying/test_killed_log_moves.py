@@ -18,7 +18,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Features
 from replan.planning.plans.log_dirs import LogMove
 from replan.rehearsal.recording import throttles_of
-from replan.simulator.cluster.faults import KillBroker, LoseRequests, RequestKind, StartBroker
+from replan.simulator.cluster.faults import KillBroker, LoseRequests, StartBroker, WriteKind
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
@@ -76,9 +76,9 @@ def test_killed_before_or_after_any_effect_the_next_run_arrives() -> None:
 @pytest.mark.parametrize(
     "trouble",
     [
-        LoseRequests(RequestKind.MOVE_LOGS, 1, None),
-        LoseRequests(RequestKind.MOVE_LOGS, 2, None),
-        LoseRequests(RequestKind.MOVE_LOGS, 1, 0.0),
+        LoseRequests(WriteKind.MOVE_LOGS, 1, None),
+        LoseRequests(WriteKind.MOVE_LOGS, 2, None),
+        LoseRequests(WriteKind.MOVE_LOGS, 1, 0.0),
     ],
     ids=str,
 )
@@ -168,7 +168,7 @@ def test_a_cancel_that_is_killed_goes_on(effect: int, after: bool) -> None:
 
 def test_a_cancel_without_an_answer_waits_until_nothing_can_arrive() -> None:
     found = half_way()
-    found.plane.inject(LoseRequests(RequestKind.MOVE_LOGS, 1, 0.0))
+    found.plane.inject(LoseRequests(WriteKind.MOVE_LOGS, 1, 0.0))
     began = found.clock.now()
     assert found.apply(verb=Verb.CANCEL).exit_code is Exit.OK
     assert found.clock.now() - began >= found.settings.quarantine_seconds
@@ -195,7 +195,7 @@ def test_given_up_its_copy_is_named_or_ended() -> None:
 
 
 def test_a_copy_that_arrives_while_its_application_is_given_up_is_named_or_ended() -> None:
-    found = made(LoseRequests(RequestKind.MOVE_LOGS, 1, 60.0))
+    found = made(LoseRequests(WriteKind.MOVE_LOGS, 1, 60.0))
     found.plan = replace(found.plan, moves=(), throttle=MoveThrottle(MB))
     asked = Boundary()
     found.apply(boundary=asked, stop=lambda: "move logs" in asked.log)
@@ -212,7 +212,7 @@ def test_a_copy_that_arrives_while_its_application_is_given_up_is_named_or_ended
 
 def test_a_copy_that_a_broker_does_not_end_is_cancelled_again_with_longer_pauses() -> None:
     found = half_way()
-    found.plane.inject(LoseRequests(RequestKind.MOVE_LOGS, 99, None))
+    found.plane.inject(LoseRequests(WriteKind.MOVE_LOGS, 99, None))
     boundary = Boundary()
     found.apply(verb=Verb.CANCEL, boundary=boundary, stop=found.stop_at(found.clock.now() + 10))
     asked = [tick for tick, did in enumerate(ticks(boundary.log)) if "move logs" in did]

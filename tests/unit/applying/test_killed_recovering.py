@@ -26,7 +26,6 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps, loads
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
     DropFromIsr,
     Fault,
@@ -34,9 +33,10 @@ from replan.simulator.cluster.faults import (
     LagMetadata,
     LoseRequests,
     RepeatRequests,
-    RequestKind,
+    SendRequest,
     SlowBroker,
     StartBroker,
+    WriteKind,
 )
 from replan.simulator.controller.commands import AlterConfigs
 
@@ -45,14 +45,14 @@ pytestmark = pytest.mark.slow
 NAME = TopicPartition("orders", 0)
 ONE, TWO, THREE = BrokerId(1), BrokerId(2), BrokerId(3)
 TROUBLES = (
-    LoseRequests(RequestKind.REASSIGN, 1, None),
-    LoseRequests(RequestKind.REASSIGN, 1, 0.0),
-    LoseRequests(RequestKind.REASSIGN, 1, 30.0),
-    RepeatRequests(RequestKind.REASSIGN, 1),
-    LoseRequests(RequestKind.ELECT, 1, None),
-    LoseRequests(RequestKind.ELECT, 1, 0.0),
-    LoseRequests(RequestKind.ELECT, 1, 30.0),
-    RepeatRequests(RequestKind.ELECT, 1),
+    LoseRequests(WriteKind.REASSIGN, 1, None),
+    LoseRequests(WriteKind.REASSIGN, 1, 0.0),
+    LoseRequests(WriteKind.REASSIGN, 1, 30.0),
+    RepeatRequests(WriteKind.REASSIGN, 1),
+    LoseRequests(WriteKind.ELECT, 1, None),
+    LoseRequests(WriteKind.ELECT, 1, 0.0),
+    LoseRequests(WriteKind.ELECT, 1, 30.0),
+    RepeatRequests(WriteKind.ELECT, 1),
     LagMetadata(8.0),
 )
 
@@ -66,7 +66,9 @@ def leaderless(dead: BrokerId | None = None) -> Lab:
     made = lab([state([1, 3, 2], size=3_000_000)], ())
     one = topic_change(NAME.topic, MIN_INSYNC_REPLICAS, ConfigOperation.SET, "1")
     faults: tuple[Fault, ...] = (
-        Ask(AlterConfigs((one,))),  # with 2 the eligible leader replicas would be recovered cleanly
+        SendRequest(
+            AlterConfigs((one,))
+        ),  # with 2 the eligible leader replicas would be recovered cleanly
         SlowBroker(TWO, 1),
         SlowBroker(THREE, 1),
         *(DropFromIsr(NAME, broker, lag) for broker, lag in lags.items()),
@@ -186,7 +188,7 @@ def test_a_cancel_that_is_killed_goes_on(effect: int, after: bool) -> None:
 def test_nothing_ends_while_an_election_may_arrive_and_what_that_cuts_is_measured() -> None:
     """A better log than the chosen one's returns meanwhile."""
     made = leaderless(dead=THREE)
-    made.plane.inject(LoseRequests(RequestKind.ELECT, 1, 60.0))
+    made.plane.inject(LoseRequests(WriteKind.ELECT, 1, 60.0))
     made.plane.schedule((At(made.clock.now() + 2, StartBroker(THREE)),))
     outcome = made.apply()
     assert [r.lost for r in outcome.results] == [1000]

@@ -25,7 +25,7 @@ from replan.simulator.cluster.faults import (
     LagMetadata,
     LoseRequests,
     RepeatRequests,
-    RequestKind,
+    WriteKind,
 )
 
 pytestmark = pytest.mark.slow
@@ -39,10 +39,10 @@ STANDING = (
     ThrottleSetting.of(OWN_RATE, None, "30000000"),
 )
 TROUBLES = (
-    LoseRequests(RequestKind.CONFIGURE, 1, None),
-    LoseRequests(RequestKind.CONFIGURE, 1, 0.0),
-    LoseRequests(RequestKind.CONFIGURE, 2, 30.0),
-    RepeatRequests(RequestKind.CONFIGURE, 1),
+    LoseRequests(WriteKind.CONFIGURE, 1, None),
+    LoseRequests(WriteKind.CONFIGURE, 1, 0.0),
+    LoseRequests(WriteKind.CONFIGURE, 2, 30.0),
+    RepeatRequests(WriteKind.CONFIGURE, 1),
     LagMetadata(8.0),
 )
 

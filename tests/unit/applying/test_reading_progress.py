@@ -15,7 +15,7 @@ from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.replica_logs import LogEnd
 from replan.planning.findings.health import Health
 from replan.planning.findings.replica_progress import (
-    Asked,
+    AskedPartition,
     Reading,
     ReplicaRow,
     ReplicaStatus,
@@ -24,7 +24,7 @@ from replan.planning.findings.replica_progress import (
     standing,
 )
 from replan.reporting.cluster.status_text import (
-    Status,
+    ClusterStatus,
     render_status,
     render_status_json,
     status_lines,
@@ -54,7 +54,7 @@ def test_a_copy_is_behind_by_messages_and_ends_by_the_rate_at_which_that_shrinks
     before = reading(made, COPIED)
     made.clock.sleep(10)
     now = reading(made, COPIED)
-    (row,) = rows_of([Asked(COPIED)], now, before)
+    (row,) = rows_of([AskedPartition(COPIED)], now, before)
     assert (row.broker, row.status) == (4, ReplicaStatus.BEHIND)
     assert row.behind
     assert status_text(row) == f"Behind by {row.behind:,} messages"
@@ -62,11 +62,11 @@ def test_a_copy_is_behind_by_messages_and_ends_by_the_rate_at_which_that_shrinks
     assert row.seconds_left is not None
     assert row.copied_bytes is not None
     assert row.seconds_left == pytest.approx((60 * MB - row.copied_bytes) / MB, rel=0.1)
-    assert standing(Asked(COPIED), now) is Standing.RUNNING
+    assert standing(AskedPartition(COPIED), now) is Standing.RUNNING
     made.clock.sleep(60)
     done = reading(made, COPIED)
-    assert standing(Asked(COPIED), done) is Standing.SETTLED
-    rows = rows_of([Asked(COPIED, replicas(1, 2, 4))], done)
+    assert standing(AskedPartition(COPIED), done) is Standing.SETTLED
+    rows = rows_of([AskedPartition(COPIED, replicas(1, 2, 4))], done)
     assert {r.status for r in rows} == {ReplicaStatus.IN_SYNC}
 
 
@@ -74,9 +74,9 @@ def test_every_status_of_kip_179_has_its_words() -> None:
     made = copying()
     nowhere, none = TopicPartition("nowhere", 0), TopicPartition("orders", 42)
     asked = [
-        Asked(OTHER, replicas(1, 5, 42)),
-        Asked(none, replicas(1)),
-        Asked(nowhere, replicas(1)),
+        AskedPartition(OTHER, replicas(1, 5, 42)),
+        AskedPartition(none, replicas(1)),
+        AskedPartition(nowhere, replicas(1)),
     ]
     rows = rows_of(asked, reading(made, *(a.partition for a in asked)))
     assert [(str(r.partition), r.broker, status_text(r)) for r in rows] == [
@@ -88,7 +88,7 @@ def test_every_status_of_kip_179_has_its_words() -> None:
     ]
     now = reading(made, OTHER)
     assert standing(asked[0], now) is Standing.STOPPED
-    assert standing(Asked(OTHER, replicas(1, 2, 3)), now) is Standing.SETTLED
+    assert standing(AskedPartition(OTHER, replicas(1, 2, 3)), now) is Standing.SETTLED
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_time_left_counts_what_is_produced(
     made = copying()
     look = reading(made, COPIED).look
     first, last = (_ends(look, n, follower[n], leader[n]) for n in (0, 1))
-    (row,) = rows_of([Asked(COPIED)], last, first)
+    (row,) = rows_of([AskedPartition(COPIED)], last, first)
     assert (row.endless, row.seconds_left) == (endless, left)
 
 
@@ -118,10 +118,10 @@ def _ends(look: Look, number: int, follower: int, leader: int) -> Reading:
     return Reading(seconds=10.0 * number, look=look, ends=ends)
 
 
-def shown(row: ReplicaRow, **more: Any) -> Status:
+def shown(row: ReplicaRow, **more: Any) -> ClusterStatus:
     standings = {COPIED: Standing.RUNNING, OTHER: Standing.STOPPED}
     health = Health(partitions=2, unhealthy=(), running=(), down=())
-    return Status(
+    return ClusterStatus(
         health=health, rows=[row], standings=standings, named=True, observed_at="now", **more
     )
 

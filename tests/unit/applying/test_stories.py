@@ -53,24 +53,24 @@ from replan.model.configs import (
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.planning.plans import requests
-from replan.planning.plans.moves import Election
+from replan.planning.plans.moves import StandaloneElection
 from replan.planning.plans.origins import Origin
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps
 from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
     Disconnect,
     DropFromIsr,
     KillBroker,
     LagMetadata,
     LoseRequests,
-    RequestKind,
     Schedule,
+    SendRequest,
     SlowLooks,
     StartBroker,
+    WriteKind,
 )
 from replan.simulator.controller.commands import (
     AlterConfigs,
@@ -87,7 +87,7 @@ def ask_at(seconds: float, *items: tuple[str, int, list[int] | None]) -> At:
         (GROW.partition._replace(topic=t, partition=p), None if r is None else replicas(*r))
         for t, p, r in items
     )
-    return At(seconds, Ask(AlterReassignments(lists)))
+    return At(seconds, SendRequest(AlterReassignments(lists)))
 
 
 def one_at_a_time() -> Lab:
@@ -156,10 +156,8 @@ def test_a_reassignment_of_another_tool_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("late", [None, 0.0, 40.0, 70.0], ids=str)
-@pytest.mark.parametrize("kind", list(RequestKind), ids=str)
-def test_lost_requests_are_asked_again_and_it_arrives(
-    kind: RequestKind, late: float | None
-) -> None:
+@pytest.mark.parametrize("kind", list(WriteKind), ids=str)
+def test_lost_requests_are_asked_again_and_it_arrives(kind: WriteKind, late: float | None) -> None:
     swap = move([1, 2, 3], [2, 4, 1], size=20 * MB)
     made = lab(
         [state([1, 2, 3], size=20 * MB)],
@@ -179,7 +177,7 @@ def test_after_a_takeover_a_different_request_waits_for_those_of_the_one_before(
     made = lab(
         [state([1, 2, 3], size=MB)],
         [GROW],
-        schedule=(At(0, LoseRequests(RequestKind.REASSIGN, 1, 70)),),
+        schedule=(At(0, LoseRequests(WriteKind.REASSIGN, 1, 70)),),
     )
     with pytest.raises(Killed):
         made.apply(boundary=Boundary(kill_after=3))
@@ -197,7 +195,7 @@ def test_the_minute_for_which_a_dead_process_was_watched_counts_for_its_requests
         [state([1, 2, 3], size=MB)],
         [GROW],
         throttle=FAST,
-        schedule=(At(0, LoseRequests(RequestKind.REASSIGN, 1, late)),),
+        schedule=(At(0, LoseRequests(WriteKind.REASSIGN, 1, late)),),
     )
     before = made.configs()
     with pytest.raises(Killed):
@@ -219,7 +217,7 @@ def test_throttle_clear_after_a_kill_takes_85_seconds_with_the_minute_of_watchin
         [state([1, 2, 3], size=500 * MB)],
         [move([1, 2, 3], [1, 2, 4], size=500 * MB)],
         throttle=SLOW,
-        schedule=(At(0, LoseRequests(RequestKind.CONFIGURE, 1, late)),),
+        schedule=(At(0, LoseRequests(WriteKind.CONFIGURE, 1, late)),),
     )
     before = made.configs()
     with pytest.raises(Killed):
@@ -248,7 +246,7 @@ def test_whoever_resumes_after_throttle_clear_need_not_wait_again_for_what_may_a
         [state([1, 2, 3], size=MB)],
         [GROW],
         throttle=FAST,
-        schedule=(At(0, LoseRequests(RequestKind.REASSIGN, 1)),),
+        schedule=(At(0, LoseRequests(WriteKind.REASSIGN, 1)),),
     )
     before = made.configs()
     with pytest.raises(Killed):
@@ -274,7 +272,7 @@ def test_after_an_unknown_outcome_a_different_request_waits_for_85_seconds() -> 
     made = lab(
         [state([1, 2, 3], size=MB)],
         [GROW],
-        schedule=(At(0, LoseRequests(RequestKind.REASSIGN, 1, 0)),),
+        schedule=(At(0, LoseRequests(WriteKind.REASSIGN, 1, 0)),),
     )
     assert outcome_text(made.apply()) == "1 done"
     assert made.clock.now() > 85
@@ -588,7 +586,7 @@ def test_abandon_and_clear_need_no_plan_that_they_can_read() -> None:
 
 def test_abandon_stays_until_the_last_request_can_no_longer_arrive() -> None:
     made = lab([state([1, 2, 3], size=50 * MB)], [GROW])
-    made.plane.schedule((At(0, LoseRequests(RequestKind.REASSIGN, 1, 60.0)),))
+    made.plane.schedule((At(0, LoseRequests(WriteKind.REASSIGN, 1, 60.0)),))
     made.apply(stop=lambda: bool(fold(made.journal.read()).owned))
     began = made.clock.now()
     made.abandon()
@@ -601,8 +599,8 @@ def test_an_application_stays_while_a_list_of_a_partition_that_has_ended_may_arr
     made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
     before = made.configs()
     raised = topic_change("orders", MIN_INSYNC_REPLICAS, ConfigOperation.SET, "3")
-    lost = LoseRequests(RequestKind.REASSIGN, 10, 60.0)
-    made.plane.schedule((At(0, lost), At(6, Ask(AlterConfigs((raised,))))))
+    lost = LoseRequests(WriteKind.REASSIGN, 10, 60.0)
+    made.plane.schedule((At(0, lost), At(6, SendRequest(AlterConfigs((raised,))))))
     outcome = made.apply()
     assert outcome.ending is Ending.COMPLETE
     assert [r.result for r in outcome.results] == [Result.STALE]
@@ -753,7 +751,8 @@ def test_pauses_are_long_beside_what_ticks_take() -> None:
 def elections(count: int, *, per_leader: int, schedule: Schedule) -> Lab:
     """So many elections of one leader."""
     moves = [
-        move([2, 1, 3], [2, 1, 3], partition=p, election=Election.PREFERRED) for p in range(count)
+        move([2, 1, 3], [2, 1, 3], partition=p, election=StandaloneElection.PREFERRED)
+        for p in range(count)
     ]
     return lab(
         [state([2, 1, 3], leader=1, partition=p) for p in range(count)],
@@ -776,7 +775,7 @@ def test_elections_that_a_broker_shows_late_are_waited_for_once() -> None:
 
 def test_no_more_leaders_are_asked_for_while_nobody_knows_what_became_of_those_before() -> None:
     """The first of ten requests is lost: a broker has no more than two to take over until it was answered."""
-    made = elections(20, per_leader=2, schedule=(At(0, LoseRequests(RequestKind.ELECT, 1, 30)),))
+    made = elections(20, per_leader=2, schedule=(At(0, LoseRequests(WriteKind.ELECT, 1, 30)),))
     boundary = Boundary()
     assert outcome_text(made.apply(boundary=boundary)) == "20 done"
     ticks = [tick.count("elect") for tick in " ".join(boundary.log).split("tick")]

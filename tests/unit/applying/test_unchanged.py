@@ -12,7 +12,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
-    Asked,
+    LastRequest,
     MoveRecord,
     Reached,
     Status,
@@ -42,7 +42,7 @@ OWN = MoveRecord(
     COPY.original,
     COPY.target,
     Status.OPEN,
-    Asked(RequestKind.EXPAND, EXPANDED, confirmed=True),
+    LastRequest(RequestKind.EXPAND, EXPANDED, confirmed=True),
     (EXPANDED,),
     Reached.EXPANDED,
 )

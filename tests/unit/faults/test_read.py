@@ -10,7 +10,6 @@ from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope
 from replan.model.control_plane import ElectionType
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
     Disconnect,
     DropFromIsr,
@@ -20,10 +19,11 @@ from replan.simulator.cluster.faults import (
     LoseRequests,
     Produce,
     RepeatRequests,
-    RequestKind,
+    SendRequest,
     SlowBroker,
     StartBroker,
     StopBroker,
+    WriteKind,
 )
 from replan.simulator.controller.commands import (
     AlterConfigs,
@@ -38,11 +38,15 @@ from replan.simulator.controller.commands import (
 B3 = BrokerId(3)
 P1 = TopicPartition("orders", 1)
 MIN_ISR = "min.insync.replicas"
-REASSIGNED = Ask(AlterReassignments(((P1, (BrokerId(1), BrokerId(2))),)))
+REASSIGNED = SendRequest(AlterReassignments(((P1, (BrokerId(1), BrokerId(2))),)))
 
 
-def set_topic(key: str, value: str, operation: ConfigOperation = ConfigOperation.SET) -> Ask:
-    return Ask(AlterConfigs((ConfigChange(ConfigScope.TOPIC, "orders", key, operation, value),)))
+def set_topic(
+    key: str, value: str, operation: ConfigOperation = ConfigOperation.SET
+) -> SendRequest:
+    return SendRequest(
+        AlterConfigs((ConfigChange(ConfigScope.TOPIC, "orders", key, operation, value),))
+    )
 
 
 KILL = "; the form is: kill BROKER [for TIME]"
@@ -54,29 +58,29 @@ ONCE: list[tuple[str, Fault]] = [
     ("start  3", StartBroker(B3)),
     ("slow 3 to 5MB/s", SlowBroker(B3, 5_000_000)),
     ("slow 3 to usual", SlowBroker(B3, None)),
-    ("fence 3", Ask(FenceBroker(B3))),
+    ("fence 3", SendRequest(FenceBroker(B3))),
     ("lag orders-1 broker 3", DropFromIsr(P1, B3, 1_000_000)),
     ("lag orders-1 broker 3 by 2GB", DropFromIsr(P1, B3, 2_000_000_000)),
     ("produce orders-1 1MB/s", Produce(P1, 1_000_000)),
     ("produce orders-1 0", Produce(P1, 0)),
     ("foreign reassign orders-1 [1,2]", REASSIGNED),
     ("foreign reassign orders-1 [1, 2]", REASSIGNED),
-    ("foreign cancel orders-1", Ask(AlterReassignments(((P1, None),)))),
-    ("foreign elect preferred orders-1", Ask(ElectLeaders((P1,), ElectionType.PREFERRED))),
-    ("foreign elect unclean orders-1", Ask(ElectLeaders((P1,), ElectionType.UNCLEAN))),
+    ("foreign cancel orders-1", SendRequest(AlterReassignments(((P1, None),)))),
+    ("foreign elect preferred orders-1", SendRequest(ElectLeaders((P1,), ElectionType.PREFERRED))),
+    ("foreign elect unclean orders-1", SendRequest(ElectLeaders((P1,), ElectionType.UNCLEAN))),
     ("foreign min-isr orders 3", set_topic(MIN_ISR, "3")),
     (f"foreign config topic orders set {MIN_ISR} 3", set_topic(MIN_ISR, "3")),
     (
         f"foreign config topic orders delete {MIN_ISR}",
         set_topic(MIN_ISR, "", ConfigOperation.DELETE),
     ),
-    ("foreign delete-topic orders", Ask(DeleteTopic("orders"))),
-    ("unregister 3", Ask(UnregisterBroker(B3))),
-    ("rebalance", Ask(RebalanceLeaders())),
-    ("unknown outcome of elect without effect", LoseRequests(RequestKind.ELECT, 1, None)),
-    ("unknown outcome of 2 configs with effect", LoseRequests(RequestKind.CONFIGURE, 2, 0.0)),
-    ("unknown outcome of reassign late by 75s", LoseRequests(RequestKind.REASSIGN, 1, 75.0)),
-    ("repeated 3 reassign", RepeatRequests(RequestKind.REASSIGN, 3)),
+    ("foreign delete-topic orders", SendRequest(DeleteTopic("orders"))),
+    ("unregister 3", SendRequest(UnregisterBroker(B3))),
+    ("rebalance", SendRequest(RebalanceLeaders())),
+    ("unknown outcome of elect without effect", LoseRequests(WriteKind.ELECT, 1, None)),
+    ("unknown outcome of 2 configs with effect", LoseRequests(WriteKind.CONFIGURE, 2, 0.0)),
+    ("unknown outcome of reassign late by 75s", LoseRequests(WriteKind.REASSIGN, 1, 75.0)),
+    ("repeated 3 reassign", RepeatRequests(WriteKind.REASSIGN, 3)),
     ("metadata 2s behind", LagMetadata(2.0)),
 ]
 

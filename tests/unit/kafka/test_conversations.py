@@ -2,11 +2,11 @@
 
 import time
 
-from replan.kafka.wire.conversations import Conversation, Wait, converse
+from replan.kafka.wire.conversations import Conversation, SocketWait, converse
 
 
 def waking(at: float, word: str) -> Conversation[str]:
-    yield Wait(at)
+    yield SocketWait(at)
     return word
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from replan.model.declared.placement import Placement
-from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile, Window, Windows
+from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile, Window, Windows
 from replan.placement_file.load import load_placement
 from replan.placement_file.units import check_zone, parse_days
 from replan.reporting.plans.placement_difference import between, render_placement_difference
@@ -39,7 +39,7 @@ def test_a_policy_arrives_whole(tmp_path: Path) -> None:
             (Window((0, 1, 2, 3, 4), 22 * 60, 5 * 60, "Europe/Berlin"),),
             frozenset({DeviationKind.BROKER_DOWN}),
         ),
-        Hold(brokers_down=3),
+        HoldLimits(brokers_down=3),
     )
 
 

@@ -17,7 +17,7 @@ from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import TOPICS_SCHEMA, OwnApplication, Snapshot
-from replan.planning.findings.drift_classes import CLASS_OF, Difference, DriftClass, Rule
+from replan.planning.findings.drift_classes import CLASS_OF, Difference, DriftClass, DriftRule
 from replan.planning.findings.drift_report import drift_report
 
 
@@ -31,25 +31,25 @@ ORDERS = placement({"orders": [[1, 2, 3]]})
 @pytest.mark.parametrize(
     ("seen", "down", "kind", "rule"),
     [
-        (state([1, 2, 3, 4], [1, 2, 3], adding=[4]), (), "replicas", Rule.RUNS_ELSEWHERE),
+        (state([1, 2, 3, 4], [1, 2, 3], adding=[4]), (), "replicas", DriftRule.RUNS_ELSEWHERE),
         (
             state([4, 1, 2, 3], [1, 2, 3], adding=[1, 2, 3], removing=[4]),
             (),
             "running",
-            Rule.CONVERGES,
+            DriftRule.CONVERGES,
         ),
-        (state([1, 2, 4]), (3,), "replicas", Rule.BROKER_DOWN),
-        (state([1, 2, 4], [1, 2]), (4,), "replicas", Rule.BROKER_DOWN),
-        (state([1, 2, 4], [1, 2]), (), "replicas", Rule.BROKER_DOWN),
-        (state([1, 2, 4], [1, 4]), (2,), "replicas", Rule.LISTS_DIFFER),
-        (state([2, 1, 3], [2, 3]), (1,), "order", Rule.BROKER_DOWN),
-        (state([2, 1, 3]), (), "order", Rule.LISTS_DIFFER),
-        (state([1, 2, 3], leader=2), (), "leader", Rule.LEADERSHIP_MOVED),
-        (state([1, 2, 4]), (), "replicas", Rule.LISTS_DIFFER),
+        (state([1, 2, 4]), (3,), "replicas", DriftRule.BROKER_DOWN),
+        (state([1, 2, 4], [1, 2]), (4,), "replicas", DriftRule.BROKER_DOWN),
+        (state([1, 2, 4], [1, 2]), (), "replicas", DriftRule.BROKER_DOWN),
+        (state([1, 2, 4], [1, 4]), (2,), "replicas", DriftRule.LISTS_DIFFER),
+        (state([2, 1, 3], [2, 3]), (1,), "order", DriftRule.BROKER_DOWN),
+        (state([2, 1, 3]), (), "order", DriftRule.LISTS_DIFFER),
+        (state([1, 2, 3], leader=2), (), "leader", DriftRule.LEADERSHIP_MOVED),
+        (state([1, 2, 4]), (), "replicas", DriftRule.LISTS_DIFFER),
     ],
 )
 def test_the_first_rule_that_fits_gives_the_class(
-    seen: PartitionState, down: Sequence[int], kind: str, rule: Rule
+    seen: PartitionState, down: Sequence[int], kind: str, rule: DriftRule
 ) -> None:
     found = classes(ORDERS, snapshot([seen], registered=brokers(fenced=down)))
     assert [(c.kind, c.rule, c.topic, c.partition) for c in found] == [(kind, rule, "orders", 0)]
@@ -74,8 +74,8 @@ def test_while_the_journal_cannot_be_read_nobody_is_blamed_for_a_move_in_the_mid
 def test_a_partition_that_differs_and_has_no_leader_is_two_differences() -> None:
     seen = snapshot([state([1, 2, 4], [], leader=None)], registered=brokers(fenced=(1, 2, 4)))
     assert [(c.kind, c.rule) for c in classes(ORDERS, seen)] == [
-        ("no-leader", Rule.NO_LEADER),
-        ("replicas", Rule.BROKER_DOWN),
+        ("no-leader", DriftRule.NO_LEADER),
+        ("replicas", DriftRule.BROKER_DOWN),
     ]
 
 
@@ -87,7 +87,7 @@ def test_what_a_recovery_is_to_lead_again_is_drift_though_nothing_else_is_declar
     seen = snapshot([state([1, 2, 4], [], leader=None)], registered=brokers(fenced=(1, 2, 4)))
     rule = RecoveryRule(Where("placement.yaml", 1, 1), strategy)
     found = classes(replace(placement({}), recovery={"*": rule}), seen)
-    wanted = [] if strategy is RecoveryStrategy.NONE else [("no-leader", Rule.NO_LEADER)]
+    wanted = [] if strategy is RecoveryStrategy.NONE else [("no-leader", DriftRule.NO_LEADER)]
     assert [(c.kind, c.rule) for c in found] == wanted
 
 
@@ -95,9 +95,9 @@ def test_partitions_and_topics_that_are_not_there() -> None:
     declared = placement({"orders": [[1, 2, 3], [2, 3, 1]], "nowhere": {0: [1, 2, 3]}})
     found = classes(declared, snapshot([state([1, 2, 3])]))
     assert [(c.topic, c.partition, c.rule) for c in found] == [
-        ("nowhere", 0, Rule.TOPIC_ABSENT),
-        ("orders", 1, Rule.TOO_FEW_PARTITIONS),
-        (None, None, Rule.CONTRADICTS),
+        ("nowhere", 0, DriftRule.TOPIC_ABSENT),
+        ("orders", 1, DriftRule.TOO_FEW_PARTITIONS),
+        (None, None, DriftRule.CONTRADICTS),
     ]
 
 
@@ -105,8 +105,8 @@ def test_each_partition_beyond_the_count_is_named() -> None:
     states = [state([1, 2, 3], partition=p) for p in range(3)]
     found = classes(ORDERS, snapshot(states))
     assert [(c.partition, c.rule, c.detail) for c in found] == [
-        (1, Rule.TOO_MANY_PARTITIONS, "declared 1, has 3"),
-        (2, Rule.TOO_MANY_PARTITIONS, "declared 1, has 3"),
+        (1, DriftRule.TOO_MANY_PARTITIONS, "declared 1, has 3"),
+        (2, DriftRule.TOO_MANY_PARTITIONS, "declared 1, has 3"),
     ]
 
 
@@ -121,7 +121,7 @@ def test_each_partition_beyond_the_count_is_named() -> None:
 )
 def test_what_another_tool_reassigns_is_that_tools_drift(seen: PartitionState) -> None:
     (found,) = classes(ORDERS, snapshot([seen]))
-    assert (found.rule, found.drift_class) == (Rule.RUNS_ELSEWHERE, DriftClass.OTHER_TOOL)
+    assert (found.rule, found.drift_class) == (DriftRule.RUNS_ELSEWHERE, DriftClass.OTHER_TOOL)
 
 
 def test_what_replans_own_application_has_left_running_is_interrupted_for_everybody() -> None:
@@ -130,7 +130,7 @@ def test_what_replans_own_application_has_left_running_is_interrupted_for_everyb
     to = {TopicPartition("orders", 0): replicas(2, 3, 4)}
     own = OwnApplication("plan-1", "ann@ops-1", at_work=False, targets=to)
     (found,) = classes(ORDERS, replace(seen, application=own))
-    assert (found.rule, found.drift_class) == (Rule.INTERRUPTED, DriftClass.OPERATOR)
+    assert (found.rule, found.drift_class) == (DriftRule.INTERRUPTED, DriftClass.OPERATOR)
 
 
 def throttled(seen: Snapshot, rate: ConfigSource = ConfigSource.BROKER) -> Snapshot:
@@ -176,7 +176,7 @@ def test_an_entry_after_its_date_is_named_with_its_place() -> None:
     )
     declared = placement({"orders": [[1, 2, 3]]}, blacklist=listed)
     (found,) = classes(declared, snapshot([state([1, 2, 3])]))
-    assert (found.rule, found.kind, found.broker) == (Rule.DATE_PASSED, "leader-blacklist", 5)
+    assert (found.rule, found.kind, found.broker) == (DriftRule.DATE_PASSED, "leader-blacklist", 5)
     assert found.detail == "placement.yaml:201:7"
 
 
@@ -185,4 +185,4 @@ def test_every_rule_is_in_the_documentation_in_its_order() -> None:
     table = page.split("| class | rule | what the snapshot shows |\n", 1)[1].split("\n\n", 1)[0]
     rows = [line.split("|") for line in table.splitlines()[1:]]
     named = [(row[1].strip().strip("`"), row[2].strip().strip("`")) for row in rows]
-    assert named == [(CLASS_OF[rule].value, rule.value) for rule in Rule]
+    assert named == [(CLASS_OF[rule].value, rule.value) for rule in DriftRule]

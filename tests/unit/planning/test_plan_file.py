@@ -16,7 +16,7 @@ from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.names import BrokerId, TopicPartition
 from replan.placement_file.schemas import read_schema
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import Election, Move, MoveReason, ReasonKind
+from replan.planning.plans.moves import Move, MoveReason, ReasonKind, StandaloneElection
 from replan.planning.plans.plan import FACTS, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.plan_file import digest, dumps, loads
 
@@ -63,7 +63,7 @@ def any_moves(draw: st.DrawFn) -> tuple[Move, ...]:
             leader=draw(st.none() | st.sampled_from(BROKERS)),
             below_min_isr=draw(st.booleans()),
             reason=draw(reasons()),
-            election=draw(st.none() | st.sampled_from(Election)),
+            election=draw(st.none() | st.sampled_from(StandaloneElection)),
         )
         for name in names
     )

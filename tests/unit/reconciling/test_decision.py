@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from replan.model.declared.reconcile import DeviationKind, Hold, Reconcile, Window, Windows
+from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile, Window, Windows
 from replan.model.names import TopicPartition
 from replan.reconciling.decision import (
     FREED_SECONDS,
     Act,
-    ClusterFacts,
     Found,
+    HoldFacts,
     Holds,
     Rest,
     decide,
@@ -44,7 +44,7 @@ from replan.reconciling.windows import is_open, opens_at
 KIND = DeviationKind.PLACEMENT_CHANGED
 ORDERS = TopicPartition("orders", 0)
 DIFFERS = Found(KIND, Subject("orders", 0), "placementChanged orders-0", (ORDERS,))
-WELL = ClusterFacts(10)
+WELL = HoldFacts(10)
 POLICY = Reconcile({KIND: 600})
 NIGHTS = Window((0, 1, 2, 3, 4), 22 * 60, 5 * 60, "Europe/Berlin")
 
@@ -149,14 +149,14 @@ def test_an_hour_that_the_clock_leaves_out_is_the_moment_at_which_it_does(
     ],
 )
 def test_how_many_brokers_down_hold(hold: int | Fraction, registered: int, most: int) -> None:
-    assert most_down(Hold(hold), registered) == most
+    assert most_down(HoldLimits(hold), registered) == most
 
 
 @pytest.mark.parametrize(
     ("memory", "facts", "reason"),
     [
-        (Memory(), ClusterFacts(10, (1, 2)), BrokersDown((1, 2), 10, 2)),
-        (Memory(), ClusterFacts(10, (1,), ("a",)), RacksDown(("a",), 1)),
+        (Memory(), HoldFacts(10, (1, 2)), BrokersDown((1, 2), 10, 2)),
+        (Memory(), HoldFacts(10, (1,), ("a",)), RacksDown(("a",), 1)),
         (Memory(paused=SomebodyPaused("alice", 1.0)), WELL, SomebodyPaused("alice", 1.0)),
         (Memory(worse=EndedWorse(3, 0, 2)), WELL, EndedWorse(3, 0, 2)),
         (Memory(under=("a-0",)), WELL, UnderMinIsr(("a-0",), 1)),
@@ -169,7 +169,7 @@ def test_how_many_brokers_down_hold(hold: int | Fraction, registered: int, most:
     ],
 )
 def test_each_hold_keeps_what_is_due_from_being_done(
-    memory: Memory, facts: ClusterFacts, reason: object
+    memory: Memory, facts: HoldFacts, reason: object
 ) -> None:
     memory = changed(memory, since={DIFFERS.key: 0.0})
     decision = decide(POLICY, [DIFFERS], memory, facts, 1000.0)
@@ -236,7 +236,7 @@ POLICIES = st.builds(
         ).map(tuple),
         st.frozensets(KINDS),
     ),
-    hold=st.builds(Hold, st.sampled_from([1, 3, Fraction(1, 5)]), st.integers(1, 2)),
+    hold=st.builds(HoldLimits, st.sampled_from([1, 3, Fraction(1, 5)]), st.integers(1, 2)),
 )
 FOUND = st.lists(
     st.builds(
@@ -251,7 +251,7 @@ FOUND = st.lists(
     unique_by=lambda f: f.key,
 )
 FACTS = st.builds(
-    ClusterFacts,
+    HoldFacts,
     st.integers(3, 20),
     st.sampled_from([(), (1,), (1, 2, 3)]),
     st.sampled_from([(), ("a",)]),
@@ -263,7 +263,7 @@ def test_nothing_is_done_that_is_not_allowed_due_and_in_a_window(
     policy: Reconcile,
     found: list[Found],
     since: dict[int, int],
-    facts: ClusterFacts,
+    facts: HoldFacts,
     now: int,
 ) -> None:
     memory = Memory(since={f.key: since.get(f.subject.partition or 0, now) for f in found})

@@ -21,8 +21,8 @@ from replan.planning.findings.full_log_dirs import FullLogDir, full_log_dirs
 from replan.reconciling.status import (
     DeclaredByList,
     FillsLogDirs,
+    FitsNowhere,
     LoopState,
-    NoRoom,
     NotAllowed,
     Refused,
     RoundResult,
@@ -106,8 +106,8 @@ def test_without_another_directory_those_by_rule_go_to_a_broker_that_has_room(re
 @pytest.mark.parametrize(
     ("racks", "full"),
     [
-        ("abbb", {1: NoRoom(50 * MB)}),
-        ("abba", {1: Refused("no-room"), 4: NoRoom(50 * MB)}),
+        ("abbb", {1: FitsNowhere(50 * MB)}),
+        ("abba", {1: Refused("no-room"), 4: FitsNowhere(50 * MB)}),
     ],
     ids=["alone in its rack", "beside one without room"],
 )
@@ -209,7 +209,7 @@ def test_where_nothing_has_room_nothing_is_done_and_it_says_so(read: Reader) -> 
     last = month.watched.last
     assert last is not None
     assert [(d.kind, d.why_not) for d in last.deviations] == [
-        (DeviationKind.LOG_DIR_FULL, NoRoom(50 * MB))
+        (DeviationKind.LOG_DIR_FULL, FitsNowhere(50 * MB))
     ]
     assert month.watched.states[LoopState.DIFFERS] > 2 * HOUR
 

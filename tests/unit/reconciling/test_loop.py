@@ -25,6 +25,7 @@ from replan.reconciling.status import (
     DeclaredByList,
     EndedWorse,
     LoopState,
+    LoopStatus,
     MovedTooOften,
     NeedsBrokers,
     NeedsRates,
@@ -37,19 +38,18 @@ from replan.reconciling.status import (
     Round,
     RoundResult,
     SomebodyPaused,
-    Status,
     UnderMinIsr,
 )
 from replan.reconciling.store import MemoryStore, load, memory_records
-from replan.rehearsal.reconcile import Asked, Month, Release, one_life, run_loop
+from replan.rehearsal.reconcile import Month, Release, TimedCommand, one_life, run_loop
 from replan.rehearsal.recording import throttles_of
 from replan.rehearsal.watched import WatchedLoop
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
     DropFromIsr,
     Fault,
     KillBroker,
+    SendRequest,
     SlowBroker,
     StartBroker,
 )
@@ -196,7 +196,9 @@ def test_a_drain_of_what_was_never_in_balance_is_a_changed_placement(read: Reade
 def test_what_a_person_changed_stays_where_policy_says_never(read: Reader) -> None:
     policy = "reconcile: {putRight: {placementChanged: 0s, changedElsewhere: never}}"
     moved = AlterReassignments(((TopicPartition("orders", 0), replicas(4, 2, 3)),))
-    month = run_loop(cluster(), [Release(0, read(BY_LIST, policy))], 4 * HOUR, at(1, Ask(moved)))
+    month = run_loop(
+        cluster(), [Release(0, read(BY_LIST, policy))], 4 * HOUR, at(1, SendRequest(moved))
+    )
     assert rounds_of(month) == []
     assert lists_of(month)[0] == replicas(4, 2, 3)
     last = month.watched.last
@@ -209,7 +211,9 @@ def test_what_a_person_changed_stays_where_policy_says_never(read: Reader) -> No
 def test_what_a_person_changed_is_put_back_where_policy_says_so(read: Reader) -> None:
     policy = "reconcile: {putRight: {changedElsewhere: 1h}}"
     moved = AlterReassignments(((TopicPartition("orders", 0), replicas(4, 2, 3)),))
-    month = run_loop(cluster(), [Release(0, read(BY_LIST, policy))], 6 * HOUR, at(1, Ask(moved)))
+    month = run_loop(
+        cluster(), [Release(0, read(BY_LIST, policy))], 6 * HOUR, at(1, SendRequest(moved))
+    )
     [done] = rounds_of(month)
     assert done.kinds == (DeviationKind.CHANGED_ELSEWHERE,)
     assert lists_of(month)[0] == replicas(1, 2, 3)
@@ -258,7 +262,10 @@ def test_a_loop_at_rest_is_paused_and_goes_on_once_it_is_resumed(read: Reader) -
     policy = "reconcile: {putRight: {placementChanged: 0s}}"
     after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
     releases = [Release(0, read(BY_LIST, policy)), Release(2 * HOUR, read(after, policy))]
-    asked = [Asked(HOUR, Verb.PAUSE, "bob@ops-2"), Asked(5 * HOUR, Verb.RESUME, "bob@ops-2")]
+    asked = [
+        TimedCommand(HOUR, Verb.PAUSE, "bob@ops-2"),
+        TimedCommand(5 * HOUR, Verb.RESUME, "bob@ops-2"),
+    ]
     seen = _States()
     month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, also=seen)
     [done] = rounds_of(month)
@@ -278,9 +285,9 @@ def test_who_cancels_pauses_the_loop_until_somebody_resumes_it_also_before_all_i
     after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
     releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
     cancelled = 1.1 * HOUR
-    asked = [Asked(cancelled, Verb.CANCEL, "bob@ops-2")]
+    asked = [TimedCommand(cancelled, Verb.CANCEL, "bob@ops-2")]
     if resumes is not None:
-        asked.append(Asked(cancelled + resumes, Verb.RESUME, "eve@ops-3"))
+        asked.append(TimedCommand(cancelled + resumes, Verb.RESUME, "eve@ops-3"))
 
     def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
         if leaves is not None:
@@ -309,7 +316,10 @@ def test_a_resume_that_no_process_answers_goes_on_with_the_application(read: Rea
     policy = "reconcile: {putRight: {placementChanged: 0s}}"
     after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
     releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
-    asked = [Asked(1.1 * HOUR, Verb.PAUSE, "bob@ops-2"), Asked(2 * HOUR, Verb.RESUME, "bob@ops-2")]
+    asked = [
+        TimedCommand(1.1 * HOUR, Verb.PAUSE, "bob@ops-2"),
+        TimedCommand(2 * HOUR, Verb.RESUME, "bob@ops-2"),
+    ]
 
     def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
         Loop(replace(ports, stop=lambda: ports.clock.now() >= 1.2 * HOUR), settings).run()
@@ -330,9 +340,9 @@ def test_one_resume_is_enough_for_what_was_cancelled_and_then_paused(read: Reade
     releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
     cancelled = 1.1 * HOUR
     asked = [
-        Asked(cancelled, Verb.CANCEL, "bob@ops-2"),
-        Asked(cancelled + 1.0, Verb.PAUSE, "bob@ops-2"),
-        Asked(3 * HOUR, Verb.RESUME, "bob@ops-2"),
+        TimedCommand(cancelled, Verb.CANCEL, "bob@ops-2"),
+        TimedCommand(cancelled + 1.0, Verb.PAUSE, "bob@ops-2"),
+        TimedCommand(3 * HOUR, Verb.RESUME, "bob@ops-2"),
     ]
 
     def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
@@ -355,8 +365,8 @@ def test_a_round_that_died_before_it_opened_is_not_taken_for_an_earlier_one_of_i
     releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
     cancelled, resumed = 1.1 * HOUR, 3 * HOUR
     asked = [
-        Asked(cancelled, Verb.CANCEL, "bob@ops-2"),
-        Asked(resumed, Verb.RESUME, "bob@ops-2"),
+        TimedCommand(cancelled, Verb.CANCEL, "bob@ops-2"),
+        TimedCommand(resumed, Verb.RESUME, "bob@ops-2"),
     ]
 
     def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
@@ -383,7 +393,7 @@ def test_a_round_that_ended_worse_is_lifted_by_resume(read: Reader) -> None:
     store = MemoryStore()
     worse = Memory(number=1, worse=EndedWorse(1, 0, 2))
     store.write(memory_records(worse, ()))
-    asked = [Asked(5 * HOUR, Verb.RESUME, "bob@ops-2")]
+    asked = [TimedCommand(5 * HOUR, Verb.RESUME, "bob@ops-2")]
     month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, store=store)
     [held] = month.watched.holds
     assert held.reasons == (EndedWorse(1, 0, 2),)
@@ -397,7 +407,7 @@ def test_a_round_that_ended_worse_is_lifted_by_resume(read: Reader) -> None:
 def test_what_nobody_obeyed_is_obeyed_once_and_then_forgotten(read: Reader) -> None:
     store = MemoryStore()
     store.write([LoopCommand("1", Verb.PAUSE, "bob"), LoopCommand("2", Verb.RESUME, "eve")])
-    asked = [Asked(HOUR, Verb.PAUSE, "bob")]
+    asked = [TimedCommand(HOUR, Verb.PAUSE, "bob")]
     month = run_loop(cluster(), [Release(0, read(RULE))], 2 * HOUR, store=store, asked=asked)
     commands = [r for r in store.read() if isinstance(r, LoopCommand)]
     assert [(c.verb, c.sender, c.obeyed_by) for c in commands] == [(Verb.PAUSE, "bob", "rehearsal")]
@@ -544,7 +554,7 @@ class _States:
         self.states: list[LoopState] = []
         self.reasons: list[Reason] = []
 
-    def changed(self, status: Status) -> None:
+    def changed(self, status: LoopStatus) -> None:
         if not self.states or self.states[-1] is not status.state:
             self.states.append(status.state)
             self.reasons += status.reasons
@@ -563,7 +573,7 @@ def test_what_needs_a_broker_that_is_down_waits_for_it_by_name_and_nothing_else_
     policy = "reconcile: {putRight: {changedElsewhere: 1h, placementChanged: 0s}}"
     merged = BY_LIST.replace("[6, 1, 2]", "[6, 1, 5]")
     releases = [Release(0, read(BY_LIST, policy)), Release(10 * HOUR, read(merged, policy))]
-    moved = Ask(AlterReassignments(((TopicPartition("orders", 2), replicas(1, 4, 5)),)))
+    moved = SendRequest(AlterReassignments(((TopicPartition("orders", 2), replicas(1, 4, 5)),)))
     faults = (*at(1, moved), *at(1.5, KillBroker(BrokerId(4))), *at(20, StartBroker(BrokerId(4))))
     short = run_loop(cluster(), releases, 12 * HOUR, faults)
     [done] = rounds_of(short)
@@ -586,7 +596,7 @@ def test_an_order_waits_for_whoever_is_to_lead_by_it(read: Reader) -> None:
     policy = "reconcile: {putRight: {changedElsewhere: 1h}}"
     first = LISTS[0]
     assert first[0] == 1
-    reordered = Ask(
+    reordered = SendRequest(
         AlterReassignments(((TopicPartition("orders", 0), replicas(*first[1:], first[0])),))
     )
     faults = (*at(1, KillBroker(BrokerId(1))), *at(2, reordered), *at(20, StartBroker(BrokerId(1))))
@@ -660,9 +670,9 @@ class _All:
     """An observer that keeps all that is said."""
 
     def __init__(self) -> None:
-        self.statuses: list[Status] = []
+        self.statuses: list[LoopStatus] = []
 
-    def changed(self, status: Status) -> None:
+    def changed(self, status: LoopStatus) -> None:
         self.statuses.append(status)
 
     def planned(self, plan: Plan, snapshot: Snapshot) -> None:

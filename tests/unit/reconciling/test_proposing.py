@@ -9,9 +9,9 @@ from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
 from replan.placement_file.text_edit import patch_of
 from replan.planning.plans.plan import Plan
-from replan.reconciling.status import Proposal, Status
+from replan.reconciling.status import LoopStatus, Proposal
 from replan.rehearsal.reconcile import Release, run_loop
-from replan.simulator.cluster.faults import Ask, At, KillBroker, StartBroker
+from replan.simulator.cluster.faults import At, KillBroker, SendRequest, StartBroker
 from replan.simulator.controller.commands import AlterReassignments
 
 
@@ -27,7 +27,7 @@ class Heard:
         self.proposals: list[Proposal] = []
         self.plans: list[Plan] = []
 
-    def changed(self, status: Status) -> None:
+    def changed(self, status: LoopStatus) -> None:
         """Not looked at."""
 
     def planned(self, plan: Plan, snapshot: Snapshot) -> None:
@@ -82,7 +82,7 @@ def test_a_restart_is_not_proposed_away(read: Reader) -> None:
 
 def test_what_somebody_changed_is_proposed_to_be_put_back(read: Reader) -> None:
     moved = AlterReassignments(((TopicPartition("orders", 0), replicas(1, 2, 4)),))
-    faults = at(1, Ask(moved))
+    faults = at(1, SendRequest(moved))
     found = heard(read, BY_LIST, "reconcile: {putRight: {placementChanged: 0s}}", faults=faults)
     (move,) = found.proposals[-1].plan.moves
     assert move.target == replicas(1, 2, 3)

@@ -3,18 +3,18 @@
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling.status import (
     BrokersDown,
-    Copy,
+    CopyingReplica,
     DeclaredByList,
     Deviation,
     LoopState,
+    LoopStatus,
     Next,
     NotAllowed,
     PersonActs,
+    PlacementSource,
     Round,
     RoundResult,
     Running,
-    Source,
-    Status,
     Subject,
     Tally,
     TooEarly,
@@ -26,23 +26,25 @@ HOSTILE = '</script><img src=x onerror=alert(1)>\u202e"'
 DOWN, CHANGED = DeviationKind.BROKER_DOWN, DeviationKind.CHANGED_ELSEWHERE
 
 
-def at_rest() -> Status:
+def at_rest() -> LoopStatus:
     """Nothing differs."""
-    return Status(
+    return LoopStatus(
         at=NOW,
         instance="replan@ops-1 (pid 4711)",
         state=LoopState.AT_REST,
         since=NOW - 7200,
         cluster_id="MkU3OEVBNTcwNTJENDM2Qg",
         cluster_name="payments-eu",
-        source=Source("https://git.example.com/kafka.git, main, payments", "ab" * 32, "c0ffee" * 6),
+        source=PlacementSource(
+            "https://git.example.com/kafka.git, main, payments", "ab" * 32, "c0ffee" * 6
+        ),
         rounds_begun=25,
         looked_at=NOW - 2,
         next=Next(NOW + 298),
     )
 
 
-def acting() -> Status:
+def acting() -> LoopStatus:
     """It replaces what a broker has that is down; something was changed elsewhere, by whoever chooses strange names."""
     deviations = (
         Deviation(
@@ -67,14 +69,14 @@ def acting() -> Status:
         ),
         Deviation(None, Subject("gone", 3), NOW - 90_000, None, PersonActs()),
     )
-    return Status(
+    return LoopStatus(
         at=NOW,
         instance="replan@ops-1 (pid 4711)",
         state=LoopState.ACTING,
         since=NOW - 600,
         cluster_id="MkU3OEVBNTcwNTJENDM2Qg",
         cluster_name=f"eu {HOSTILE}",
-        source=Source("placement.yaml", "ab" * 32),
+        source=PlacementSource("placement.yaml", "ab" * 32),
         rounds_begun=9,
         looked_at=NOW - 600,
         differs=(
@@ -99,8 +101,8 @@ def acting() -> Status:
             bytes_per_second=75e6,
             seconds_left=733,
             copies=(
-                Copy("orders", 7, 5, 400_000_000, 1_000_000_000, 25e6, 24.0),
-                Copy(HOSTILE, 8, 6, None, 2_000_000_000, None, None),
+                CopyingReplica("orders", 7, 5, 400_000_000, 1_000_000_000, 25e6, 24.0),
+                CopyingReplica(HOSTILE, 8, 6, None, 2_000_000_000, None, None),
             ),
         ),
         rounds=(
@@ -123,10 +125,10 @@ def acting() -> Status:
     )
 
 
-def holding() -> Status:
+def holding() -> LoopStatus:
     """Too much is down."""
     down = Tally(DOWN, 900, NOW - 60, NOW + 1740)
-    return Status(
+    return LoopStatus(
         at=NOW,
         instance="replan@ops-2 (pid 1)",
         state=LoopState.HOLDING,

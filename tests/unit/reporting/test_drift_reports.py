@@ -14,7 +14,7 @@ from replan.model.declared.placement import StandingThrottles, ThrottledReplicas
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift_classes import Difference, DriftClass, OtherKind, Rule
+from replan.planning.findings.drift_classes import Difference, DriftClass, DriftRule, OtherKind
 from replan.planning.findings.drift_report import DriftReport, Item, Spell, drift_report
 from replan.reporting.drift.drift_text import CLASSES, MEANINGS, render_drift, render_drift_json
 from replan.reporting.markdown import LIMIT, SMALLEST, weight
@@ -67,7 +67,7 @@ def seconds_of(moment: str) -> float:
 def large(count: int) -> DriftReport:
     drifted = tuple(
         Difference(
-            Rule.LISTS_DIFFER,
+            DriftRule.LISTS_DIFFER,
             DifferenceKind.ORDER,
             "orders-über-" + "x" * 200,
             p,
@@ -245,7 +245,7 @@ def test_a_hundred_thousand_differences_are_one_page_of_less_than_five_megabytes
 def test_replicas_in_a_directory_that_is_to_be_empty_are_listed_in_every_form() -> None:
     none = drift_report(placement(), snapshot([state([1, 2])]))
     path = "/disk|1`<b>\n# no heading"
-    rule, kind = Rule.LOG_DIR_DRAINED, OtherKind.LOG_DIR
+    rule, kind = DriftRule.LOG_DIR_DRAINED, OtherKind.LOG_DIR
     lying = Difference(rule, kind, "orders", 0, BrokerId(2), detail=path)
     report = replace(none, drift=replace(none.drift, differences=(lying,)))
     assert "In log directories that are to be empty (1):" in render_drift(report)

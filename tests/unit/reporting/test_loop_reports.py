@@ -9,7 +9,15 @@ from tests.unit.reporting.loop_statuses import DOWN, HOSTILE, NOW, acting, at_re
 
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling import status as values
-from replan.reconciling.status import LoopState, Reason, Round, RoundResult, Status, WhyNot, encode
+from replan.reconciling.status import (
+    LoopState,
+    LoopStatus,
+    Reason,
+    Round,
+    RoundResult,
+    WhyNot,
+    encode,
+)
 from replan.reporting.lines import drawn
 from replan.reporting.loop.loop_metrics import Counts, metrics_of
 from replan.reporting.loop.loop_page import policy, render_loop_page
@@ -51,7 +59,7 @@ WHY_NOTS: list[WhyNot] = [
     values.NeedsBrokers((4,)),
     values.DeclaredByList(),
     values.NeedsRates(),
-    values.NoRoom(5),
+    values.FitsNowhere(5),
     values.FillsLogDirs((4,)),
     values.PersonActs(),
     values.DryRun(),
@@ -123,7 +131,7 @@ def test_the_page_lets_nothing_run_but_its_own_script() -> None:
 
 
 @pytest.mark.parametrize("of", [at_rest(), acting(), holding()], ids=lambda s: s.state.value)
-def test_a_message_has_a_text_that_calls_nobody_and_the_facts(of: Status) -> None:
+def test_a_message_has_a_text_that_calls_nobody_and_the_facts(of: LoopStatus) -> None:
     said = message(at_rest(), of)
     assert "<" not in str(said["text"])
     assert ">" not in str(said["text"])
@@ -141,7 +149,7 @@ def test_a_message_of_a_hold_says_why() -> None:
 
 def test_a_document_can_be_read_back() -> None:
     for of in (at_rest(), acting(), holding()):
-        assert msgspec.json.decode(encode(of), type=Status) == of
+        assert msgspec.json.decode(encode(of), type=LoopStatus) == of
     assert HOSTILE in json.loads(encode(acting()))["clusterName"]
 
 

@@ -7,7 +7,7 @@ from tests.unit.applying.three_moves import MOVES, three_moves
 
 from replan.applying.reasons.holds import Confirming, NewBrokerFenced, NoSlot
 from replan.applying.views.outcome import PartitionResult, Performed, Result, ThrottlesLeft
-from replan.applying.views.progress import CopyProgress, Pace, Progress, ReplicaProgress, Volume
+from replan.applying.views.progress import CopyPace, CopyProgress, Progress, ReplicaProgress, Volume
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicPartition
 from replan.reporting.application.outcome_text import render_outcome
@@ -130,7 +130,7 @@ def test_an_end_after_an_interruption_says_that_it_was_resumed() -> None:
 
 def test_the_time_left_goes_by_the_last_minute_and_ends_when_all_is_confirmed() -> None:
     """10 MB/s on the whole, although the copies that run at a moment may have 1 or 90."""
-    pace = Pace()
+    pace = CopyPace()
 
     def at(second: float, volume: Volume) -> Volume:
         return pace.of(replace(PROGRESS, now=second, volume=lambda: volume)).volume()
@@ -158,7 +158,7 @@ def test_the_time_left_is_right_where_one_broker_receives_more_than_others() -> 
         throttle=MoveThrottle(MB),
     )
     made.apply()
-    pace, took = Pace(), made.reports[-1].at_seconds
+    pace, took = CopyPace(), made.reports[-1].at_seconds
     left = [(took - r.at_seconds, pace.of(r).volume().seconds_left) for r in made.reports]
     told = [(true, said) for true, said in left if said is not None and true < 0.9 * took]
     assert len(told) > 20

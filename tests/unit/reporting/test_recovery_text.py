@@ -11,7 +11,7 @@ from replan.model.replica_logs import LogFound, ProbeFailure, ProbeProblem, Repl
 from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import candidates
-from replan.planning.recovery.choose import Wish, choose
+from replan.planning.recovery.choose import RecoveryWish, choose
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.reporting.plans.recovery_text import loss_text, recovery_lines, summary
 
@@ -29,7 +29,7 @@ def recovery() -> Recovery:
         NAME, TOPIC_ID, replicas(1, 2, 3, 4), replicas(1), None, leader_epoch=3, bytes=3_000_000
     )
     found = candidates(state, LOGS, LOGS.keys(), LOGS.keys())
-    chosen = choose(state, found, Wish(Method.BALANCED, wait_seconds=300))
+    chosen = choose(state, found, RecoveryWish(Method.BALANCED, wait_seconds=300))
     assert isinstance(chosen, Recovery)
     return chosen
 

@@ -4,12 +4,12 @@ import pytest
 
 from replan.errors import BadScenario
 from replan.scenarios.reader import read_blocks, write_blocks
-from replan.scenarios.run import Run, rewritten, run_scenario
+from replan.scenarios.run import ScenarioRun, rewritten, run_scenario
 
 BEGINNING = "cluster brokers 1-4 racks a,b\ntopic orders [1,2,3] size 10MB\n"
 
 
-def output(text: str) -> Run:
+def output(text: str) -> ScenarioRun:
     return run_scenario(BEGINNING + text, "story.txt")
 
 

@@ -7,8 +7,8 @@ from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.simulator.controller.commands import (
     AlterIsr,
     Command,
+    ControllerResult,
     CreateTopic,
-    Decision,
     FenceBroker,
     RegisterBroker,
     UnfenceBroker,
@@ -39,7 +39,7 @@ class Controller:
             created = self.ask(CreateTopic(TOPIC, TopicId("id"), assignments, configs or {}))
             assert created.whole == Accepted()
 
-    def ask(self, command: Command) -> Decision:
+    def ask(self, command: Command) -> ControllerResult:
         self.state, decision = perform(self.state, command)
         return decision
 

@@ -28,12 +28,12 @@ from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import advance, next_moment
 from replan.simulator.cluster.disks import directory_of
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
     DropFromIsr,
     Fault,
     KillBroker,
     Produce,
+    SendRequest,
     SlowBroker,
     StartBroker,
     StopBroker,
@@ -432,7 +432,7 @@ def test_unclean_elections_too_go_on_10_ms_later_where_one_run_is_full() -> None
     cluster = Cluster(
         snapshot(partitions, registered=brokers(3)),
         At(0, KillBroker(BrokerId(1))),
-        At(20, Ask(AlterConfigs((allowed,)))),
+        At(20, SendRequest(AlterConfigs((allowed,)))),
         version="3.9",
     )
 
@@ -627,7 +627,7 @@ def test_a_clock_with_a_pace_really_sleeps() -> None:
 
 
 def test_a_deleted_topic_leaves_nothing_behind() -> None:
-    cluster = Cluster(orders(100), At(1, Ask(DeleteTopic("orders"))))
+    cluster = Cluster(orders(100), At(1, SendRequest(DeleteTopic("orders"))))
     cluster.reassign(1, 2, 3, 4)
     cluster.clock.sleep(100)
     world = cluster.plane.simulation.world
@@ -667,7 +667,7 @@ def test_an_unregistered_broker_does_not_come_back() -> None:
         orders(100),
         At(0, KillBroker(gone)),
         At(10, StartBroker(gone)),
-        At(11, Ask(UnregisterBroker(gone))),
+        At(11, SendRequest(UnregisterBroker(gone))),
     )
     assert cluster.at(30).isr == (1, 2)
     assert gone not in cluster.plane.look(Wanted()).brokers

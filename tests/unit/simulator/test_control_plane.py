@@ -22,7 +22,6 @@ from replan.model.partition import Reassignment
 from replan.model.snapshot import Features
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
     Disconnect,
     Fault,
@@ -30,8 +29,9 @@ from replan.simulator.cluster.faults import (
     LagMetadata,
     LoseRequests,
     RepeatRequests,
-    RequestKind,
+    SendRequest,
     StartBroker,
+    WriteKind,
 )
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
@@ -77,7 +77,7 @@ def test_what_is_observed_is_what_it_was_made_from() -> None:
 def test_a_request_that_times_out_has_no_effect_or_one_now_or_one_later(
     effect: float | None, at_once: tuple[int, ...], after_a_minute: tuple[int, ...]
 ) -> None:
-    plane = opened(At(0, LoseRequests(RequestKind.REASSIGN, effect_after_seconds=effect)))
+    plane = opened(At(0, LoseRequests(WriteKind.REASSIGN, effect_after_seconds=effect)))
     assert reassign(plane, 3, 2, 1) == TIMED_OUT
     assert listed(plane) == at_once
     plane.clock.sleep(61)
@@ -85,21 +85,21 @@ def test_a_request_that_times_out_has_no_effect_or_one_now_or_one_later(
 
 
 def test_only_the_requests_of_one_kind_are_lost_and_only_so_many() -> None:
-    plane = opened(At(0, LoseRequests(RequestKind.REASSIGN, times=2)))
+    plane = opened(At(0, LoseRequests(WriteKind.REASSIGN, times=2)))
     assert set(plane.elect([P0], ElectionType.PREFERRED).values()) != {TIMED_OUT}
     assert [reassign(plane, 3, 2, 1) for _ in range(3)] == [TIMED_OUT, TIMED_OUT, Accepted()]
 
 
 def test_a_request_that_is_delivered_twice_is_answered_by_the_second_delivery() -> None:
     plane = opened(
-        At(0, RepeatRequests(RequestKind.REASSIGN)), At(0, RepeatRequests(RequestKind.ELECT))
+        At(0, RepeatRequests(WriteKind.REASSIGN)), At(0, RepeatRequests(WriteKind.ELECT))
     )
     assert reassign(plane, 2, 1, 3, 4) == Accepted()
     assert plane.elect([P0], ElectionType.PREFERRED)[P0] == Rejected(
         84, "ELECTION_NOT_NEEDED", "Leader election not needed for topic partition."
     )
     assert plane.look(Wanted(partitions=[P0])).partitions[P0].leader == 2
-    plane.inject(RepeatRequests(RequestKind.REASSIGN))
+    plane.inject(RepeatRequests(WriteKind.REASSIGN))
     cancelled = plane.reassign({P0: None}, allow_replication_factor_change=True)[P0]
     assert cancelled == Rejected(
         85, "NO_REASSIGNMENT_IN_PROGRESS", "No partition reassignment is in progress."
@@ -174,10 +174,12 @@ def test_another_process_may_be_shown_what_is_older_than_what_the_one_before_was
             [
                 KillBroker(BrokerId(2)),
                 StartBroker(BrokerId(2)),
-                Ask(AlterReassignments(((P0, replicas(1, 2, 4)),))),
-                Ask(AlterReassignments(((P0, None),))),
-                Ask(DeleteTopic("orders")),
-                Ask(CreateTopic("orders", TopicId("AnotherTopicId00000000"), (replicas(2, 3),))),
+                SendRequest(AlterReassignments(((P0, replicas(1, 2, 4)),))),
+                SendRequest(AlterReassignments(((P0, None),))),
+                SendRequest(DeleteTopic("orders")),
+                SendRequest(
+                    CreateTopic("orders", TopicId("AnotherTopicId00000000"), (replicas(2, 3),))
+                ),
                 LagMetadata(3),
                 None,
             ]
@@ -209,7 +211,7 @@ def test_a_look_shows_the_same_whatever_was_looked_at_before(
 
 def test_other_tools_act_when_their_time_comes() -> None:
     theirs = AlterReassignments(((P0, replicas(3, 1, 2)),))
-    plane = opened(At(7, Ask(theirs)))
+    plane = opened(At(7, SendRequest(theirs)))
     plane.clock.sleep(6.9)
     assert listed(plane) == (1, 2, 3)
     plane.clock.sleep(0.2)
@@ -259,7 +261,7 @@ def test_what_does_not_exist_is_left_out() -> None:
 def test_more_partitions_than_fit_a_request_travel_in_several() -> None:
     lists = [state([1, 2], partition=i) for i in range(5_001)]
     plane = SimulatedControlPlane(from_snapshot(snapshot(lists)), VirtualClock())
-    plane.inject(LoseRequests(RequestKind.REASSIGN))
+    plane.inject(LoseRequests(WriteKind.REASSIGN))
     asked: dict[TopicPartition, Replicas | None] = {s.partition: replicas(2, 1) for s in lists}
     answers = list(plane.reassign(asked, allow_replication_factor_change=False).values())
     assert answers == [TIMED_OUT] * 5_000 + [Accepted()]
@@ -274,7 +276,7 @@ def test_the_guard_is_dropped_where_the_version_does_not_know_it() -> None:
 
 
 def test_new_topics_start_empty_and_in_sync() -> None:
-    plane = opened(At(1, Ask(CreateTopic("clicks", plane_id(), (replicas(4, 5),)))))
+    plane = opened(At(1, SendRequest(CreateTopic("clicks", plane_id(), (replicas(4, 5),)))))
     plane.clock.sleep(2)
     seen = plane.look(Wanted(partitions=[TopicPartition("clicks", 0)])).partitions[
         TopicPartition("clicks", 0)

@@ -7,7 +7,7 @@ from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.simulator.controller.commands import AlterReassignments, CordonDirs, UnregisterBroker
 from replan.simulator.controller.partition import (
-    Lists,
+    PartitionLists,
     completed,
     retargeted,
     reverted,
@@ -22,8 +22,8 @@ def to(*ids: int, partition: TopicPartition = P0) -> AlterReassignments:
     return AlterReassignments(((partition, replicas(*ids)),))
 
 
-def lists(listed: Ids, isr: Ids, adding: Ids = (), removing: Ids = ()) -> Lists:
-    return Lists(replicas(*listed), replicas(*isr), replicas(*adding), replicas(*removing))
+def lists(listed: Ids, isr: Ids, adding: Ids = (), removing: Ids = ()) -> PartitionLists:
+    return PartitionLists(replicas(*listed), replicas(*isr), replicas(*adding), replicas(*removing))
 
 
 # PartitionReassignmentReplicasTest, restated.
@@ -60,7 +60,7 @@ def test_a_target_merges_with_what_is_listed(
     ],
 )
 def test_a_reassignment_completes_by_the_rule_of_its_version(
-    before: Lists,
+    before: PartitionLists,
     whole_target: tuple[tuple[int, ...], tuple[int, ...]] | None,
     adding_only: tuple[tuple[int, ...], tuple[int, ...]] | None,
 ) -> None:
@@ -76,7 +76,7 @@ def test_a_reassignment_completes_by_the_rule_of_its_version(
 @pytest.mark.parametrize("rule", Completion)
 def test_a_reassignment_of_which_nobody_would_stay_never_completes(rule: Completion) -> None:
     everybody = replicas(1, 2)
-    assert completed(Lists(everybody, everybody, (), everybody), rule) is None
+    assert completed(PartitionLists(everybody, everybody, (), everybody), rule) is None
 
 
 def test_a_cancel_drops_the_adding_and_keeps_the_removing() -> None:

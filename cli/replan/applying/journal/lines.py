@@ -30,7 +30,7 @@ ANOTHER = re.compile(rb'"kind": *"replan\.([a-z]+)"')
 FIRST_BYTES = 1000
 
 
-class Head(Form, frozen=True):
+class JournalHead(Form, frozen=True):
     """What the file is, and whose."""
 
     format_version: Positive
@@ -50,7 +50,7 @@ class Content(Struct, frozen=True):
     """What a journal says."""
 
     records: Sequence[Record]
-    head: Head
+    head: JournalHead
     beat: str
     """Who opened it last, and when; empty where nobody says."""
     lines: int
@@ -71,7 +71,7 @@ def render(pairs: Sequence[tuple[str, bytes | None]], *, after: int, at: str) ->
 
 def head(cluster_id: str, records: Sequence[Record], *, at: str) -> bytes:
     """The text of a journal that begins."""
-    found = msgspec.json.encode(Head(FORMAT_VERSION, cluster_id))
+    found = msgspec.json.encode(JournalHead(FORMAT_VERSION, cluster_id))
     return render([(HEAD, found), *map(encode, records)], after=0, at=at)
 
 
@@ -150,7 +150,7 @@ class _Reader:
             raise ValueError("it does not continue the line before")
         return line
 
-    def _head(self, number: int, value: msgspec.Raw) -> Head:
+    def _head(self, number: int, value: msgspec.Raw) -> JournalHead:
         found = msgspec.json.decode(value)
         version = found.get("formatVersion") if isinstance(found, dict) else None
         if isinstance(version, int) and version != FORMAT_VERSION:
@@ -159,7 +159,7 @@ class _Reader:
                 "go on with the version of replan that wrote it"
             )
         try:
-            return msgspec.convert(found, Head)
+            return msgspec.convert(found, JournalHead)
         except msgspec.ValidationError as error:
             raise self._damaged(number, str(error)) from error
 

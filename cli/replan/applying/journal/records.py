@@ -42,7 +42,7 @@ class Reached(IntEnum):
     ASSIGNED = 2
 
 
-class Asked(Form, frozen=True):
+class LastRequest(Form, frozen=True):
     """The last request of a partition."""
 
     kind: RequestKind
@@ -61,7 +61,7 @@ class MoveRecord(Form, frozen=True):
     original: ReplicaList
     target: ReplicaList
     status: Status = Status.OPEN
-    asked: Asked | None = None
+    asked: LastRequest | None = None
     past: tuple[Replicas, ...] = ()
     """Every list that was asked for so far: a running state that equals one of them is an echo."""
     reached: Reached = Reached.NOTHING

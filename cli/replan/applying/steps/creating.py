@@ -138,7 +138,7 @@ class CreateStep(Struct, frozen=True):
         )
 
 
-class Creates:
+class CreateKind:
     """The kind of step that adds partitions to topics."""
 
     copies = False
@@ -180,7 +180,7 @@ class Creates:
         )
 
 
-CREATES = Creates()
+CREATES = CreateKind()
 
 
 def _looked_at(create: Create) -> set[TopicPartition]:

@@ -129,7 +129,7 @@ class LogMoveStep(Struct, frozen=True):
         )
 
 
-class LogMoves:
+class LogMoveKind:
     """The kind of step that moves replicas between the log directories of their broker."""
 
     copies = True
@@ -176,7 +176,7 @@ class LogMoves:
         yield asks.keys(), lambda writer: writer.move_logs(asks)
 
 
-LOG_MOVES = LogMoves()
+LOG_MOVES = LogMoveKind()
 
 
 def places_of(moves: Iterable[LogMove]) -> dict[BrokerId, list[TopicPartition]]:

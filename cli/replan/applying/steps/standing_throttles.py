@@ -99,7 +99,7 @@ class StandingStep(Struct, frozen=True):
         return StandingRecord(ledger.application_id, of.scope, of.name, of.key, status, message)
 
 
-class StandingThrottles:
+class StandingKind:
     """The kind of step that sets throttles for good."""
 
     copies = False
@@ -130,7 +130,7 @@ class StandingThrottles:
         )
 
 
-STANDING_THROTTLES = StandingThrottles()
+STANDING_THROTTLES = StandingKind()
 
 
 def _by_setting(

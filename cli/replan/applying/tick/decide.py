@@ -103,8 +103,8 @@ from replan.applying.steps.step import (
     judged,
 )
 from replan.applying.throttles import (
-    Copy,
     Rate,
+    ThrottledCopy,
     ThrottleInput,
     ThrottleTick,
     WantedThrottles,
@@ -242,7 +242,7 @@ def copies_under_throttle(
     state: RunState,
     admitted: Iterable[TopicPartition],
     ended: Collection[TopicPartition],
-) -> list[Copy]:
+) -> list[ThrottledCopy]:
     """The copies whose entries should be there: from just before expand until settled, or a cancel arrived."""
     settle = tick.settings.settle_seconds
     names = {
@@ -262,7 +262,7 @@ def copies_under_throttle(
     return [copy_of(tick, state, move) for move in moves]
 
 
-def copy_of(tick: TickInput, state: RunState, move: Move) -> Copy:
+def copy_of(tick: TickInput, state: RunState, move: Move) -> ThrottledCopy:
     """A move as throttles see it: its leader throttle is suspended while a replica catches up beside the copy.
 
     Any kept one that is out of the ISR, and a leaving one on a live broker: while it is listed it counts for min ISR.
@@ -270,12 +270,12 @@ def copy_of(tick: TickInput, state: RunState, move: Move) -> Copy:
     found = tick.seen.partitions.get(move.partition)
     isr = state.history.isr.get(move.partition) if found is None else found.isr
     if isr is None:
-        return Copy(move)
+        return ThrottledCopy(move)
     out = set(move.original).difference(isr)
     if not out:
-        return Copy(move)
+        return ThrottledCopy(move)
     catching_up = out & move.kept or any(tick.seen.live(b) for b in out)
-    return Copy(move, leader_throttle_suspended=bool(catching_up))
+    return ThrottledCopy(move, leader_throttle_suspended=bool(catching_up))
 
 
 def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartition]) -> Slots:
@@ -373,8 +373,8 @@ class Throttled(Struct, frozen=True):
     """What is under the throttle of an application."""
 
     throttle: MoveThrottle | None
-    copies: Sequence[Copy]
-    of_others: Sequence[Copy]
+    copies: Sequence[ThrottledCopy]
+    of_others: Sequence[ThrottledCopy]
     """Copies of other tools that are to be throttled, too."""
     rates: Mapping[Rate, int]
     """Bytes per second, for moves between log directories."""

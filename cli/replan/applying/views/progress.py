@@ -117,7 +117,7 @@ PACE_SECONDS = 60.0
 SHORTEST_PACE_SECONDS = 5.0
 
 
-class Pace:
+class CopyPace:
     """How fast an application copies, by how far it was when it was looked at before, over the last minute.
 
     The rates of the copies that run say less: throttled ones go in steps of eleven seconds, and slots are empty between

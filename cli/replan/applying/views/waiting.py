@@ -29,7 +29,7 @@ from replan.planning.plans.plan import Plan
 Subject = TypeVar("Subject")
 
 
-class Watched(Struct, frozen=True):
+class WatchedApplication(Struct, frozen=True):
     """An open application as somebody sees it who looks on."""
 
     waits: Waits
@@ -48,7 +48,7 @@ def watched(
     now: float = 0.0,
     before: PartitionHistory = NOTHING_SEEN,
     read: Callable[[], Ledger] | None = None,
-) -> Watched:
+) -> WatchedApplication:
     """What each unfinished step waits for, as far as a process would look at it now, and how far the copies are.
 
     By the settings of the process that is at work, or was last. `before`: of the look before, for the rates.
@@ -82,7 +82,7 @@ def watched(
     held |= decision.holds
     progress = progress_of(tick, after, decision, now, len(after.notes), inf)
     waits = Waits(_told(held), _told(decision.step_holds))
-    return Watched(waits, replace(progress, known_holds=waits.partitions), after.history)
+    return WatchedApplication(waits, replace(progress, known_holds=waits.partitions), after.history)
 
 
 def _without_begun_since(

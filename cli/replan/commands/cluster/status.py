@@ -29,14 +29,14 @@ from replan.errors import BadUsage, ClusterUnreachable, Exit
 
 if TYPE_CHECKING:
     from replan.applying.observation import PartitionHistory
-    from replan.applying.views.progress import Pace
-    from replan.commands.inputs.journals import Known
+    from replan.applying.views.progress import CopyPace
+    from replan.commands.inputs.journals import JournalState
     from replan.commands.inputs.target import Connection
     from replan.model.control_plane import Clock
     from replan.model.snapshot import Snapshot
     from replan.planning.findings.health import Health
-    from replan.planning.findings.replica_progress import Asked, Reading
-    from replan.reporting.cluster.status_text import Status
+    from replan.planning.findings.replica_progress import AskedPartition, Reading
+    from replan.reporting.cluster.status_text import ClusterStatus
 
 OVER_SECONDS = 12.0
 """A throttled follower fetches in bursts, in windows of eleven seconds (replication.quota.window)."""
@@ -141,13 +141,13 @@ def status(
                 note(f"note: {problem}; asked again")
 
 
-def _code(shown: "Status", *, exit_zero: bool) -> Exit:
+def _code(shown: "ClusterStatus", *, exit_zero: bool) -> Exit:
     if shown.settled or exit_zero:
         return Exit.REFUSED if shown.settled and shown.stopped else Exit.OK
     return Exit.CHANGES
 
 
-def _write(shown: "Status", form: Form, color: Color, *, everything: bool) -> None:
+def _write(shown: "ClusterStatus", form: Form, color: Color, *, everything: bool) -> None:
     from replan.reporting.cluster import status_text
 
     match form:
@@ -162,7 +162,7 @@ def _write(shown: "Status", form: Form, color: Color, *, everything: bool) -> No
 @contextmanager
 def _screen(
     color: Color, clock: "Clock", *, live: bool, everything: bool
-) -> "Iterator[Callable[[Status], None]]":
+) -> "Iterator[Callable[[ClusterStatus], None]]":
     """Show each status: on a terminal in the place of the one before, elsewhere a line now and then."""
     if not (live and is_live(sys.stdout)):
         yield _Lines(color, clock, everything=everything).show
@@ -178,7 +178,7 @@ def _screen(
     console = Console(highlight=False, no_color=not colours)
     with Live(console=console, auto_refresh=False) as screen:
 
-        def show(shown: "Status") -> None:
+        def show(shown: "ClusterStatus") -> None:
             lines = status_lines(shown, everything=everything)
             text = drawn(lines, width=get_terminal_size().columns, colours=colours)
             screen.update(Text.from_ansi(text.rstrip("\n")), refresh=True)
@@ -195,7 +195,7 @@ class _Lines(Struct):
     shown_at: float = float("-inf")
     summary: str = ""
 
-    def show(self, shown: "Status") -> None:
+    def show(self, shown: "ClusterStatus") -> None:
         """Write what is new."""
         from replan.reporting.cluster.status_text import status_line
 
@@ -220,30 +220,36 @@ class _Asked(Struct, frozen=True):
         if sum(map(bool, (self.topics, self.partitions, self.file))) > 1:
             raise BadUsage("name --topic, --partition or --reassignment-json-file, one of them")
 
-    def named(self) -> "list[Asked] | None":
+    def named(self) -> "list[AskedPartition] | None":
         """Those that were named one by one; None where all count that run. Raises BadUsage and BadFile."""
         from replan.model.names import parse_topic_partition
-        from replan.planning.findings.replica_progress import Asked
+        from replan.planning.findings.replica_progress import AskedPartition
 
         if self.file is not None:
             from replan.placement_file.kafka_json import read_reassignment
 
-            return [Asked(name, target) for name, target in read_reassignment(self.file).items()]
+            return [
+                AskedPartition(name, target)
+                for name, target in read_reassignment(self.file).items()
+            ]
         try:
-            found = [Asked(parse_topic_partition(text)) for text in dict.fromkeys(self.partitions)]
+            found = [
+                AskedPartition(parse_topic_partition(text))
+                for text in dict.fromkeys(self.partitions)
+            ]
         except ValueError as problem:
             raise BadUsage(f"--partition: {problem}; write e.g. orders-7") from problem
         return found or None
 
 
-def _of_snapshot(cluster: JournaledTarget, patterns: list[str]) -> "Status":
+def _of_snapshot(cluster: JournaledTarget, patterns: list[str]) -> "ClusterStatus":
     from replan.planning.findings.replica_progress import shown_rows
-    from replan.reporting.cluster.status_text import Status
+    from replan.reporting.cluster.status_text import ClusterStatus
     from replan.reporting.plans.plan_context import own_text
 
     seen = cluster.observe()
     health, own = _health(seen, patterns), seen.application
-    return Status(
+    return ClusterStatus(
         health=health,
         rows=shown_rows(health.running),
         observed_at=seen.observed_at,
@@ -270,17 +276,17 @@ class _Watcher(Struct):
     over: float
     readings: "deque[Reading]" = field(default_factory=deque)
     history: "PartitionHistory | None" = None
-    pace: "Pace | None" = None
+    pace: "CopyPace | None" = None
     noted: bool = False
 
-    def look(self) -> "Status":
+    def look(self) -> "ClusterStatus":
         """One look."""
         from replan.applying.views.standing import nobodys, throttles_seen_twice
         from replan.commands.inputs.journals import known_of, loop_of
         from replan.commands.inputs.unread import note_unread
         from replan.commands.inputs.with_journal import resume_command
-        from replan.planning.findings.replica_progress import Asked, rows_of, standing
-        from replan.reporting.cluster.status_text import Status
+        from replan.planning.findings.replica_progress import AskedPartition, rows_of, standing
+        from replan.reporting.cluster.status_text import ClusterStatus
 
         plane = self.connection.control_plane
         seen = plane.observe()
@@ -289,12 +295,12 @@ class _Watcher(Struct):
             self.noted = True
         health = _health(seen, self.asked.topics)
         named = self.asked.named()
-        asked = [Asked(s.partition) for s in health.running] if named is None else named
+        asked = [AskedPartition(s.partition) for s in health.running] if named is None else named
         before, now = self._read(asked)
         known = known_of(self.cluster, self.connection, seen.cluster_id)
         applying = known.ledger.application is not None
         throttles = throttles_seen_twice(seen, self.cluster.observe, known.ledger)
-        shown = Status(
+        shown = ClusterStatus(
             health=health,
             rows=[] if now is None else rows_of(asked, now, before),
             standings={} if now is None else {a.partition: standing(a, now) for a in asked},
@@ -320,7 +326,7 @@ class _Watcher(Struct):
             return seen.observed_at
         return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
-    def _read(self, asked: "Collection[Asked]") -> "tuple[Reading | None, Reading | None]":
+    def _read(self, asked: "Collection[AskedPartition]") -> "tuple[Reading | None, Reading | None]":
         """The reading to measure rates by, and the one of now."""
         from replan.applying.views.progress import read_progress
 
@@ -335,7 +341,9 @@ class _Watcher(Struct):
         self.readings.append(now)
         return before, now
 
-    def _with_application(self, shown: "Status", known: "Known", cluster_id: str) -> "Status":
+    def _with_application(
+        self, shown: "ClusterStatus", known: "JournalState", cluster_id: str
+    ) -> "ClusterStatus":
         """With what the open application waits for, and how far it is."""
         from replan.applying.views.standing import open_application
         from replan.commands.inputs.journals import known_of
@@ -347,7 +355,7 @@ class _Watcher(Struct):
         plan = plan_of(ledger)
         if plan is None:
             return replace(shown, application=open_application(ledger, plan, known.holder))
-        from replan.applying.views.progress import Pace
+        from replan.applying.views.progress import CopyPace
         from replan.applying.views.waiting import NOTHING_SEEN, watched
 
         plane, now = self.connection.control_plane, self.connection.clock.now()
@@ -361,5 +369,5 @@ class _Watcher(Struct):
         )
         self.history = found.history
         application = open_application(ledger, plan, known.holder, found.waits)
-        self.pace = self.pace or Pace()
+        self.pace = self.pace or CopyPace()
         return replace(shown, application=application, progress=self.pace.of(found.progress))

@@ -15,7 +15,7 @@ from replan.wording import count, listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replan.kafka.record_batches import Batch
+    from replan.kafka.record_batches import RecordBatch
     from replan.kafka.tails import Tails
     from replan.model.names import TopicId
     from replan.planning.plans.plan import Plan
@@ -119,7 +119,7 @@ def _save_tail(
 class _Counted:
     """The bytes of batches, counted as they pass."""
 
-    def __init__(self, batches: "Iterator[Batch]") -> None:
+    def __init__(self, batches: "Iterator[RecordBatch]") -> None:
         self._batches = batches
         self.records = self.transactional = 0
 
@@ -176,7 +176,7 @@ def tails_show(*, folder: TailFolder) -> Exit:
 
 
 if TYPE_CHECKING:
-    from replan.kafka.record_batches import Batch
+    from replan.kafka.record_batches import RecordBatch
     from replan.kafka.tails import Tails
     from replan.model.names import BrokerId
     from replan.snapshots.tail_files import Replays, TailForm
@@ -288,7 +288,7 @@ def decide_unknown(
 
 def left_over(
     chosen: "Iterable[TailForm]", of_topics: "Iterable[TailForm]", folder: Path, replays: "Replays"
-) -> "Iterator[tuple[TailForm, Batch]]":
+) -> "Iterator[tuple[TailForm, RecordBatch]]":
     """The batches that are to be produced: none that was in this round or a later one, and none twice, whoever had it.
 
     Replicas hold the batches of a leader as they are, so equal records are equal bytes.
@@ -320,7 +320,7 @@ def done(tails: "Iterable[TailForm]", replays: "Replays") -> None:
             replays.produced(tail, tail.end)
 
 
-def _batches(tail: "TailForm", folder: Path) -> "Iterator[Batch]":
+def _batches(tail: "TailForm", folder: Path) -> "Iterator[RecordBatch]":
     from replan.kafka.record_batches import batches
     from replan.snapshots.tail_files import read_content
 
@@ -328,7 +328,11 @@ def _batches(tail: "TailForm", folder: Path) -> "Iterator[Batch]":
 
 
 def _produce(
-    tail: "TailForm", batch: "Batch", tails: "Tails", connection: Connection, replays: "Replays"
+    tail: "TailForm",
+    batch: "RecordBatch",
+    tails: "Tails",
+    connection: Connection,
+    replays: "Replays",
 ) -> None:
     from replan.model.control_plane import Accepted, Rejected
 

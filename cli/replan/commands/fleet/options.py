@@ -13,7 +13,7 @@ from replan.errors import BadUsage
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from replan.fleet.engine import Where
+    from replan.fleet.engine import SparkTarget
     from replan.fleet.fleet_file import Fleet
     from replan.fleet.lake.delta import Hour, Lake
 
@@ -86,11 +86,11 @@ class EngineChoice(Struct, frozen=True):
         typer.Option(metavar="sc://HOST", help="A Spark Connect server instead of a master."),
     ] = None
 
-    def where(self, between: Path | None = None) -> "Where":
+    def where(self, between: Path | None = None) -> "SparkTarget":
         """The engine, which is said where nobody named it; `between`: a folder that all executors see."""
-        from replan.fleet.engine import Engine, Where
+        from replan.fleet.engine import Engine, SparkTarget
 
-        found = Where(Engine(self.engine), self.master, self.remote, between)
+        found = SparkTarget(Engine(self.engine), self.master, self.remote, between)
         if (why := found.why(os.environ)) is not None:
             note(why)
         return found

@@ -12,7 +12,7 @@ from replan.commands.frame.signals import asked_to_stop
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
-    from replan.fleet.watch import Batch
+    from replan.fleet.watch import JudgedBatch
 
 
 def watch(
@@ -59,7 +59,7 @@ def watch(
     """
     from replan.fleet.engine import Engine
     from replan.fleet.in_process import Here
-    from replan.fleet.watch import Watch, Watched, watch_here, watch_in
+    from replan.fleet.watch import Watch, WatchTotals, watch_here, watch_in
 
     where = choice.where()
     on_spark = where.chosen(os.environ) is Engine.SPARK
@@ -68,9 +68,9 @@ def watch(
     if choice.remote is not None:
         raise BadUsage("watch needs a session of its own; give --master instead of --remote")
     opened, lake = opened_lake(fleet)
-    watched = Watched()
+    watched = WatchTotals()
 
-    def seen(batch: "Batch") -> None:
+    def seen(batch: "JudgedBatch") -> None:
         for hour in batch.hours:
             note(f"judged {hour.cluster} {hour.day} {hour.hour:02}h")
         for error in batch.errors.to_pylist():

@@ -23,7 +23,7 @@ from replan.commands.frame.output import note
 from replan.commands.inputs.target import Connection, LiveTarget, Place, Target
 from replan.errors import BadFile, BadUsage, ClusterRefused, ClusterUnreachable, Held
 from replan.model.names import JOURNAL_TOPIC, Replicas
-from replan.reconciling.status import Status
+from replan.reconciling.status import LoopStatus
 
 if TYPE_CHECKING:
     from replan.kafka.journal.topic import JournalTopic
@@ -37,7 +37,7 @@ LEADERLESS_SECONDS = 5.0
 """Cluster ids: Kafka makes 22 characters of URL-safe Base64; some vendors make their own."""
 
 
-class Known(Struct, frozen=True):
+class JournalState(Struct, frozen=True):
     """What the journal says, and which process has its lock."""
 
     ledger: Ledger = field(default_factory=Ledger)
@@ -57,13 +57,13 @@ def owner() -> str:
     return f"{user}@{socket.gethostname()} (pid {os.getpid()})"
 
 
-def known_of(cluster: Target, connection: Connection, cluster_id: str) -> Known:
+def known_of(cluster: Target, connection: Connection, cluster_id: str) -> JournalState:
     """What the journal says, without taking its lock; a note where it cannot be read, as while it has no leader."""
     try:
         return read_journal(cluster, connection, cluster_id)
     except (ClusterRefused, ClusterUnreachable) as problem:
         note(f"note: open applications and remembered orders are not known: {problem}")
-        return Known(unread=True)
+        return JournalState(unread=True)
 
 
 def read_journal(
@@ -71,7 +71,7 @@ def read_journal(
     connection: Connection,
     cluster_id: str,
     topic: "JournalTopic | None" = None,
-) -> Known:
+) -> JournalState:
     """The same; raises ClusterRefused, ClusterUnreachable or BadFile where it cannot be read.
 
     `topic`: that of the journal, where it was read before, to read on from there.
@@ -82,11 +82,11 @@ def read_journal(
         if in_topic:
             note(f"note: {in_topic}")
         ledger = fold(peek(where.path, cluster_id))
-        return Known(ledger, holder(where.path), elsewhere=in_topic)
+        return JournalState(ledger, holder(where.path), elsewhere=in_topic)
     topic = topic or topic_of(connection, where)
     exist = [reader.topic for reader in topic.readers if reader.refresh(LEADERLESS_SECONDS)]
     if not exist:
-        return Known()
+        return JournalState()
     elsewhere = topic.open_elsewhere(where.topic)
     text = ""
     if elsewhere is not None:
@@ -96,7 +96,7 @@ def read_journal(
         note(f"note: {text}")
     lock = topic.locks.lock
     held = lock is not None and lock.held and lock.journal == where.topic
-    return Known(
+    return JournalState(
         fold(topic.reader.records()),
         f"{lock.owner} since {lock.since}, last sign of life {lock.at}" if lock and held else None,
         elsewhere=text,
@@ -196,7 +196,7 @@ def loop_store(
 
 def loop_of(
     cluster: Target, connection: Connection, now: float, *, applying: bool
-) -> Status | None:
+) -> LoopStatus | None:
     """What the loop of a cluster does, by the journal; None where there is none.
 
     Raises ClusterUnreachable, ClusterRefused, BadFile.

@@ -32,7 +32,7 @@ from replan.reporting.plans.plan_context import NOTHING_BESIDE, Pending, PlanCon
 from replan.wording import count, duration
 
 
-class Shown(Struct, frozen=True):
+class PlanView(Struct, frozen=True):
     """How much of a plan is shown as text, and in colours or not."""
 
     everything: bool = False
@@ -40,7 +40,7 @@ class Shown(Struct, frozen=True):
     color: Color = "auto"
 
 
-AS_USUAL = Shown()
+AS_USUAL = PlanView()
 
 
 def planning(
@@ -212,7 +212,7 @@ def present(
     form: PageForm,
     context: PlanContext = NOTHING_BESIDE,
     *,
-    shown: Shown = AS_USUAL,
+    shown: PlanView = AS_USUAL,
     limit: int | None = None,
 ) -> None:
     """Print a plan in one of its forms; json is the plan file itself. `limit`: bytes of markdown."""
@@ -236,7 +236,7 @@ def present(
             result(plan_file.dumps(made))
 
 
-def present_part(made: Plan, part: Plan, shown: Shown) -> None:
+def present_part(made: Plan, part: Plan, shown: PlanView) -> None:
     """Print a part of a plan as text."""
     from replan.reporting.plans.plan_report import part_lines
 

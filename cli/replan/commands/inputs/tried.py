@@ -7,7 +7,7 @@ change itself does: who only plans may lack it, and gets a note.
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.reasons.ends import as_sentence, throttle_advice
-from replan.applying.throttles import Copy, ThrottleInput, WantedThrottles, throttle_tick
+from replan.applying.throttles import ThrottledCopy, ThrottleInput, WantedThrottles, throttle_tick
 from replan.commands.frame.output import note
 from replan.commands.inputs.target import Target
 from replan.errors import ClusterRefused, ClusterUnreachable, Exit
@@ -28,7 +28,7 @@ def try_changes(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
 
 def try_throttles(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
     """The same of the throttle of its copies, as the first tick of `apply` would set it."""
-    copies = [Copy(move) for move in made.moves if move.new]
+    copies = [ThrottledCopy(move) for move in made.moves if move.new]
     wanted = WantedThrottles.of(copies, made.throttle)
     if not (wanted.entries or wanted.rates):
         return Exit.OK

@@ -12,7 +12,7 @@ from replan.applying.views.standing import (
     unknown_throttles,
 )
 from replan.commands.frame.output import note
-from replan.commands.inputs.journals import Known, known_of
+from replan.commands.inputs.journals import JournalState, known_of
 from replan.commands.inputs.observed import Observed
 from replan.commands.inputs.rates import leaders_log_ends
 from replan.commands.inputs.target import Target
@@ -25,7 +25,7 @@ from replan.planning.plans.plan import Plan
 from replan.wording import count
 
 
-def application_of(known: Known) -> OpenApplication | None:
+def application_of(known: JournalState) -> OpenApplication | None:
     """The open application; what its steps wait for is not looked up."""
     ledger = known.ledger
     return (

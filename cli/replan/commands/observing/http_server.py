@@ -30,7 +30,7 @@ SLOW_SECONDS = 10.0
 TEXT = "text/plain; charset=utf-8"
 
 
-class Answer(Struct, frozen=True):
+class HttpResponse(Struct, frozen=True):
     """What is sent for a path."""
 
     body: bytes
@@ -39,7 +39,7 @@ class Answer(Struct, frozen=True):
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Respond = Callable[[str], Answer | None]
+Respond = Callable[[str], HttpResponse | None]
 """The answer for a path; None where there is nothing. It runs in a thread of its own."""
 
 
@@ -180,12 +180,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815 - as http.server calls it
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> HttpResponse:
         if self.server.only_loopback and not _is_loopback(self.headers.get("Host", "localhost")):
             text = b"This server answers to localhost alone; listen at another address to be asked by name.\n"
-            return Answer(text, status=HTTPStatus.MISDIRECTED_REQUEST)
+            return HttpResponse(text, status=HTTPStatus.MISDIRECTED_REQUEST)
         found = self.server.respond(self.path.partition("?")[0])
-        return found or Answer(b"There is nothing here.\n", status=HTTPStatus.NOT_FOUND)
+        return found or HttpResponse(b"There is nothing here.\n", status=HTTPStatus.NOT_FOUND)
 
     def version_string(self) -> str:
         """Without the versions of Python and its library."""

@@ -3,7 +3,7 @@
 import msgspec
 
 from replan.commands.frame.output import event
-from replan.reconciling.status import Reason, Round, Status, utc
+from replan.reconciling.status import LoopStatus, Reason, Round, utc
 from replan.reporting.loop.loop_words import (
     KINDS,
     RESULTS,
@@ -17,11 +17,11 @@ class LoopLog:
     """Compares each status with the one before."""
 
     def __init__(self) -> None:
-        self._before: Status | None = None
+        self._before: LoopStatus | None = None
         self._newest: int | None = None
         """The number of the last round that was said or is older than this process."""
 
-    def changed(self, status: Status) -> None:
+    def changed(self, status: LoopStatus) -> None:
         """Say what is new."""
         before, self._before = self._before, status
         for ended in self._ended(status):
@@ -31,19 +31,19 @@ class LoopLog:
         if before is None or _situation(before) != _situation(status):
             self._state(before, status)
 
-    def proposed(self, status: Status, moves: int, lists: int) -> None:
+    def proposed(self, status: LoopStatus, moves: int, lists: int) -> None:
         """Say what is proposed to people."""
         what = f"{count(moves, 'move')} and {count(lists, 'changed list')}"
         _say("proposed", status, f"proposes {what}", {"moves": moves, "lists": lists})
 
-    def _ended(self, status: Status) -> list[Round]:
+    def _ended(self, status: LoopStatus) -> list[Round]:
         newest = max((done.number for done in status.rounds), default=0)
         known, self._newest = self._newest, newest
         if known is None:
             return []
         return sorted((r for r in status.rounds if r.number > known), key=lambda r: r.number)
 
-    def _round(self, ended: Round, status: Status) -> None:
+    def _round(self, ended: Round, status: LoopStatus) -> None:
         took = duration(max(0.0, ended.ended_at - ended.began_at))
         kinds = listed(KINDS[kind] for kind in ended.kinds)
         text = (
@@ -52,14 +52,14 @@ class LoopLog:
         ) + (f"; {ended.text}" if ended.text else "")
         _say("round", status, text, {"round": msgspec.to_builtins(ended)})
 
-    def _differs(self, status: Status) -> None:
+    def _differs(self, status: LoopStatus) -> None:
         if status.looked_at is None:
             return
         kinds = [f"{tally.count:,} × {KINDS[tally.kind]}" for tally in status.differs]
         text = f"differs: {listed(kinds)}" if kinds else "nothing differs"
         _say("differs", status, text, {"differs": msgspec.to_builtins(status.differs)})
 
-    def _state(self, before: Status | None, status: Status) -> None:
+    def _state(self, before: LoopStatus | None, status: LoopStatus) -> None:
         sentences = " ".join((state_text(status), *map(str, status.reasons)))
         fields = {
             "before": None if before is None else before.state.value,
@@ -68,15 +68,15 @@ class LoopLog:
         _say("state", status, f"{STATES[status.state][0]}. {sentences}", fields)
 
 
-def _say(name: str, status: Status, text: str, fields: dict[str, object]) -> None:
+def _say(name: str, status: LoopStatus, text: str, fields: dict[str, object]) -> None:
     common = {"at": status.at, "clusterId": status.cluster_id, "state": status.state.value}
     event(name, f"{utc(status.at)}: {text}", {**common, **fields})
 
 
-def _tallies(status: Status) -> object:
+def _tallies(status: LoopStatus) -> object:
     return {tally.kind: tally.count for tally in status.differs}
 
 
-def _situation(status: Status) -> tuple[str, frozenset[type[Reason]]]:
+def _situation(status: LoopStatus) -> tuple[str, frozenset[type[Reason]]]:
     """What is worth a line where it changes: measures within a reason change all the time."""
     return status.state.value, frozenset(map(type, status.reasons))

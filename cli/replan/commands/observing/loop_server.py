@@ -19,11 +19,11 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
-from replan.commands.observing.http_server import Answer, ListenAddress, serving
+from replan.commands.observing.http_server import HttpResponse, ListenAddress, serving
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
-from replan.reconciling.status import ROUNDS, LoopState, Status, encode
+from replan.reconciling.status import ROUNDS, LoopState, LoopStatus, encode
 from replan.reporting.loop.loop_metrics import Counts, metrics_of
 from replan.reporting.loop.loop_page import VIEW_PATH, policy, render_loop_page, render_view
 from replan.reporting.loop.loop_view import PATIENCE_SECONDS, plan_path, silence_of
@@ -44,7 +44,7 @@ class LoopServer:
     def __init__(self, counts: Counts) -> None:
         self.counts = counts
         self._lock = Lock()
-        self._status: Status | None = None
+        self._status: LoopStatus | None = None
         self._heard = time.monotonic()
         self._plans: OrderedDict[str, tuple[Plan, Snapshot | None]] = OrderedDict()
         self._registry = CollectorRegistry(auto_describe=False)
@@ -52,7 +52,7 @@ class LoopServer:
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
 
-    def changed(self, status: Status) -> None:
+    def changed(self, status: LoopStatus) -> None:
         """A new status."""
         with self._lock:
             self._status, self._heard = status, time.monotonic()
@@ -67,7 +67,7 @@ class LoopServer:
                 self._plans.popitem(last=False)
 
     @property
-    def status(self) -> Status | None:
+    def status(self) -> LoopStatus | None:
         """The last one."""
         with self._lock:
             return self._status
@@ -78,40 +78,40 @@ class LoopServer:
         with serving(at, self.respond) as url:
             yield url
 
-    def respond(self, path: str) -> Answer | None:
+    def respond(self, path: str) -> HttpResponse | None:
         """The answer for a path."""
-        fixed: dict[str, Callable[[], Answer]] = {
+        fixed: dict[str, Callable[[], HttpResponse]] = {
             "/": self._page,
             f"/{VIEW_PATH}": partial(self._of_status, render=self._view),
             "/status.json": partial(self._of_status, render=encode),
             "/metrics": self._metrics,
             "/healthz": self._health,
             "/readyz": self._ready,
-            "/favicon.ico": lambda: Answer(b"", status=HTTPStatus.NO_CONTENT),
+            "/favicon.ico": lambda: HttpResponse(b"", status=HTTPStatus.NO_CONTENT),
         }
         answer = fixed.get(path)
         return self._plan(path) if answer is None else answer()
 
-    def _page(self) -> Answer:
+    def _page(self) -> HttpResponse:
         framed = f"{policy()}; frame-ancestors 'none'"
         headers = {"Content-Security-Policy": framed}
-        return Answer(render_loop_page().encode(), HTML, headers=headers)
+        return HttpResponse(render_loop_page().encode(), HTML, headers=headers)
 
-    def _of_status(self, render: Callable[[Status], bytes]) -> Answer:
+    def _of_status(self, render: Callable[[LoopStatus], bytes]) -> HttpResponse:
         status = self.status
         if status is None:
             return _unavailable("It has said nothing yet.")
-        return Answer(render(status), JSON)
+        return HttpResponse(render(status), JSON)
 
-    def _view(self, status: Status) -> bytes:
+    def _view(self, status: LoopStatus) -> bytes:
         with self._lock:
             plans, silent = frozenset(self._plans), time.monotonic() - self._heard
         return render_view(status, status.at + silent, plans)
 
-    def _metrics(self) -> Answer:
-        return Answer(generate_latest(self._registry), CONTENT_TYPE_PLAIN_0_0_4)
+    def _metrics(self) -> HttpResponse:
+        return HttpResponse(generate_latest(self._registry), CONTENT_TYPE_PLAIN_0_0_4)
 
-    def _health(self) -> Answer:
+    def _health(self) -> HttpResponse:
         """Whether the loop turns: it says something at each round, and every few seconds while it applies."""
         with self._lock:
             status, silent = self._status, time.monotonic() - self._heard
@@ -120,16 +120,16 @@ class LoopServer:
             return _unavailable(
                 f"The loop has said nothing for {silent:.0f} s; more than {most:.0f} s is too long."
             )
-        return Answer(f"The loop turns; it said something {silent:.0f} s ago.\n".encode())
+        return HttpResponse(f"The loop turns; it said something {silent:.0f} s ago.\n".encode())
 
-    def _ready(self) -> Answer:
+    def _ready(self) -> HttpResponse:
         status = self.status
         if status is None or status.state in NOT_READY:
             state = LoopState.STARTING if status is None else status.state
             return _unavailable(f"Not ready: {state.value}.")
-        return Answer(f"Ready: {status.state.value}.\n".encode())
+        return HttpResponse(f"Ready: {status.state.value}.\n".encode())
 
-    def _plan(self, path: str) -> Answer | None:
+    def _plan(self, path: str) -> HttpResponse | None:
         with self._lock:
             found = next((p for n, p in self._plans.items() if path == f"/{plan_path(n)}"), None)
         if found is None:
@@ -137,11 +137,11 @@ class LoopServer:
         plan, snapshot = found
         text = document(plan_report(plan, PlanContext(snapshot=snapshot)))
         headers = {"Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'"}
-        return Answer(text.encode(), HTML, headers=headers)
+        return HttpResponse(text.encode(), HTML, headers=headers)
 
 
-def _unavailable(text: str) -> Answer:
-    return Answer(f"{text}\n".encode(), status=HTTPStatus.SERVICE_UNAVAILABLE)
+def _unavailable(text: str) -> HttpResponse:
+    return HttpResponse(f"{text}\n".encode(), status=HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 class _StatusCollector(Collector):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from replan.commands.observing.proposals import Proposals
     from replan.model.snapshot import Snapshot
     from replan.planning.plans.plan import Plan
-    from replan.reconciling.status import LoopState, Proposal, Status
+    from replan.reconciling.status import LoopState, LoopStatus, Proposal
     from replan.reporting.loop.loop_metrics import Counts
 
 NOTIFY_VARIABLE = "REPLAN_NOTIFY_URL"
@@ -92,10 +92,10 @@ class Watchers:
         self.server: LoopServer | None = None
         self.notifier: Notifier | None = None
         self.proposals: Proposals | None = None
-        self._status: Status | None = None
+        self._status: LoopStatus | None = None
         self._posted: LoopState | None = None
 
-    def changed(self, status: "Status") -> None:
+    def changed(self, status: "LoopStatus") -> None:
         """A new status."""
         before, self._status = self._status, status
         if self.notifier is not None:
@@ -122,7 +122,7 @@ class Watchers:
             lists = sum(len(of) for of in proposal.lists.values())
             self.log.proposed(self._status, len(proposal.plan.moves), lists)
 
-    def _notify(self, before: "Status | None", status: "Status") -> None:
+    def _notify(self, before: "LoopStatus | None", status: "LoopStatus") -> None:
         from replan.reconciling.status import LoopState
         from replan.reporting.loop.loop_text import message
 

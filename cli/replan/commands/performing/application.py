@@ -22,7 +22,7 @@ from replan.applying.views.progress import Progress, Report
 from replan.applying.views.standing import as_planned_from, knows_nothing, unknown_throttles
 from replan.commands.frame.output import Color, note, report_outcome, result_lines, save
 from replan.commands.frame.signals import asked_to_stop
-from replan.commands.inputs.journals import Known, known_of, owned_journal, owner
+from replan.commands.inputs.journals import JournalState, known_of, owned_journal, owner
 from replan.commands.inputs.options import Detail
 from replan.commands.inputs.permissions import check_allowed
 from replan.commands.inputs.plans import allowed_of, planning
@@ -58,7 +58,7 @@ class FilesPlan(Struct, frozen=True):
     """What they declare now, where nothing but the rates of moves differs from what is in force."""
 
 
-class Asked(Struct, frozen=True):
+class PlanInputs(Struct, frozen=True):
     """What a plan shall be made from, as it was asked for."""
 
     files: Sequence[Path]
@@ -68,7 +68,7 @@ class Asked(Struct, frozen=True):
     color: Color = "auto"
 
 
-def plan_of_files(asked: Asked, cluster: LiveTarget, connection: Connection) -> FilesPlan:
+def plan_of_files(asked: PlanInputs, cluster: LiveTarget, connection: Connection) -> FilesPlan:
     """Plan from placement files, or go on with their application where it is open."""
     allowed, placement = allowed_of(asked.allow), load_placement(asked.files)
     seen = connection.control_plane.observe()
@@ -110,7 +110,7 @@ def check_free(ledger: Ledger, plan: Plan) -> None:
         check_same(ledger.application, digest(plan))
 
 
-def _with_other_rates(placement: Placement, known: Known) -> FilesPlan | None:
+def _with_other_rates(placement: Placement, known: JournalState) -> FilesPlan | None:
     """The open application, where the placement is its own, and declares other rates of moves than are in force.
 
     The placement that it began with changes nothing but a process at work: whoever resumes with it keeps the rates that

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from replan.applying.journal.records import Verb
 from replan.commands.frame.output import passing
 from replan.commands.inputs.target import Target
-from replan.commands.performing.rehearsals import Shown, stage_of
+from replan.commands.performing.rehearsals import RehearsalProgress, stage_of
 from replan.errors import BadUsage
 from replan.faults.read import FaultSpec, read_fault, read_loop_event
 from replan.model.declared.placement import Placement
@@ -19,7 +19,7 @@ from replan.rehearsal.findings import RefusedFaults
 from replan.rehearsal.loop_faults import drawn_weeks
 from replan.rehearsal.loop_outcome import LoopRehearsal, Weeks, weeks_of
 from replan.rehearsal.options import Options
-from replan.rehearsal.reconcile import Asked, Release, run_loop, without_policy
+from replan.rehearsal.reconcile import Release, TimedCommand, run_loop, without_policy
 from replan.rehearsal.result import InjectedFault
 from replan.rehearsal.setup import fault_context, with_assumptions
 from replan.simulator.cluster.faults import At
@@ -49,7 +49,7 @@ class _Happening(Struct, frozen=True):
 
     faults: tuple[FaultSpec, ...]
     releases: tuple[tuple[Release, str], ...]
-    asked: tuple[tuple[Asked, str], ...]
+    asked: tuple[tuple[TimedCommand, str], ...]
 
 
 def loop_rehearsal_of(cluster: Target, wanted: LoopOptions) -> LoopRehearsal:
@@ -96,7 +96,7 @@ def _run(
     refused: RefusedFaults | None,
 ) -> Weeks:
     began = stage.world.now
-    shown = Shown("with doing nothing: " if refused is None else "")
+    shown = RehearsalProgress("with doing nothing: " if refused is None else "")
     length = duration(wanted.seconds)
     return weeks_of(
         run_loop(
@@ -116,7 +116,7 @@ def _run(
 def _happening(wanted: LoopOptions, stage: Simulation) -> _Happening:
     """What is declared, and what is drawn."""
     around, faults = fault_context(stage), list[FaultSpec]()
-    releases, asked = list[tuple[Release, str]](), list[tuple[Asked, str]]()
+    releases, asked = list[tuple[Release, str]](), list[tuple[TimedCommand, str]]()
     for text in wanted.faults:
         event = read_loop_event(text)
         if event is None:
@@ -124,7 +124,7 @@ def _happening(wanted: LoopOptions, stage: Simulation) -> _Happening:
             continue
         for at, what in event.happens:
             if isinstance(what, Verb):
-                asked.append((Asked(at, what, SOMEBODY), f"replan {what.value}"))
+                asked.append((TimedCommand(at, what, SOMEBODY), f"replan {what.value}"))
             else:
                 released = Release(at, load_placement([what]))
                 releases.append((released, _AT.sub("", event.text)))

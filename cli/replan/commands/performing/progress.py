@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from replan.applying.views.progress import Pace, Progress, Report
+from replan.applying.views.progress import CopyPace, Progress, Report
 from replan.commands.frame.output import Color, coloured, is_live, note
 from replan.reporting.application.progress_text import copies, counts, display, reasons, summary
 from replan.reporting.lines import drawn
@@ -44,7 +44,7 @@ def _live(color: Color) -> Iterator[Report]:
 
     colours = coloured(color, terminal=True)
     console = Console(file=sys.stderr, highlight=False, no_color=not colours)
-    drawn_at, pace = float("-inf"), Pace()
+    drawn_at, pace = float("-inf"), CopyPace()
     with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def show(progress: Progress) -> None:
@@ -65,7 +65,7 @@ class _Summaries:
     """A line where a reason to wait appears that was not there before, and how far all is every minute."""
 
     def __init__(self) -> None:
-        self._summed_at, self._pace = float("-inf"), Pace()
+        self._summed_at, self._pace = float("-inf"), CopyPace()
         self._left = 1
         self._shown_at = dict[type[object], float]()
         """When a line was written for each kind of reason."""

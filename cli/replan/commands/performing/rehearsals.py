@@ -105,17 +105,17 @@ def stage_of(
 def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, runs: int) -> Report:
     """The run as asked for, and those with random faults; a seed without --runs draws the faults of one run."""
     began = time.process_time()
-    rehearsed = rehearse_on(plan, stage, options, Shown("").show)
+    rehearsed = rehearse_on(plan, stage, options, RehearsalProgress("").show)
     if seed is None and runs == 0:
         return report_on(plan, options, rehearsed)
     first, random = seed or 0, WithRandomFaults(plan, stage, options, rehearsed.seconds)
     if runs == 0:
         drawn = random.options_of(first)
-        again = rehearse_on(plan, stage, drawn, Shown(f"seed {first}: ").show)
+        again = rehearse_on(plan, stage, drawn, RehearsalProgress(f"seed {first}: ").show)
         return report_on(plan, drawn, again)
     much = (time.process_time() - began) * runs >= MUCH_SECONDS
     seeds, found = range(first, first + runs), list[RandomRun]()
-    shown = Shown("runs with random faults: ")
+    shown = RehearsalProgress("runs with random faults: ")
     with closing(in_processes(random, seeds, cores() if much else 1)) as made:
         for run in made:
             found.append(run)
@@ -143,7 +143,7 @@ class WithRandomFaults(Struct, frozen=True):
         return replace(self.options, faults=(*self.options.faults, *drawn))
 
 
-class Shown:
+class RehearsalProgress:
     """Shows how far a rehearsal is, in virtual time: a passing line at a terminal, now and then a line elsewhere."""
 
     def __init__(self, before: str) -> None:

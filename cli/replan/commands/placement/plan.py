@@ -106,7 +106,7 @@ def plan(
     from replan.commands.inputs.observed import observed
     from replan.commands.inputs.permissions import note_missing
     from replan.commands.inputs.plans import (
-        Shown,
+        PlanView,
         allowed_of,
         apply_command,
         check_age,
@@ -153,7 +153,7 @@ def plan(
             found.findings += plan_findings(made, placement)
     note_age(cluster, seen.snapshot)
     context = context_of(made, seen, cluster, form, written, saved=output, pending=pending)
-    shown = Shown(steps=steps, color=color)
+    shown = PlanView(steps=steps, color=color)
     present(made, form, context, shown=shown, limit=limit_of(max_size, form))
     if output is not None:
         save(plan_file.dumps(made), output)
@@ -205,7 +205,7 @@ def show(
       replan show plan.json --against last-week.json
     """
     from replan.commands.inputs.plans import (
-        Shown,
+        PlanView,
         part_of,
         present,
         present_part,
@@ -213,7 +213,7 @@ def show(
         render_difference,
     )
 
-    made, shown = read_plan(plan_file), Shown(everything, steps, color)
+    made, shown = read_plan(plan_file), PlanView(everything, steps, color)
     if topics or brokers:
         if form != "text" or against is not None:
             raise BadUsage("--topic and --broker are for text without --against; leave them out")

@@ -138,7 +138,7 @@ def apply(
         if saved is not None:
             found = application.FilesPlan(saved, approved=True)
         else:
-            asked = application.Asked(files or (), allow or (), within_limits, written, color)
+            asked = application.PlanInputs(files or (), allow or (), within_limits, written, color)
             found = application.plan_of_files(asked, cluster, connection)
         if found.rates is not None and change_rates(cluster, connection, found.rates):
             return Exit.OK

@@ -136,7 +136,7 @@ def _placements(
     """How a round reads its placement, and the files that it is in."""
     from replan.placement_file.load import load_placement
     from replan.reconciling.loop import Read
-    from replan.reconciling.status import Source
+    from replan.reconciling.status import PlacementSource
 
     if git is None:
         place = ", ".join(map(str, files))
@@ -148,7 +148,7 @@ def _placements(
                         f"-f {file}: a loop reads it again each round; name a file or a folder"
                     )
             placement = load_placement(files)
-            return Read(placement, Source(place, placement.digest))
+            return Read(placement, PlacementSource(place, placement.digest))
 
         yield read, files
         return
@@ -160,7 +160,8 @@ def _placements(
             commit = working.update()
             placement = working.placement(path)
             return Read(
-                placement, Source(f"{working.shown} {ref} {path}", placement.digest, commit)
+                placement,
+                PlacementSource(f"{working.shown} {ref} {path}", placement.digest, commit),
             )
 
         yield read_git, [working.folder / path]

@@ -27,16 +27,16 @@ from replan.fleet.lake.files import RowFile, is_seen
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, ERRORS, HISTORY, JUDGED, TABLES
 from replan.fleet.perform import (
     TRIES,
-    Done,
     Rows,
     Stage,
+    TaskDone,
     not_done,
     performed,
     stage_function,
     stage_of,
 )
 from replan.fleet.spark.source import ROWS_PER_BATCH, lake_frame, spark_schema
-from replan.fleet.stages.history import READ, Known, history_of, put_history
+from replan.fleet.stages.history import READ, HistoryRows, history_of, put_history
 from replan.fleet.tasks.work import TASKS, Task, Work
 from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
@@ -94,7 +94,7 @@ def done_frame(tasks: DataFrame, stages: Sequence[Stage], lake: Lake, run: str) 
     return tasks.mapInArrow(job, spark_schema(DONE))
 
 
-def done_in(frame: DataFrame, tasks: Sequence[Task]) -> list[Done]:
+def done_in(frame: DataFrame, tasks: Sequence[Task]) -> list[TaskDone]:
     """What was done for these tasks, by the rows of `done_frame`."""
     done = []
     for row in frame.collect():
@@ -102,7 +102,7 @@ def done_in(frame: DataFrame, tasks: Sequence[Task]) -> list[Done]:
         files = tuple(RowFile(**file.asDict()) for file in row["files"])
         errors = [{**asdict(task.hour), **error.asDict()} for error in row["errors"]]
         found = pa.Table.from_pylist(errors, ERRORS.schema)
-        done.append(Done(task, files, found, row["attempt"]))
+        done.append(TaskDone(task, files, found, row["attempt"]))
     return done
 
 
@@ -209,7 +209,7 @@ def kept_histories(spark: SparkSession, lake: Lake, clusters: Sequence[str], run
 def _history(rows: pa.Table, divided: frozenset[str], keep: tuple[Lake, str] | None) -> pa.Table:
     """What an executor does for a group of `history_frame`."""
     cluster = rows["cluster"][0].as_py()
-    known = Known(*(_part(rows, table.name) for table in READ))
+    known = HistoryRows(*(_part(rows, table.name) for table in READ))
     if keep is None:
         return history_of(cluster, known)
     changed, file = put_history(cluster, known, *keep, part=cluster in divided)

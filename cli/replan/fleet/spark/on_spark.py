@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile, sweep
-from replan.fleet.perform import TRIES, Done, Stage, not_done
+from replan.fleet.perform import TRIES, Stage, TaskDone, not_done
 from replan.fleet.spark.frames import (
     done_frame,
     done_in,
@@ -45,10 +45,10 @@ class InSpark:
 
     def perform(
         self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
-    ) -> Sequence[Done]:
+    ) -> Sequence[TaskDone]:
         """Do the tasks, and put what they find into the stores of the lake's tables; raises ReplanError."""
 
-        def job(spark: SparkSession) -> Sequence[Done]:
+        def job(spark: SparkSession) -> Sequence[TaskDone]:
             with one_partition_each(spark, tasks):
                 return done_in(done_frame(tasks_frame(spark, tasks), stages, lake, run), tasks)
 

@@ -36,7 +36,7 @@ READ: Mapping[LakeTable, Sequence[str]] = {
 """What a history is made of."""
 
 
-class Known(NamedTuple):
+class HistoryRows(NamedTuple):
     """The rows of one cluster, or of some of its topics, in the tables of `READ`."""
 
     judged: pa.Table
@@ -46,18 +46,18 @@ class Known(NamedTuple):
     applications: pa.Table
 
 
-def known_of(lake: Lake, clusters: Sequence[str]) -> Iterator[tuple[str, Known]]:
+def known_of(lake: Lake, clusters: Sequence[str]) -> Iterator[tuple[str, HistoryRows]]:
     """What there is of each cluster; raises BadFile."""
     for start in range(0, len(clusters), AT_ONCE):
         some = clusters[start : start + AT_ONCE]
         where = f"cluster IN ({', '.join(map(quoted, some))})"
         found = [_by_cluster(lake.read(table, where, columns)) for table, columns in READ.items()]
         for name in some:
-            yield name, Known(*(rows.get(name, empty) for rows, empty in found))
+            yield name, HistoryRows(*(rows.get(name, empty) for rows, empty in found))
 
 
 def put_history(
-    cluster: str, known: Known, lake: Lake, run: str, *, part: bool = False
+    cluster: str, known: HistoryRows, lake: Lake, run: str, *, part: bool = False
 ) -> tuple[bool, RowFile | None]:
     """Whether the history has changed, and its rows as a file that nobody has committed yet; raises BadFile.
 
@@ -83,7 +83,7 @@ def _by_cluster(rows: pa.Table) -> tuple[Mapping[str, pa.Table], pa.Table]:
     return found, rows.slice(0, 0)
 
 
-def history_of(cluster: str, known: Known) -> pa.Table:
+def history_of(cluster: str, known: HistoryRows) -> pa.Table:
     """The history of a cluster. The class of a thing is the newest that it had.
 
     A cluster that was created again under the same name has a history of its own, which takes the place of the other's.

@@ -107,13 +107,13 @@ def decode_lock(value: bytes) -> Lock:
     return found
 
 
-class Watch(Struct, frozen=True):
+class LockWatch(Struct, frozen=True):
     """A lock that is being watched, and since when it has not changed."""
 
     lock: Lock | None
     since: float
 
-    def seen(self, lock: Lock | None, now: float) -> "Watch":
+    def seen(self, lock: Lock | None, now: float) -> "LockWatch":
         """Look at it again."""
         return self if lock == self.lock else replace(self, lock=lock, since=now)
 

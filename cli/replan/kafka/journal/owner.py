@@ -18,7 +18,7 @@ from replan.kafka.journal.entries import (
     DEAD_SECONDS,
     KEY,
     Lock,
-    Watch,
+    LockWatch,
     encode_lock,
     entry,
 )
@@ -76,7 +76,7 @@ def take(
     return TopicJournal(topic, writer, lock, clock, note, silent_since=_silent(topic.locks, watch))
 
 
-def _silent(reader: TopicReader, watch: Watch) -> float | None:
+def _silent(reader: TopicReader, watch: LockWatch) -> float | None:
     """Since when the process before has committed nothing, and so has requested nothing that it had not by then.
 
     It was watched, and the lock that it wrote last, as everything up to the barrier shows, is the one that was watched.
@@ -120,9 +120,9 @@ def release(
     return held
 
 
-def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: Note) -> Watch:
+def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: Note) -> LockWatch:
     began = clock.now()
-    watch = Watch(reader.lock, began)
+    watch = LockWatch(reader.lock, began)
     announced, counted = False, 0.0
     while not watch.free(clock.now()):
         clock.sleep(WATCH_SECONDS)

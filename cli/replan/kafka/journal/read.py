@@ -20,12 +20,12 @@ from replan.errors import BadFile, ClusterUnreachable, ReplanError, WrongCluster
 from replan.kafka.failures import METADATA, NOT_THERE, Operation, passes, raise_for, reason, refusal
 from replan.kafka.journal.entries import KEY, Lock, decode_lock, record_of
 from replan.kafka.messages import Metadata, request_class
-from replan.kafka.reads.patience import Patience, Reading, Reads
+from replan.kafka.reads.patience import NamedQuestion, Patience, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas
 
 
-class Entry(Struct, frozen=True):
+class TopicRecord(Struct, frozen=True):
     """One record of the topic."""
 
     offset: int
@@ -44,7 +44,7 @@ class CommittedEntries(Struct):
     """Behind the last whole batch; -1 where there was none."""
     _dropped: set[int] = field(default_factory=set)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[TopicRecord]:
         pending = sorted(self.aborted, key=lambda of: of[1], reverse=True)
         for batch in MemoryRecords(self.records):
             while pending and pending[-1][1] <= batch.last_offset:
@@ -53,7 +53,7 @@ class CommittedEntries(Struct):
             if batch.is_control_batch:
                 self._end(batch)
             elif not (batch.is_transactional and batch.producer_id in self._dropped):
-                yield from (Entry(r.offset, r.key, r.value) for r in batch)
+                yield from (TopicRecord(r.offset, r.key, r.value) for r in batch)
 
     def _end(self, batch: Any) -> None:
         if any(marker.abort for marker in batch):
@@ -209,7 +209,9 @@ class TopicReader:
             include_topic_authorized_operations=False,
             min_version=_WITH_IDS,
         )
-        (told,), _ = self._reads.round([Reading(METADATA, Question(wanted))], {}, limit_seconds)
+        (told,), _ = self._reads.round(
+            [NamedQuestion(METADATA, Question(wanted))], {}, limit_seconds
+        )
         self.cluster_id = told.cluster_id
         (topic,) = told.topics
         return None if topic.error_code == NOT_THERE else topic

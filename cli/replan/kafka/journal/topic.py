@@ -36,7 +36,7 @@ from replan.wording import count
 if TYPE_CHECKING:
     from replan.applying.journal.records import Application
     from replan.kafka.journal.owner import Note, TopicJournal
-    from replan.kafka.journal.write import Sender, Transactions
+    from replan.kafka.journal.write import PlainProducer, Transactions
 
 
 CreateTopics = request_class("CreateTopics")
@@ -339,7 +339,7 @@ class LoopRecords:
 
     def __init__(self, topic: JournalTopic, settings: Mapping[str, str]) -> None:
         self._topic, self._settings = topic, settings
-        self._sender: Sender | None = None
+        self._sender: PlainProducer | None = None
         self._lost: list[Record] = []
         """What the loop had there when the topic was deleted: it comes first into the next one."""
 
@@ -360,12 +360,12 @@ class LoopRecords:
 
     def write(self, records: Sequence[Record]) -> None:
         """Write them. Raises as `write.send` and `create_topic`."""
-        from replan.kafka.journal.write import Sender
+        from replan.kafka.journal.write import PlainProducer
 
         reader = self._topic.reader
         if not reader.refresh():
             self._topic.create(reader)
         if self._sender is None:
-            self._sender = Sender(self._settings, reader.topic)
+            self._sender = PlainProducer(self._settings, reader.topic)
         self._sender.send([*self._lost, *records])
         self._lost = []

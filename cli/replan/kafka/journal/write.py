@@ -243,10 +243,10 @@ def send(settings: Mapping[str, str], topic: str, records: Sequence[Record]) -> 
         ClusterUnreachable: not within 20 s.
         ClusterRefused: an ACL is missing, or brokers refuse the time of a record.
     """
-    Sender(settings, topic).send(records)
+    PlainProducer(settings, topic).send(records)
 
 
-class Sender:
+class PlainProducer:
     """A producer without the transactional id, kept for as long as it sends; it connects when it first does."""
 
     def __init__(self, settings: Mapping[str, str], topic: str) -> None:

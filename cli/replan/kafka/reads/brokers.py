@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.kafka.failures import DESCRIBE_CLUSTER, TOPIC_AUTHORIZATION_FAILED, Operation
 from replan.kafka.messages import AlterPartitionReassignments, request_class
-from replan.kafka.reads.patience import REQUEST_SECONDS, Reading, Reads
+from replan.kafka.reads.patience import REQUEST_SECONDS, NamedQuestion, Reads
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire, addresses_in, describe_cluster
 from replan.model.broker import Broker
@@ -44,9 +44,9 @@ def features(wire: Wire) -> Features:
     )
 
 
-def describing() -> Reading:
+def describing() -> NamedQuestion:
     """The question for the cluster's id and its brokers."""
-    return Reading(DESCRIBE_CLUSTER, describe_cluster())
+    return NamedQuestion(DESCRIBE_CLUSTER, describe_cluster())
 
 
 def described(reads: Reads) -> Any:
@@ -136,7 +136,7 @@ def _unregistered(
     message = request(
         topics=topics, timeout_ms=_VALIDATE_MS, validate_only=True, max_version=_PROBE_VERSION
     )
-    reading = Reading(VALIDATE_LISTS, Question(message, forwarded=True))
+    reading = NamedQuestion(VALIDATE_LISTS, Question(message, forwarded=True))
     try:
         (answer,), _ = reads.round([reading], {}, min(REQUEST_SECONDS, reads.patience_seconds))
     except (ClusterRefused, ClusterUnreachable):

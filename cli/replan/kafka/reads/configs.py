@@ -13,7 +13,7 @@ from replan.kafka.failures import (
     standard_text,
 )
 from replan.kafka.messages import RESPONSES, DescribeConfigs
-from replan.kafka.reads.patience import Reading, Reads
+from replan.kafka.reads.patience import NamedQuestion, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -59,15 +59,15 @@ def topic_values(reads: Reads, topic: str, keys: Sequence[str]) -> dict[str, str
     return found
 
 
-def asking_topics(reads: Reads, topics: Collection[str]) -> list[Reading]:
+def asking_topics(reads: Reads, topics: Collection[str]) -> list[NamedQuestion]:
     """The questions for the settings of topics.
 
     An answer is a mapping of those that exist; what this user may not read is `UNREAD`, and touches no other topic.
     """
 
-    def make(chunk: Sequence[str]) -> Reading:
+    def make(chunk: Sequence[str]) -> NamedQuestion:
         request = _request(_TOPIC, chunk, TOPIC_KEYS)
-        return Reading(DESCRIBE_TOPIC_CONFIGS, Question(request, _topics, repeated=True))
+        return NamedQuestion(DESCRIBE_TOPIC_CONFIGS, Question(request, _topics, repeated=True))
 
     return [
         reads.kept(f"topic configs {number}", chunk, partial(make, chunk))
@@ -75,12 +75,12 @@ def asking_topics(reads: Reads, topics: Collection[str]) -> list[Reading]:
     ]
 
 
-def asking_broker(reads: Reads, broker: BrokerId) -> Reading:
+def asking_broker(reads: Reads, broker: BrokerId) -> NamedQuestion:
     """The question to a broker for its throttle rates."""
 
-    def make() -> Reading:
+    def make() -> NamedQuestion:
         request = _request(_BROKER, [str(broker)], BROKER_KEYS)
-        return Reading(DESCRIBE_BROKER_CONFIGS, Question(request, _rates, repeated=True))
+        return NamedQuestion(DESCRIBE_BROKER_CONFIGS, Question(request, _rates, repeated=True))
 
     return reads.kept(f"configs of {broker}", broker, make)
 

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from replan.kafka.failures import DESCRIBE_LOG_DIRS, name_of, raise_for
 from replan.kafka.messages import RESPONSES, DescribeLogDirs
-from replan.kafka.reads.partitions import Topic
-from replan.kafka.reads.patience import Reading, Reads
+from replan.kafka.reads.partitions import TopicRows
+from replan.kafka.reads.patience import NamedQuestion, Reads
 from replan.kafka.wire.frames import LONGEST_ONE_BYTE, Cursor, Question
 from replan.kafka.wire.wire import Wire
 from replan.model.broker import LogDir
@@ -173,7 +173,7 @@ def directories_of(
 
 
 def directories_and_sizes(
-    reads: Reads, live: Collection[BrokerId], topics: Sequence[Topic], rows: int
+    reads: Reads, live: Collection[BrokerId], topics: Sequence[TopicRows], rows: int
 ) -> tuple[dict[BrokerId, tuple[Directory, ...]], Ints, frozenset[str]]:
     """The directories of the brokers that answer, the bytes of the largest replica of each row (0: unknown), and the
     topics that have logs and are none of these."""
@@ -208,7 +208,7 @@ def directories_and_sizes(
     return held, largest, frozenset(name.decode() for name in others)
 
 
-def _lying(told: Logs, topics: Sequence[Topic]) -> tuple[Mapping[str, tuple[int, ...]], ...]:
+def _lying(told: Logs, topics: Sequence[TopicRows]) -> tuple[Mapping[str, tuple[int, ...]], ...]:
     """The replicas in each directory of a broker that has several, by topic."""
     if len(told.directories) < 2:
         return ()
@@ -219,16 +219,16 @@ def _lying(told: Logs, topics: Sequence[Topic]) -> tuple[Mapping[str, tuple[int,
     return tuple({t: tuple(sorted(of)) for t, of in sorted(by.items())} for by in found)
 
 
-def cordons() -> Reading:
+def cordons() -> NamedQuestion:
     """The question to a broker whether all its directories are cordoned."""
 
     def decode(body: memoryview, version: int) -> bool:
         return all_cordoned(logs_told(lambda _: -1)(body, version).directories)
 
-    return Reading(DESCRIBE_LOG_DIRS, Question(_request([]), decode))
+    return NamedQuestion(DESCRIBE_LOG_DIRS, Question(_request([]), decode))
 
 
-def sizes(wanted: Collection[TopicPartition]) -> Reading:
+def sizes(wanted: Collection[TopicPartition]) -> NamedQuestion:
     """The question to a broker for the sizes of some replicas; its answer has those that it has, in bytes."""
     names = sorted({name.topic for name in wanted})
     read = logs_told(topic_bases({name: place for place, name in enumerate(names)}))
@@ -238,10 +238,10 @@ def sizes(wanted: Collection[TopicPartition]) -> Reading:
         columns = told.bases.tolist(), told.partitions.tolist(), told.sizes.tolist()
         return {TopicPartition(names[t], n): size for t, n, size in zip(*columns, strict=True)}
 
-    return Reading(DESCRIBE_LOG_DIRS, Question(_request(_topics(wanted)), decode))
+    return NamedQuestion(DESCRIBE_LOG_DIRS, Question(_request(_topics(wanted)), decode))
 
 
-def places(wanted: Collection[TopicPartition]) -> Reading:
+def places(wanted: Collection[TopicPartition]) -> NamedQuestion:
     """The question to a broker where some replicas lie, and where they are being copied to."""
     names = sorted(wanted)
 
@@ -259,7 +259,7 @@ def places(wanted: Collection[TopicPartition]) -> Reading:
             for name in names
         }
 
-    return Reading(DESCRIBE_LOG_DIRS, Question(_request(_topics(names)), decode))
+    return NamedQuestion(DESCRIBE_LOG_DIRS, Question(_request(_topics(names)), decode))
 
 
 def _topics(names: Collection[TopicPartition]) -> Any:

@@ -33,7 +33,7 @@ from replan.kafka.reads.log_dirs import (
     tells_cordoned,
 )
 from replan.kafka.reads.partitions import Page, PartitionColumns, pages, states, wanted_rows
-from replan.kafka.reads.patience import REQUEST_SECONDS, Reading, Reads
+from replan.kafka.reads.patience import REQUEST_SECONDS, NamedQuestion, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.broker import Broker
 from replan.model.configs import Configs, TopicSettings
@@ -47,12 +47,12 @@ from replan.model.snapshot import TOPICS_SCHEMA, Snapshot, partitions_table
 TIMEOUT_MS = 15_000
 
 
-def listing(reads: Reads) -> Reading:
+def listing(reads: Reads) -> NamedQuestion:
     """The question for everything that runs on the cluster; the answer is a mapping by partition."""
 
-    def make() -> Reading:
+    def make() -> NamedQuestion:
         message = ListPartitionReassignments(timeout_ms=TIMEOUT_MS, topics=None)
-        return Reading(
+        return NamedQuestion(
             LIST_REASSIGNMENTS, Question(message, _running, forwarded=True, repeated=True)
         )
 
@@ -80,7 +80,7 @@ BROKER_SECONDS = 3.0
 time although some broker is silent."""
 
 
-class Known(Struct):
+class EarlierLooks(Struct):
     """What earlier looks of this process found, and the next ones need."""
 
     brokers: dict[BrokerId, Broker] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Known(Struct):
     """Whether all directories of a broker were cordoned when it was asked last."""
 
 
-def look(reads: Reads, wanted: Wanted, known: Known) -> Look:
+def look(reads: Reads, wanted: Wanted, known: EarlierLooks) -> Look:
     """Read what is wanted, once; only a failure that shows at once is tried again.
 
     Raises:
@@ -144,7 +144,7 @@ def _forbidden(
 
 
 def _brokers(
-    reads: Reads, described: Any, members: Collection[BrokerId], known: Known
+    reads: Reads, described: Any, members: Collection[BrokerId], known: EarlierLooks
 ) -> dict[BrokerId, Broker]:
     """The brokers as they are listed now; cordons are those that were read last."""
     found = brokers.listed(described)
@@ -155,10 +155,10 @@ def _brokers(
     }
 
 
-def _questions(reads: Reads, wanted: Wanted) -> dict[BrokerId, dict[str, Reading]]:
+def _questions(reads: Reads, wanted: Wanted) -> dict[BrokerId, dict[str, NamedQuestion]]:
     """What brokers are asked of themselves; who is not live is not asked."""
     live = reads.wire.addresses
-    asked: dict[BrokerId, dict[str, Reading]] = {}
+    asked: dict[BrokerId, dict[str, NamedQuestion]] = {}
     for broker in sorted(live.keys() & set(wanted.rates_of)):
         asked.setdefault(broker, {})["rates"] = configs.asking_broker(reads, broker)
     if tells_cordoned(reads.wire):
@@ -172,7 +172,7 @@ def _questions(reads: Reads, wanted: Wanted) -> dict[BrokerId, dict[str, Reading
 
 
 def _told(
-    asked: Mapping[BrokerId, Mapping[str, Reading]], answers: Mapping[BrokerId, Sequence[Any]]
+    asked: Mapping[BrokerId, Mapping[str, NamedQuestion]], answers: Mapping[BrokerId, Sequence[Any]]
 ) -> tuple[dict[str, dict[BrokerId, Any]], dict[BrokerId, str]]:
     """What brokers said of themselves, by subject, and who said nothing."""
     told: dict[str, dict[BrokerId, Any]] = {

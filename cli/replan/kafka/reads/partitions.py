@@ -25,7 +25,7 @@ from replan.kafka.failures import (
     raise_for,
 )
 from replan.kafka.messages import DescribeTopicPartitions, Metadata
-from replan.kafka.reads.patience import Reading, Reads
+from replan.kafka.reads.patience import NamedQuestion, Reads
 from replan.kafka.wire.frames import LONGEST_ONE_BYTE, Cursor, Question
 from replan.model.columns import Ints
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
@@ -57,7 +57,7 @@ class PageTopic(Struct):
     """It was named, and this user may not describe it: nobody says whether it exists."""
 
 
-class Run(Struct, frozen=True):
+class RowRun(Struct, frozen=True):
     """Partitions of the same shape: numpy rows with the fields p(artition), l(eader), e(poch) and lists 0, 1, 2 ..."""
 
     rows: Any
@@ -65,7 +65,7 @@ class Run(Struct, frozen=True):
     """Of the lists, in the order of the schema."""
 
 
-class Lists:
+class ListColumn:
     """One of the lists of each row."""
 
     def __init__(self, ids: Ids, counts: Ints) -> None:
@@ -84,15 +84,15 @@ class Columns(Struct, frozen=True):
     numbers: Ints
     leaders: Ints
     epochs: Ints
-    replicas: Lists
-    isr: Lists
+    replicas: ListColumn
+    isr: ListColumn
 
 
 class Page(Struct):
     """Topics with their partitions, as a broker tells them."""
 
     topics: list[PageTopic] = field(default_factory=list)
-    runs: list[Run] = field(default_factory=list)
+    runs: list[RowRun] = field(default_factory=list)
     next: tuple[str, int] | None = None
     """Where the next page begins, if there is one."""
     rows: int = 0
@@ -101,7 +101,7 @@ class Page(Struct):
     def columns(self) -> Columns:
         """The rows one by one; made once, as the same page may be read in many ticks."""
         if self._columns is None:
-            replicas, isr = Lists(*self.lists(REPLICAS)), Lists(*self.lists(ISR))
+            replicas, isr = ListColumn(*self.lists(REPLICAS)), ListColumn(*self.lists(ISR))
             numbers, leaders, epochs = map(self.numbers, ("p", "l", "e"))
             self._columns = Columns(numbers, leaders, epochs, replicas, isr)
         return self._columns
@@ -166,7 +166,7 @@ def _topics(cursor: Cursor, lists: int) -> Page:
     return page
 
 
-def _runs_of_page(cursor: Cursor, count: int, lists: int) -> Iterator[Run]:
+def _runs_of_page(cursor: Cursor, count: int, lists: int) -> Iterator[RowRun]:
     """The rows of one topic, as many together as have lists of the same lengths."""
     together = _TOGETHER
     while count:
@@ -180,7 +180,7 @@ def _runs_of_page(cursor: Cursor, count: int, lists: int) -> Iterator[Run]:
         found = fitting if same.all() else int(same.argmin())
         if not found:
             raise ValueError("a row of partitions with tags")
-        yield Run(rows[:found], lengths)
+        yield RowRun(rows[:found], lengths)
         cursor.skip(found * layout.itemsize)
         count -= found
         together = min(_TOGETHER, 2 * found + 8)
@@ -255,7 +255,7 @@ def _described(wanted: Sequence[str], cursor: tuple[str, int] | None, page: int)
 
 def wanted_rows(
     reads: Reads, wanted: Collection[TopicPartition], counts: Mapping[str, int]
-) -> list[Reading]:
+) -> list[NamedQuestion]:
     """The questions for some partitions; `counts` has how many partitions topics are known to have."""
     numbers: dict[str, list[int]] = {}
     for topic, partition in sorted(wanted):
@@ -266,7 +266,9 @@ def wanted_rows(
         if counts.get(topic, 0) - len(of) > ROWS_INSTEAD_OF_A_REQUEST * len(runs):
             for first, last in runs:
                 message = _described([topic], (topic, first), last - first + 1)
-                asked.append(Reading(DESCRIBE_PARTITIONS, Question(message, partitions_described)))
+                asked.append(
+                    NamedQuestion(DESCRIBE_PARTITIONS, Question(message, partitions_described))
+                )
         else:
             whole.append(topic)
     if whole:
@@ -274,7 +276,7 @@ def wanted_rows(
     return asked
 
 
-def _of_topics(topics: Sequence[str]) -> Reading:
+def _of_topics(topics: Sequence[str]) -> NamedQuestion:
     topic_of = Metadata.MetadataRequestTopic
     message = Metadata(
         topics=[topic_of(name=name) for name in topics],
@@ -282,7 +284,7 @@ def _of_topics(topics: Sequence[str]) -> Reading:
         include_topic_authorized_operations=False,
         min_version=_METADATA_VERSION,
     )
-    return Reading(METADATA, Question(message, metadata, repeated=True))
+    return NamedQuestion(METADATA, Question(message, metadata, repeated=True))
 
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
@@ -332,7 +334,7 @@ def _state(columns: Columns, row: int, name: TopicPartition, topic_id: TopicId) 
     )
 
 
-class Topic(Struct, frozen=True):
+class TopicRows(Struct, frozen=True):
     """A topic of the whole cluster, and which rows are its partitions: Kafka numbers them from 0 without gaps."""
 
     name: str
@@ -350,7 +352,7 @@ class PartitionColumns:
     """
 
     def __init__(self, running: Running) -> None:
-        self.topics: list[Topic] = []
+        self.topics: list[TopicRows] = []
         self._running = running
         self._pages: list[Page] = []
         self._rows = 0
@@ -362,10 +364,12 @@ class PartitionColumns:
                 continue
             last = self.topics[-1] if self.topics else None
             if last is not None and last.name == topic.name:
-                self.topics[-1] = Topic(last.name, last.id, last.first, last.count + topic.count)
+                self.topics[-1] = TopicRows(
+                    last.name, last.id, last.first, last.count + topic.count
+                )
             else:
                 first = self._rows + topic.first
-                self.topics.append(Topic(topic.name, topic.id, first, topic.count))
+                self.topics.append(TopicRows(topic.name, topic.id, first, topic.count))
         self._pages.append(page)
         self._rows += page.rows
 

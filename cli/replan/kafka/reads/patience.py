@@ -27,7 +27,7 @@ _LONGEST_PAUSE_SECONDS = 1.0
 T = TypeVar("T")
 
 
-class Reading(Struct, frozen=True):
+class NamedQuestion(Struct, frozen=True):
     """A question, and what it is called where it fails."""
 
     operation: Operation
@@ -81,7 +81,7 @@ class Reads:
             ClusterUnreachable: no answer within the patience.
             ClusterRefused: the cluster says no to the whole request.
         """
-        answers, _ = self.round([Reading(operation, question)], {}, self.patience_seconds)
+        answers, _ = self.round([NamedQuestion(operation, question)], {}, self.patience_seconds)
         return answers[0]
 
     def ask_each(
@@ -92,7 +92,9 @@ class Reads:
         Raises:
             ClusterRefused: a broker says no to the whole request.
         """
-        asked = {broker: [Reading(operation, question)] for broker, question in questions.items()}
+        asked = {
+            broker: [NamedQuestion(operation, question)] for broker, question in questions.items()
+        }
         _, found = self.round([], asked, self.patience_seconds, broker_seconds=limit_seconds)
         return {
             b: answers[0] for b, answers in found.items() if not isinstance(answers[0], KafkaError)
@@ -100,8 +102,8 @@ class Reads:
 
     def round(
         self,
-        of_home: Sequence[Reading],
-        of_brokers: Mapping[BrokerId, Sequence[Reading]],
+        of_home: Sequence[NamedQuestion],
+        of_brokers: Mapping[BrokerId, Sequence[NamedQuestion]],
         patience_seconds: float,
         *,
         broker_seconds: float = 0,
@@ -143,7 +145,7 @@ class Reads:
 
 
 def _first_failure(
-    asked: Sequence[Reading], answers: Sequence[Any]
+    asked: Sequence[NamedQuestion], answers: Sequence[Any]
 ) -> tuple[Operation, KafkaError] | None:
     """The first that may be asked again; raises where one cannot succeed."""
     failed = None

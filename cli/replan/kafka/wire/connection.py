@@ -34,7 +34,7 @@ from replan.kafka.client_properties import Address, ClientProperties
 from replan.kafka.failures import reason
 from replan.kafka.messages import SaslAuthenticate, SaslHandshake
 from replan.kafka.security import is_given, valid_until
-from replan.kafka.wire.conversations import READ, WRITE, Conversation, Wait, in_background
+from replan.kafka.wire.conversations import READ, WRITE, Conversation, SocketWait, in_background
 from replan.kafka.wire.frames import (
     ASKING,
     UNKNOWN,
@@ -49,7 +49,7 @@ from replan.model.names import BrokerId
 _RECEIVED_AT_ONCE = 1_000_000
 
 
-class Connection:
+class BrokerConnection:
     """An open connection; made by `opening.opened`."""
 
     def __init__(self, address: Address, properties: ClientProperties, sock: Any) -> None:
@@ -154,7 +154,7 @@ class Connection:
             try:
                 return act(part)
             except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError) as wanted:
-                yield Wait(until, self._socket, event_of(wanted, event))
+                yield SocketWait(until, self._socket, event_of(wanted, event))
             except OSError as problem:
                 refused = refused_certificate(problem)
                 raise refused or KafkaConnectionError(text_of(problem)) from problem
@@ -191,7 +191,7 @@ _USED_SHARE = 0.85
 
 
 def authenticate(
-    connection: Connection, sasl: Mapping[str, object], until: float
+    connection: BrokerConnection, sasl: Mapping[str, object], until: float
 ) -> Conversation[None]:
     """Prove who asks.
 
@@ -219,7 +219,7 @@ def authenticate(
         connection.ends_in(_USED_SHARE * lifetime_milliseconds / 1000)
 
 
-def _shake_hands(connection: Connection, name: str, until: float) -> Conversation[None]:
+def _shake_hands(connection: BrokerConnection, name: str, until: float) -> Conversation[None]:
     found = yield from _ask(connection, SaslHandshake(mechanism=name), until)
     if found.error_code == UnsupportedSaslMechanismError.errno:
         raise UnsupportedSaslMechanismError(
@@ -229,7 +229,7 @@ def _shake_hands(connection: Connection, name: str, until: float) -> Conversatio
         raise for_code(found.error_code)
 
 
-def _ask(connection: Connection, message: Any, until: float) -> Conversation[Any]:
+def _ask(connection: BrokerConnection, message: Any, until: float) -> Conversation[Any]:
     (found,) = yield from connection.ask([Question(message, unchecked(message))], until)
     return found
 
@@ -251,7 +251,7 @@ def _step(work: Callable[[], Any], until: float) -> Conversation[Any]:
 
 def opened(
     address: Address, properties: ClientProperties, until: float
-) -> Conversation[Connection]:
+) -> Conversation[BrokerConnection]:
     """Connect to an address and get ready to ask.
 
     Raises:
@@ -263,7 +263,7 @@ def opened(
     try:
         if properties.tls is not None:
             sock = yield from _secured(sock, address, properties.tls, until)
-        connection = Connection(address, properties, sock)
+        connection = BrokerConnection(address, properties, sock)
         try:
             yield from connection.ask_abilities(until)
             if properties.sasl is not None:
@@ -297,7 +297,7 @@ def _connected(address: Address, until: float) -> Conversation[socket.socket]:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if sock.connect_ex(where) == errno.EINPROGRESS:
-                yield Wait(until, sock, WRITE)
+                yield SocketWait(until, sock, WRITE)
             problem = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) or sock.connect_ex(where)
             if problem in (0, errno.EISCONN):
                 return sock
@@ -340,7 +340,7 @@ def _secured(
             try:
                 secured.do_handshake()
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as wanted:
-                yield Wait(until, secured, event_of(wanted, READ))
+                yield SocketWait(until, secured, event_of(wanted, READ))
             else:
                 return secured
     except OSError as problem:
@@ -409,7 +409,7 @@ _EACH = 3
 _AT_ONCE = 250
 
 
-class Room(Struct, frozen=True):
+class ConnectionRoom(Struct, frozen=True):
     """How many connections there may be."""
 
     connections: int
@@ -419,14 +419,14 @@ class Room(Struct, frozen=True):
         """How many brokers may be asked at the same time."""
         return max(1, min(_AT_ONCE, self.connections // _EACH))
 
-    def make(self, held: dict[BrokerId, Connection]) -> None:
+    def make(self, held: dict[BrokerId, BrokerConnection]) -> None:
         """Close those that have rested longest where there are as many as there may be."""
         resting = [broker for broker, connection in held.items() if not connection.busy]
         for broker in resting[: max(0, len(held) + _EACH * self.at_once - self.connections)]:
             held.pop(broker).close()
 
 
-def room_for_connections(brokers: int) -> Room:
+def room_for_connections(brokers: int) -> ConnectionRoom:
     """Raise the soft limit of open files as far as these brokers need and the hard limit lets."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = brokers + _EACH * _AT_ONCE + _OTHERS
@@ -436,4 +436,4 @@ def room_for_connections(brokers: int) -> Room:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
             soft = most
     limit = wanted if soft == resource.RLIM_INFINITY else soft
-    return Room(max(_EACH, limit - _OTHERS))
+    return ConnectionRoom(max(_EACH, limit - _OTHERS))

@@ -63,7 +63,7 @@ T = TypeVar("T")
 K = TypeVar("K")
 
 
-class Wait(Struct, frozen=True):
+class SocketWait(Struct, frozen=True):
     """What a conversation waits for: a socket, or the moment alone where there is none."""
 
     until: float
@@ -72,12 +72,12 @@ class Wait(Struct, frozen=True):
     event: int = READ
 
 
-Conversation = Generator[Wait, None, T]
+Conversation = Generator[SocketWait, None, T]
 
 
 def pause(seconds: float) -> Conversation[None]:
     """Let some time pass."""
-    yield Wait(time.monotonic() + seconds)
+    yield SocketWait(time.monotonic() + seconds)
 
 
 def in_background(work: Callable[[], T], until: float) -> Conversation[T]:
@@ -96,7 +96,7 @@ def in_background(work: Callable[[], T], until: float) -> Conversation[T]:
 
     threading.Thread(target=run, daemon=True).start()
     try:
-        yield Wait(until, ended)
+        yield SocketWait(until, ended)
     finally:
         ended.close()
     if failures:
@@ -132,7 +132,7 @@ class _Round:
         self._to_begin = deque(conversations.items())
         self._until, self._interrupt, self._first_suffices = until, interrupt, first_suffices
         self._selector = selectors.DefaultSelector()
-        self._waiting: dict[Any, tuple[Conversation[Any], Wait]] = {}
+        self._waiting: dict[Any, tuple[Conversation[Any], SocketWait]] = {}
         self._ended: dict[Any, Any] = {}
 
     def carry_on(self, at_once: int) -> dict[Any, Any]:
@@ -185,7 +185,7 @@ class _Round:
         else:
             self._step(key, conversation, KafkaTimeoutError("no answer in time"))
 
-    def _taken(self, key: Any) -> tuple[Conversation[Any], Wait]:
+    def _taken(self, key: Any) -> tuple[Conversation[Any], SocketWait]:
         conversation, wait = self._waiting.pop(key)
         if wait.socket is not None:
             self._selector.unregister(wait.socket)

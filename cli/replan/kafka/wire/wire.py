@@ -21,7 +21,7 @@ from replan.errors import ClusterUnreachable
 from replan.kafka.client_properties import Address, ClientProperties
 from replan.kafka.failures import DESCRIBE_CLUSTER, ControllerSilent, passes, reason, refusal
 from replan.kafka.messages import DescribeCluster
-from replan.kafka.wire.connection import Connection, Silence, opened, room_for_connections
+from replan.kafka.wire.connection import BrokerConnection, Silence, opened, room_for_connections
 from replan.kafka.wire.conversations import HURRY_SECONDS, Conversation, Interrupt, converse, pause
 from replan.kafka.wire.frames import ASKING, UNKNOWN, Abilities, Question
 from replan.model.names import BrokerId
@@ -52,8 +52,8 @@ class Wire:
         self.addresses = dict(addresses)
         """Where live brokers listen, as the cluster says."""
         self._properties = properties
-        self._connections: dict[BrokerId, Connection] = {}
-        self._home: tuple[BrokerId, Connection] | None = None
+        self._connections: dict[BrokerId, BrokerConnection] = {}
+        self._home: tuple[BrokerId, BrokerConnection] | None = None
         self._misses = 0
         self._abilities = UNKNOWN
         """Of the home broker, as of its last answer."""
@@ -134,7 +134,7 @@ class Wire:
             if self._home is not None:
                 self._home[1].close()
 
-    def settle_at(self, broker: BrokerId, connection: Connection) -> Connection:
+    def settle_at(self, broker: BrokerId, connection: BrokerConnection) -> BrokerConnection:
         """Take this open connection for home."""
         self._leave_home()
         self._home, self._misses = (broker, connection), 0
@@ -149,7 +149,7 @@ class Wire:
                 self._silence.missed(broker, why)
         self._home = None
 
-    def _home_that_answers(self, until: float, *, sure: bool) -> Connection:
+    def _home_that_answers(self, until: float, *, sure: bool) -> BrokerConnection:
         """The home broker; where `sure`, it has just answered what it answers by itself.
 
         So a request that may wait for the active controller is never given to a broker that is frozen.
@@ -171,7 +171,7 @@ class Wire:
         return connection
 
     def _ask_home(
-        self, connection: Connection, questions: Sequence[Question], until: float
+        self, connection: BrokerConnection, questions: Sequence[Question], until: float
     ) -> Conversation[list[Any]]:
         """Ask the home broker; leaves it for others where it should have answered and did not.
 
@@ -222,7 +222,7 @@ class Wire:
             self._silence.missed(broker, failure)
         return [*answers, *[failure] * (len(questions) - len(answers))]
 
-    def _connected(self, broker: BrokerId, until: float) -> Conversation[Connection]:
+    def _connected(self, broker: BrokerId, until: float) -> Conversation[BrokerConnection]:
         known = self._connections.pop(broker, None)
         if known is not None and known.usable():
             self._connections[broker] = known  # the last one used stands last
@@ -234,7 +234,7 @@ class Wire:
         self._connections[broker] = connection
         return connection
 
-    def _open(self, broker: BrokerId, until: float) -> Conversation[Connection]:
+    def _open(self, broker: BrokerId, until: float) -> Conversation[BrokerConnection]:
         address = self.addresses.get(broker)
         if address is None:
             raise KafkaConnectionError(f"broker {broker} is not live")
@@ -250,7 +250,7 @@ class Wire:
                 f"broker {broker} at {address} did not answer in time"
             ) from failure
 
-    def find_home(self, until: float) -> Connection:
+    def find_home(self, until: float) -> BrokerConnection:
         """Open a connection to some broker: to the one that was home, else several tried at the same time.
 
         Raises:
@@ -278,7 +278,7 @@ class Wire:
                 failure = result
         raise failure
 
-    def _opened_home(self, broker: BrokerId, until: float) -> Conversation[Connection]:
+    def _opened_home(self, broker: BrokerId, until: float) -> Conversation[BrokerConnection]:
         """A connection to a broker that has read what another one showed before, so that no view goes back.
 
         A cluster that was restored has less to read; after a while nobody waits for it.
@@ -291,7 +291,7 @@ class Wire:
             raise
         return connection
 
-    def _caught_up(self, connection: Connection, until: float) -> Conversation[None]:
+    def _caught_up(self, connection: BrokerConnection, until: float) -> Conversation[None]:
         least = self._abilities.metadata_offset
         enough = self._read_at + _LONGEST_LAG_SECONDS
         while connection.abilities.metadata_offset < least and time.monotonic() < enough:
@@ -342,7 +342,7 @@ def connect(properties: ClientProperties, interrupt: Interrupt, *, limit_seconds
 
 def _first_answering(
     properties: ClientProperties, limit_seconds: float, interrupt: Interrupt
-) -> tuple[Connection, Any]:
+) -> tuple[BrokerConnection, Any]:
     deadline, calls = time.monotonic() + limit_seconds, interrupt.calls
     failures: dict[str, KafkaError] = {}
     while True:
@@ -367,7 +367,7 @@ def _first_answering(
 
 def _introduced(
     address: Address, properties: ClientProperties, until: float
-) -> Conversation[tuple[Connection, Any]]:
+) -> Conversation[tuple[BrokerConnection, Any]]:
     """Connect and ask who is there."""
     try:
         connection = yield from opened(address, properties, until)
@@ -386,7 +386,7 @@ def _introduced(
 
 def _at_home(
     properties: ClientProperties,
-    connection: Connection,
+    connection: BrokerConnection,
     addresses: Mapping[BrokerId, Address],
     interrupt: Interrupt,
 ) -> Wire:

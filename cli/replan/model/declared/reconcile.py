@@ -60,7 +60,7 @@ class Windows(Struct, frozen=True):
     """Kinds that are put right at any time."""
 
 
-class Hold(Struct, frozen=True):
+class HoldLimits(Struct, frozen=True):
     """As many brokers or racks down as this, or more, and a loop does nothing; the defaults hold without the key."""
 
     brokers_down: int | Fraction = Fraction(1, 5)
@@ -76,7 +76,7 @@ class Reconcile(Struct, frozen=True):
     full_above: Fraction = Fraction(85, 100)
     """The share of a log directory above which it counts as full."""
     windows: Windows = Windows()
-    hold: Hold = Hold()
+    hold: HoldLimits = HoldLimits()
 
     @property
     def log_dir_share(self) -> Fraction | None:

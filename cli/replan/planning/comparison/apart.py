@@ -33,7 +33,7 @@ Separated = Mapping[str, tuple[LeftToOthers, ...]]
 """Of each topic that is in a group."""
 
 
-class Lists(Struct, frozen=True):
+class PlacedPartitions(Struct, frozen=True):
     """What all partitions have; one element, or row, for each."""
 
     brokers: Matrix
@@ -46,7 +46,7 @@ def separated(
     groups: Iterable[Apart],
     topics: Sequence[str],
     ruled: Mapping[str, TopicRule],
-    lists: Lists,
+    lists: PlacedPartitions,
     brokers: Sequence[Broker],
     drained: Collection[BrokerId],
 ) -> Separated:
@@ -80,7 +80,7 @@ class _Group:
         entry: Apart,
         topics: Sequence[str],
         ruled: Mapping[str, TopicRule],
-        lists: Lists,
+        lists: PlacedPartitions,
         brokers: Sequence[Broker],
         drained: Collection[BrokerId],
     ) -> None:
@@ -95,7 +95,9 @@ class _Group:
         self._demands: dict[int, list[_Demand]] = {side: [] for side in self.sides}
         self._look(topics, ruled, lists)
 
-    def _look(self, topics: Sequence[str], ruled: Mapping[str, TopicRule], lists: Lists) -> None:
+    def _look(
+        self, topics: Sequence[str], ruled: Mapping[str, TopicRule], lists: PlacedPartitions
+    ) -> None:
         """Who has what now, and what rules ask for."""
         fixed: dict[BrokerId, Counter[int]] = {b: Counter() for b in self._brokers}
         known = set(self.side_of)

@@ -26,7 +26,7 @@ from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
 Flags = npt.NDArray[np.bool_]
 
 
-class Listed(Struct, frozen=True):
+class BlacklistedMembers(Struct, frozen=True):
     """Which members of each list are on the blacklist."""
 
     every: Flags
@@ -78,9 +78,9 @@ def keep_in_doubt(
     return kept
 
 
-def listed(lists: Matrix, rows: pa.Table, entries: Iterable[LeaderBlacklist]) -> Listed:
+def listed(lists: Matrix, rows: pa.Table, entries: Iterable[LeaderBlacklist]) -> BlacklistedMembers:
     """Which members of each list are on the blacklist."""
-    found = Listed(np.zeros(lists.shape, dtype=bool), np.zeros(lists.shape, dtype=bool))
+    found = BlacklistedMembers(np.zeros(lists.shape, dtype=bool), np.zeros(lists.shape, dtype=bool))
     for entry in entries:
         named = (lists == entry.broker) & within(entry, rows)[:, None]
         found.every[...] |= named

@@ -26,7 +26,7 @@ from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.acknowledged import covered
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
-from replan.planning.comparison.apart import LeftToOthers, Lists, Separated, separated
+from replan.planning.comparison.apart import LeftToOthers, PlacedPartitions, Separated, separated
 from replan.planning.comparison.balanced import balanced_by, leading_of, rates_of_rows
 from replan.planning.placing.judge import Finding, judge
 from replan.planning.placing.problem import (
@@ -50,7 +50,7 @@ AGAIN = 4
 LIES = {Spread.RACK: Lie.RACK, Spread.IN_RACK: Lie.IN_RACK, Spread.NONE: Lie.NONE, None: Lie.NONE}
 
 
-class Chosen(Struct, frozen=True):
+class BaseLists(Struct, frozen=True):
     """The base list of every partition, explicit and observed."""
 
     explicit: Matrix
@@ -77,7 +77,7 @@ class Chosen(Struct, frozen=True):
     """Brokers that topics leave to those that they are declared apart from."""
 
 
-def chosen(aligned: Alignment, lists: Matrix, held: Matrix, fixed: Sequence[int] = ()) -> Chosen:
+def chosen(aligned: Alignment, lists: Matrix, held: Matrix, fixed: Sequence[int] = ()) -> BaseLists:
     """Choose.
 
     `lists`: what each observed row has, or is to have; `held`: the brokers that hold it already; `fixed`: rows that
@@ -86,10 +86,10 @@ def chosen(aligned: Alignment, lists: Matrix, held: Matrix, fixed: Sequence[int]
     declared = to_matrix(aligned.placement.explicit.column("replicas"))
     nothing = np.zeros(len(lists), dtype=bool)
     if not aligned.intents.rules and not aligned.placement.drained:
-        return Chosen(declared, lists, nothing, nothing)
+        return BaseLists(declared, lists, nothing, nothing)
     question = _Question(aligned, declared, lists, held, fixed)
     if not len(question.rows):
-        return Chosen(
+        return BaseLists(
             declared, lists, nothing, nothing, unjudged=question.unjudged, apart=question.apart
         )
     from replan.planning.placing.choose import choose  # noqa: PLC0415 (most placements have no rule)
@@ -136,7 +136,7 @@ class _Question:
         base[named] = declared[self._explicit_row[named]]
         partitions = snapshot.partitions
         every = np.asarray(partitions.column("bytes"), dtype=np.int64)
-        self._had = Lists(base, codes.astype(np.int64), every)
+        self._had = PlacedPartitions(base, codes.astype(np.int64), every)
         self._by_lists = partial(
             separated, placement.apart, names, ruled, brokers=self._brokers, drained=drained
         )
@@ -274,7 +274,7 @@ class _Question:
         first = sorted(every, key=lambda rack: (rack in rest, rack))[:extra]
         return Lie.PER_RACK, tuple((rack in every) * (floor + (rack in first)) for rack in racks)
 
-    def answered(self, choice: Choice) -> Chosen:
+    def answered(self, choice: Choice) -> BaseLists:
         """The answer by observed and explicit row."""
         asked = self.problem.partitions
         lists, had = same_width(choice.lists, asked.base)
@@ -291,7 +291,7 @@ class _Question:
         observed[plain] = chosen_lists[explicit < 0]
         for_balance = np.zeros(len(observed), dtype=bool)
         for_balance[self.rows] = changed[self.rows] & choice.in_place
-        return Chosen(
+        return BaseLists(
             declared,
             observed,
             changed,
@@ -308,7 +308,7 @@ class _Question:
             self.apart,
         )
 
-    def separated_after(self, found: Chosen) -> Separated:
+    def separated_after(self, found: BaseLists) -> Separated:
         """The brokers that each topic leaves to others by the lists that were chosen."""
         declared, lists = same_width(found.explicit, found.observed)
         base = same_width(self._had.brokers, lists)[0]
@@ -339,7 +339,7 @@ def separated_in(aligned: Alignment) -> Separated:
     """The same by what partitions have now, for those that are to be created."""
     placement, snapshot = aligned.placement, aligned.snapshot
     partitions = snapshot.partitions
-    lists = Lists(
+    lists = PlacedPartitions(
         to_matrix(partitions.column("replicas")),
         topic_codes(partitions).astype(np.int64),
         np.asarray(partitions.column("bytes"), dtype=np.int64),

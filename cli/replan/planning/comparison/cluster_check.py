@@ -21,7 +21,7 @@ from replan.model.declared.where import Mistake, Where
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
-from replan.planning.comparison.chosen import Chosen
+from replan.planning.comparison.chosen import BaseLists
 from replan.wording import listed, ranges
 
 
@@ -87,7 +87,7 @@ def _racks_in_each(
     return np.asarray(np.hstack([first, others]).sum(axis=1), dtype=np.int64)
 
 
-class Absent(Struct, frozen=True):
+class AbsentLeader(Struct, frozen=True):
     """A preferred leader that is no replica."""
 
     partition: TopicPartition
@@ -96,7 +96,7 @@ class Absent(Struct, frozen=True):
     """The list that the partition has, or is to have; None where the cluster has no such partition."""
 
 
-def absent_leaders(aligned: Alignment, made: Chosen) -> Iterator[Absent]:
+def absent_leaders(aligned: Alignment, made: BaseLists) -> Iterator[AbsentLeader]:
     """Find them; one that is drained is warned of instead, since the drain wins.
 
     A partition that is declared and is yet to be created is no mistake, whether or not it can be created now.
@@ -112,11 +112,11 @@ def absent_leaders(aligned: Alignment, made: Chosen) -> Iterator[Absent]:
     for (name, preferred), at, line in places:
         if at < 0:
             if name.partition >= counts.get(name.topic, 0):
-                yield Absent(name, preferred, None)
+                yield AbsentLeader(name, preferred, None)
         elif preferred.broker not in drained and at not in refused:
             brokers = row(made.observed, at) if line < 0 else row(made.explicit, line)
             if preferred.broker not in brokers:
-                yield Absent(name, preferred, replicas(*brokers))
+                yield AbsentLeader(name, preferred, replicas(*brokers))
 
 
 def _declared_counts(aligned: Alignment) -> dict[str, int]:
@@ -250,7 +250,7 @@ def _unknown_partitions(aligned: Alignment) -> Iterator[Mistake]:
         )
 
 
-def mistaken_leaders(aligned: Alignment, made: Chosen) -> Iterator[Mistake]:
+def mistaken_leaders(aligned: Alignment, made: BaseLists) -> Iterator[Mistake]:
     """Preferred leaders that are no replica; `made`: the lists that are to be."""
     for found in absent_leaders(aligned, made):
         where, name = found.preferred.where, found.partition

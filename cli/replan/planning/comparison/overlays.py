@@ -24,7 +24,7 @@ from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
 from replan.planning.comparison.blacklist import in_force, keep_in_doubt, listed, within
-from replan.planning.comparison.chosen import Chosen, chosen
+from replan.planning.comparison.chosen import BaseLists, chosen
 from replan.planning.comparison.diff import LED, targets_of
 from replan.planning.comparison.leader_order import last_leaders, last_leaders_last, ordered_by_rule
 from replan.planning.comparison.remembered import recalled
@@ -42,10 +42,10 @@ class _Undeclared(Struct, frozen=True):
     """What is observed, or the remembered order."""
     known: Flags
     """Whether no order is lost where this one changes: it is remembered, or its replicas change as well."""
-    chosen: Chosen
+    chosen: BaseLists
 
 
-class Wanted(Struct, frozen=True):
+class WantedLists(Struct, frozen=True):
     """The list that each partition in reach should have."""
 
     table: pa.Table
@@ -62,11 +62,11 @@ class Wanted(Struct, frozen=True):
     """An order is declared, or changed here; otherwise only the set counts, and who leads is left as it is."""
     led: Flags
     """The first of the list is wanted as leader now, and not where a listed broker may lead on (`move: later`)."""
-    chosen: Chosen
+    chosen: BaseLists
     """What rules and drains made of the lists."""
 
 
-def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> Wanted:
+def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
     """Lay the overlays over what is declared; a partition that nothing can place keeps what it has.
 
     `fixed`: observed rows that the balance has to do without.
@@ -114,7 +114,7 @@ def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> Wanted:
     ours &= ~np.isin(found, refused)
     led = ~led_by_listed | pressed
     table = names.append_column("replicas", from_matrix(lists)).append_column(LED, pa.array(led))
-    return Wanted(
+    return WantedLists(
         table.filter(pa.array(ours)),
         found[ours],
         named[ours],

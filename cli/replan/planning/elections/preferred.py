@@ -25,7 +25,7 @@ from replan.planning.elections.selection import (
     leading_move,
 )
 from replan.planning.making.limits import check_limits, raised
-from replan.planning.plans.moves import Election, Move
+from replan.planning.plans.moves import Move, StandaloneElection
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.safety.plan_laws import require_lawful
 from replan.planning.safety.refusals import Judge
@@ -47,7 +47,11 @@ class PreferredElections(Struct, frozen=True):
 def request_digest(selection: Selection, placement: Placement | None) -> str:
     """What was asked for, in a digest: the same command again goes on with its own application."""
     text = repr(
-        (Election.PREFERRED.value, selection, "" if placement is None else placement.digest)
+        (
+            StandaloneElection.PREFERRED.value,
+            selection,
+            "" if placement is None else placement.digest,
+        )
     )
     return hashlib.sha256(text.encode()).hexdigest()
 

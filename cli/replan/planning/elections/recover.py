@@ -20,7 +20,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.blacklist import with_brokers_of_racks, without_ended
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.elections.selection import (
-    Chosen,
+    SelectedPartitions,
     Selection,
     cannot_lead,
     choose_partitions,
@@ -31,7 +31,7 @@ from replan.planning.making.recoveries import recoveries
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.recovery.candidates import Candidate
-from replan.planning.recovery.choose import Wish
+from replan.planning.recovery.choose import RecoveryWish
 from replan.planning.recovery.recovery import Method
 from replan.planning.safety.plan_laws import require_lawful
 from replan.planning.safety.refusals import Judge
@@ -51,9 +51,11 @@ class RecoveryRequest(Struct, frozen=True):
     moves_led: bool = False
     """Of DESIGNATED: whether partitions that are led are meant as well."""
 
-    def wish(self, name: TopicPartition, leaders: Mapping[TopicPartition, BrokerId]) -> Wish:
+    def wish(
+        self, name: TopicPartition, leaders: Mapping[TopicPartition, BrokerId]
+    ) -> RecoveryWish:
         """What is asked for one partition; `leaders` are those of the request."""
-        return Wish(self.method, leaders.get(name), self.given_up)
+        return RecoveryWish(self.method, leaders.get(name), self.given_up)
 
     def digest(self, placement: Placement | None) -> str:
         """What was asked for, in a digest: the same command again goes on with its own application."""
@@ -139,7 +141,7 @@ def _moves(
     return moves, refusals
 
 
-def _rows(chosen: Chosen, snapshot: Snapshot, *, led: bool) -> list[int]:
+def _rows(chosen: SelectedPartitions, snapshot: Snapshot, *, led: bool) -> list[int]:
     leaders = np.asarray(snapshot.partitions.column("leader"))[chosen.rows]
     found: list[int] = chosen.rows[(leaders >= 0) if led else (leaders < 0)].tolist()
     return found

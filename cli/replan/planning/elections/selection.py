@@ -16,7 +16,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import named_partitions, rows_of
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.elections.available import unavailable
-from replan.planning.plans.moves import Election, Move, MoveReason, ReasonKind, move_of
+from replan.planning.plans.moves import Move, MoveReason, ReasonKind, StandaloneElection, move_of
 from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 
 
@@ -30,7 +30,7 @@ class Selection(Struct, frozen=True):
     """Named one by one, each once."""
 
 
-class Chosen(Struct, frozen=True):
+class SelectedPartitions(Struct, frozen=True):
     """The partitions of a cluster that are meant."""
 
     rows: Ints
@@ -41,7 +41,7 @@ class Chosen(Struct, frozen=True):
     """Those of them that the cluster does not have."""
 
 
-def choose_partitions(selection: Selection, snapshot: Snapshot) -> Chosen:
+def choose_partitions(selection: Selection, snapshot: Snapshot) -> SelectedPartitions:
     """Find them; raises BadUsage where a topic or a pattern matches nothing."""
     if selection.everything:
         rows = np.arange(snapshot.partitions.num_rows)
@@ -49,11 +49,11 @@ def choose_partitions(selection: Selection, snapshot: Snapshot) -> Chosen:
         names = sorted(set(selection.partitions))
         found = rows_of(named_partitions(names), snapshot.partitions)
         lost = tuple(n for n, at in zip(names, found.tolist(), strict=True) if at < 0)
-        return Chosen(np.sort(found[found >= 0]), frozenset(names), lost)
+        return SelectedPartitions(np.sort(found[found >= 0]), frozenset(names), lost)
     else:
         topics = sorted(_topics(selection.topics, snapshot))
         rows = np.array([at for name in topics for at in snapshot.topic_rows(name)], dtype=np.int64)
-    return Chosen(rows, frozenset(), ())
+    return SelectedPartitions(rows, frozenset(), ())
 
 
 def _topics(wanted: Sequence[str], snapshot: Snapshot) -> set[str]:
@@ -69,7 +69,7 @@ def _topics(wanted: Sequence[str], snapshot: Snapshot) -> set[str]:
 
 
 UNAVAILABLE = {
-    Election.PREFERRED: RefusalRule.PREFERRED_UNAVAILABLE,
+    StandaloneElection.PREFERRED: RefusalRule.PREFERRED_UNAVAILABLE,
     None: RefusalRule.DESIGNATED_UNAVAILABLE,
 }
 """By what the move is."""
@@ -79,7 +79,7 @@ def leading_move(seen: PartitionState, settings: TopicSettings, leader: BrokerId
     """Let a replica lead: it comes first in the list, if it does not stand there, and is elected."""
     target = (leader, *(b for b in seen.replicas if b != leader))
     reason = MoveReason(ReasonKind.LEADER, broker=leader, leader=seen.leader)
-    elected = Election.PREFERRED if target == seen.replicas else None
+    elected = StandaloneElection.PREFERRED if target == seen.replicas else None
     return move_of(seen, target, settings, reason, seen.replicas, election=elected)
 
 

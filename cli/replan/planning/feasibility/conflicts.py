@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.comparison.alignment import Alignment, declared_lists
-from replan.planning.comparison.chosen import Chosen
+from replan.planning.comparison.chosen import BaseLists
 from replan.planning.feasibility.constraints import RefusedPartitions
 from replan.planning.feasibility.one_partition import Brokers, Case, lacks, simplified
 from replan.planning.placing.problem import Impossible, Obstacle
@@ -89,7 +89,7 @@ def conflicts(
     aligned: Alignment,
     refusals: Iterable[Refusal],
     moves: Sequence[Move],
-    chosen: Chosen,
+    chosen: BaseLists,
 ) -> tuple[Conflict, ...]:
     """Every conflict, by the first partition that it concerns.
 

@@ -36,8 +36,8 @@ from replan.planning.findings.drift_classes import (
     PERHAPS_OWN,
     Difference,
     DriftClass,
+    DriftRule,
     OtherKind,
-    Rule,
 )
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
 from replan.planning.placing.problem import Flags
@@ -88,13 +88,13 @@ class Drift(Struct, frozen=True):
         return tuple(
             d
             for d in self.differences
-            if isinstance(d.kind, DifferenceKind) and d.rule is not Rule.CONVERGES
+            if isinstance(d.kind, DifferenceKind) and d.rule is not DriftRule.CONVERGES
         )
 
     @property
     def converging(self) -> tuple[TopicPartition, ...]:
         """Partitions whose running reassignment, or replan's own running application, leads to the declared list."""
-        on_the_way = (d.name for d in self.differences if d.rule is Rule.CONVERGES)
+        on_the_way = (d.name for d in self.differences if d.rule is DriftRule.CONVERGES)
         return tuple(name for name in on_the_way if name is not None)
 
 
@@ -125,7 +125,7 @@ def drift_of(found: Comparison, *, journal_unread: bool = False) -> Drift:
     differences = _differences(found, converging, [*lists, *lost], counts, standing, unbalanced)
     if journal_unread:
         differences = [
-            replace(d, rule=Rule.JOURNAL_UNREAD) if d.rule in PERHAPS_OWN else d
+            replace(d, rule=DriftRule.JOURNAL_UNREAD) if d.rule in PERHAPS_OWN else d
             for d in differences
         ]
     missed = [
@@ -162,7 +162,7 @@ def _differences(
     """All of them, in the order of a report."""
     placement, snapshot = found.aligned.placement, found.observed
     of_partitions = [
-        *(Difference(Rule.CONVERGES, DifferenceKind.RUNNING, *name) for name in converging),
+        *(Difference(DriftRule.CONVERGES, DifferenceKind.RUNNING, *name) for name in converging),
         *_of_lists(lists, snapshot),
         *_counts(counts, snapshot),
         *_in_drained_dirs(placement, snapshot),
@@ -173,11 +173,13 @@ def _differences(
         *(_throttles(placement, snapshot) if snapshot.application is None else ()),
         *_review_due(found.declared, snapshot),
         *(
-            Difference(Rule.OUT_OF_BALANCE, OtherKind.BALANCE, detail=of.imbalance.measure.value)
+            Difference(
+                DriftRule.OUT_OF_BALANCE, OtherKind.BALANCE, detail=of.imbalance.measure.value
+            )
             for of in unbalanced
         ),
         *(
-            Difference(Rule.CONTRADICTS, OtherKind.PLACEMENT, detail=str(mistake))
+            Difference(DriftRule.CONTRADICTS, OtherKind.PLACEMENT, detail=str(mistake))
             for mistake in found.mistakes
         ),
     ]
@@ -300,22 +302,24 @@ def _states(
     return {state.partition: state for state in snapshot.states(rows)}
 
 
-def _rule(of: _List, seen: PartitionState | None, live: Set[BrokerId], snapshot: Snapshot) -> Rule:
+def _rule(
+    of: _List, seen: PartitionState | None, live: Set[BrokerId], snapshot: Snapshot
+) -> DriftRule:
     if seen is None:
         there = snapshot.topic_row(of.name.topic) is not None
-        return Rule.TOO_FEW_PARTITIONS if there else Rule.TOPIC_ABSENT
+        return DriftRule.TOO_FEW_PARTITIONS if there else DriftRule.TOPIC_ABSENT
     if of.kind is DifferenceKind.NO_LEADER:
-        return Rule.NO_LEADER
+        return DriftRule.NO_LEADER
     if seen.adding or seen.removing:
-        return Rule.INTERRUPTED if of.name in snapshot.heading else Rule.RUNS_ELSEWHERE
+        return DriftRule.INTERRUPTED if of.name in snapshot.heading else DriftRule.RUNS_ELSEWHERE
     if of.kind is DifferenceKind.LEADER:
-        return Rule.LEADERSHIP_MOVED
+        return DriftRule.LEADERSHIP_MOVED
     declared, observed = frozenset(of.declared), frozenset(of.observed)
     concerned = declared ^ observed if declared else observed
     usable = live - (observed - frozenset(seen.isr))
     if not (concerned or observed) <= usable:
-        return Rule.BROKER_DOWN
-    return Rule.LISTS_DIFFER
+        return DriftRule.BROKER_DOWN
+    return DriftRule.LISTS_DIFFER
 
 
 def _in_drained_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]:
@@ -325,7 +329,12 @@ def _in_drained_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Diffe
     lying += [(of.partition, of.broker, of.source) for of in found.no_room]
     for name, broker, path in lying:
         yield Difference(
-            Rule.LOG_DIR_DRAINED, OtherKind.LOG_DIR, name.topic, name.partition, broker, detail=path
+            DriftRule.LOG_DIR_DRAINED,
+            OtherKind.LOG_DIR,
+            name.topic,
+            name.partition,
+            broker,
+            detail=path,
         )
 
 
@@ -342,7 +351,7 @@ def _counts(counts: Iterable[PartitionCount], snapshot: Snapshot) -> Iterator[Di
     for found in counts:
         fewer = found.observed < found.declared
         detail = f"declared {found.declared}, has {found.observed}"
-        rule = Rule.TOO_FEW_PARTITIONS if fewer else Rule.TOO_MANY_PARTITIONS
+        rule = DriftRule.TOO_FEW_PARTITIONS if fewer else DriftRule.TOO_MANY_PARTITIONS
         if fewer:
             yield Difference(rule, OtherKind.PARTITIONS, found.topic, found.observed, detail=detail)
             continue
@@ -362,7 +371,7 @@ def _counts(counts: Iterable[PartitionCount], snapshot: Snapshot) -> Iterator[Di
 def _standing(found: ThrottleSetting) -> Difference:
     of_topic = found.setting.scope is ConfigScope.TOPIC
     return Difference(
-        Rule.THROTTLE_DIFFERS,
+        DriftRule.THROTTLE_DIFFERS,
         OtherKind.STANDING,
         found.setting.name if of_topic else None,
         broker=None if of_topic else BrokerId(int(found.setting.name)),
@@ -381,7 +390,7 @@ def _throttles(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]
         if topic not in moving and not declared:
             for side in lists:
                 name = f"{side}.replication.throttled.replicas={row[f'{side}_throttled']}"
-                yield Difference(Rule.NOTHING_RUNS, OtherKind.THROTTLE, topic, detail=name)
+                yield Difference(DriftRule.NOTHING_RUNS, OtherKind.THROTTLE, topic, detail=name)
     if moving:
         return
     for broker, configs in sorted(snapshot.broker_configs.items()):
@@ -392,7 +401,7 @@ def _throttles(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]
             if set_to is not None and set_to.source is ConfigSource.BROKER:
                 detail = f"{key}={set_to.value}"
                 yield Difference(
-                    Rule.NOTHING_RUNS, OtherKind.THROTTLE, broker=broker, detail=detail
+                    DriftRule.NOTHING_RUNS, OtherKind.THROTTLE, broker=broker, detail=detail
                 )
 
 
@@ -416,5 +425,5 @@ def _review_due(placement: Placement, snapshot: Snapshot) -> Iterator[Difference
         for entry in entries:
             if entry.review_by is not None and passed(entry.review_by, snapshot):
                 yield Difference(
-                    Rule.DATE_PASSED, kind, broker=entry.broker, detail=str(entry.where)
+                    DriftRule.DATE_PASSED, kind, broker=entry.broker, detail=str(entry.where)
                 )

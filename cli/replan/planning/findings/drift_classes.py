@@ -35,7 +35,7 @@ class DriftClass(StrEnum):
     """None of the rules fits."""
 
 
-class Rule(StrEnum):
+class DriftRule(StrEnum):
     """What a class goes by; the first that fits, in this order."""
 
     CONVERGES = "converges"
@@ -57,32 +57,32 @@ class Rule(StrEnum):
     JOURNAL_UNREAD = "journal-unread"
 
 
-CLASS_OF: Mapping[Rule, DriftClass] = {
-    Rule.CONVERGES: DriftClass.IN_FLIGHT,
-    Rule.NO_LEADER: DriftClass.FAILURE,
-    Rule.INTERRUPTED: DriftClass.OPERATOR,
-    Rule.RUNS_ELSEWHERE: DriftClass.OTHER_TOOL,
-    Rule.BROKER_DOWN: DriftClass.FAILURE,
-    Rule.LEADERSHIP_MOVED: DriftClass.FAILURE,
-    Rule.TOO_FEW_PARTITIONS: DriftClass.PARTITION_COUNT,
-    Rule.TOO_MANY_PARTITIONS: DriftClass.PARTITION_COUNT,
-    Rule.TOPIC_ABSENT: DriftClass.OPERATOR,
-    Rule.LISTS_DIFFER: DriftClass.OPERATOR,
-    Rule.LOG_DIR_DRAINED: DriftClass.OPERATOR,
-    Rule.THROTTLE_DIFFERS: DriftClass.OPERATOR,
-    Rule.NOTHING_RUNS: DriftClass.STALE_THROTTLE,
-    Rule.DATE_PASSED: DriftClass.REVIEW_DUE,
-    Rule.OUT_OF_BALANCE: DriftClass.UNKNOWN,
-    Rule.CONTRADICTS: DriftClass.MISTAKE,
-    Rule.JOURNAL_UNREAD: DriftClass.UNKNOWN,
+CLASS_OF: Mapping[DriftRule, DriftClass] = {
+    DriftRule.CONVERGES: DriftClass.IN_FLIGHT,
+    DriftRule.NO_LEADER: DriftClass.FAILURE,
+    DriftRule.INTERRUPTED: DriftClass.OPERATOR,
+    DriftRule.RUNS_ELSEWHERE: DriftClass.OTHER_TOOL,
+    DriftRule.BROKER_DOWN: DriftClass.FAILURE,
+    DriftRule.LEADERSHIP_MOVED: DriftClass.FAILURE,
+    DriftRule.TOO_FEW_PARTITIONS: DriftClass.PARTITION_COUNT,
+    DriftRule.TOO_MANY_PARTITIONS: DriftClass.PARTITION_COUNT,
+    DriftRule.TOPIC_ABSENT: DriftClass.OPERATOR,
+    DriftRule.LISTS_DIFFER: DriftClass.OPERATOR,
+    DriftRule.LOG_DIR_DRAINED: DriftClass.OPERATOR,
+    DriftRule.THROTTLE_DIFFERS: DriftClass.OPERATOR,
+    DriftRule.NOTHING_RUNS: DriftClass.STALE_THROTTLE,
+    DriftRule.DATE_PASSED: DriftClass.REVIEW_DUE,
+    DriftRule.OUT_OF_BALANCE: DriftClass.UNKNOWN,
+    DriftRule.CONTRADICTS: DriftClass.MISTAKE,
+    DriftRule.JOURNAL_UNREAD: DriftClass.UNKNOWN,
 }
 PERHAPS_OWN = frozenset(
     {
-        Rule.RUNS_ELSEWHERE,
-        Rule.LISTS_DIFFER,
-        Rule.LOG_DIR_DRAINED,
-        Rule.THROTTLE_DIFFERS,
-        Rule.NOTHING_RUNS,
+        DriftRule.RUNS_ELSEWHERE,
+        DriftRule.LISTS_DIFFER,
+        DriftRule.LOG_DIR_DRAINED,
+        DriftRule.THROTTLE_DIFFERS,
+        DriftRule.NOTHING_RUNS,
     }
 )
 """What replan's own open application may have made, which only its journal tells."""
@@ -110,7 +110,7 @@ class OtherKind(StrEnum):
 class Difference(Struct, frozen=True):
     """What is not as declared: of a partition, or of a topic, a broker or the cluster where no partition is named."""
 
-    rule: Rule
+    rule: DriftRule
     kind: DifferenceKind | OtherKind
     topic: str | None = None
     partition: int | None = None

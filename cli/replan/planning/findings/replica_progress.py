@@ -84,7 +84,7 @@ class ReplicaRow(Struct, frozen=True, kw_only=True):
     """It does not finish at this rate: as much is produced as is copied, or more."""
 
 
-class Asked(Struct, frozen=True):
+class AskedPartition(Struct, frozen=True):
     """A partition whose progress is asked for."""
 
     partition: TopicPartition
@@ -92,7 +92,7 @@ class Asked(Struct, frozen=True):
     """Where it is to go; None: to where it is being reassigned, if it is."""
 
 
-def standing(asked: Asked, now: Reading) -> Standing:
+def standing(asked: AskedPartition, now: Reading) -> Standing:
     """How the reassignment of a partition is."""
     if asked.partition in now.look.running:
         return Standing.RUNNING
@@ -108,7 +108,7 @@ def standing(asked: Asked, now: Reading) -> Standing:
     return Standing.SETTLED if arrived else Standing.STOPPED
 
 
-def replicas_of(asked: Asked, now: Look) -> Replicas:
+def replicas_of(asked: AskedPartition, now: Look) -> Replicas:
     """The replicas that have a row: all of a target that was named, else those that are added, else all that stay."""
     if asked.target is not None:
         return asked.target
@@ -119,7 +119,7 @@ def replicas_of(asked: Asked, now: Look) -> Replicas:
 
 
 def rows_of(
-    asked: Iterable[Asked], now: Reading, before: Reading | None = None
+    asked: Iterable[AskedPartition], now: Reading, before: Reading | None = None
 ) -> list[ReplicaRow]:
     """A row for each replica, by partition; with rates and times where there was a reading before."""
     return [

@@ -20,7 +20,7 @@ from replan.planning.comparison.alignment import Alignment, named_partitions, ro
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
-from replan.planning.comparison.overlays import Wanted
+from replan.planning.comparison.overlays import WantedLists
 from replan.planning.findings.health import Awaited, awaited, brokers_down, unclean_topics
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.plans.log_dirs import LogDrains
@@ -82,7 +82,7 @@ def plan_warnings(
 
 
 def _min_isr_above_replicas(
-    aligned: Alignment, asked: Wanted, refused: Collection[TopicPartition]
+    aligned: Alignment, asked: WantedLists, refused: Collection[TopicPartition]
 ) -> Iterator[PlanWarning]:
     """Topics whose min.insync.replicas no list can reach: min(m, assigned) holds (Partition.effectiveMinIsr)."""
     snapshot = aligned.snapshot

@@ -27,7 +27,7 @@ from replan.planning.comparison.balanced import without_rates
 from replan.planning.comparison.blacklist import blacklist_reaches
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
-from replan.planning.comparison.overlays import Wanted
+from replan.planning.comparison.overlays import WantedLists
 from replan.planning.comparison.part import Part, Scope, chosen_part, part_of
 from replan.planning.feasibility.conflicts import conflicts
 from replan.planning.growth import fewer_partitions
@@ -38,7 +38,7 @@ from replan.planning.making.plan_warnings import ended_entries, log_dir_warnings
 from replan.planning.making.recoveries import Recoveries, declared_wishes, recoveries
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.making.room import NoRoomFor, in_room_order
-from replan.planning.making.stages import Changes, Stage, Together, require_limits, staged
+from replan.planning.making.stages import Changes, PlanStage, Together, require_limits, staged
 from replan.planning.making.why_moved import Lookups, MoveWanted, reason_of
 from replan.planning.plans.log_dirs import NoRoomLeft, log_dir_balance, log_drains
 from replan.planning.plans.moves import Move, move_of
@@ -148,7 +148,7 @@ def plan_of(
         [*within_brokers, *(m for m in drains.moves if within(m.partition))],
         [m for m in dirs.moves if balances(m.partition) and m.replica not in asked_for],
     )
-    stage, limits = Stage(changes), raised(placement.limits, allowed)
+    stage, limits = PlanStage(changes), raised(placement.limits, allowed)
     if within_limits or placement.in_stages:
         stage = staged(changes, limits, snapshot.log_dirs, Together(aligned))
         changes = stage.changes
@@ -280,7 +280,7 @@ def _lookups(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId
 
 
 def _differences(
-    differs: Differences, asked: Wanted, snapshot: Snapshot
+    differs: Differences, asked: WantedLists, snapshot: Snapshot
 ) -> Iterator[tuple[MoveWanted, PartitionState]]:
     """What a move can remove, with what is observed, by topic and partition."""
     planned = pc.is_in(differs.table.column("kind"), pa.array(MOVABLE))

@@ -16,16 +16,16 @@ from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate, candidates
-from replan.planning.recovery.choose import Obstacle, Unrecoverable, Wish, choose
+from replan.planning.recovery.choose import RecoveryObstacle, RecoveryWish, Unrecoverable, choose
 from replan.planning.recovery.recovery import Method, Recovery
 
 RULES = {
-    Obstacle.REASSIGNED: RefusalRule.RECOVERY_REASSIGNED,
-    Obstacle.BETTER_MAY_RETURN: RefusalRule.BETTER_MAY_RETURN,
-    Obstacle.NOTHING_KNOWN: RefusalRule.NO_LOG_KNOWN,
-    Obstacle.NO_REPLICA: RefusalRule.NO_SUCH_REPLICA,
-    Obstacle.NOT_LIVE: RefusalRule.CHOSEN_NOT_LIVE,
-    Obstacle.UNKNOWN_LOG: RefusalRule.CHOSEN_UNKNOWN,
+    RecoveryObstacle.REASSIGNED: RefusalRule.RECOVERY_REASSIGNED,
+    RecoveryObstacle.BETTER_MAY_RETURN: RefusalRule.BETTER_MAY_RETURN,
+    RecoveryObstacle.NOTHING_KNOWN: RefusalRule.NO_LOG_KNOWN,
+    RecoveryObstacle.NO_REPLICA: RefusalRule.NO_SUCH_REPLICA,
+    RecoveryObstacle.NOT_LIVE: RefusalRule.CHOSEN_NOT_LIVE,
+    RecoveryObstacle.UNKNOWN_LOG: RefusalRule.CHOSEN_UNKNOWN,
 }
 
 
@@ -54,21 +54,21 @@ METHODS = {
 }
 
 
-def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicPartition, Wish]:
+def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicPartition, RecoveryWish]:
     """The partitions without a leader for which the placement has a strategy other than none."""
     names = leaderless(snapshot) if placement.recovery else ()
     rules = Intents.of(placement, {name.topic for name in names}).recovery if names else {}
-    found: dict[TopicPartition, Wish] = {}
+    found: dict[TopicPartition, RecoveryWish] = {}
     for name in names:
         rule = rules.get(name.topic)
         if rule is not None and rule.recovers:
-            found[name] = Wish(METHODS[rule.strategy], wait_seconds=rule.wait_seconds)
+            found[name] = RecoveryWish(METHODS[rule.strategy], wait_seconds=rule.wait_seconds)
     return found
 
 
 def recoveries(
     snapshot: Snapshot,
-    wishes: Mapping[TopicPartition, Wish],
+    wishes: Mapping[TopicPartition, RecoveryWish],
     formerly: Mapping[TopicPartition, LogsFound] | None = None,
 ) -> Recoveries:
     """Choose a leader for each partition without one that is wished for; those with a leader are left out.

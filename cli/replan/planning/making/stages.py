@@ -90,7 +90,7 @@ class Changes(Struct, frozen=True):
         return [change for rank in Rank for change in ranked[rank]]
 
 
-class Stage(Struct, frozen=True):
+class PlanStage(Struct, frozen=True):
     """The part of a plan that is done now, and what is not."""
 
     changes: Changes
@@ -135,7 +135,9 @@ def require_limits(limits: Limits) -> None:
         )
 
 
-def staged(whole: Changes, limits: Limits, log_dirs: Iterable[LogDir], rules: "Together") -> Stage:
+def staged(
+    whole: Changes, limits: Limits, log_dirs: Iterable[LogDir], rules: "Together"
+) -> PlanStage:
     """The first stage of what a plan changes."""
     waiting, beyond = _alone(whole.by_rank(), limits)
     used = [Used(limit) for limit in limits.values()]
@@ -162,7 +164,7 @@ def staged(whole: Changes, limits: Limits, log_dirs: Iterable[LogDir], rules: "T
     left = tuple(c for c in waiting if not never.intersection(topic_of(c)))
     changes, late = _of(whole, chosen, log_dirs)
     left = (*left, *late)
-    return Stage(changes, tuple(beyond), left, _at_least(left, limits))
+    return PlanStage(changes, tuple(beyond), left, _at_least(left, limits))
 
 
 class Together:

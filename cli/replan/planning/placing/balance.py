@@ -15,7 +15,7 @@ from replan.model.columns import Ints, Matrix, same_width
 from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.legal_steps import LegalSteps
-from replan.planning.placing.packing import Measured
+from replan.planning.placing.packing import BrokerTotals
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import (
     NO_LIMIT,
@@ -210,7 +210,7 @@ def _run(
     if proved:
         return Balanced(tuple(proved), tuple(imbalances))
     before, spent = mine.copy(), search.spent
-    held: list[Measured] = [search.held(goal) for goal in goals]
+    held: list[BrokerTotals] = [search.held(goal) for goal in goals]
     if search.pack(size, bounds, held, [Way.ONE_EACH, Way.MORE, Way.CROWDED]):
         return Balanced((), tuple(imbalances))
     mine[:] = before  # each move without room is refused by itself

@@ -55,7 +55,7 @@ class Packed(Struct, frozen=True):
     steps: int
 
 
-class Measured(Struct, frozen=True):
+class BrokerTotals(Struct, frozen=True):
     """What each broker has of one measure while units go, and what it shall have."""
 
     units: Ints
@@ -107,7 +107,7 @@ class _Tried(Enum):
 class Packing:
     """One measure that is brought within its bounds, while others are held within theirs."""
 
-    def __init__(self, steps: Steps, aimed: Measured, held: Sequence[Measured]) -> None:
+    def __init__(self, steps: Steps, aimed: BrokerTotals, held: Sequence[BrokerTotals]) -> None:
         self._steps, self._aimed, self._held = steps, aimed, held
         units = max(int(aimed.units.sum()), 1)
         self._worth = int(steps.size.sum()) / units

@@ -22,7 +22,7 @@ class Racks(Struct, frozen=True):
     """Brokers that may get a new replica, of each rack."""
 
 
-class Lack(Struct, frozen=True):
+class RackLack(Struct, frozen=True):
     """Why the racks cannot hold the partition."""
 
     obstacle: Obstacle
@@ -34,7 +34,7 @@ class Lack(Struct, frozen=True):
 class Lacking(Struct, frozen=True):
     """Everything that is in the way."""
 
-    lacks: tuple[Lack, ...]
+    lacks: tuple[RackLack, ...]
 
 
 def rack_counts(racks: Racks, factor: int, preference: Sequence[int]) -> list[int] | Lacking:
@@ -46,13 +46,13 @@ def rack_counts(racks: Racks, factor: int, preference: Sequence[int]) -> list[in
     least, extras = divmod(factor, number)
     fits = [k + f for k, f in zip(racks.kept, racks.free, strict=True)]
     lacks = [
-        Lack(Obstacle.RACK_LACKS_BROKERS, rack, least, room)
+        RackLack(Obstacle.RACK_LACKS_BROKERS, rack, least, room)
         for rack, room in enumerate(fits)
         if room < least
     ]
     able = [rack for rack in preference if fits[rack] > least]
     if len(able) < extras:
-        lacks.append(Lack(Obstacle.RACKS_LACK_BROKERS, None, extras, len(able)))
+        lacks.append(RackLack(Obstacle.RACKS_LACK_BROKERS, None, extras, len(able)))
     if lacks:
         return Lacking(tuple(lacks))
     able.sort(key=lambda rack: racks.kept[rack] <= least)
@@ -64,7 +64,7 @@ def counts_that_fit(racks: Racks, wanted: Sequence[int]) -> list[int] | Lacking:
     """The same where the number of each rack is declared."""
     fits = [k + f for k, f in zip(racks.kept, racks.free, strict=True)]
     lacks = [
-        Lack(Obstacle.RACK_LACKS_BROKERS, rack, number, room)
+        RackLack(Obstacle.RACK_LACKS_BROKERS, rack, number, room)
         for rack, (number, room) in enumerate(zip(wanted, fits, strict=True))
         if room < number
     ]

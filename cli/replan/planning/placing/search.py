@@ -16,7 +16,7 @@ from replan.model.columns import Ints, Matrix
 from replan.model.declared.rules import Tolerance
 from replan.planning.placing.exchanges import ReplicaExchanges
 from replan.planning.placing.flow import Bounds, Stuck, bring_within
-from replan.planning.placing.packing import Measured, Packed, Packing
+from replan.planning.placing.packing import BrokerTotals, Packed, Packing
 from replan.planning.placing.problem import NO_LIMIT, Imbalance
 from replan.planning.placing.shares import PARTS, Aim, TopMost
 from replan.planning.placing.steps import Steps, Way
@@ -56,7 +56,7 @@ class Search:
         self.spent = 0
         """Steps of the searches so far."""
 
-    def run(self, goals: Sequence[Goal], within: Sequence[Measured] = ()) -> list[Imbalance]:
+    def run(self, goals: Sequence[Goal], within: Sequence[BrokerTotals] = ()) -> list[Imbalance]:
         """Come as near as can be, and hold what is `within` its bounds; how near, where that is not as asked."""
         held = list(within)
         searched: list[int | None] = []
@@ -74,17 +74,17 @@ class Search:
             found += self._imbalance(goal, steps)
         return found
 
-    def held(self, goal: Goal) -> Measured:
+    def held(self, goal: Goal) -> BrokerTotals:
         """What brokers have of a measure, which they keep within its bounds, or no further from them than now."""
         used, bounds = self._used(goal.units), goal.bounds
         loose = Bounds(np.minimum(bounds.least, used), np.maximum(bounds.most, used))
-        return Measured(goal.units, used, loose)
+        return BrokerTotals(goal.units, used, loose)
 
     def pack(
-        self, units: Ints, bounds: Bounds, held: Sequence[Measured], ways: Sequence[Way]
+        self, units: Ints, bounds: Bounds, held: Sequence[BrokerTotals], ways: Sequence[Way]
     ) -> bool:
         """Search for a measure, with what is held as it is by now; whether it is within its bounds."""
-        aimed = Measured(units, self._used(units), bounds)
+        aimed = BrokerTotals(units, self._used(units), bounds)
         if not aimed.excess.any():
             return True
         for measured in held:
@@ -97,7 +97,7 @@ class Search:
         self.spent += ended.steps
         return ended.within
 
-    def _count(self, goal: Goal, held: Sequence[Measured]) -> None:
+    def _count(self, goal: Goal, held: Sequence[BrokerTotals]) -> None:
         counts, aim = self._used(goal.units), goal.aim
         bounds = _inside(aim.bounds, held)
         while stuck := self._brought_within(counts, bounds):
@@ -152,7 +152,7 @@ class Search:
         return [Imbalance(goal.tolerance.measure, asked, Fraction(int(has.max())), brokers, None)]
 
 
-def _inside(bounds: Bounds, held: Sequence[Measured]) -> Bounds:
+def _inside(bounds: Bounds, held: Sequence[BrokerTotals]) -> Bounds:
     """Bounds of a number within those of others that are held."""
     least, most = bounds.least, bounds.most
     for of in held:

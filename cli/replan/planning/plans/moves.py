@@ -101,7 +101,7 @@ class MoveReason(Form, frozen=True):
         return (f": {self.note}" if self.note else "") + (f" [{of}]" if of else "")
 
 
-class Election(StrEnum):
+class StandaloneElection(StrEnum):
     """An election that was asked for by itself, beside any placement (KIP-183, KIP-460)."""
 
     PREFERRED = "preferred"
@@ -135,7 +135,7 @@ class Move(Struct, frozen=True, dict=True):
     """The author accepts a target shorter than min.insync.replicas."""
     leader: BrokerId | None = None
     """Who led when planned: the source of the copy, for estimates and the preview only; never a precondition."""
-    election: Election | None = None
+    election: StandaloneElection | None = None
     """The kind of election that the move is, where it is one; original and target are the observed list then."""
 
     def __post_init__(self) -> None:
@@ -204,7 +204,7 @@ def move_of(
     *,
     elect: bool = True,
     below_min_isr: bool = False,
-    election: Election | None = None,
+    election: StandaloneElection | None = None,
 ) -> Move:
     """The move of a partition from where it is observed; `nameable`: the brokers that a request may name."""
     return Move(

@@ -36,7 +36,7 @@ from replan.model.rates import JudgedBy
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
-from replan.planning.plans.moves import Election, Move, MoveReason
+from replan.planning.plans.moves import Move, MoveReason, StandaloneElection
 from replan.planning.plans.plan import (
     Plan,
     PlanWarning,
@@ -77,7 +77,7 @@ class MoveForm(Form, frozen=True):
     unnameable: Brokers = replicas()
     below_min_isr: bool = False
     remember: bool = False
-    election: Election | None = None
+    election: StandaloneElection | None = None
 
     def __post_init__(self) -> None:
         once_each(original=self.original, target=self.target, unnameable=self.unnameable)

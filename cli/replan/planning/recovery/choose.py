@@ -21,7 +21,7 @@ from replan.planning.recovery.candidates import Candidate, best, loss
 from replan.planning.recovery.recovery import Method, Recovery
 
 
-class Obstacle(StrEnum):
+class RecoveryObstacle(StrEnum):
     """Why nobody is chosen."""
 
     REASSIGNED = "reassigned"
@@ -40,11 +40,11 @@ class Obstacle(StrEnum):
 class Unrecoverable(Struct, frozen=True):
     """Nobody is chosen, and which brokers that is about."""
 
-    obstacle: Obstacle
+    obstacle: RecoveryObstacle
     brokers: tuple[BrokerId, ...] = ()
 
 
-class Wish(Struct, frozen=True):
+class RecoveryWish(Struct, frozen=True):
     """What a person or a placement wants for a partition."""
 
     method: Method
@@ -57,16 +57,18 @@ class Wish(Struct, frozen=True):
 def choose(
     state: PartitionState,
     found: tuple[Candidate, ...],
-    wish: Wish,
+    wish: RecoveryWish,
 ) -> Recovery | Unrecoverable:
     """Who is to lead a partition that has no leader."""
     if wish.desired is not None and wish.desired not in state.replicas:
-        return Unrecoverable(Obstacle.NO_REPLICA, (wish.desired,))
+        return Unrecoverable(RecoveryObstacle.NO_REPLICA, (wish.desired,))
     outcome = _led_again(state, found, wish)
     if isinstance(outcome, Unrecoverable) or state.running is None:
         return outcome
     first = _elected(found, clean=outcome.clean)
-    return outcome if first == outcome.chosen else Unrecoverable(Obstacle.REASSIGNED, (first,))
+    return (
+        outcome if first == outcome.chosen else Unrecoverable(RecoveryObstacle.REASSIGNED, (first,))
+    )
 
 
 def _elected(found: tuple[Candidate, ...], *, clean: bool) -> BrokerId:
@@ -75,7 +77,7 @@ def _elected(found: tuple[Candidate, ...], *, clean: bool) -> BrokerId:
 
 
 def _led_again(
-    state: PartitionState, found: tuple[Candidate, ...], wish: Wish
+    state: PartitionState, found: tuple[Candidate, ...], wish: RecoveryWish
 ) -> Recovery | Unrecoverable:
     """Who is to lead, whatever the list says."""
     clean = [c.broker for c in found if c.eligible and c.alive]
@@ -85,7 +87,7 @@ def _led_again(
         return _recovery(state, found, wish, clean[0], clean=True)
     missing = may_return(found, wish.given_up)
     if missing and wish.method is not Method.AGGRESSIVE:
-        return Unrecoverable(Obstacle.BETTER_MAY_RETURN, missing)
+        return Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, missing)
     chosen = _chosen(state, found, wish)
     if isinstance(chosen, Unrecoverable):
         return chosen
@@ -105,11 +107,11 @@ def may_return(
 
 
 def _chosen(
-    state: PartitionState, found: tuple[Candidate, ...], wish: Wish
+    state: PartitionState, found: tuple[Candidate, ...], wish: RecoveryWish
 ) -> Candidate | Unrecoverable:
     first = next((c for c in found if c.alive), None)
     if first is not None and first.broker in state.adding:
-        return Unrecoverable(Obstacle.REASSIGNED, (first.broker,))
+        return Unrecoverable(RecoveryObstacle.REASSIGNED, (first.broker,))
     match wish.method:
         case Method.DESIGNATED:
             return _designated(found, wish.desired)
@@ -118,9 +120,9 @@ def _chosen(
         case Method.UNCLEAN:
             pass
     if first is None:
-        return Unrecoverable(Obstacle.NOTHING_KNOWN, tuple(c.broker for c in found))
+        return Unrecoverable(RecoveryObstacle.NOTHING_KNOWN, tuple(c.broker for c in found))
     if first.known is None:
-        return Unrecoverable(Obstacle.UNKNOWN_LOG, (first.broker,))
+        return Unrecoverable(RecoveryObstacle.UNKNOWN_LOG, (first.broker,))
     return first
 
 
@@ -130,14 +132,16 @@ def _designated(
     named = () if desired is None else (desired,)
     candidate = next(c for c in found if c.broker == desired)
     if not candidate.alive:
-        return Unrecoverable(Obstacle.NOT_LIVE, named)
-    return Unrecoverable(Obstacle.UNKNOWN_LOG, named) if candidate.known is None else candidate
+        return Unrecoverable(RecoveryObstacle.NOT_LIVE, named)
+    return (
+        Unrecoverable(RecoveryObstacle.UNKNOWN_LOG, named) if candidate.known is None else candidate
+    )
 
 
 def _recovery(
     state: PartitionState,
     found: tuple[Candidate, ...],
-    wish: Wish,
+    wish: RecoveryWish,
     chosen: BrokerId,
     *,
     clean: bool,

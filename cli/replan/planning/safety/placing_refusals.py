@@ -17,7 +17,7 @@ from replan.model.declared.where import Where
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import covered
-from replan.planning.comparison.chosen import Chosen
+from replan.planning.comparison.chosen import BaseLists
 from replan.planning.placing.problem import Imbalance, Impossible, Obstacle
 from replan.planning.plans.plan import FACTS, Facts, Refusal, RefusalRule
 from replan.wording import capped, count
@@ -75,7 +75,7 @@ class BalanceUnreachable(UnsafePlan):
 
 def out_of_balance(
     found: Sequence[Imbalance],
-    chosen: Chosen,
+    chosen: BaseLists,
     placement: Placement,
     snapshot: Snapshot,
     without: Sequence[Refusal],
@@ -112,7 +112,7 @@ def out_of_balance(
     )
 
 
-def _acknowledged(chosen: Chosen, placement: Placement, snapshot: Snapshot) -> Iterator[str]:
+def _acknowledged(chosen: BaseLists, placement: Placement, snapshot: Snapshot) -> Iterator[str]:
     """The entries that keep partitions where they are, and how many."""
     entries, by_row = covered(placement, snapshot)
     numbers, counts = np.unique(by_row[chosen.staying], return_counts=True)

@@ -269,7 +269,7 @@ TITLES: Mapping[ElectionResult, str] = {
 """In the order in which they are shown: what matters most is at the end, where a terminal stops."""
 
 
-class Elected(Struct, frozen=True):
+class ElectionRow(Struct, frozen=True):
     """One partition."""
 
     partition: TopicPartition
@@ -294,17 +294,17 @@ def election_result(result: Result) -> ElectionResult:
             return ElectionResult.FAILED
 
 
-def election_results(found: PreferredElections, outcome: Outcome | None) -> Sequence[Elected]:
+def election_results(found: PreferredElections, outcome: Outcome | None) -> Sequence[ElectionRow]:
     """How each partition ended, by name; `outcome` is None where nothing was asked for."""
-    by_name = {n: Elected(n, ElectionResult.NOT_NEEDED) for n in found.not_needed}
+    by_name = {n: ElectionRow(n, ElectionResult.NOT_NEEDED) for n in found.not_needed}
     for refusal in found.plan.refusals:
         rule, text = str(refusal.rule), refusal_text(refusal)
-        by_name[refusal.partition] = Elected(
+        by_name[refusal.partition] = ElectionRow(
             refusal.partition, ElectionResult.FAILED, rule=rule, message=text
         )
     moves = {m.partition: m for m in found.plan.moves}
     for move in moves.values():
-        by_name[move.partition] = Elected(
+        by_name[move.partition] = ElectionRow(
             move.partition, ElectionResult.PLANNED, move.target[0], move.leader
         )
     for ended in () if outcome is None else outcome.results:
@@ -312,7 +312,7 @@ def election_results(found: PreferredElections, outcome: Outcome | None) -> Sequ
         preferred = None if planned is None else planned.target[0]
         before = None if planned is None else planned.leader
         result = election_result(ended.result)
-        of = Elected(name, result, preferred, before)
+        of = ElectionRow(name, result, preferred, before)
         if result is ElectionResult.UNFINISHED:
             of = replace(of, message=result_text(ended))
         elif result is ElectionResult.FAILED:
@@ -321,7 +321,9 @@ def election_results(found: PreferredElections, outcome: Outcome | None) -> Sequ
     return [by_name[name] for name in sorted(by_name)]
 
 
-def render_elections(results: Sequence[Elected], outcome: Outcome | None, at_rest: int = 0) -> str:
+def render_elections(
+    results: Sequence[ElectionRow], outcome: Outcome | None, at_rest: int = 0
+) -> str:
     """The results by kind, and the counts; ends with a newline.
 
     `at_rest`: how many more partitions need no election, and are not listed.
@@ -341,14 +343,14 @@ def render_elections(results: Sequence[Elected], outcome: Outcome | None, at_res
     return "\n".join(lines) + "\n"
 
 
-def _counts(results: Sequence[Elected], at_rest: int) -> Counter[ElectionResult]:
+def _counts(results: Sequence[ElectionRow], at_rest: int) -> Counter[ElectionResult]:
     counts = Counter(r.result for r in results)
     if at_rest:
         counts[ElectionResult.NOT_NEEDED] += at_rest
     return counts
 
 
-def _line(of: Elected) -> str:
+def _line(of: ElectionRow) -> str:
     if of.message:
         return of.message
     before = "none" if of.before is None else of.before
@@ -360,7 +362,7 @@ def _line(of: Elected) -> str:
 
 
 def render_elections_json(
-    cluster_id: str, results: Sequence[Elected], outcome: Outcome | None, at_rest: int = 0
+    cluster_id: str, results: Sequence[ElectionRow], outcome: Outcome | None, at_rest: int = 0
 ) -> str:
     """The same as json; ends with a newline."""
     counts = _counts(results, at_rest)
@@ -376,7 +378,7 @@ def render_elections_json(
     return json.dumps(document, indent=2) + "\n"
 
 
-def _json(of: Elected) -> dict[str, object]:
+def _json(of: ElectionRow) -> dict[str, object]:
     found = {
         "topic": of.partition.topic,
         "partition": of.partition.partition,

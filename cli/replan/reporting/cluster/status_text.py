@@ -25,7 +25,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.findings.health import Health, HealthState, Unhealthy
 from replan.planning.findings.replica_progress import ReplicaRow, ReplicaStatus, Standing
-from replan.reconciling.status import Status as LoopStatus
+from replan.reconciling.status import LoopStatus
 from replan.reporting.application.progress_text import bar, stand
 from replan.reporting.lines import EMPTY, Line, Span, Tone, drawn, heading, line, plain, table
 from replan.reporting.loop.loop_text import loop_lines
@@ -252,7 +252,7 @@ RUNNING = 20
 NONE_RUNS = "No reassignment is running."
 
 
-class Status(Struct, frozen=True, kw_only=True):
+class ClusterStatus(Struct, frozen=True, kw_only=True):
     """What `status` shows."""
 
     health: Health
@@ -342,12 +342,12 @@ class Status(Struct, frozen=True, kw_only=True):
         return [*lines, *plain(throttle_lines(self.unknown_throttles))]
 
 
-def render_status(status: Status) -> str:
+def render_status(status: ClusterStatus) -> str:
     """Plain text; ends with a newline."""
     return drawn(status_lines(status))
 
 
-def status_line(status: Status) -> str:
+def status_line(status: ClusterStatus) -> str:
     """One line for a log: when, how the partitions are, and how far what runs is."""
     parts = [f"{status.observed_at}: {status.summary}"]
     if status.progress is not None and status.application is not None:
@@ -362,7 +362,7 @@ def status_line(status: Status) -> str:
     return " ".join(parts)
 
 
-def status_lines(status: Status, *, everything: bool = False) -> list[Line]:
+def status_lines(status: ClusterStatus, *, everything: bool = False) -> list[Line]:
     """What is wrong first, then what runs; in groups where many are alike, unless everything is listed."""
     health, rows = status.health, status.rows
     lines = [line(Span(status.summary, Tone.GOES if _ill(health) else Tone.HEAD))]
@@ -441,7 +441,7 @@ def health_warnings(health: Health) -> Iterator[str]:
         yield elr_gone_text(gone)
 
 
-def _running(status: Status, limit: int | None) -> list[Line]:
+def _running(status: ClusterStatus, limit: int | None) -> list[Line]:
     """KIP-179's table, with bytes and whose each is; and rates and times where they were measured."""
     shown = status.rows[:limit]
     cells = [_cells(row, status) for row in shown]
@@ -450,7 +450,7 @@ def _running(status: Status, limit: int | None) -> list[Line]:
     return [EMPTY, *table([titles, *cells]), *plain(more), EMPTY]
 
 
-def _cells(row: ReplicaRow, status: Status) -> tuple[str, ...]:
+def _cells(row: ReplicaRow, status: ClusterStatus) -> tuple[str, ...]:
     running = status.standings.get(row.partition) is Standing.RUNNING
     return (
         row.partition.topic,
@@ -464,7 +464,7 @@ def _cells(row: ReplicaRow, status: Status) -> tuple[str, ...]:
     )
 
 
-def render_status_markdown(status: Status) -> str:
+def render_status_markdown(status: ClusterStatus) -> str:
     """For a pull request or a chat: the summary, then tables, as much as a comment holds; ends with a newline."""
     health, rows = status.health, status.rows
     text = f"## replan status\n\n{status.summary} As of {status.observed_at}.\n"
@@ -496,7 +496,7 @@ def _unhealthy_row(found: Unhealthy) -> str:
     return row((code(str(state.partition)), found.health, *lists, str(found.min_insync), leader))
 
 
-def render_status_json(status: Status, indent: int | None = 2) -> str:
+def render_status_json(status: ClusterStatus, indent: int | None = 2) -> str:
     """One JSON document, format version 1; without `indent` on one line."""
     health, found = status.health, status.application
     document = {

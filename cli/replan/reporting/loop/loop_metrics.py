@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, field
 
 from replan.model.declared.reconcile import DeviationKind
-from replan.reconciling.status import LoopState, RoundResult, Running, Status
+from replan.reconciling.status import LoopState, LoopStatus, RoundResult, Running
 
 PERSON = "person"
 """The kind of what no policy puts right."""
@@ -39,7 +39,7 @@ class Counts(Struct):
     """The number of the last round that was counted."""
     _state: LoopState | None = None
 
-    def add(self, status: Status) -> None:
+    def add(self, status: LoopStatus) -> None:
         """Count what is new in a status. Rounds that ended before this process are not its own."""
         if status.state is not self._state:
             self.states[status.state] += 1
@@ -55,7 +55,7 @@ class Counts(Struct):
         self._last = max(self._last, newest)
 
 
-def metrics_of(status: Status, counts: Counts) -> Iterator[Metric]:
+def metrics_of(status: LoopStatus, counts: Counts) -> Iterator[Metric]:
     """All metrics of a loop."""
     yield Metric(
         "replan_reconcile_info",
@@ -96,7 +96,7 @@ def metrics_of(status: Status, counts: Counts) -> Iterator[Metric]:
     yield from _counts(status, counts)
 
 
-def _info(status: Status) -> dict[str, str]:
+def _info(status: LoopStatus) -> dict[str, str]:
     source = status.source
     return {
         "cluster_id": status.cluster_id,
@@ -110,7 +110,7 @@ def _kind(kind: DeviationKind | None) -> str:
     return PERSON if kind is None else kind.value
 
 
-def _differs(status: Status) -> Iterator[Metric]:
+def _differs(status: LoopStatus) -> Iterator[Metric]:
     tallies = {_kind(tally.kind): tally for tally in status.differs}
     kinds = [*(kind.value for kind in DeviationKind), PERSON]
     yield Metric(
@@ -163,7 +163,7 @@ def _running(running: Running | None) -> Iterator[Metric]:
     )
 
 
-def _counts(status: Status, counts: Counts) -> Iterator[Metric]:
+def _counts(status: LoopStatus, counts: Counts) -> Iterator[Metric]:
     yield Metric(
         "replan_reconcile_rounds_begun",
         "Rounds that this process began, those at rest among them.",

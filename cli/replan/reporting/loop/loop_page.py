@@ -10,7 +10,7 @@ from hashlib import sha256
 
 import msgspec
 
-from replan.reconciling.status import Status
+from replan.reconciling.status import LoopStatus
 from replan.reporting.loop.loop_view import view_of
 from replan.reporting.page import asset, page, script_of, style_of
 
@@ -49,6 +49,6 @@ def _digest(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def render_view(status: Status, now: float, plans: frozenset[str]) -> bytes:
+def render_view(status: LoopStatus, now: float, plans: frozenset[str]) -> bytes:
     """What the page shows of a status, as JSON."""
     return msgspec.json.encode(view_of(status, now, plans))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from replan.reconciling.status import Status, utc
+from replan.reconciling.status import LoopStatus, utc
 from replan.reporting.lines import EMPTY, Line, Span, Tone, heading, line, plain
 from replan.reporting.lines import table as drawn_table
 from replan.reporting.loop.loop_view import (
@@ -18,7 +18,7 @@ from replan.reporting.loop.loop_words import STATES, state_text
 from replan.wording import SHOWN, duration, left_out
 
 
-def loop_lines(status: Status, now: float, *, everything: bool = False) -> Iterator[Line]:
+def loop_lines(status: LoopStatus, now: float, *, everything: bool = False) -> Iterator[Line]:
     """What a loop is and does; `now`: in seconds since 1970, for how long ago things were."""
     view = view_of(status, now)
     tone = STATES[status.state][1]
@@ -82,7 +82,7 @@ def _ago(seconds: float) -> str:
     return duration(float(round(seconds))) if seconds >= 9.95 else f"{seconds:.0f} s"
 
 
-def message(before: Status | None, now: Status) -> dict[str, object]:
+def message(before: LoopStatus | None, now: LoopStatus) -> dict[str, object]:
     """What a web hook is posted when the state changes: `text` for people (Slack shows it), the rest for programs."""
     cluster = now.cluster_name or now.cluster_id or "no cluster yet"
     word = STATES[now.state][0]

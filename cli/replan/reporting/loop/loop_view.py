@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from replan.model.names import BrokerId
-from replan.reconciling.status import Deviation, Round, Running, Status, Tally
+from replan.reconciling.status import Deviation, LoopStatus, Round, Running, Tally
 from replan.reporting.lines import Tone
 from replan.reporting.loop.loop_words import (
     KINDS,
@@ -105,7 +105,7 @@ def plan_path(digest: str) -> str:
     return f"plans/{digest}.html"
 
 
-def view_of(status: Status, now: float, plans: frozenset[str] = frozenset()) -> View:
+def view_of(status: LoopStatus, now: float, plans: frozenset[str] = frozenset()) -> View:
     """What there is to show; `now`: on the clock of its times, `plans`: digests of the plans that have a page."""
     word, tone = STATES[status.state]
     name = status.cluster_name or status.cluster_id or "no cluster yet"
@@ -130,7 +130,7 @@ def view_of(status: Status, now: float, plans: frozenset[str] = frozenset()) -> 
     )
 
 
-def silence_of(status: Status) -> float:
+def silence_of(status: LoopStatus) -> float:
     """For how many seconds a loop that turns may say nothing after this, a round of some minutes included."""
     rests = status.every_seconds if status.next is None else status.next.round_at - status.at
     return PATIENCE_SECONDS + max(rests, 0.0)
@@ -140,7 +140,7 @@ def _tone(tone: Tone) -> Literal["plain", "head", "comes", "goes", "changes"]:
     return tone.value
 
 
-def _facts(status: Status) -> Iterator[LoopFact]:
+def _facts(status: LoopStatus) -> Iterator[LoopFact]:
     if status.dry_run:
         yield LoopFact("mode", ("dry run: it only watches, and changes nothing",))
     if status.next is not None:
@@ -166,7 +166,7 @@ def _facts(status: Status) -> Iterator[LoopFact]:
     )
 
 
-def _by_journal(status: Status) -> bool:
+def _by_journal(status: LoopStatus) -> bool:
     """Whether it is what a journal keeps, which knows neither when the loop looked last nor what comes next."""
     return status.next is None and not status.rounds_begun
 
@@ -220,7 +220,9 @@ def _plan(digest: str, plans: frozenset[str]) -> Cell:
     return Link(short, plan_path(digest)) if digest in plans else short
 
 
-def _differs(status: Status) -> tuple[tuple[str, ...], tuple[LoopFact, ...], tuple[LoopTable, ...]]:
+def _differs(
+    status: LoopStatus,
+) -> tuple[tuple[str, ...], tuple[LoopFact, ...], tuple[LoopTable, ...]]:
     if not status.differs:
         looked = status.looked_at is not None or _by_journal(status)
         nothing = "Nothing." if looked else "It has not looked yet."
@@ -270,7 +272,7 @@ def _list(ids: tuple[int, ...]) -> str:
 
 
 def _rounds(
-    status: Status, plans: frozenset[str]
+    status: LoopStatus, plans: frozenset[str]
 ) -> tuple[tuple[str, ...], tuple[LoopFact, ...], tuple[LoopTable, ...]]:
     if not status.rounds:
         return ("None yet.",), (), ()

@@ -14,6 +14,7 @@ from replan.reconciling.status import (
     LeaseHeld,
     LockHeld,
     LoopState,
+    LoopStatus,
     MovedTooOften,
     NoWindow,
     OtherApplication,
@@ -22,7 +23,6 @@ from replan.reconciling.status import (
     RoundResult,
     RoundsFail,
     SomebodyPaused,
-    Status,
     Subject,
     UnderMinIsr,
     WhyNot,
@@ -108,7 +108,7 @@ _SAYS: dict[LoopState, str] = {
 }
 
 
-def state_text(status: Status) -> str:
+def state_text(status: LoopStatus) -> str:
     """What the loop is doing, in one sentence."""
     differing = count(sum(tally.count for tally in status.differs), "deviation")
     return _SAYS[status.state].format(differing=differing)

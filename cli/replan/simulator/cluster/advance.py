@@ -31,7 +31,7 @@ from replan.simulator.controller.commands import (
     AlterIsr,
     Code,
     Command,
-    Decision,
+    ControllerResult,
     ElectUncleanLeaders,
     FenceBroker,
     RebalanceLeaders,
@@ -64,7 +64,7 @@ class Lookahead:
         self._in_vain: dict[type[Command], ClusterState] = {}
         """By periodic election: the cluster in which it last had nothing to do. It has not while that is the same."""
 
-    def elected(self, command: Command, cluster: ClusterState, decision: Decision) -> None:
+    def elected(self, command: Command, cluster: ClusterState, decision: ControllerResult) -> None:
         """Take in what a periodic election found to do in a cluster."""
         if not decision.events:
             self._in_vain[type(command)] = cluster
@@ -326,7 +326,7 @@ def _rebalance(simulation: Simulation, lookahead: Lookahead) -> Simulation:
 
 def _periodic(
     simulation: Simulation, command: Command, lookahead: Lookahead
-) -> tuple[Simulation, Decision]:
+) -> tuple[Simulation, ControllerResult]:
     simulation, decision = ask(simulation, command)
     lookahead.elected(command, simulation.cluster, decision)
     return simulation, decision
@@ -348,7 +348,7 @@ def _with_vain_timers_over(simulation: Simulation, lookahead: Lookahead) -> Simu
     return replace(simulation, world=replace(world, next_rebalance=rebalance, next_unclean=unclean))
 
 
-def _next_run(last: float, interval: float, now: float, decision: Decision) -> float:
+def _next_run(last: float, interval: float, now: float, decision: ControllerResult) -> float:
     if len(decision.events) >= MAX_ELECTIONS_PER_RUN:
         return now + AT_ONCE_SECONDS
     return last + interval * (math.floor((now - last) / interval) + 1)

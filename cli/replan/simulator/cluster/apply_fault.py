@@ -19,7 +19,6 @@ from replan.simulator.cluster.disks import (
     unreported,
 )
 from replan.simulator.cluster.faults import (
-    Ask,
     At,
     Disconnect,
     DropFromIsr,
@@ -33,6 +32,7 @@ from replan.simulator.cluster.faults import (
     RepeatRequests,
     ReplaceDisks,
     Schedule,
+    SendRequest,
     SlowBroker,
     SlowLooks,
     StartBroker,
@@ -74,7 +74,7 @@ def later(world: World, seconds: float, fault: Fault) -> World:
 def apply_fault(simulation: Simulation, fault: Fault) -> Simulation:
     """Let something happen now."""
     match fault:
-        case Ask(command):
+        case SendRequest(command):
             return ask(simulation, command)[0]
         case Produce() | SlowBroker():
             return replace(simulation, world=_speeds(simulation.world, fault))

@@ -12,7 +12,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.controller.commands import Command
 
 
-class RequestKind(Enum):
+class WriteKind(Enum):
     """The writing requests of the ControlPlane port."""
 
     REASSIGN = "reassign"
@@ -78,7 +78,7 @@ class SlowBroker(Struct, frozen=True):
     bytes_per_second: float | None
 
 
-class Ask(Struct, frozen=True):
+class SendRequest(Struct, frozen=True):
     """A request of another tool, or a late one of replan, reaches the controller."""
 
     command: Command
@@ -91,7 +91,7 @@ class LoseRequests(Struct, frozen=True):
     re-sends them that much later (NodeToControllerChannelManager queues for up to 60 s plus the request's timeout).
     """
 
-    kind: RequestKind
+    kind: WriteKind
     times: int = 1
     effect_after_seconds: float | None = None
 
@@ -103,7 +103,7 @@ class RepeatRequests(Struct, frozen=True):
     85, a repeated election 84, although the first delivery did the work.
     """
 
-    kind: RequestKind
+    kind: WriteKind
     times: int = 1
 
 
@@ -119,7 +119,7 @@ class LagMetadata(Struct, frozen=True):
     seconds: float
 
 
-class Question(Enum):
+class BrokerQuestion(Enum):
     """What a broker is asked about itself, or asked to change in itself."""
 
     RATES = "rates"
@@ -132,7 +132,7 @@ class Unresponsive(Struct, frozen=True):
     """From now on a live broker answers replan none of these questions about itself; it serves everybody else."""
 
     broker: BrokerId
-    to: frozenset[Question]
+    to: frozenset[BrokerQuestion]
 
 
 class SlowLooks(Struct, frozen=True):
@@ -168,7 +168,7 @@ Fault = (
     | DropFromIsr
     | Produce
     | SlowBroker
-    | Ask
+    | SendRequest
     | LoseRequests
     | RepeatRequests
     | Disconnect

@@ -24,9 +24,9 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.replica_logs import NO_EPOCH, EpochEnd
 from replan.model.snapshot import RememberedOrder
 from replan.simulator.cluster.faults import (
+    BrokerQuestion,
     LoseRequests,
     Permission,
-    Question,
     RepeatRequests,
     Schedule,
 )
@@ -262,7 +262,7 @@ class World(Struct, frozen=True, kw_only=True):
     metadata_lag_seconds: float = 0.0
     look_seconds: float = 0.0
     """How much longer than no time a look of replan takes."""
-    unresponsive: Mapping[BrokerId, frozenset[Question]] = field(default_factory=dict)
+    unresponsive: Mapping[BrokerId, frozenset[BrokerQuestion]] = field(default_factory=dict)
     """What live brokers do not answer replan about themselves."""
     forbidden: Mapping[str | None, frozenset[Permission]] = field(default_factory=dict)
     """What replan's user may not do with a topic, or with the cluster (None)."""

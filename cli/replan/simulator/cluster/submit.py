@@ -24,7 +24,7 @@ from replan.simulator.cluster.physical_state import (
     World,
     of_partition,
 )
-from replan.simulator.controller.commands import AssignDirs, Command, Decision
+from replan.simulator.controller.commands import AssignDirs, Command, ControllerResult
 from replan.simulator.controller.decide import perform
 from replan.simulator.controller.events import (
     Event,
@@ -38,7 +38,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def ask(simulation: Simulation, command: Command) -> tuple[Simulation, Decision]:
+def ask(simulation: Simulation, command: Command) -> tuple[Simulation, ControllerResult]:
     """Let the controller decide a command, and the brokers follow."""
     before = simulation.cluster
     after, decision = perform(before, command)

@@ -20,8 +20,8 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.controller.commands import (
     AssignDirs,
     Code,
+    ControllerResult,
     CordonDirs,
-    Decision,
     FenceBroker,
     LoseDirs,
     RegisterBroker,
@@ -40,8 +40,8 @@ from replan.simulator.controller.events import (
 from replan.simulator.controller.partition import (
     Context,
     Election,
-    Lists,
-    Wish,
+    PartitionChange,
+    PartitionLists,
     changed,
     context,
     lists_of,
@@ -50,7 +50,7 @@ from replan.simulator.controller.partition import (
 from replan.simulator.controller.state import BrokerRegistration, ClusterState, Partition
 
 
-def register(state: ClusterState, command: RegisterBroker) -> Decision:
+def register(state: ClusterState, command: RegisterBroker) -> ControllerResult:
     """Register a broker again, fenced; after an unclean shutdown it leaves every ISR and ELR.
 
     A broker whose session still holds is refused. Only 4.0 and later recognize a clean shutdown by the previous epoch;
@@ -58,7 +58,7 @@ def register(state: ClusterState, command: RegisterBroker) -> Decision:
     """
     known = state.brokers.get(command.broker)
     if known is not None and known.active:
-        return Decision(
+        return ControllerResult(
             whole=rejected(
                 Code.DUPLICATE_BROKER_REGISTRATION,
                 "Another broker is registered with that broker id.",
@@ -80,59 +80,59 @@ def register(state: ClusterState, command: RegisterBroker) -> Decision:
         log_dirs=command.log_dirs,
         cordoned_dirs=command.cordoned_dirs,
     )
-    return Decision((*records, BrokerRegistered(registration)))
+    return ControllerResult((*records, BrokerRegistered(registration)))
 
 
-def fence(state: ClusterState, command: FenceBroker) -> Decision:
+def fence(state: ClusterState, command: FenceBroker) -> ControllerResult:
     """Take a broker out of every ISR and leadership; a fenced one stays as it is."""
     registration = state.brokers[command.broker]
     if registration.fenced:
-        return Decision()
-    return Decision(_fenced(state, command.broker))
+        return ControllerResult()
+    return ControllerResult(_fenced(state, command.broker))
 
 
-def unfence(state: ClusterState, command: UnfenceBroker) -> Decision:
+def unfence(state: ClusterState, command: UnfenceBroker) -> ControllerResult:
     """Let a broker serve; only leaderless partitions are looked at, the ISRs are left to their leaders."""
     registration = state.brokers[command.broker]
     if not registration.fenced:
-        return Decision()
+        return ControllerResult()
     records = _sweep(
         state,
         ((n, p) for n, p in state.partitions() if p.leader is None),
         lambda b: b == command.broker or state.active(b),
-        lambda p: Wish(lists_of(p)),
+        lambda p: PartitionChange(lists_of(p)),
     )
-    return Decision((BrokerChanged(command.broker, fenced=False), *records))
+    return ControllerResult((BrokerChanged(command.broker, fenced=False), *records))
 
 
-def shut_down(state: ClusterState, command: ShutDownBroker) -> Decision:
+def shut_down(state: ClusterState, command: ShutDownBroker) -> ControllerResult:
     """One heartbeat with the wish to stop (BrokerHeartbeatManager.calculateNextBrokerState).
 
     While it leads something it is marked and its leaderships are moved; once it leads nothing it is fenced.
     """
     registration = state.brokers[command.broker]
     if registration.fenced:
-        return Decision()
+        return ControllerResult()
     if not any(p.leader == command.broker for _, p in state.partitions()):
-        return Decision(_fenced(state, command.broker))
+        return ControllerResult(_fenced(state, command.broker))
     if registration.shutting_down:
-        return Decision()
+        return ControllerResult()
     records = without_broker(state, command.broker, _in_isr(state, command.broker))
-    return Decision((BrokerChanged(command.broker, shutting_down=True), *records))
+    return ControllerResult((BrokerChanged(command.broker, shutting_down=True), *records))
 
 
-def unregister(state: ClusterState, command: UnregisterBroker) -> Decision:
+def unregister(state: ClusterState, command: UnregisterBroker) -> ControllerResult:
     """Forget a broker: it leaves ISRs and leaderships but stays in the replica lists."""
     records = without_broker(state, command.broker, _in_isr_or_elr(state, command.broker))
-    return Decision((*records, BrokerUnregistered(command.broker)))
+    return ControllerResult((*records, BrokerUnregistered(command.broker)))
 
 
-def cordon(state: ClusterState, command: CordonDirs) -> Decision:
+def cordon(state: ClusterState, command: CordonDirs) -> ControllerResult:
     """Note which log directories take nothing new; what they hold keeps serving."""
     registration = state.brokers[command.broker]
     if registration.cordoned_dirs == command.dirs:
-        return Decision()
-    return Decision((BrokerChanged(command.broker, cordoned_dirs=command.dirs),))
+        return ControllerResult()
+    return ControllerResult((BrokerChanged(command.broker, cordoned_dirs=command.dirs),))
 
 
 def _fenced(state: ClusterState, broker: BrokerId) -> tuple[Event, ...]:
@@ -152,8 +152,8 @@ def without_broker(
         state,
         concerned,
         lambda b: b != broker and state.active(b),
-        lambda p: Wish(
-            Lists(p.replicas, without(p.isr, (broker,)), p.adding, p.removing),
+        lambda p: PartitionChange(
+            PartitionLists(p.replicas, without(p.isr, (broker,)), p.adding, p.removing),
             unclean_shutdown=frozenset({broker} if lost else ()),
         ),
     )
@@ -163,7 +163,7 @@ def _sweep(
     state: ClusterState,
     concerned: Iterable[tuple[TopicPartition, Partition]],
     acceptable: Callable[[BrokerId], bool],
-    wish_for: Callable[[Partition], Wish],
+    wish_for: Callable[[Partition], PartitionChange],
 ) -> tuple[PartitionChanged, ...]:
     """Run the pipeline over partitions; unclean elections are allowed where their topic allows them."""
     records: list[PartitionChanged] = []
@@ -175,7 +175,7 @@ def _sweep(
             contexts[name.topic] = (context(state, name.topic, acceptable), election)
         around, election = contexts[name.topic]
         wish = wish_for(partition)
-        wish = Wish(wish.lists, election, unclean_shutdown=wish.unclean_shutdown)
+        wish = PartitionChange(wish.lists, election, unclean_shutdown=wish.unclean_shutdown)
         record = changed(name, partition, wish, around)
         if record is not None:
             records.append(record)
@@ -192,7 +192,7 @@ def _in_isr_or_elr(
     return state.partitions_where(lambda p: broker in p.isr or broker in p.elr)
 
 
-def lose(state: ClusterState, command: LoseDirs) -> Decision:
+def lose(state: ClusterState, command: LoseDirs) -> ControllerResult:
     """Take the replicas of directories that were online until now out of ISR and leadership.
 
     The broker is taken out of the partitions that lie there as if it were fenced, and stays active in all others. A
@@ -201,14 +201,14 @@ def lose(state: ClusterState, command: LoseDirs) -> Decision:
     registration = state.brokers[command.broker]
     lost = [d for d in registration.log_dirs if d in command.dirs]
     if not lost:
-        return Decision()
+        return ControllerResult()
     concerned = state.partitions_where(lambda p: p.directory(command.broker) in lost)
     records = without_broker(state, command.broker, concerned)
     left = tuple(d for d in registration.log_dirs if d not in lost)
-    return Decision((*records, BrokerChanged(command.broker, log_dirs=left)))
+    return ControllerResult((*records, BrokerChanged(command.broker, log_dirs=left)))
 
 
-def assign(state: ClusterState, command: AssignDirs) -> Decision:
+def assign(state: ClusterState, command: AssignDirs) -> ControllerResult:
     """Note where replicas lie; one that lies in a directory that is offline is lost with that.
 
     Up to 4.2 the record is built as if eligible leader replicas were off, which wipes them.
@@ -223,7 +223,7 @@ def assign(state: ClusterState, command: AssignDirs) -> Decision:
             answers.append((name, partition))
             continue
         answers.append((name, Accepted()))
-        wish = Wish(lists_of(partition), directories={command.broker: directory})
+        wish = PartitionChange(lists_of(partition), directories={command.broker: directory})
         around = context(state, name.topic)
         if state.rules.assigning_dirs_wipes_elr:
             around = replace(around, elr_enabled=False)
@@ -232,7 +232,7 @@ def assign(state: ClusterState, command: AssignDirs) -> Decision:
         if not registration.has_online(directory):
             offline.append((name, partition))
     records += without_broker(state, command.broker, offline)
-    return Decision(tuple(records), each=tuple(answers))
+    return ControllerResult(tuple(records), each=tuple(answers))
 
 
 def _hosted(state: ClusterState, broker: BrokerId, name: TopicPartition) -> Partition | Rejected:

@@ -79,7 +79,7 @@ Subject = TopicPartition | Resource | str
 """What one answer is about: a partition, a configuration, a topic's name."""
 
 
-class Decision(Struct, frozen=True):
+class ControllerResult(Struct, frozen=True):
     """The events of a command and the reply to whoever asked."""
 
     events: tuple[Event, ...] = ()

@@ -28,7 +28,7 @@ from replan.model.configs import (
     ConfigScope,
 )
 from replan.model.control_plane import Accepted, Answer, Rejected
-from replan.simulator.controller.commands import AlterConfigs, Code, Decision, rejected
+from replan.simulator.controller.commands import AlterConfigs, Code, ControllerResult, rejected
 from replan.simulator.controller.events import ConfigChanged, ElrCleared, Event
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Resource
 
@@ -143,7 +143,7 @@ def _invalid(key: str, value: str, reason: str) -> str:
     return f"Invalid value {value} for configuration {key}: {reason}"
 
 
-def alter_configs(state: ClusterState, command: AlterConfigs) -> Decision:
+def alter_configs(state: ClusterState, command: AlterConfigs) -> ControllerResult:
     """Decide resource by resource: each fails or succeeds as a whole, what succeeds is applied together."""
     by_resource: dict[Resource, list[ConfigChange]] = {}
     for change in command.changes:
@@ -157,7 +157,7 @@ def alter_configs(state: ClusterState, command: AlterConfigs) -> Decision:
         else:
             events.extend(outcome)
             answers.append((resource, Accepted()))
-    return Decision(tuple(events), each=tuple(answers))
+    return ControllerResult(tuple(events), each=tuple(answers))
 
 
 def _altered(

@@ -22,10 +22,10 @@ from replan.simulator.controller.commands import (
     AssignDirs,
     Code,
     Command,
+    ControllerResult,
     CordonDirs,
     CreatePartitions,
     CreateTopic,
-    Decision,
     DeleteTopic,
     ElectLeaders,
     ElectUncleanLeaders,
@@ -42,7 +42,7 @@ from replan.simulator.controller.events import evolve_all
 from replan.simulator.controller.partition import NoSuchReplica
 from replan.simulator.controller.state import ClusterState
 
-RULES: Mapping[type[Command], Callable[[ClusterState, Any], Decision]] = MappingProxyType(
+RULES: Mapping[type[Command], Callable[[ClusterState, Any], ControllerResult]] = MappingProxyType(
     {
         AlterReassignments: reassignment.alter_reassignments,
         AlterIsr: partition.alter_isr,
@@ -76,21 +76,21 @@ OF_REGISTERED = (
 """Commands of a broker that the controller has to know."""
 
 
-def perform(state: ClusterState, command: Command) -> tuple[ClusterState, Decision]:
+def perform(state: ClusterState, command: Command) -> tuple[ClusterState, ControllerResult]:
     """Decide a command and apply its events."""
     decision = decide(state, command)
     return evolve_all(state, decision.events), decision
 
 
-def decide(state: ClusterState, command: Command) -> Decision:
+def decide(state: ClusterState, command: Command) -> ControllerResult:
     """What a command causes in this state, and what is answered.
 
     Where the controller itself stumbles, nothing happens and the answer is -1 to all of the request.
     """
     if isinstance(command, OF_REGISTERED) and command.broker not in state.brokers:
         text = f"Broker ID {command.broker} is not currently registered"
-        return Decision(whole=rejected(Code.BROKER_ID_NOT_REGISTERED, text))
+        return ControllerResult(whole=rejected(Code.BROKER_ID_NOT_REGISTERED, text))
     try:
         return RULES[type(command)](state, command)
     except NoSuchReplica:
-        return Decision(whole=rejected(Code.UNKNOWN_SERVER_ERROR))
+        return ControllerResult(whole=rejected(Code.UNKNOWN_SERVER_ERROR))

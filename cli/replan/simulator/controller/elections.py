@@ -11,14 +11,20 @@ from replan.model.control_plane import Accepted, Answer, ElectionType, OutcomeUn
 from replan.model.names import TopicPartition
 from replan.simulator.controller.commands import (
     Code,
-    Decision,
+    ControllerResult,
     ElectLeaders,
     ElectUncleanLeaders,
     RebalanceLeaders,
     rejected,
 )
 from replan.simulator.controller.events import PartitionChanged
-from replan.simulator.controller.partition import Election, Wish, changed, context, lists_of
+from replan.simulator.controller.partition import (
+    Election,
+    PartitionChange,
+    changed,
+    context,
+    lists_of,
+)
 from replan.simulator.controller.reassignment import MAX_RECORDS
 from replan.simulator.controller.state import ClusterState
 
@@ -26,7 +32,7 @@ MAX_ELECTIONS_PER_RUN = 1_000
 """Of one run of a periodic election (ReplicationControlManager.maxElectionsPerImbalance)."""
 
 
-def elect_leaders(state: ClusterState, command: ElectLeaders) -> Decision:
+def elect_leaders(state: ClusterState, command: ElectLeaders) -> ControllerResult:
     """Decide each election; for all partitions (None), those that need none are left out of the answers.
 
     More than 10,000 records: the whole request fails. Exactly 10,000: the active controller resigns over an empty
@@ -44,12 +50,12 @@ def elect_leaders(state: ClusterState, command: ElectLeaders) -> Decision:
         if not (everything and needless):
             answers.append((name, outcome if isinstance(outcome, Rejected) else Accepted()))
     if len(records) > MAX_RECORDS:
-        return Decision(whole=_too_many(len(records)))
+        return ControllerResult(whole=_too_many(len(records)))
     if len(records) == MAX_RECORDS:
-        return Decision(
+        return ControllerResult(
             whole=OutcomeUnknown("the active controller resigned: exactly 10,000 elections")
         )
-    return Decision(tuple(records), each=tuple(answers))
+    return ControllerResult(tuple(records), each=tuple(answers))
 
 
 def _too_many(records: int) -> Rejected:
@@ -72,7 +78,7 @@ def _elected(
     if partition.led_by_preferred if preferred else partition.leader is not None:
         return rejected(Code.ELECTION_NOT_NEEDED)
     election = Election.PREFERRED if preferred else Election.UNCLEAN
-    wish = Wish(lists_of(partition), election)
+    wish = PartitionChange(lists_of(partition), election)
     record = changed(name, partition, wish, context(state, name.topic))
     if record is not None:
         return record
@@ -81,13 +87,13 @@ def _elected(
     )
 
 
-def rebalance_leaders(state: ClusterState, _command: RebalanceLeaders) -> Decision:
+def rebalance_leaders(state: ClusterState, _command: RebalanceLeaders) -> ControllerResult:
     """Elect the preferred leader of whatever is led by another; the imbalance percentage is ignored in KRaft."""
     names = (name for name, _ in state.not_led_by_preferred())
     return _periodic(state, names, ElectionType.PREFERRED)
 
 
-def elect_unclean_leaders(state: ClusterState, _command: ElectUncleanLeaders) -> Decision:
+def elect_unclean_leaders(state: ClusterState, _command: ElectUncleanLeaders) -> ControllerResult:
     """Elect leaders for leaderless partitions whose topic allows unclean elections."""
     names = (
         name
@@ -97,7 +103,9 @@ def elect_unclean_leaders(state: ClusterState, _command: ElectUncleanLeaders) ->
     return _periodic(state, names, ElectionType.UNCLEAN)
 
 
-def _periodic(state: ClusterState, names: Iterable[TopicPartition], kind: ElectionType) -> Decision:
+def _periodic(
+    state: ClusterState, names: Iterable[TopicPartition], kind: ElectionType
+) -> ControllerResult:
     outcomes = (_elected(state, name, kind) for name in names)
     records = (found for found in outcomes if isinstance(found, PartitionChanged))
-    return Decision(tuple(islice(records, MAX_ELECTIONS_PER_RUN)))
+    return ControllerResult(tuple(islice(records, MAX_ELECTIONS_PER_RUN)))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from replan.model.control_plane import Accepted, Answer
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.simulator.controller.commands import AlterIsr, Code, Decision, rejected
+from replan.simulator.controller.commands import AlterIsr, Code, ControllerResult, rejected
 from replan.simulator.controller.events import NewLeader, PartitionChanged, merged
 from replan.simulator.controller.state import ClusterState, Directories, Partition
 from replan.simulator.controller.versions import Completion, Rules
@@ -85,7 +85,7 @@ def elect(among: Candidates, election: Election) -> Elected:
 # requests, records, leaders.
 
 
-class Lists(Struct, frozen=True):
+class PartitionLists(Struct, frozen=True):
     """The five lists that a change of one partition works on."""
 
     replicas: Replicas
@@ -94,7 +94,7 @@ class Lists(Struct, frozen=True):
     removing: Replicas = ()
 
 
-def retargeted(lists: Lists, target: Replicas) -> Lists:
+def retargeted(lists: PartitionLists, target: Replicas) -> PartitionLists:
     """The lists after a request for `target`, before anything completes.
 
     Both sets come out in ascending order, and are computed against the transitional list; an *empty* result leaves
@@ -110,7 +110,7 @@ def retargeted(lists: Lists, target: Replicas) -> Lists:
     )
 
 
-def completed(lists: Lists, rule: Completion) -> Lists | None:
+def completed(lists: PartitionLists, rule: Completion) -> PartitionLists | None:
     """The lists after the reassignment completed; None where it has not, or where none runs."""
     if not lists.adding and not lists.removing:
         return None
@@ -120,10 +120,12 @@ def completed(lists: Lists, rule: Completion) -> Lists | None:
         return None
     if not _complete(frozenset(isr), target, lists, rule):
         return None
-    return Lists(target, isr)
+    return PartitionLists(target, isr)
 
 
-def _complete(isr: frozenset[BrokerId], target: Replicas, lists: Lists, rule: Completion) -> bool:
+def _complete(
+    isr: frozenset[BrokerId], target: Replicas, lists: PartitionLists, rule: Completion
+) -> bool:
     match rule:
         case Completion.WHOLE_TARGET_IN_SYNC:
             return isr.issuperset(target)
@@ -140,7 +142,7 @@ class Reverted(Struct, frozen=True):
     unclean: bool
 
 
-def reverted(lists: Lists) -> Reverted | None:
+def reverted(lists: PartitionLists) -> Reverted | None:
     """The lists after a cancel: the adding ones go, the order before is lost; None where nothing would stay."""
     kept = without(lists.replicas, lists.adding)
     isr = without(lists.isr, lists.adding)
@@ -183,10 +185,10 @@ class Context(Struct, frozen=True):
     default_dir: Callable[[BrokerId], str | None]
 
 
-class Wish(Struct, frozen=True):
+class PartitionChange(Struct, frozen=True):
     """What the cause of a change asks for; the rest of the partition stays unless the pipeline changes it."""
 
-    lists: Lists
+    lists: PartitionLists
     election: Election = Election.ONLINE
     recovering: bool | None = None
     unclean_shutdown: frozenset[BrokerId] = frozenset()
@@ -209,13 +211,13 @@ def context(
     )
 
 
-def lists_of(partition: Partition) -> Lists:
+def lists_of(partition: Partition) -> PartitionLists:
     """A partition's lists as they are."""
-    return Lists(partition.replicas, partition.isr, partition.adding, partition.removing)
+    return PartitionLists(partition.replicas, partition.isr, partition.adding, partition.removing)
 
 
 def changed(
-    name: TopicPartition, partition: Partition, wish: Wish, around: Context
+    name: TopicPartition, partition: Partition, wish: PartitionChange, around: Context
 ) -> PartitionChanged | None:
     """The record that fulfils a wish; None where nothing would differ: then no epoch rises either.
 
@@ -273,7 +275,9 @@ def _able(broker: BrokerId, partition: Partition, around: Context) -> bool:
     return around.online(broker, partition.directory(broker))
 
 
-def _candidates(partition: Partition, lists: Lists, elr: Replicas, around: Context) -> Candidates:
+def _candidates(
+    partition: Partition, lists: PartitionLists, elr: Replicas, around: Context
+) -> Candidates:
     return Candidates(
         leader=partition.leader,
         replicas=lists.replicas,
@@ -314,7 +318,7 @@ def _isr_field(
     return isr if may_write and isr != partition.isr else None
 
 
-def _recovering_field(partition: Partition, wish: Wish, *, unclean: bool) -> bool | None:
+def _recovering_field(partition: Partition, wish: PartitionChange, *, unclean: bool) -> bool | None:
     if wish.recovering is not None and wish.recovering != partition.recovering:
         return wish.recovering
     return True if unclean and not partition.recovering else None
@@ -344,7 +348,7 @@ def _last_known_field(
 
 
 def _directories_field(
-    partition: Partition, replicas: Replicas, wish: Wish, around: Context
+    partition: Partition, replicas: Replicas, wish: PartitionChange, around: Context
 ) -> Directories | None:
     """The directories go with their replicas; new ones lie where their brokers have only one to choose.
 
@@ -372,7 +376,7 @@ def _if_differs(wanted: Replicas, present: Replicas) -> Replicas | None:
 NO_EPOCH = -1
 
 
-def alter_isr(state: ClusterState, command: AlterIsr) -> Decision:
+def alter_isr(state: ClusterState, command: AlterIsr) -> ControllerResult:
     """Take the new ISR if the caller leads with these epochs and every member may be in it.
 
     Where the change completes a reassignment and thereby takes the leadership away from the caller, it is written
@@ -380,26 +384,26 @@ def alter_isr(state: ClusterState, command: AlterIsr) -> Decision:
     """
     partition = state.partition(command.partition)
     if partition is None:
-        return Decision(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
+        return ControllerResult(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
     code = _stale(partition, command) or _malformed(partition, command)
     if code is None and any(_ineligible(state, b, command) for b in command.isr):
         code = Code.INELIGIBLE_REPLICA
     if code is not None:
-        return Decision(whole=rejected(code))
+        return ControllerResult(whole=rejected(code))
     topic = command.partition.topic
     lists = lists_of(partition)
-    wish = Wish(
+    wish = PartitionChange(
         type(lists)(lists.replicas, command.isr, lists.adding, lists.removing),
         Election.UNCLEAN if state.unclean_election(topic) else Election.ONLINE,
         recovering=command.recovering,
     )
     record = changed(command.partition, partition, wish, context(state, topic))
     if record is None:
-        return Decision()
+        return ControllerResult()
     answer: Answer = Accepted()
     if record.leader is not None and merged(partition, record).leader != command.broker:
         answer = rejected(Code.NEW_LEADER_ELECTED)
-    return Decision((record,), whole=answer)
+    return ControllerResult((record,), whole=answer)
 
 
 def _stale(partition: Partition, command: AlterIsr) -> Code | None:

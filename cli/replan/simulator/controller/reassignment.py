@@ -6,13 +6,18 @@ arithmetic of the lists is in `partition`, what a change writes in `partition.ch
 
 from replan.model.control_plane import Accepted, Answer, Rejected
 from replan.model.names import Replicas, TopicPartition
-from replan.simulator.controller.commands import AlterReassignments, Code, Decision, rejected
+from replan.simulator.controller.commands import (
+    AlterReassignments,
+    Code,
+    ControllerResult,
+    rejected,
+)
 from replan.simulator.controller.events import PartitionChanged
 from replan.simulator.controller.partition import (
     Election,
-    Lists,
     NoSuchReplica,
-    Wish,
+    PartitionChange,
+    PartitionLists,
     changed,
     context,
     lists_of,
@@ -26,7 +31,7 @@ MAX_RECORDS = 10_000
 """Of one request (QuorumController.MAX_RECORDS_PER_USER_OP)."""
 
 
-def alter_reassignments(state: ClusterState, command: AlterReassignments) -> Decision:
+def alter_reassignments(state: ClusterState, command: AlterReassignments) -> ControllerResult:
     """Decide each partition against the state before the request; what is valid is applied together.
 
     The same partition twice gives two records, the later of which wins field by field. Beyond 10,000 records the
@@ -34,7 +39,7 @@ def alter_reassignments(state: ClusterState, command: AlterReassignments) -> Dec
     """
     guarded = not command.allow_replication_factor_change
     if guarded and not state.rules.replication_factor_guard:
-        return Decision(
+        return ControllerResult(
             whole=Rejected(
                 35, "UNSUPPORTED_VERSION", "AllowReplicationFactorChange needs Kafka 4.1 or later."
             )
@@ -54,7 +59,7 @@ def alter_reassignments(state: ClusterState, command: AlterReassignments) -> Dec
         elif outcome is not None:
             records.append(outcome)
         answers.append((name, answer))
-    return Decision(tuple(records), each=tuple(answers))
+    return ControllerResult(tuple(records), each=tuple(answers))
 
 
 def _altered(
@@ -77,7 +82,7 @@ def _altered(
         problem = _factor_refusal(partition, target)
     if problem is not None:
         return problem
-    wish = Wish(retargeted(lists_of(partition), target))
+    wish = PartitionChange(retargeted(lists_of(partition), target))
     return changed(name, partition, wish, context(state, name.topic))
 
 
@@ -116,5 +121,5 @@ def _cancelled(
             "require an unclean leader election.",
         )
     election = Election.UNCLEAN if may_be_unclean else Election.ONLINE
-    wish = Wish(Lists(revert.replicas, revert.isr), election)
+    wish = PartitionChange(PartitionLists(revert.replicas, revert.isr), election)
     return changed(name, partition, wish, context(state, name.topic))

@@ -17,9 +17,9 @@ from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import Replicas, TopicPartition
 from replan.simulator.controller.commands import (
     Code,
+    ControllerResult,
     CreatePartitions,
     CreateTopic,
-    Decision,
     DeleteTopic,
     rejected,
 )
@@ -76,31 +76,31 @@ def _bad(message: str) -> Rejected:
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
 
 
-def create_topic(state: ClusterState, command: CreateTopic) -> Decision:
+def create_topic(state: ClusterState, command: CreateTopic) -> ControllerResult:
     """Create a topic; all of its partitions have the replication factor of the first."""
     problem = _name_problem(state, command.name) or _config_problem(state, command)
     if problem is not None:
-        return Decision(whole=problem)
+        return ControllerResult(whole=problem)
     created = _created(state, command.name, 0, command.assignments, factor=None)
     if isinstance(created, Rejected):
-        return Decision(whole=created)
+        return ControllerResult(whole=created)
     configs = tuple(
         ConfigChanged((ConfigScope.TOPIC, command.name), key, value)
         for key, value in command.configs.items()
     )
-    return Decision((TopicCreated(command.name, command.id), *configs, *created))
+    return ControllerResult((TopicCreated(command.name, command.id), *configs, *created))
 
 
-def create_partitions(state: ClusterState, command: CreatePartitions) -> Decision:
+def create_partitions(state: ClusterState, command: CreatePartitions) -> ControllerResult:
     """Add partitions; the replication factor asked for is that of the partition that comes first (`Topic.first`)."""
     topic = state.topics.get(command.topic)
     if topic is None:
-        return Decision(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
+        return ControllerResult(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
     present = len(topic.partitions)
     if command.count <= present:
-        return Decision(whole=_no_increase(command, present))
+        return ControllerResult(whole=_no_increase(command, present))
     if len(command.assignments) != command.count - present:
-        return Decision(
+        return ControllerResult(
             whole=rejected(
                 Code.INVALID_REPLICA_ASSIGNMENT,
                 f"Attempted to add {command.count - present} additional partition(s), but only "
@@ -110,15 +110,15 @@ def create_partitions(state: ClusterState, command: CreatePartitions) -> Decisio
     factor = len(topic.first.replicas)
     created = _created(state, command.topic, present, command.assignments, factor=factor)
     if isinstance(created, Rejected):
-        return Decision(whole=created)
-    return Decision(created, each=((command.topic, Accepted()),))
+        return ControllerResult(whole=created)
+    return ControllerResult(created, each=((command.topic, Accepted()),))
 
 
-def delete_topic(state: ClusterState, command: DeleteTopic) -> Decision:
+def delete_topic(state: ClusterState, command: DeleteTopic) -> ControllerResult:
     """Delete a topic with its configuration."""
     if command.name not in state.topics:
-        return Decision(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
-    return Decision((TopicDeleted(command.name),))
+        return ControllerResult(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
+    return ControllerResult((TopicDeleted(command.name),))
 
 
 def _created(

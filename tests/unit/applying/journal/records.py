@@ -5,10 +5,10 @@ from tests.builders import TOPIC_ID
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
-    Asked,
     BrokerRates,
     Command,
     CreateRecord,
+    LastRequest,
     LogMoveRecord,
     MoveRecord,
     Order,
@@ -34,7 +34,7 @@ OWN = MoveRecord(
     TOPIC_ID,
     replicas(1, 2, 3),
     replicas(4, 2, 5),
-    asked=Asked(RequestKind.EXPAND, replicas(1, 2, 3, 4, 5)),
+    asked=LastRequest(RequestKind.EXPAND, replicas(1, 2, 3, 4, 5)),
     past=(replicas(1, 2, 3, 4, 5),),
     reached=Reached.EXPANDED,
 )

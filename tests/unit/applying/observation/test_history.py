@@ -3,7 +3,7 @@
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.observation import Loss, Observation, PartitionHistory
+from replan.applying.observation import InSyncLoss, Observation, PartitionHistory
 from replan.applying.reasons.holds import Stalled
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -148,7 +148,9 @@ def test_a_loss_counts_at_or_under_the_minimum(
         assert losses == []
     else:
         (loss,) = losses
-        assert loss == Loss(P0, replicas(*(set(before) - set(after))), frozenset(replicas(*loaded)))
+        assert loss == InSyncLoss(
+            P0, replicas(*(set(before) - set(after))), frozenset(replicas(*loaded))
+        )
 
 
 def test_a_replica_that_was_dropped_is_no_loss() -> None:

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import TOPIC_ID, brokers, move, state
 
-from replan.applying.journal.records import Asked, MoveRecord, Reached, Status, changed
+from replan.applying.journal.records import LastRequest, MoveRecord, Reached, Status, changed
 from replan.applying.observation import Observation
 from replan.applying.partitions import End, Hold, PartitionInput, Suspect, Verdict, judge
 from replan.applying.reasons.ends import (
@@ -34,7 +34,7 @@ from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejecte
 from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.partition import PartitionState
 from replan.planning.elections.available import Unavailable
-from replan.planning.plans.moves import Election, Move
+from replan.planning.plans.moves import Move, StandaloneElection
 from replan.planning.plans.requests import Request, RequestKind
 
 SWAP = move([1, 2, 3], [4, 1, 5])
@@ -63,7 +63,7 @@ def own(
         planned.topic_id,
         planned.original,
         planned.target,
-        asked=Asked(ask.kind, ask.replicas, confirmed),
+        asked=LastRequest(ask.kind, ask.replicas, confirmed),
         past=lists[: 2 if ask.kind is not RequestKind.EXPAND else 1],
         reached=reached,
     )
@@ -175,7 +175,7 @@ def test_a_partition_that_was_not_begun(given: PartitionInput, verdict: Verdict)
     assert judge(given) == (None, verdict)
 
 
-PREFERRED = move([1, 2, 3], [1, 2, 3], election=Election.PREFERRED)
+PREFERRED = move([1, 2, 3], [1, 2, 3], election=StandaloneElection.PREFERRED)
 FIRST = Request(RequestKind.ELECT, replicas(1))
 
 

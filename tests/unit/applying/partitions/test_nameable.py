@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.journal.records import Asked, MoveRecord
+from replan.applying.journal.records import LastRequest, MoveRecord
 from replan.applying.observation import Observation
 from replan.applying.partitions import as_nameable
 from replan.model.broker import Broker
@@ -41,7 +41,7 @@ def left_out(
             SWAP.topic_id,
             SWAP.original,
             SWAP.target,
-            asked=Asked(kind, asked if kind is RequestKind.EXPAND else ()),
+            asked=LastRequest(kind, asked if kind is RequestKind.EXPAND else ()),
             past=(asked,),
         )
     decided = as_nameable(SWAP, own, found, Observation(brokers=known), refused=refused)

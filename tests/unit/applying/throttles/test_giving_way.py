@@ -8,7 +8,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
 from replan.applying.reasons.notes import RateGivesWay
 from replan.applying.throttles import (
-    Copy,
+    ThrottledCopy,
     ThrottleHistory,
     ThrottleInput,
     WantedThrottles,
@@ -72,7 +72,7 @@ def test_only_a_live_replica_behind_an_entry_of_others_counts(
 
 
 def test_a_rate_that_gives_way_goes_back_and_copies_wait_for_it() -> None:
-    copy, throttle = Copy(move([1, 2], [1, 5])), MoveThrottle(1000)
+    copy, throttle = ThrottledCopy(move([1, 2], [1, 5])), MoveThrottle(1000)
     history = ThrottleHistory(
         catching_up={(LEADER_OF_1, ORDERS): 0.0}, giving_way=frozenset({LEADER_OF_1})
     )
@@ -101,7 +101,7 @@ def test_a_rate_that_gives_way_goes_back_and_copies_wait_for_it() -> None:
 
 def test_a_slower_rate_of_another_tool_gives_nobody_way() -> None:
     """It stands without replan, too: the copies that it limits may begin."""
-    copy, throttle = Copy(move([1], [1, 5])), MoveThrottle(1000)
+    copy, throttle = ThrottledCopy(move([1], [1, 5])), MoveThrottle(1000)
     history = ThrottleHistory(giving_way=frozenset({LEADER_OF_1}))
     rates = {
         BrokerId(1): {LEADER_RATE: ConfigValue("10", ConfigSource.BROKER)},

@@ -9,9 +9,9 @@ from replan.applying.journal.records import Forget, Record, SavedRate, SavedRepl
 from replan.applying.reasons.holds import ThrottleContested
 from replan.applying.reasons.notes import RateChanged, RateKept, RateRemoved, UnrestoredRate
 from replan.applying.throttles import (
-    Copy,
     Place,
     RateStep,
+    ThrottledCopy,
     ThrottleHistory,
     ThrottleInput,
     WantedThrottles,
@@ -50,7 +50,7 @@ from replan.model.names import BrokerId, replicas
 WHERE = ("orders", LEADER_REPLICAS)
 B4 = BrokerId(4)
 RATE = (B4, FOLLOWER_RATE)
-COPY = Copy(move([1, 2, 3], [4, 2, 5]))
+COPY = ThrottledCopy(move([1, 2, 3], [4, 2, 5]))
 THROTTLE = MoveThrottle(1000)
 
 
@@ -209,7 +209,7 @@ def test_entries_are_the_sources_and_the_new_replicas() -> None:
 
 
 def test_the_leader_throttle_is_suspended_while_a_kept_replica_is_out_of_sync() -> None:
-    suspended = Copy(COPY.move, leader_throttle_suspended=True)
+    suspended = ThrottledCopy(COPY.move, leader_throttle_suspended=True)
     assert wanted_entries([suspended], THROTTLE) == {FOLLOWERS: {"0:4", "0:5"}}
 
 
@@ -470,7 +470,7 @@ def test_traces_keep_what_was_seen_and_count_what_was_wiped() -> None:
         {B4: rate("50")},
         ThrottleHistory({WHERE: frozenset({"0:1", "0:2"})}),
     )
-    copy = Copy(move([1, 2], [1, 2, 4]))
+    copy = ThrottledCopy(move([1, 2], [1, 2, 4]))
     tick = throttle_tick(
         WantedThrottles.of([copy], MoveThrottle(50)), ledger, view, keep_rates=True
     )
@@ -488,7 +488,10 @@ def test_what_replan_takes_away_itself_was_not_taken_by_another_tool() -> None:
     after = history_after(tick, view, ledger)
     gone = ThrottleInput({"orders": TopicSettings(leader_throttled="")}, {}, after)
     again = throttle_tick(
-        WantedThrottles.of([Copy(move([1, 2], [1, 2, 4]))], THROTTLE), ledger, gone, keep_rates=True
+        WantedThrottles.of([ThrottledCopy(move([1, 2], [1, 2, 4]))], THROTTLE),
+        ledger,
+        gone,
+        keep_rates=True,
     )
     assert again.additions
     assert (again.wiped, again.notes) == (frozenset(), ())
@@ -498,7 +501,7 @@ def test_what_replan_takes_away_itself_was_not_taken_by_another_tool() -> None:
 def test_a_rate_of_before_that_arrives_late_is_known_to_be_of_replan(wanted: int) -> None:
     """The rate was changed while the request for the one before had no answer: both stay written down until it cannot
     arrive any more, so that it is taken away where it does arrive after the rate was put back."""
-    copy, throttle = Copy(move([1, 2], [1, 2, 4])), MoveThrottle(wanted)
+    copy, throttle = ThrottledCopy(move([1, 2], [1, 2, 4])), MoveThrottle(wanted)
     prior = ours(None, "50", "20") if wanted == 20 else ours(None, "20", "50")
     late = ThrottleHistory(may_arrive=frozenset({(ConfigScope.BROKER, "4")}))
     in_force = ThrottleInput({"orders": TopicSettings()}, {B4: rate(str(wanted))}, late)
@@ -518,7 +521,7 @@ def test_nobody_is_blamed_while_a_change_of_replan_may_still_arrive() -> None:
     late = frozenset({(ConfigScope.TOPIC, "orders"), (ConfigScope.BROKER, "4")})
     seen = ThrottleHistory({WHERE: frozenset({"0:1"})}, frozenset({RATE}), may_arrive=late)
     view = ThrottleInput({"orders": TopicSettings()}, {B4: {}}, seen)
-    copy = Copy(move([1, 2], [1, 2, 4]))
+    copy = ThrottledCopy(move([1, 2], [1, 2, 4]))
     tick = throttle_tick(
         WantedThrottles.of([copy], MoveThrottle(50)), ledger, view, keep_rates=True
     )

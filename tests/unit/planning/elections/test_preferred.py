@@ -16,7 +16,7 @@ from replan.planning.elections.preferred import (
 )
 from replan.planning.elections.selection import Selection
 from replan.planning.making.limits import LimitExceeded
-from replan.planning.plans.moves import Election
+from replan.planning.plans.moves import StandaloneElection
 from replan.planning.plans.plan import RefusalRule, WarningKind
 from replan.planning.plans.plan_file import dumps, loads
 
@@ -56,7 +56,7 @@ def test_only_what_another_replica_leads_is_asked_for() -> None:
         *of_orders(1),
         TopicPartition("payments", 0),
     ]
-    assert {m.election for m in moves} == {Election.PREFERRED}
+    assert {m.election for m in moves} == {StandaloneElection.PREFERRED}
     assert all(m.is_leader_only and m.elect for m in moves)
 
 

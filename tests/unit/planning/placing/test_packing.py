@@ -19,7 +19,7 @@ from replan.planning.placing.choose import choose
 from replan.planning.placing.flow import Bounds
 from replan.planning.placing.judge import judge
 from replan.planning.placing.legal_steps import LegalSteps
-from replan.planning.placing.packing import CLOSER, Measured, Packed, Packing
+from replan.planning.placing.packing import CLOSER, BrokerTotals, Packed, Packing
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem
 from replan.planning.placing.spread import TopicSpread
@@ -176,7 +176,7 @@ def looked_at(racks: str, steps: int, *, huge: int = 0) -> float:
     used = np.bincount(mine[:, 0], asked.partitions.bytes).astype(np.int64)
     share = np.full(len(racks), used[: len(racks) - huge].mean(), dtype=np.int64)
     bounds = Bounds(share * 19 // 20, share * 21 // 20)
-    ended = Packing(counted, Measured(asked.partitions.bytes, used, bounds), ()).pack(steps)
+    ended = Packing(counted, BrokerTotals(asked.partitions.bytes, used, bounds), ()).pack(steps)
     assert ended.steps == steps
     return counted.looked_at / steps
 
@@ -264,9 +264,9 @@ def test_the_budget_bounds_the_time_where_only_exchanges_help() -> None:
     used = np.bincount(mine[:, 0], asked.partitions.bytes).astype(np.int64)
     ones, number = np.ones(len(rows), dtype=np.int64), np.bincount(mine[:, 0]).astype(np.int64)
     share = np.full(8, used.mean(), dtype=np.int64)
-    held = Measured(ones, number.copy(), Bounds(number, number))
+    held = BrokerTotals(ones, number.copy(), Bounds(number, number))
     ended = Packing(
-        steps, Measured(asked.partitions.bytes, used, Bounds(share, share)), [held]
+        steps, BrokerTotals(asked.partitions.bytes, used, Bounds(share, share)), [held]
     ).pack(200)
     assert ended == Packed(False, 200)
     assert 0 < (mine != had).sum() <= 2 * 200 / CLOSER

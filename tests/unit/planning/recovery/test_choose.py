@@ -10,7 +10,13 @@ from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogFound, ProbeFailure, ProbeProblem, ReplicaLog
 from replan.planning.recovery.candidates import Loss, Tail, candidates, tails
-from replan.planning.recovery.choose import Obstacle, Unrecoverable, Wish, choose, may_return
+from replan.planning.recovery.choose import (
+    RecoveryObstacle,
+    RecoveryWish,
+    Unrecoverable,
+    choose,
+    may_return,
+)
 from replan.planning.recovery.recovery import Method, Recovery
 
 NAME = TopicPartition("orders", 0)
@@ -25,7 +31,7 @@ def log(end: int, epoch: int = 0, **earlier: int) -> ReplicaLog:
 
 def chosen(
     logs: Mapping[int, LogFound],
-    wish: Wish,
+    wish: RecoveryWish,
     *,
     listed: tuple[int, ...] = (1, 2, 3),
     isr: tuple[int, ...] = (),
@@ -56,7 +62,7 @@ def recovery(found: Recovery | Unrecoverable) -> Recovery:
     return found
 
 
-GIVEN_UP = Wish(Method.BALANCED, given_up=frozenset({BrokerId(1)}))
+GIVEN_UP = RecoveryWish(Method.BALANCED, given_up=frozenset({BrokerId(1)}))
 
 
 def test_a_longer_log_of_an_older_epoch_is_not_the_better_one() -> None:
@@ -76,7 +82,7 @@ def test_what_retention_had_deleted_is_lost_by_no_election() -> None:
     assert recovery(chosen({2: old, 3: better}, GIVEN_UP, isr=(1,))).loss.records == 0
     found = recovery(chosen({2: old, 3: overlapping}, GIVEN_UP, isr=(1,)))
     assert found.loss.tails == (Tail(BrokerId(2), 2000, 3000),)
-    wish = Wish(Method.UNCLEAN, given_up=frozenset({BrokerId(1)}))
+    wish = RecoveryWish(Method.UNCLEAN, given_up=frozenset({BrokerId(1)}))
     found = recovery(chosen({2: old, 3: better}, wish, isr=(1,)))
     assert (found.chosen, found.loss.tails) == (2, (Tail(BrokerId(3), 5000, 9000),))
 
@@ -90,7 +96,7 @@ def test_with_the_same_epoch_the_longer_log_is_chosen_whatever_the_order() -> No
 
 
 def test_kafkas_own_choice_is_the_first_live_one_and_its_loss_is_known() -> None:
-    wish = Wish(Method.UNCLEAN, given_up=frozenset({BrokerId(1)}))
+    wish = RecoveryWish(Method.UNCLEAN, given_up=frozenset({BrokerId(1)}))
 
     found = recovery(chosen({3: log(1000), 2: log(2000)}, wish, listed=(1, 3, 2), isr=(1,)))
 
@@ -100,13 +106,13 @@ def test_kafkas_own_choice_is_the_first_live_one_and_its_loss_is_known() -> None
 
 
 def test_a_dead_member_of_the_isr_may_return() -> None:
-    found = chosen({2: log(2000), 3: log(1000)}, Wish(Method.BALANCED), isr=(1,))
+    found = chosen({2: log(2000), 3: log(1000)}, RecoveryWish(Method.BALANCED), isr=(1,))
 
-    assert found == Unrecoverable(Obstacle.BETTER_MAY_RETURN, (BrokerId(1),))
+    assert found == Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, (BrokerId(1),))
 
 
 def test_aggressive_does_not_wait_for_it() -> None:
-    found = chosen({2: log(2000), 3: log(1000)}, Wish(Method.AGGRESSIVE), isr=(1,))
+    found = chosen({2: log(2000), 3: log(1000)}, RecoveryWish(Method.AGGRESSIVE), isr=(1,))
 
     assert recovery(found).chosen == 2
 
@@ -118,27 +124,27 @@ def test_a_replica_that_was_not_in_sync_last_is_not_waited_for() -> None:
 
 
 def test_where_nobody_is_known_to_have_been_in_sync_every_replica_may_return() -> None:
-    found = chosen({2: log(2000)}, Wish(Method.BALANCED))
+    found = chosen({2: log(2000)}, RecoveryWish(Method.BALANCED))
 
-    assert found == Unrecoverable(Obstacle.BETTER_MAY_RETURN, (BrokerId(1), BrokerId(3)))
+    assert found == Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, (BrokerId(1), BrokerId(3)))
 
 
 def test_a_last_known_leader_that_does_not_answer_may_have_everything() -> None:
-    found = chosen({1: SILENT, 2: log(2000)}, Wish(Method.BALANCED), last=(1,))
+    found = chosen({1: SILENT, 2: log(2000)}, RecoveryWish(Method.BALANCED), last=(1,))
 
-    assert found == Unrecoverable(Obstacle.BETTER_MAY_RETURN, (BrokerId(1),))
+    assert found == Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, (BrokerId(1),))
 
 
 def test_a_broker_that_was_unregistered_does_not_return_and_leaves_the_list() -> None:
     found = recovery(
-        chosen({2: log(5), 3: log(9)}, Wish(Method.BALANCED), isr=(1,), registered=(2, 3))
+        chosen({2: log(5), 3: log(9)}, RecoveryWish(Method.BALANCED), isr=(1,), registered=(2, 3))
     )
 
     assert found.order == (3, 2)
 
 
 def test_a_member_of_the_elr_that_is_back_leads_cleanly() -> None:
-    found = recovery(chosen({2: log(5), 3: log(9)}, Wish(Method.BALANCED), elr=(1, 2)))
+    found = recovery(chosen({2: log(5), 3: log(9)}, RecoveryWish(Method.BALANCED), elr=(1, 2)))
 
     assert (found.chosen, found.clean, found.reorders) == (2, True, False)
 
@@ -156,7 +162,7 @@ def test_where_a_copy_runs_nobody_is_chosen_whom_the_list_does_not_elect() -> No
 
     found = chosen(logs, GIVEN_UP, isr=(1,), adding=(4,), listed=(1, 2, 3, 4))
 
-    assert found == Unrecoverable(Obstacle.REASSIGNED, (BrokerId(2),))
+    assert found == Unrecoverable(RecoveryObstacle.REASSIGNED, (BrokerId(2),))
     kafkas = replace(GIVEN_UP, method=Method.UNCLEAN)
     named = replace(GIVEN_UP, method=Method.DESIGNATED, desired=BrokerId(2))
     for wish in (kafkas, named):
@@ -168,32 +174,32 @@ def test_a_replica_that_is_being_added_is_never_chosen() -> None:
     """Neither as the only live one, nor where the list begins with it."""
     for method in Method:
         desired = BrokerId(4) if method is Method.DESIGNATED else None
-        wish = Wish(method, desired, given_up=frozenset({BrokerId(1)}))
+        wish = RecoveryWish(method, desired, given_up=frozenset({BrokerId(1)}))
         for logs in ({4: log(3)}, {2: log(9), 4: log(3)}):
             found = chosen(logs, wish, listed=(4, 1, 2), isr=(1,), adding=(4,))
-            assert found == Unrecoverable(Obstacle.REASSIGNED, (BrokerId(4),))
+            assert found == Unrecoverable(RecoveryObstacle.REASSIGNED, (BrokerId(4),))
 
 
 def test_silence_is_not_an_empty_log() -> None:
-    wish = Wish(Method.AGGRESSIVE)
+    wish = RecoveryWish(Method.AGGRESSIVE)
 
     assert recovery(chosen({1: SILENT, 2: log(0, -1)}, wish)).chosen == 2
     assert chosen({1: SILENT}, wish) == Unrecoverable(
-        Obstacle.NOTHING_KNOWN, (BrokerId(1), BrokerId(2), BrokerId(3))
+        RecoveryObstacle.NOTHING_KNOWN, (BrokerId(1), BrokerId(2), BrokerId(3))
     )
 
 
 def test_a_designated_leader_must_be_there_and_say_what_it_has() -> None:
-    def obstacle(broker: int) -> Obstacle:
-        wish = Wish(Method.DESIGNATED, BrokerId(broker), given_up=frozenset({BrokerId(1)}))
+    def obstacle(broker: int) -> RecoveryObstacle:
+        wish = RecoveryWish(Method.DESIGNATED, BrokerId(broker), given_up=frozenset({BrokerId(1)}))
         found = chosen({2: log(5), 3: SILENT}, wish, isr=(1,))
         assert isinstance(found, Unrecoverable)
         return found.obstacle
 
     assert [obstacle(b) for b in (9, 1, 3)] == [
-        Obstacle.NO_REPLICA,
-        Obstacle.NOT_LIVE,
-        Obstacle.UNKNOWN_LOG,
+        RecoveryObstacle.NO_REPLICA,
+        RecoveryObstacle.NOT_LIVE,
+        RecoveryObstacle.UNKNOWN_LOG,
     ]
 
 
@@ -219,7 +225,7 @@ Members = st.sets(st.sampled_from([1, 2, 3])).map(lambda of: tuple(sorted(of)))
 def test_the_chosen_log_is_the_best_and_nobody_better_may_return(
     logs: dict[int, LogFound], isr: tuple[int, ...], last: tuple[int, ...], method: Method
 ) -> None:
-    found = chosen(logs, Wish(method), isr=isr, last=last)
+    found = chosen(logs, RecoveryWish(method), isr=isr, last=last)
 
     if not isinstance(found, Recovery):
         return

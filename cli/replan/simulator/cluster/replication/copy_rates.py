@@ -31,7 +31,11 @@ from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation
 from replan.simulator.cluster.replication import quota
 from replan.simulator.cluster.replication.log_growth import limits
 from replan.simulator.cluster.replication.quota import leaving, passing, rate_in_force, useful_share
-from replan.simulator.cluster.replication.traffic import Listed, Traffic, followers_in_step
+from replan.simulator.cluster.replication.traffic import (
+    ThrottledEntries,
+    Traffic,
+    followers_in_step,
+)
 from replan.simulator.controller.state import ClusterState, Resource, changed_configs
 
 
@@ -134,7 +138,7 @@ class Flows:
         self._configs: Mapping[Resource, Mapping[str, str]] = {}
         self._rest: tuple[object, ...] = ()
         self._rates: dict[Link, int | None] = {}
-        self._lists: dict[tuple[str, str], Listed] = {}
+        self._lists: dict[tuple[str, str], ThrottledEntries] = {}
         self._links: list[Link] = []
         self._network_of: dict[int, int] = {}
         self._widths: dict[tuple[int, int, float, bool], float] = {}
@@ -306,7 +310,7 @@ class Flows:
     def _listed(self, cluster: ClusterState, name: TopicPartition, link: Link) -> bool:
         where = (name.topic, link[0])
         if where not in self._lists:
-            self._lists[where] = Listed.of(cluster, *where)
+            self._lists[where] = ThrottledEntries.of(cluster, *where)
         return self._lists[where].names(name.partition, link[1])
 
 

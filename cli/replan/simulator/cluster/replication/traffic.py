@@ -30,13 +30,13 @@ Side = tuple[str, BrokerId]
 broker."""
 
 
-class Listed(Struct, frozen=True):
+class ThrottledEntries(Struct, frozen=True):
     """A topic's throttled replicas of one side, as its value writes them."""
 
     entries: frozenset[str]
 
     @classmethod
-    def of(cls, cluster: ClusterState, topic: str, key: str) -> "Listed":
+    def of(cls, cluster: ClusterState, topic: str, key: str) -> "ThrottledEntries":
         """What the topic's dynamic configuration says."""
         return listed(cluster.configs.get((ConfigScope.TOPIC, topic), {}).get(key, ""))
 
@@ -46,9 +46,9 @@ class Listed(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1_000)
-def listed(value: str) -> Listed:
+def listed(value: str) -> ThrottledEntries:
     """Throttled replicas out of a topic's value."""
-    return Listed(frozenset(value.split(",")) if value else frozenset())
+    return ThrottledEntries(frozenset(value.split(",")) if value else frozenset())
 
 
 class _Counted(Struct, frozen=True):
