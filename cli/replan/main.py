@@ -14,9 +14,9 @@ import typer
 
 from replan.commands.frame.command_line import COMPLETE, CommandGroup, Spelling
 from replan.commands.frame.output import note, prepare_streams, result, silence
-from replan.commands.frame.pandas_hidden import hide_pandas
 from replan.commands.frame.signals import interrupt, keep_result, on_signal
 from replan.errors import Exit, ReplanError
+from replan.model.pandas_hidden import hide_pandas
 
 
 class Replan(CommandGroup):

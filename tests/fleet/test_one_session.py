@@ -218,6 +218,35 @@ def test_no_archive_is_read_again_for_each_task(spark: "SparkSession", tmp_path:
     assert written_rows(frame, tmp_path / "found")["found"].to_pylist() == ["[]", "[]"]
 
 
+def test_a_worker_imports_no_pandas(spark: "SparkSession", tmp_path: Path) -> None:
+    def modules(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            yield pa.RecordBatch.from_pylist([{"pandas": "pandas" in sys.modules}])
+
+    frame = spark.range(0, 2, 1, 2).mapInArrow(modules, "pandas boolean")
+    assert written_rows(frame, tmp_path / "found")["pandas"].to_pylist() == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_loaded"),
+    [("classic.SparkSession", True), ("ml.InternalFunctionRegistration", False)],
+)
+def test_a_session_loads_no_extension_of_spark(
+    spark: "SparkSession", name: str, is_loaded: bool
+) -> None:
+    jvm, new_array = spark._jvm, spark.sparkContext._gateway.new_array
+    kinds, named = new_array(jvm.java.lang.Class, 1), new_array(jvm.java.lang.Object, 1)
+    kinds[0], named[0] = (
+        jvm.java.lang.Class.forName("java.lang.String"),
+        f"org.apache.spark.sql.{name}",
+    )
+    loaders = jvm.java.lang.Class.forName("java.lang.ClassLoader")
+    find = loaders.getDeclaredMethod("findLoadedClass", kinds)
+    find.setAccessible(True)
+    found = find.invoke(jvm.java.lang.ClassLoader.getSystemClassLoader(), named)
+    assert (found is not None) is is_loaded
+
+
 @pytest.mark.command
 def test_a_worker_of_another_daemon_forgets_the_jar_with_its_first_task(tmp_path: Path) -> None:
     with ZipFile(tmp_path / "spark-core.jar", "w") as jar:

@@ -6,7 +6,8 @@ files again. Here SPARK_HOME is the installed PySpark, so the zips are left out,
 """
 
 import sys
-from importlib import import_module
+
+from replan.model.pandas_hidden import hide_pandas
 
 ZIPS = ("/pyspark.zip", "-src.zip")
 """Spark's own; replan itself may run from another."""
@@ -21,7 +22,7 @@ def main() -> None:
 
     from replan.fleet.spark.frames import ready
 
-    import_module("pandas")  # pyarrow and pyspark import it in each worker otherwise
+    hide_pandas()
     ready()
     manager()
 

@@ -230,7 +230,7 @@ def _started(
             # The context has put its own, which asks Java in the middle of another question.
             signal.signal(signal.SIGINT, interrupted)
             try:
-                yield SparkSession(context)
+                yield _session(context)
             except KeyboardInterrupt:
                 gateway.proc.kill()  # an answer of it may be half read: nothing can be asked any more
                 context._jsc = None
@@ -255,6 +255,23 @@ def _started(
             ended = _end_java(gateway)
             if archive is not None:
                 keep_archive(archive, log.with_name(MADE), ended=ended)
+
+
+def _session(context: pyspark.SparkContext) -> SparkSession:
+    """A session without extensions: Spark's MLlib is one, and takes a second of CPU to say so.
+
+    Java looks for them where the class loader of its thread does, here where only Java's own classes are.
+    """
+    spark, java = context._jvm.org.apache.spark.sql.classic.SparkSession, context._jvm.java.lang
+    builder, platform = spark.builder(), java.ClassLoader.getPlatformClassLoader()
+    thread = java.Thread.currentThread()
+    loader = thread.getContextClassLoader()
+    thread.setContextClassLoader(platform)
+    try:
+        made = builder.getOrCreate()
+    finally:
+        thread.setContextClassLoader(loader)
+    return SparkSession(context, made)
 
 
 def _interrupted(problem: BaseException | None) -> bool:

@@ -22,7 +22,7 @@ class _NoPandas:
 
 
 def hide_pandas() -> None:
-    """Let this process have no pandas; for the process of a command alone, never for a library's.
+    """Let this process have no pandas; for a process of our own, a command or Spark's workers, never for a library's.
 
     pyarrow imports both, where they are installed, at the first array that it makes, to know their types if a caller
     hands them in; it has no switch for that. Nobody does here, but pyspark, whose extra `fleet` brings pandas along.
