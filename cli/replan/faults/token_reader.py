@@ -9,15 +9,13 @@ from typing import TypeVar
 
 from replan.errors import BadScenario, ReplanError
 from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_partition, replicas
-from replan.placement_file.units import parse_rate
+from replan.placement_file.units import parse_rate, parse_seconds
 
 T = TypeVar("T")
 
 _WORD = re.compile(r"\[[^\]]*\](?:\*\d+)?|\S+")
 _LIST = re.compile(r"\[\s*(\d+(?:\s*,\s*\d+)*)\s*\](?:\*(\d+))?")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)(B|KB|MB|GB|TB)")
 _BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
@@ -155,7 +153,7 @@ class TokenReader:
 
     def seconds(self) -> float:
         """A time, as `30s`, `2m`, `1h`."""
-        return self._as("a time", "a time, e.g. 30s, 2m or 1h", _seconds)
+        return self._as("a time", "a time, e.g. 30s, 2m or 1h", parse_seconds)
 
     def bytes(self) -> int:
         """A size, as `60MB`."""
@@ -191,11 +189,6 @@ def _brokers(word: str) -> list[BrokerId]:
 def _lists(word: str) -> list[Replicas]:
     ids, times = _matched(_LIST, word).groups()
     return [replicas(*(int(i) for i in ids.split(",")))] * int(times or 1)
-
-
-def _seconds(word: str) -> float:
-    amount, unit = _matched(_TIME, word).groups()
-    return float(amount) * _SECONDS[unit]
 
 
 def _bytes(word: str) -> int:

@@ -47,10 +47,10 @@ from replan.placement_file.sources import KeyPath, Problems, Source, show
 from replan.placement_file.units import (
     parse_day,
     parse_days,
-    parse_duration,
     parse_minute,
     parse_percentage,
     parse_rate,
+    parse_seconds,
     parse_size,
     parse_threshold,
 )
@@ -492,7 +492,7 @@ def _require(file: _File) -> Iterator[Declaration]:
 
 def _recovery(file: _File) -> Iterator[Declaration]:
     for path, where, entry in file.named("recovery"):
-        wait = parse_duration(entry["wait"]) if "wait" in entry else 0
+        wait = int(parse_seconds(entry["wait"])) if "wait" in entry else 0
         excepted = tuple(sorted(set(entry.get("except", ()))))
         found = RecoveryRule(where, RecoveryStrategy(entry["strategy"]), wait, excepted)
         yield Declaration(path, where, found)

@@ -22,6 +22,8 @@ _UNITS = {
     **{f"{letter}B": 1000**power for power, letter in enumerate("KMGTP", 1)},
     **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGTP", 1)},
 }
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 _RATE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?) ?([kKMGT]i?B|B)/s")
 _SIZE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?) ?([kKMGTP]i?B|B)")
 _PERCENTAGE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?%")
@@ -115,22 +117,17 @@ def parse_day(text: str) -> str:
     )
 
 
-def parse_duration(text: str) -> int:
-    """Read `90s`, `5m` or `1h` as seconds."""
-    return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
-
-
 def parse_seconds(text: str) -> float:
-    """Read `500ms`, `1.5s`, `5m` or `1h` as seconds."""
-    unit = text.lstrip("0123456789.")
-    return float(text.removesuffix(unit)) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[unit]
+    """Read `500ms`, `1.5s`, `5m`, `1h` or `2d` as seconds; raises ValueError saying what to write."""
+    read = _DURATION.fullmatch(text)
+    if read is None:
+        raise ValueError(f"{text!r} is no duration; write e.g. 3s, 500ms or 2m")
+    return float(read[1]) * _SECONDS[read[2]]
 
 
 def parse_threshold(text: str) -> int | None:
-    """Read `0s`, `90s`, `5m`, `1h` or `2d` as seconds, `never` as None."""
-    if text == NEVER:
-        return None
-    return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[text[-1]]
+    """Read a duration in whole seconds, `never` as None."""
+    return None if text == NEVER else int(parse_seconds(text))
 
 
 def parse_minute(text: str) -> int:

@@ -11,6 +11,7 @@ from replan.placement_file.units import (
     parse_day,
     parse_percentage,
     parse_rate,
+    parse_seconds,
 )
 from replan.wording import rate as printed
 
@@ -31,6 +32,20 @@ from replan.wording import rate as printed
 )
 def test_a_percentage_is_exact_to_its_third_decimal(text: str, exact: Fraction) -> None:
     assert parse_percentage(text) == exact
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("500ms", 0.5), ("1.5s", 1.5), ("5m", 300), ("1h", 3_600), ("2d", 172_800)],
+)
+def test_a_duration_is_seconds(text: str, seconds: float) -> None:
+    assert parse_seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "5", "5 s", "-5s", "5min", "s"])
+def test_what_is_not_a_duration_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ValueError, match="is no duration; write"):
+        parse_seconds(text)
 
 
 @pytest.mark.parametrize("text", ["0-0", "3-3", "10-14", "0-2147483647", "2147483647-2147483647"])

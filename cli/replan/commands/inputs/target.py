@@ -75,13 +75,16 @@ _LISTED = "--cluster NAME (of a fleet file)"
 
 def seconds(text: str | float) -> float:
     """Read a duration: a number of seconds, or one with ms, s, m, h or d. Raises BadParameter."""
-    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "": 1.0}
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|)", str(text).strip())
-    if found is None:
-        raise typer.BadParameter(f"{text!r} is no duration; write e.g. 3s, 500ms or 2m")
-    if float(found[1]) == 0:
+    from replan.placement_file.units import parse_seconds
+
+    word = str(text).strip()
+    try:
+        found = parse_seconds(f"{word}s" if word.replace(".", "", 1).isdecimal() else word)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem)) from problem
+    if found == 0:
         raise typer.BadParameter(f"{text!r} is too short; write e.g. 3s, 500ms or 2m")
-    return float(found[1]) * units[found[2]]
+    return found
 
 
 def _local(cluster: str, field: str, value: object) -> object:
