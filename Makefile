@@ -14,7 +14,7 @@ WORKERS ?= 4
 # What is compiled is kept: tests start the command hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install compiled jars-all jars-nightly demo demo-fleet demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs release test-browser clean
+.PHONY: help install compiled jars-all jars-nightly demo demo-fleet demo-kafka test test-fast test-nightly lint format types contracts package bench jars lock docs release test-browser tools clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -47,10 +47,9 @@ demo-kafka: jars ## the same on a real local cluster of five brokers
 	@$(BIN)/python -m tests.kafka.demo
 
 test: install    ## all that needs no tools of its own; stops at the first part that fails, the quickest first
-	@$(MAKE) --no-print-directory -j2 -O types compiled lint contracts jars-all
+	@$(MAKE) --no-print-directory -j2 -O types compiled lint contracts jars-all package
 	$(PYTEST) tests -m "not nightly and not site and not browser" --maxfail 10 \
 	  -n $(WORKERS) --dist loadscope --no-loadscope-reorder --durations 20
-	@$(MAKE) --no-print-directory package
 
 # Each test module is compiled once, beside the type checker, rather than by every worker. What cannot be imported the run itself says.
 compiled: install
@@ -79,9 +78,12 @@ contracts: install   ## which layer may import which
 package: install ## build the wheel, install it elsewhere, run it there
 	sh .ci/package.sh
 
-test-browser: docs $(NODE)/.package-lock.json   ## pages, the site and editor support, in Chromium and node; installs both
-	@command -v chromium >/dev/null || sh .ci/chromium.sh
+test-browser: docs tools   ## pages, the site and editor support, in Chromium and node; installs both
 	$(PYTEST) tests -m browser
+
+# What the site and the browser need.
+tools: $(DOCS)/bin/check-jsonschema $(SCRIPTS) $(NODE)/.package-lock.json
+	@command -v chromium >/dev/null || sh .ci/chromium.sh
 
 $(NODE)/.package-lock.json: tests/browser/package-lock.json
 	npm ci --prefix tests/browser --no-audit --no-fund --silent

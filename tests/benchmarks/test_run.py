@@ -63,6 +63,7 @@ def test_a_row_runs_so_often_as_it_says_and_once_before() -> None:
     assert min(found.cpu) > 0
 
 
+@pytest.mark.nightly
 @pytest.mark.command
 def test_the_table_ends_with_2_where_a_row_became_slower(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"

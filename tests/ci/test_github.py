@@ -136,6 +136,7 @@ def test_one_issue_says_what_drifted_and_is_closed_when_nothing_has(project: Pro
     assert project.published() == "replan.snapshot"
 
 
+@pytest.mark.nightly
 def test_one_issue_is_found_again_among_many(project: Project) -> None:
     publish(project)
     for number in range(2, 122):
@@ -149,6 +150,7 @@ def reconcile(project: Project) -> None:
     assert ended.result == "success", ended.log
 
 
+@pytest.mark.nightly
 def test_one_pull_request_replaces_a_broker_in_lists_and_is_closed_once_it_is_back(
     project: Project,
 ) -> None:
@@ -172,6 +174,7 @@ def test_one_pull_request_replaces_a_broker_in_lists_and_is_closed_once_it_is_ba
     assert pull["state"] == "closed"
 
 
+@pytest.mark.nightly
 def test_a_cancelled_job_is_a_clean_stop(project: Project) -> None:
     job = yaml.safe_load((FLOWS / "apply.yml").read_text())["jobs"]["apply"]
     (step,) = (

@@ -99,6 +99,7 @@ def test_one_merge_request_replaces_a_broker_in_lists_and_is_closed_once_it_is_b
     assert request["state"] == "closed"
 
 
+@pytest.mark.nightly
 def test_a_placement_that_changed_since_the_plan_is_not_applied(project: Project) -> None:
     merged = pipeline(project, "push")
     assert merged.run(FILE)["plan after merge"].code == 0
@@ -109,6 +110,7 @@ def test_a_placement_that_changed_since_the_plan_is_not_applied(project: Project
     assert merged.jobs["clear throttles"].code == 0, "nothing was begun, so nothing is left"
 
 
+@pytest.mark.nightly
 def test_a_merge_request_with_a_mistake_fails_and_reports_its_line(project: Project) -> None:
     publish(project)
     project.branch("wrong", "version: 1\nassignments: {orders: {partitions: {0: [1, 9]}}}\n")

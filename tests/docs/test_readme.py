@@ -18,7 +18,7 @@ def called_by_ci() -> list[str]:
 
 
 def test_ci_calls_the_test_command_and_what_needs_tools_of_its_own() -> None:
-    assert called_by_ci() == ["test", "docs", "test-browser"]
+    assert called_by_ci() == ["tools", "test", "docs", "test-browser"]
 
 
 @pytest.mark.parametrize("target", ["demo", "demo-kafka", *called_by_ci()])

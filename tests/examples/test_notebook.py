@@ -48,6 +48,7 @@ def shown(text: str, title: str) -> list[list[str]]:
     return [re.split(r"\s*\|\s*", line.strip("|").strip()) for line in table.splitlines()[3:-1]]
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.timeout(2 * LIMIT_SECONDS)
 def test_the_notebook_counts_what_the_lake_has_and_writes_nothing(

@@ -267,6 +267,7 @@ def test_the_whole_run_on_spark_prints_the_same_and_nothing_of_sparks(fleet: Pat
     assert sorted(p.name for p in fleet.iterdir()) == ["out", "placements", "snapshots"]
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_it_runs_as_spark_submit_starts_it(fleet: Path) -> None:
     folders = ["--snapshots", str(fleet / "snapshots"), "--placements", str(fleet / "placements")]
@@ -294,6 +295,7 @@ def test_a_connect_server_that_does_not_answer_is_not_waited_for(fleet: Path) ->
     assert said in run.stderr
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_a_master_that_there_is_not_is_said_in_sparks_words(fleet: Path) -> None:
     run = by_itself(fleet, "--master", "nowhere")

@@ -94,6 +94,7 @@ def test_a_fleet_in_a_store_is_judged_as_one_in_folders(home: Path, store: Store
     same(home, store, "plain", done)
 
 
+@pytest.mark.nightly
 def test_the_key_may_be_that_of_a_profile(home: Path, store: Store, tmp_path: Path) -> None:
     keys = f"aws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n"
     (tmp_path / "credentials").write_text(f"[ops]\n{keys}", encoding="utf-8")
@@ -101,6 +102,7 @@ def test_the_key_may_be_that_of_a_profile(home: Path, store: Store, tmp_path: Pa
     same(home, store, "profile", run(home, "profile", {**store.place, **profile}))
 
 
+@pytest.mark.nightly
 def test_the_key_may_be_that_of_sparks_settings(home: Path, store: Store, tmp_path: Path) -> None:
     lines = {"endpoint": store.url, "access.key": KEY, "secret.key": SECRET}
     text = "".join(f"spark.hadoop.fs.s3a.{name} {value}\n" for name, value in lines.items())

@@ -97,10 +97,7 @@ def test_rates_by_sums_are_those_by_all_snapshots(
     tmp_path: Path, seed: int, partitions: int
 ) -> None:
     chance = Random(seed)  # noqa: S311 - the same clusters every time
-    summed, again = (
-        Cluster(tmp_path / "summed", partitions),
-        Cluster(tmp_path / "again", partitions),
-    )
+    summed, again = Cluster(tmp_path / "summed", partitions), Cluster(tmp_path / "again")
     for moment in MOMENTS:
         seen = drawn(chance, moment)
         for cluster in (summed, again):

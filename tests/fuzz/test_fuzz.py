@@ -213,7 +213,7 @@ def tried(make: Callable[[Path, Random], None], number: int, folder: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(2000 // BATCH // len(KINDS)))
+@pytest.mark.parametrize("batch", range(1000 // BATCH // len(KINDS)))
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 def test_a_bad_input_is_an_error_in_words(
     make: Callable[[Path, Random], None], batch: int, tmp_path: Path

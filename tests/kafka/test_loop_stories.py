@@ -191,6 +191,7 @@ def test_a_leader_that_moved_is_elected_again(loop: Loop) -> None:
         assert loop.lists() == LISTS
 
 
+@pytest.mark.nightly
 def test_a_rack_that_is_down_holds(loop: Loop) -> None:
     loop.declare("{putRight: {brokerDown: 5s}}")
     with loop.running():
@@ -243,6 +244,7 @@ def test_a_journal_that_is_deleted_under_a_loop_is_named_once_and_made_again(loo
     loop.person("status")
 
 
+@pytest.mark.nightly
 def test_what_needs_a_broker_that_is_down_waits_for_it_and_nothing_else_does(loop: Loop) -> None:
     policy = "{putRight: {placementChanged: 0s}}"
     loop.declare(policy, LISTS)
