@@ -43,6 +43,17 @@ class Holders:
         self._of = np.split(rank[order], ends)
         self._able: dict[int, Ints] = {}
         self._shown: dict[int, Ints] = {}
+        self.largest = np.array([self._most_of(broker) for broker in range(steps.brokers)])
+        """The most units of a partition that each broker has."""
+
+    def _most_of(self, broker: int) -> int:
+        ranks = self._of[broker]
+        return int(self._units[ranks[-1]]) if len(ranks) else 0
+
+    def smallest(self, broker: int) -> int:
+        """The fewest units of a partition that may leave a broker; 0 where none may."""
+        ranks = self._ranks(broker)
+        return int(self._units[ranks[0]]) if len(ranks) else 0
 
     def shown(self, broker: int) -> Ints:
         """Some of a broker, of all sizes."""
@@ -80,28 +91,31 @@ class Holders:
 
     def take(self, row: int, source: int, target: int) -> None:
         """Count that one goes."""
-        rank, rows = int(self._rank[row]), np.array([row])
+        rank = int(self._rank[row])
         self._of[source] = _without(self._of[source], rank)
         self._of[target] = _with(self._of[target], rank)
-        for broker in (source, *self._steps.members(row)):
+        for broker in (source, target):
+            self.largest[broker] = self._most_of(broker)
+        members = self._steps.members(row)
+        able = self._steps.may_leave(np.full(len(members), row), np.array(members)).tolist()
+        for broker, may in ((source, False), *zip(members, able, strict=True)):
             self._shown.pop(broker, None)
             if broker in self._able:
-                able = broker != source and bool(self._steps.may_leave(rows, broker)[0])
-                self._able[broker] = (_with if able else _without)(self._able[broker], rank)
+                self._able[broker] = (_with if may else _without)(self._able[broker], rank)
 
 
 def _with(ranks: Ints, rank: int) -> Ints:
     """Some ranks in order, with one more where it is not among them."""
     at = int(np.searchsorted(ranks, rank))
     there = at < len(ranks) and ranks[at] == rank
-    return ranks if there else np.insert(ranks, at, rank)
+    return ranks if there else np.concatenate((ranks[:at], (rank,), ranks[at:]))
 
 
 def _without(ranks: Ints, rank: int) -> Ints:
     """Some ranks in order, without one where it is among them."""
     at = int(np.searchsorted(ranks, rank))
     there = at < len(ranks) and ranks[at] == rank
-    return np.delete(ranks, at) if there else ranks
+    return np.concatenate((ranks[:at], ranks[at + 1 :])) if there else ranks
 
 
 class Units(NamedTuple):

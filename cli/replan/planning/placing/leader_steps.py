@@ -39,6 +39,6 @@ class LeaderSteps(Steps):
             may &= self.may_take(self.spread.of[self.rows[rows]][:, None], to) > 0
         return may
 
-    def may_leave(self, rows: Ints, source: int) -> Flags:
+    def may_leave(self, rows: Ints, source: int | Ints) -> Flags:
         """Which of some partitions may give the leadership of `source` to anybody."""
         return np.asarray((self._may_lead[rows] >= 0).any(axis=1) & (self.lists[rows, 0] == source))

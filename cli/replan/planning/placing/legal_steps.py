@@ -70,11 +70,11 @@ class LegalSteps(Steps):
             found |= may & free
         return found
 
-    def may_leave(self, rows: Ints, source: int) -> Flags:
+    def may_leave(self, rows: Ints, source: int | Ints) -> Flags:
         """Which of some partitions may give the replica on `source` to anybody, but for who had it before."""
         able = ~self._stays[rows]
         if self.way is Way.ONE_EACH:
-            able &= ~self._full(rows, np.array([[source]]))
+            able &= ~self._full(rows, np.broadcast_to(np.asarray(source), len(rows))[:, None])
         return able
 
     def _full(self, rows: Ints, sources: Ints) -> Flags:

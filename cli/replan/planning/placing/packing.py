@@ -152,14 +152,21 @@ class Packing:
         self, tried: _Tried, best_with: Callable[[int, Ints], _Step | None]
     ) -> _Step | None:
         """The best step that concerns the worst broker for which one helps; those that wait come last."""
-        excess = self._aimed.excess
-        worst = np.argsort(-excess, kind="stable")[: np.count_nonzero(excess)]
-        for broker in worst[np.argsort(self._waits[worst], kind="stable")].tolist():
+        for broker in self._worst_first():
             others = self._untried(tried, broker)
             if step := self._with_others(tried, broker, others, best_with):
                 return step
             self._waits[broker] = True
         return None
+
+    def _worst_first(self) -> Iterator[int]:
+        """Who is outside its bounds, the worst first; who waits comes last. Who is not helped has to wait by then."""
+        excess, waits = self._aimed.excess, self._waits.copy()
+        for of in (excess * ~waits, excess * waits):
+            while of.any():
+                worst = int(of.argmax())
+                of[worst] = 0
+                yield worst
 
     def _over(self, broker: int) -> bool:
         return bool(self._aimed.used[broker] > self._aimed.bounds.most[broker])
@@ -186,9 +193,14 @@ class Packing:
         return best
 
     def _untried(self, tried: _Tried, worst: int) -> Ints:
-        """The others with which something may be found."""
+        """The others with which something may be found: none that would have too much, whatever it gives back."""
         untried = self._in_vain[tried][worst] != self._changed + self._changed[worst]
         untried[worst] = False
+        if self._over(worst):
+            holders, excess = self._holders, self._aimed.excess
+            back = holders.largest * (1 if tried is _Tried.ONE_FOR_ONE else 2)
+            has = self._aimed.used - back + holders.smallest(worst)
+            untried &= has - excess - excess[worst] < self._aimed.bounds.most
         return np.flatnonzero(untried)
 
     def _promising(self, worst: int, others: Ints) -> Ints:

@@ -81,7 +81,7 @@ class Steps(ABC):
         """
 
     @abstractmethod
-    def may_leave(self, rows: Ints, source: int) -> Flags:
+    def may_leave(self, rows: Ints, source: int | Ints) -> Flags:
         """Which of some partitions may give the unit on `source` to anybody, but for who had it before."""
 
     def together(self, rows: Ints, others: Ints, target: Ints) -> Flags:

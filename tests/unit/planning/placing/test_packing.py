@@ -12,7 +12,7 @@ from tests.builders import within
 from tests.unit.planning.placing.exact import cost_of, optimum
 from tests.unit.planning.placing.problems import brokers, problem, problems
 
-from replan.model.columns import Ints
+from replan.model.columns import Ints, Matrix
 from replan.model.declared.rules import BalanceMeasure
 from replan.planning.placing.between import Holders
 from replan.planning.placing.choose import choose
@@ -21,7 +21,7 @@ from replan.planning.placing.judge import judge
 from replan.planning.placing.legal_steps import LegalSteps
 from replan.planning.placing.packing import CLOSER, BrokerTotals, Packed, Packing
 from replan.planning.placing.positions import Positions
-from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem
+from replan.planning.placing.problem import Flags, Lie, Obstacle, PlacementProblem
 from replan.planning.placing.spread import TopicSpread
 from replan.planning.placing.steps import Way
 
@@ -150,12 +150,12 @@ def test_room_is_kept_and_called_impossible_only_where_it_is(
 
 
 class Counted(LegalSteps):
-    """Counts the steps whose bytes are asked for."""
+    """Counts the steps that are asked for, whether they are legal."""
 
     looked_at = 0
 
-    def copied(self, rows: Ints, source: int | Ints, target: int | Ints) -> Ints:
-        found = super().copied(rows, source, target)
+    def legal(self, rows: Ints, source: int | Ints | Matrix, to: Ints | None = None) -> Flags:
+        found = super().legal(rows, source, to)
         self.looked_at += found.size
         return found
 
@@ -192,6 +192,12 @@ def test_who_cannot_be_helped_is_not_looked_at_again_and_again() -> None:
         - 50 * looked_at("a" * 50, steps=50, huge=huge)
         for huge in (0, 5)
     )
+    assert beside <= 1.1 * alone
+
+
+def test_who_could_hold_nothing_of_what_another_gives_is_not_looked_at() -> None:
+    """Whatever it gives back: brokers with one huge partition are outside, and are tried with nobody."""
+    alone, beside = (looked_at("a" * 50, steps=50, huge=huge) for huge in (0, 5))
     assert beside <= 1.1 * alone
 
 
