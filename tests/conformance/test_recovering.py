@@ -114,7 +114,7 @@ def test_the_best_surviving_log_leads_whatever_its_place_in_the_list(lab: Lab) -
 
     outcome = performed(lab, plan)
 
-    (result,) = outcome.results
+    (result,) = outcome.partitions
     assert (outcome.exit_code, result.result, result.lost) == (Exit.OK, Result.DONE, 1)
     leader_is(lab, topic, 2)
     in_sync(lab, topic, 2, 3)
@@ -164,7 +164,7 @@ def test_preferred_elections_with_mixed_results(lab: Lab) -> None:
     ]
     outcome = performed(lab, found.plan)
     assert outcome.exit_code is Exit.REFUSED
-    assert [(r.partition, r.result) for r in outcome.results if r.partition == one] == [
+    assert [(r.partition, r.result) for r in outcome.partitions if r.partition == one] == [
         (one, Result.DONE)
     ]
     leader_is(lab, topic, 3)

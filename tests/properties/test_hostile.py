@@ -134,7 +134,7 @@ def test_a_topic_that_may_not_be_read_keeps_no_other_one_from_its_end(
     run = performed(case, ends_within(case), processes=1)
 
     (outcome,) = run.outcomes
-    others = [r for r in outcome.results if r.partition.topic != lost]
+    others = [r for r in outcome.partitions if r.partition.topic != lost]
     assert [r for r in others if r.result is Result.RUNNING or r.result is Result.WAITING] == []
     known = known_throttles(run.lab.journal.read())
     assert {name for scope, name, _ in known if scope == "topic"} <= {lost}
@@ -387,7 +387,7 @@ def inactive(case: Case) -> float:
 
 def falsely_blamed(case: Case, outcome: Outcome) -> Iterator[Broken]:
     """What is said of others, and nobody did."""
-    for result in outcome.results:
+    for result in outcome.partitions:
         name = result.partition
         listed = case.list_changed_at(name) < float("inf")
         others = [act for _, act in case.by_others()]
@@ -445,7 +445,7 @@ def not_ended(
     opened = fold(run.lab.journal.read()).application
     over = cancelled(run.lab) and opened is None
     begins_nothing = over or (opened is not None and bool(opened.cancelled_by))
-    for result in last.results:
+    for result in last.partitions:
         if begins_nothing and result.result is Result.WAITING:
             continue
         if over and result.result is Result.RUNNING and result.partition in moves:

@@ -54,11 +54,8 @@ from replan.applying.tick.run_state import Decision, Repeats, throttled
 from replan.applying.views.outcome import (
     Ending,
     Outcome,
-    create_results,
-    log_move_results,
-    recovery_results,
+    plan_results,
     results_of,
-    setting_results,
     summary,
 )
 from replan.errors import BadFile, BadUsage, ClusterRefused, Exit, Held, UnsafePlan
@@ -379,7 +376,7 @@ def abandon(
     ledger = ledger if plan is None else ledger.after(_settled(plan, ledger, reader))
     lists = _lists_left(begun, ledger, reader)
     closed = _with_results(outcome, begun, ledger, plan)
-    text, at = summary(closed.all_results, abandoned=True), settings.moment()
+    text, at = summary(closed.results, abandoned=True), settings.moment()
     ending = closing(ledger, ApplicationStatus.ABANDONED, text, at, plan)
     journal.append((*lists, *ending))
     names = tuple(r.partition for r in lists if isinstance(r, Order))
@@ -464,16 +461,7 @@ def _with_results(outcome: Outcome, begun: Ledger, ledger: Ledger, plan: Plan | 
     if plan is None:
         return replace(outcome, results=results_of(sorted(begun.owned), begun, {}))
     found = results_of(sorted({*begun.owned, *(m.partition for m in plan.moves)}), begun, {})
-    return replace(
-        outcome,
-        results=(
-            *create_results(plan.creates, ledger, {}),
-            *recovery_results(plan.recoveries, ledger, {}),
-            *found,
-        ),
-        settings=setting_results(plan.standing, ledger, {}),
-        log_moves=log_move_results(plan.log_moves, ledger, {}),
-    )
+    return replace(outcome, results=plan_results(plan, ledger, {}, found))
 
 
 def _settled(plan: Plan, ledger: Ledger, reader: ClusterReader) -> list[StandingRecord]:

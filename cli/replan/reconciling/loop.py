@@ -559,7 +559,7 @@ class Loop:
             self._keep(changed(self._memory, owes=True))
         if not stays:
             return ended
-        done = all(r.result is Result.DONE for r in outcome.all_results)
+        done = all(r.result is Result.DONE for r in outcome.results)
         code = Exit.OK if done else Exit.CHANGES
         return replace(outcome, ending=Ending.COMPLETE, exit_code=code)
 
@@ -606,7 +606,7 @@ class Loop:
             commit=begun.commit,
             text=_ending_text(outcome),
         )
-        moved = {str(r.partition): now for r in outcome.results if r.result is Result.DONE}
+        moved = {str(r.partition): now for r in outcome.partitions if r.result is Result.DONE}
         moved |= {str(r.partition): now for r in outcome.log_moves if r.result is Result.DONE}
         snapshot = self._ports.reader.observe()
         self._keep_arrived(snapshot, guard.targets)
@@ -858,11 +858,11 @@ def _result(outcome: Outcome) -> RoundResult:
 
 def _ending_text(outcome: Outcome) -> str:
     done = outcome.count(Result.DONE)
-    parts = [f"{done} of {len(outcome.results)} partitions done"]
+    parts = [f"{done} of {len(outcome.partitions)} partitions done"]
     if outcome.log_moves:
         there = sum(r.result is Result.DONE for r in outcome.log_moves)
         moved = f"{there} of {len(outcome.log_moves)} replicas in their directories"
-        parts = [*(parts if outcome.results else []), moved]
+        parts = [*(parts if outcome.partitions else []), moved]
         left = [r for r in outcome.log_moves if r.result is not Result.DONE]
         parts += [f"{r.subject}: {r.message or r.hold}" for r in left[:1] if r.message or r.hold]
     return "; ".join([*parts, *([outcome.error] if outcome.error else [])])
@@ -870,6 +870,6 @@ def _ending_text(outcome: Outcome) -> str:
 
 def _waiting_text(outcome: Outcome) -> str:
     """What an application waits for that has not moved for long."""
-    waits = [f"{r.partition}: {r.hold}" for r in outcome.results if r.hold is not None]
+    waits = [f"{r.partition}: {r.hold}" for r in outcome.partitions if r.hold is not None]
     more = f" (and {len(waits) - 1} more)" if len(waits) > 1 else ""
     return f"its application does not move. {waits[0]}{more}" if waits else _ending_text(outcome)

@@ -108,7 +108,7 @@ class ComparedRun(Struct, frozen=True):
 def rehearsal_of(finding: ComparedRun) -> Rehearsal:
     """Put everything together; times count from the beginning."""
     run, began, copies = finding.run, finding.began, tuple(_copies(finding))
-    stopped = tuple(r for r in run.outcome.results if r.result is not Result.DONE)
+    stopped = tuple(r for r in run.outcome.partitions if r.result is not Result.DONE)
     return Rehearsal(
         completed=not stopped and run.outcome.exit_code is finding.plan.left_out,
         exit_code=run.outcome.exit_code,
@@ -245,7 +245,7 @@ def _copied(
 
 
 def _recovered(finding: ComparedRun) -> Iterator[Recovered]:
-    lost = {r.partition: r.lost for r in finding.run.outcome.results}
+    lost = {r.partition: r.lost for r in finding.run.outcome.partitions}
     for recovery in finding.plan.recoveries:
         name, history = recovery.partition, finding.run.histories.get(recovery.partition)
         yield Recovered(
@@ -273,7 +273,7 @@ def _broken(finding: ComparedRun, copies: Sequence[Copied]) -> Iterator[Broken]:
     run = finding.run
     span = finding.began, run.ended
     crowding = crowding_by_broker(finding.stage, finding.faults, copies, span)
-    results = {r.partition: r.result for r in run.outcome.results}
+    results = {r.partition: r.result for r in run.outcome.partitions}
     for move in finding.plan.moves:
         name, history = move.partition, run.histories.get(move.partition)
         result = results.get(name)

@@ -248,8 +248,8 @@ def _with_own(outcome: Outcome, own: Collection[TopicPartition]) -> Outcome:
 
 
 def _given_up(outcome: Outcome, why: str) -> str:
-    left = sum(1 for r in outcome.results if r.result is not Result.DONE)
-    return f"{why}; {left} of {len(outcome.results)} partitions not done"
+    left = sum(1 for r in outcome.partitions if r.result is not Result.DONE)
+    return f"{why}; {left} of {len(outcome.partitions)} partitions not done"
 
 
 def untouched(plan: Plan, stage: Simulation, ended: float) -> Mapping[TopicPartition, Trajectory]:

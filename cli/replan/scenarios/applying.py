@@ -277,7 +277,7 @@ def _ended(session: Session) -> str:
 
 
 def _in_words(outcome: Outcome) -> str:
-    stopped = [r for r in outcome.all_results if r.result in STOPPED]
+    stopped = [r for r in outcome.results if r.result in STOPPED]
     lines = [f"{r.result}: {r.message}" for r in stopped]
     lines += map(refused_line, outcome.refusals)
     return "\n".join([*lines, f"exit {int(outcome.exit_code)}: {outcome_text(outcome)}"])

@@ -191,7 +191,7 @@ def test_nothing_ends_while_an_election_may_arrive_and_what_that_cuts_is_measure
     made.plane.inject(LoseRequests(WriteKind.ELECT, 1, 60.0))
     made.plane.schedule((At(made.clock.now() + 2, StartBroker(THREE)),))
     outcome = made.apply()
-    assert [r.lost for r in outcome.results] == [1000]
+    assert [r.lost for r in outcome.partitions] == [1000]
     assert (leader(made), record(made).status, record(made).lost) == (TWO, Status.DONE, 0)
     holds = [h for p in made.reports for h in (p.holds or {}).values()]
     assert RecoveryArrivalPossible(TWO, led=False, better=(THREE,), seconds=0) in holds

@@ -214,7 +214,7 @@ def test_status_waits_by_the_settings_of_the_process_at_work() -> None:
 
 def others_named(made: Lab, ledger: Ledger, read: Ledger) -> set[TopicPartition]:
     """The partitions that status says other tools reassign; `read`: the journal as it is after its look."""
-    holds = watched(made.plan, ledger, made.plane, read=lambda: read).waits.partitions.values()
+    holds = watched(made.plan, ledger, made.plane, read=lambda: read).waits.values()
     return {n for hold in holds if isinstance(hold, NoSlot) for n in hold.others}
 
 
@@ -239,7 +239,7 @@ def test_a_copy_of_replan_that_runs_on_after_its_end_is_not_said_to_be_another_t
 
 def kinds_of_waits(made: Lab) -> set[type[object]]:
     found = watched(made.plan, ledger_of(made), made.plane)
-    return {type(hold) for hold in found.waits.partitions.values()}
+    return {type(hold) for hold in found.waits.values()}
 
 
 def said_by_status(made: Lab, process: str | None) -> list[str]:

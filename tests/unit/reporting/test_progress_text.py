@@ -111,7 +111,7 @@ def test_the_end_counts_new_partitions_elections_and_moves_apart() -> None:
         render_outcome(replace(outcome, performed=took, results=results))
         .splitlines()[-1]
         .partition(";")[0]
-        for results in ((new, *outcome.results), (new,), (led,))
+        for results in ((new, *outcome.partitions), (new,), (led,))
     ]
     assert ends == [
         "2 new partitions, 3 moves in 1 min",

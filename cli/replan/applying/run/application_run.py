@@ -10,13 +10,14 @@ over since.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from math import inf
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.originals import Originals, taken_back
 from replan.applying.journal.records import (
     ApplicationStatus,
@@ -36,7 +37,7 @@ from replan.applying.reasons.holds import (
     NextBatch,
 )
 from replan.applying.reasons.notes import RefusedSetting
-from replan.applying.reasons.reason import Leftover
+from replan.applying.reasons.reason import HoldReason, Leftover
 from replan.applying.run.looking import Ports, TickReader, way_back
 from replan.applying.run.opening import closing, copied_bytes, is_cancelled, kept, turned
 from replan.applying.steering import for_application, keeps_throttles
@@ -53,21 +54,16 @@ from replan.applying.tick.run_state import (
     too_slow,
 )
 from replan.applying.views.outcome import (
+    AnyResult,
     Ending,
-    LogMoveResult,
     Outcome,
     PartitionResult,
     Performed,
     Result,
-    SettingResult,
     ThrottlesLeft,
-    create_results,
     exit_code_of,
-    log_move_results,
     new_text,
-    recovery_results,
-    results_of,
-    setting_results,
+    plan_results,
     summary,
 )
 from replan.applying.views.progress import Progress, progress_of
@@ -88,7 +84,7 @@ from replan.model.names import Replicas, TopicPartition
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.requests import RequestKind
 
-Subject = TypeVar("Subject")
+K = TypeVar("K")
 
 
 def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
@@ -143,11 +139,11 @@ class Sender(Struct, frozen=True):
         )
 
     def _sent(
-        self, subjects: Collection[Subject], request: Callable[[], Mapping[Subject, Answer]]
-    ) -> Mapping[Subject, Answer]:
+        self, subjects: Collection[K], request: Callable[[], Mapping[K, Answer]]
+    ) -> Mapping[K, Answer]:
         if not subjects or self.clock.now() > self.until:
             return {}
-        unknown: dict[Subject, Answer] = dict.fromkeys(subjects, OutcomeUnknown("no answer"))
+        unknown: dict[K, Answer] = dict.fromkeys(subjects, OutcomeUnknown("no answer"))
         try:
             return {**unknown, **request()}
         except ClusterUnreachable as error:
@@ -165,26 +161,16 @@ class Leaving(Struct, frozen=True):
     """For how long nothing had moved."""
 
 
-def partition_results(job: Job, state: RunState, now: float) -> tuple[PartitionResult, ...]:
-    """How each partition stands, and for how long it has waited for what it waits for."""
-    order = [m.partition for m in job.plan.moves]
-    ledger, holds, since = state.ledger, state.holds, state.held_since
-    created = create_results(job.plan.creates, ledger, holds)
-    recovered = recovery_results(job.plan.recoveries, ledger, holds)
+def results_now(job: Job, state: RunState, now: float) -> tuple[AnyResult, ...]:
+    """How each step stands, and for how long a partition has waited for what it waits for."""
+    ledger, since = state.ledger, state.held_since
+    holds: dict[Subject, HoldReason] = dict(chain(state.holds.items(), state.step_holds.items()))
     return tuple(
-        r if r.hold is None else replace(r, held_seconds=now - since.get(r.partition, now))
-        for r in (*created, *recovered, *results_of(order, ledger, holds))
+        replace(r, held_seconds=now - since.get(r.partition, now))
+        if isinstance(r, PartitionResult) and r.hold is not None
+        else r
+        for r in plan_results(job.plan, ledger, holds)
     )
-
-
-def settings_of(job: Job, state: RunState) -> tuple[SettingResult, ...]:
-    """How each standing throttle setting stands."""
-    return setting_results(job.plan.standing, state.ledger, state.step_holds)
-
-
-def log_moves_of(job: Job, state: RunState) -> tuple[LogMoveResult, ...]:
-    """How each replica stands that is to lie in another log directory."""
-    return log_move_results(job.plan.log_moves, state.ledger, state.step_holds)
 
 
 def left_behind(state: RunState, seen: Look) -> tuple[Leftover, ...]:
@@ -211,11 +197,11 @@ def left(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> O
     finished = [o.partition for o in before.origins() if o.done]
     grown = (new_text(TopicPartition(g.topic, g.before), g.count - g.before) for g in before.grown)
     kept = {*before.recovered, *grown}
-    results = partition_results(job, state, now)
+    results = results_now(job, state, now)
     if application is not None and application.cancelled_by:
         cancelled = application.id
         finished = [own.partition for own in ledger.ended(Status.DONE)]
-        done = [r for r in results if r.result is Result.DONE]
+        done = [r for r in results if isinstance(r, PartitionResult) and r.result is Result.DONE]
         kept = {str(r.partition) for r in done if not r.created} - {*map(str, finished)}
         kept |= {new_text(r.partition, r.created) for r in done if r.created}
     return Outcome(
@@ -225,8 +211,6 @@ def left(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> O
         finished=tuple(sorted(finished)),
         kept=tuple(sorted(kept)),
         results=results,
-        settings=settings_of(job, state),
-        log_moves=log_moves_of(job, state),
         others=state.others.total,
         notes=state.notes,
         refusals=job.plan.refusals,
@@ -509,7 +493,7 @@ class ApplicationRun:
         refusals, left_out = (back or plan).refusals, (back or plan).left_out
         status = ApplicationStatus.CLOSED if back is None else ApplicationStatus.CANCELLED
         outcome = replace(self._left(Exit.OK, Ending.COMPLETE), performed=self._performed())
-        results, others = outcome.all_results, self._state.others.total or len(self._hanging)
+        results, others = outcome.results, self._state.others.total or len(self._hanging)
         text, at = summary(results, refusals, others), self._job.settings.moment()
         try:
             self._append((*kept(ledger), *closing(ledger, status, text, at, plan)))

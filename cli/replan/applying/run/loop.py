@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from replan.applying.journal.ledger import fold
+from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Command, Verb
 from replan.applying.observation import Job
@@ -19,11 +19,9 @@ from replan.applying.steering import (
 )
 from replan.applying.views.outcome import (
     Ending,
-    LogMoveResult,
     Outcome,
-    PartitionResult,
     Result,
-    SettingResult,
+    plan_results,
 )
 from replan.applying.views.progress import Report
 from replan.errors import BadUsage, ClusterUnreachable, Exit
@@ -72,21 +70,12 @@ def apply_plan(
     if verb is Verb.CANCEL and ledger.application is None:
         raise BadUsage("no application is open on this cluster; there is nothing to cancel")
     if ledger.application is None and not others and finished(plan, plan_digest, ledger, reader):
-        names = [
-            *(c.first for c in plan.creates),
-            *(r.partition for r in plan.recoveries),
-            *(m.partition for m in plan.moves),
-        ]
-        results = tuple(PartitionResult(name, Result.DONE) for name in names)
-        moved = (LogMoveResult(m.partition, m.broker, Result.DONE) for m in plan.log_moves)
-        settings_there = tuple(SettingResult(s.setting, Result.DONE) for s in plan.standing)
+        there = plan_results(plan, Ledger(), {})
         if not ledger.throttles:
             return Outcome(
                 exit_code=plan.left_out,
                 ending=Ending.NOTHING_TO_DO,
-                results=results,
-                settings=settings_there,
-                log_moves=tuple(moved),
+                results=tuple(replace(r, result=Result.DONE) for r in there),
                 refusals=plan.refusals,
             )
     opened = opening(

@@ -50,7 +50,6 @@ from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
     Command,
-    CreateRecord,
     Forget,
     LogMoveRecord,
     MoveRecord,
@@ -64,7 +63,7 @@ from replan.applying.journal.records import (
 )
 from replan.applying.settings import Settings
 from replan.applying.steps.kinds import KINDS
-from replan.applying.views.outcome import create_results, recovery_results, results_of, summary
+from replan.applying.views.outcome import PartitionResult, Result, plan_results, results_of, summary
 from replan.errors import BadFile, Held, WrongCluster
 from replan.model.control_plane import ClusterReader, Wanted
 from replan.model.snapshot import Snapshot
@@ -295,16 +294,11 @@ def turned(ledger: Ledger, plan: Plan, back: Plan, settings: Settings) -> tuple[
     known = ledger.application
     if known is None:
         return ()
+    moves = results_of(sorted(ledger.owned), ledger, {})
     results = [
-        *create_results(
-            (c for c in plan.creates if c.topic in ledger.steps_of(CreateRecord)), ledger, {}
-        ),
-        *recovery_results(
-            (r for r in plan.recoveries if r.partition in ledger.steps_of(RecoveryRecord)),
-            ledger,
-            {},
-        ),
-        *results_of(sorted(ledger.owned), ledger, {}),
+        r
+        for r in plan_results(plan, ledger, {}, moves)
+        if isinstance(r, PartitionResult) and r.result is not Result.WAITING
     ]
     ending = closing(ledger, ApplicationStatus.CANCELLED, summary(results), settings.moment(), plan)
     if not back.moves:

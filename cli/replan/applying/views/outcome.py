@@ -21,11 +21,7 @@ from replan.applying.reasons.reason import HoldReason, Leftover, Note
 from replan.errors import Exit
 from replan.model.configs import SettingName
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plans.creates import Create
-from replan.planning.plans.log_dirs import LogMove
-from replan.planning.plans.plan import Refusal, left_out_text
-from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.planning.recovery.recovery import Recovery
+from replan.planning.plans.plan import Plan, Refusal, left_out_text
 from replan.wording import count
 
 
@@ -159,10 +155,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     exit_code: Exit
     ending: Ending
-    results: tuple[PartitionResult, ...] = ()
-    """In plan order."""
-    settings: tuple[SettingResult, ...] = ()
-    log_moves: tuple[LogMoveResult, ...] = ()
+    results: tuple[AnyResult, ...] = ()
+    """Of all steps of the plan, as `plan_results` has them."""
     seconds: float = 0.0
     """For how long nothing has moved, the cluster has not answered, or the journal could not be written."""
     error: str = ""
@@ -201,19 +195,29 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return self.ending in RESUMABLE
 
     @property
-    def all_results(self) -> tuple[AnyResult, ...]:
-        """Of settings, partitions and log directories."""
-        return (*self.settings, *self.results, *self.log_moves)
+    def partitions(self) -> list[PartitionResult]:
+        """Those of partitions."""
+        return [r for r in self.results if isinstance(r, PartitionResult)]
+
+    @property
+    def settings(self) -> list[SettingResult]:
+        """Those of standing throttles."""
+        return [r for r in self.results if isinstance(r, SettingResult)]
+
+    @property
+    def log_moves(self) -> list[LogMoveResult]:
+        """Those of moves between log directories."""
+        return [r for r in self.results if isinstance(r, LogMoveResult)]
 
     def count(self, result: Result) -> int:
         """How many partitions stand so."""
-        return sum(1 for r in self.results if r.result is result)
+        return sum(r.result is result for r in self.partitions)
 
 
 def results_of(
-    plan_order: Iterable[TopicPartition], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
+    plan_order: Iterable[TopicPartition], ledger: Ledger, holds: Mapping[Subject, HoldReason]
 ) -> tuple[PartitionResult, ...]:
-    """How each partition of a plan stands."""
+    """How each move of a plan stands."""
     return tuple(_result(n, ledger.owned.get(n), holds.get(n)) for n in plan_order)
 
 
@@ -223,51 +227,39 @@ def new_text(first: TopicPartition, number: int) -> str:
     return str(first) if number == 1 else f"{first} to {last}"
 
 
-def create_results(
-    creates: Iterable[Create], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
-) -> tuple[PartitionResult, ...]:
-    """How the new partitions of each topic stand, by the first of them."""
-    records = ledger.steps_of(CreateRecord)
-    return tuple(
-        replace(_result(c.first, records.get(c.topic), holds.get(c.first)), created=len(c.lists))
-        for c in creates
-    )
-
-
-def log_move_results(
-    moves: Iterable[LogMove], ledger: Ledger, holds: Mapping[Subject, HoldReason]
-) -> tuple[LogMoveResult, ...]:
-    """How each replica stands that was to lie in another log directory."""
-    return tuple(
-        LogMoveResult(
-            m.partition,
-            m.broker,
-            *_found(ledger.steps_of(LogMoveRecord).get(m.replica), holds.get(m.replica)),
-        )
-        for m in moves
-    )
-
-
-def setting_results(
-    standing: Iterable[ThrottleSetting], ledger: Ledger, holds: Mapping[Subject, HoldReason]
-) -> tuple[SettingResult, ...]:
-    """How each standing throttle setting of a plan stands."""
-    names = [wanted.setting for wanted in standing]
-    return tuple(
-        SettingResult(n, *_found(ledger.steps_of(StandingRecord).get(n), holds.get(n)))
-        for n in names
-    )
-
-
-def recovery_results(
-    recoveries: Iterable[Recovery], ledger: Ledger, holds: Mapping[TopicPartition, HoldReason]
-) -> tuple[PartitionResult, ...]:
-    """How each partition stands that is to be led again."""
-    return tuple(
-        _result(
-            r.partition, ledger.steps_of(RecoveryRecord).get(r.partition), holds.get(r.partition)
-        )
-        for r in recoveries
+def plan_results(
+    plan: Plan,
+    ledger: Ledger,
+    holds: Mapping[Subject, HoldReason],
+    moves: Iterable[PartitionResult] | None = None,
+) -> tuple[AnyResult, ...]:
+    """How each step of a plan stands; `moves`: those of its moves, where they are not to be read from the ledger."""
+    if moves is None:
+        moves = results_of((m.partition for m in plan.moves), ledger, holds)
+    standing, created = ledger.steps_of(StandingRecord), ledger.steps_of(CreateRecord)
+    recovered, log_moved = ledger.steps_of(RecoveryRecord), ledger.steps_of(LogMoveRecord)
+    return (
+        *(
+            SettingResult(s.setting, *_found(standing.get(s.setting), holds.get(s.setting)))
+            for s in plan.standing
+        ),
+        *(
+            replace(
+                _result(c.first, created.get(c.topic), holds.get(c.first)), created=len(c.lists)
+            )
+            for c in plan.creates
+        ),
+        *(
+            _result(r.partition, recovered.get(r.partition), holds.get(r.partition))
+            for r in plan.recoveries
+        ),
+        *moves,
+        *(
+            LogMoveResult(
+                m.partition, m.broker, *_found(log_moved.get(m.replica), holds.get(m.replica))
+            )
+            for m in plan.log_moves
+        ),
     )
 
 

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 import numpy as np
 import pyarrow as pa
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, Subject
@@ -28,11 +28,8 @@ from replan.applying.views.outcome import (
     AnyResult,
     PartitionResult,
     Result,
-    create_results,
-    log_move_results,
-    recovery_results,
+    plan_results,
     results_of,
-    setting_results,
 )
 from replan.model.configs import (
     FOLLOWER_RATE,
@@ -52,16 +49,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import OwnApplication, Snapshot
 from replan.planning.plans.plan import Plan
 
-
-class Waits(Struct, frozen=True):
-    """Why steps of an open application wait, as far as that was looked up."""
-
-    partitions: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
-    steps: Mapping[Subject, HoldReason] = field(default_factory=dict)
-    """Settings, and replicas that go to other log directories."""
-
-
-NOT_LOOKED_UP = Waits()
+NOT_LOOKED_UP: Mapping[Subject, HoldReason] = {}
 
 
 class OpenApplication(Struct, frozen=True):
@@ -88,7 +76,7 @@ def open_application(
     ledger: Ledger,
     plan: Plan | None,
     process: str | None,
-    waits: Waits = NOT_LOOKED_UP,
+    waits: Mapping[Subject, HoldReason] = NOT_LOOKED_UP,
 ) -> OpenApplication | None:
     """The open application of a journal; `waits`: what its steps wait for, where that was looked up.
 
@@ -121,17 +109,13 @@ def open_application(
     )
 
 
-def _results(ledger: Ledger, plan: Plan | None, waits: Waits) -> tuple[AnyResult, ...]:
+def _results(
+    ledger: Ledger, plan: Plan | None, waits: Mapping[Subject, HoldReason]
+) -> tuple[AnyResult, ...]:
     """How each step of the plan stands; without a plan, each partition that the journal knows of."""
     if plan is None:
-        return results_of(ledger.owned, ledger, waits.partitions)
-    return (
-        *setting_results(plan.standing, ledger, waits.steps),
-        *create_results(plan.creates, ledger, waits.partitions),
-        *recovery_results(plan.recoveries, ledger, waits.partitions),
-        *results_of((m.partition for m in plan.moves), ledger, waits.partitions),
-        *log_move_results(plan.log_moves, ledger, waits.steps),
-    )
+        return results_of(ledger.owned, ledger, waits)
+    return plan_results(plan, ledger, waits)
 
 
 def knows_nothing(ledger: Ledger) -> bool:

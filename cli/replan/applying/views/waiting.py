@@ -4,13 +4,14 @@ It is what `decide` would say in its first tick, so a process need not run for t
 """
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from math import inf
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.observation import Job, Observation, PartitionHistory, TickInput
 from replan.applying.other_tools import not_ours
 from replan.applying.reasons.holds import AwaitingThrottle, Cancelling, OthersFirst, Paused
@@ -21,18 +22,17 @@ from replan.applying.tick.decide import decide
 from replan.applying.tick.questions import copying, wanted
 from replan.applying.tick.run_state import first_state
 from replan.applying.views.progress import Progress, progress_of
-from replan.applying.views.standing import Waits
 from replan.model.control_plane import ClusterReader, by_broker
 from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
 
-Subject = TypeVar("Subject")
+K = TypeVar("K")
 
 
 class WatchedApplication(Struct, frozen=True):
     """An open application as somebody sees it who looks on."""
 
-    waits: Waits
+    waits: Mapping[Subject, HoldReason]
     progress: Progress
     history: PartitionHistory
     """Of the sizes of its copies, for the next look."""
@@ -81,8 +81,11 @@ def watched(
     )
     held |= decision.holds
     progress = progress_of(tick, after, decision, now, len(after.notes), inf)
-    waits = Waits(_told(held), _told(decision.step_holds))
-    return WatchedApplication(waits, replace(progress, known_holds=waits.partitions), after.history)
+    known = _told(held)
+    waits: dict[Subject, HoldReason] = dict(
+        chain(known.items(), _told(decision.step_holds).items())
+    )
+    return WatchedApplication(waits, replace(progress, known_holds=known), after.history)
 
 
 def _without_begun_since(
@@ -100,7 +103,7 @@ def _without_begun_since(
     return replace(seen, running={n: r for n, r in seen.running.items() if n not in begun})
 
 
-def _told(holds: Mapping[Subject, HoldReason]) -> dict[Subject, HoldReason]:
+def _told(holds: Mapping[K, HoldReason]) -> dict[K, HoldReason]:
     return {n: why for n, why in holds.items() if not _is_next_to_set(why)}
 
 

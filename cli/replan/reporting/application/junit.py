@@ -19,7 +19,7 @@ def render_junit(outcome: Outcome, name: str) -> str:
     """One suite: what was stopped or refused has failed, what is not over was skipped; ends with a newline."""
     suite = Element("testsuite", name=name)
     failed = skipped = 0
-    for found in outcome.all_results:
+    for found in outcome.results:
         case = _case(suite, found)
         if found.result in STOPPED:
             failed += 1
@@ -33,7 +33,7 @@ def render_junit(outcome: Outcome, name: str) -> str:
         case = _named(suite, refusal.partition)
         SubElement(case, "failure", type=refusal.rule, message=refusal_text(refusal))
     SubElement(suite, "system-out").text = outcome_text(outcome)
-    total = len(outcome.all_results) + len(outcome.refusals)
+    total = len(outcome.results) + len(outcome.refusals)
     suite.attrib |= {
         "tests": str(total),
         "failures": str(failed),

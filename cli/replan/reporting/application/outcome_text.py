@@ -63,8 +63,8 @@ NAMED = 3
 
 def render_outcome(outcome: Outcome) -> str:
     """Plain text; ends with a newline."""
-    led = [r for r in outcome.all_results if r.result is Result.DONE and r.message]
-    stopped = [r for r in outcome.all_results if r.result in STOPPED]
+    led = [r for r in outcome.results if r.result is Result.DONE and r.message]
+    stopped = [r for r in outcome.results if r.result in STOPPED]
     lines = capped(led, lambda r: r.message, limit=SHOWN)
     lines += capped(stopped, lambda r: f"{r.result}: {r.message}")
     lines += capped(outcome.refusals, refused_line)
@@ -78,8 +78,9 @@ def _performed(outcome: Outcome) -> str:
     text, performed = outcome_text(outcome), outcome.performed
     if performed is None or outcome.ending is not Ending.COMPLETE or outcome.cancelled:
         return text
-    if outcome.results == outcome.all_results and text == f"{len(outcome.results)} done":
-        text = _counted(outcome.results)
+    partitions = outcome.partitions
+    if len(partitions) == len(outcome.results) and text == f"{len(partitions)} done":
+        text = _counted(partitions)
     took = duration(performed.seconds)
     parts = [f"{text} in {took}{' since it was resumed' if performed.resumed else ''}"]
     parts += [f"{size(performed.copied_bytes)} copied"] if performed.copied_bytes else []
@@ -103,7 +104,7 @@ def refused_line(refusal: Refusal) -> str:
 
 def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
     """What happened, in a line, and in the next ones what `holds` it and what to do now."""
-    counts = summary(outcome.all_results, outcome.refusals, outcome.others)
+    counts = summary(outcome.results, outcome.refusals, outcome.others)
     match outcome.ending:
         case Ending.COMPLETE:
             lines = _cancelled(outcome, counts)
@@ -121,7 +122,7 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
             why = f"gave up, as nothing has moved for {duration(outcome.seconds)}"
             lines = [f"{why}: {counts}", *(_held(outcome) if holds else ()), *_goes_on(outcome)]
             lines += [f"{END_HINT}." if outcome.cancelled else CANCEL_HINT]
-            lines += [LEADERLESS_HINT] if any(map(_without_leader, outcome.all_results)) else []
+            lines += [LEADERLESS_HINT] if any(map(_without_leader, outcome.results)) else []
         case Ending.OTHERS_HANG:
             lines = [f"gave up: {counts}", *_hanging(outcome)]
         case Ending.WINDOW_OVER | Ending.LEFT_TO_ANOTHER:
@@ -131,7 +132,7 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
         case Ending.UNREACHABLE | Ending.REFUSED | Ending.NOT_WRITTEN:
             lines = [f"{_failed(outcome)}: {outcome.error}", counts, RESUME_HINT]
         case Ending.RESTORED | Ending.COPIES_THROTTLED | Ending.NOT_RESTORED:
-            given_up = f"abandoned: {summary(outcome.all_results, abandoned=True)}"
+            given_up = f"abandoned: {summary(outcome.results, abandoned=True)}"
             lines = [*([given_up] if outcome.abandoned else []), *_restored(outcome)]
     return "\n".join(lines)
 
@@ -144,14 +145,14 @@ def _cancelled(outcome: Outcome, counts: str) -> list[str]:
     """What went back, and what stays, where the application was cancelled."""
     if not outcome.cancelled:
         return [counts]
-    went = [r for r in outcome.results if r.result in {Result.DONE, Result.CANCELLED}]
+    went = [r for r in outcome.partitions if r.result in {Result.DONE, Result.CANCELLED}]
     elsewhere = {*map(str, outcome.finished), *outcome.kept}
     elsewhere.update(str(r.partition) for r in outcome.refusals)
     back = sum(1 for r in went if str(r.partition) not in elsewhere and not r.created)
     lines = [
         f"application {outcome.cancelled} is cancelled: {count(back, 'partition')} back at the original list"
     ]
-    stopped = [r for r in outcome.results if r.result in STOPPED]
+    stopped = [r for r in outcome.partitions if r.result in STOPPED]
     if stopped or outcome.refusals:
         lines[0] += f"; not: {summary(stopped, outcome.refusals)}"
     stays = [*outcome.finished, *(s.subject for s in outcome.settings if s.result is Result.DONE)]
@@ -169,7 +170,7 @@ def _cancelled(outcome: Outcome, counts: str) -> list[str]:
 def _held(outcome: Outcome) -> list[str]:
     """What holds what is not over; what waits for the same stands in one line."""
     alike = dict[object, list[AnyResult]]()
-    for result in outcome.all_results:
+    for result in outcome.results:
         if result.result in {Result.RUNNING, Result.WAITING}:
             alike.setdefault((result.result, result.hold), []).append(result)
     lines = [] if outcome.admission is None else [f"no new copies: {outcome.admission}"]
@@ -307,7 +308,7 @@ def election_results(found: PreferredElections, outcome: Outcome | None) -> Sequ
         by_name[move.partition] = ElectionRow(
             move.partition, ElectionResult.PLANNED, move.target[0], move.leader
         )
-    for ended in () if outcome is None else outcome.results:
+    for ended in () if outcome is None else outcome.partitions:
         name, planned = ended.partition, moves.get(ended.partition)
         preferred = None if planned is None else planned.target[0]
         before = None if planned is None else planned.leader
@@ -432,7 +433,7 @@ def render_recoveries_json(
 def _rows(
     plan: Plan, outcome: Outcome | None, not_needed: Iterable[TopicPartition], found: Candidates
 ) -> Iterator[tuple[TopicPartition, Row]]:
-    results = () if outcome is None else outcome.all_results
+    results = () if outcome is None else outcome.results
     ended = {r.partition: r for r in results if isinstance(r, PartitionResult)}
     for recovery in plan.recoveries:
         row: Row = {
