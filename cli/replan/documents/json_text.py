@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from json import JSONDecodeError
 from typing import TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from replan.errors import BadFile
@@ -28,6 +29,7 @@ _ESCAPES = re.compile(
 )
 _LONG_NUMBER = re.compile(r"[0-9]{4301}")
 """Python refuses to read longer ones, since that takes quadratic time (sys.get_int_max_str_digits)."""
+T = TypeVar("T")
 
 
 class NotJson(ValueError):
@@ -67,6 +69,23 @@ def parse_json(text: str) -> object:
     if "\\ud" in text or "\\uD" in text:
         _check_surrogates(text)
     return parsed
+
+
+def decoded(text: str, kind: type[T]) -> T:
+    """A JSON text as a `kind`, many times faster than `parse_json`; raises NotJson where it is none, or may be none.
+
+    `kind` keeps which keys an object has (UNSET). Of a key twice msgspec takes the last: what it read, written again,
+    then has fewer colons than the text. What is escaped may be a colon, so a text with escapes may be none.
+    """
+    if "\\" in text:
+        raise NotJson("there are escapes in it")
+    try:
+        value = msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, RecursionError) as problem:
+        raise NotJson(str(problem)) from problem
+    if msgspec.json.encode(value).count(b":") != text.count(":"):
+        raise NotJson("a key is given twice in one object")
+    return value
 
 
 def parse_document(text: str, source: str) -> dict[str, object]:
@@ -142,8 +161,6 @@ INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 MOST_REPLICAS = 2**15 - 1
 """Kafka's replication factor has 16 bits (CreateTopicsRequest)."""
-
-T = TypeVar("T")
 
 
 class Node(Struct, eq=False):

@@ -1,7 +1,7 @@
 """A snapshot as one JSON document: what the keys mean, and what is left out because it follows.
 
-The head is in `head`, text and layout are in `documents.json_text`, files in `files`; what few snapshots have is in
-a module of its own (`json_rare`), since it takes msgspec to read.
+The head is in `head`, what few snapshots have in `json_rare`, text and layout are in `documents.json_text`, files in
+`files`. What is in order is read in one go, its partitions typed; anything else by nodes, which say what is wrong.
 
 People write these documents too (a cluster to simulate, a case for a test), so only what cannot be derived has to be
 said. When reading: a partition's number is its position, its ISR its replicas on registered brokers, its leader the
@@ -12,24 +12,20 @@ from base64 import urlsafe_b64encode
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
+from msgspec.structs import astuple
 
-from replan.documents.json_text import (
-    INT32_MAX,
-    INT64_MAX,
-    MOST_REPLICAS,
-    Node,
-    optional,
-    shown,
-)
+from replan.documents.json_text import Node, NotJson, decoded, optional, parse_document, shown
+from replan.documents.typed import Brokers, Int32, Int64, ReplicaList
+from replan.errors import BadFile
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import BROKERS
+from replan.model.columns import BROKERS, Ints
 from replan.model.configs import Configs, ConfigSource, ConfigValue, can_hold
-from replan.model.names import BrokerId, TopicId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import (
     TOPICS_SCHEMA,
     RememberedOrder,
@@ -44,32 +40,59 @@ from replan.snapshots.head import Tables, check_head, head_of, snapshot_of
 # Belongs here: `read_topics` and `write_topics`, and the defaults of topics and partitions.
 # Does not belong here: the head of the document (`head`) and the brokers (`json_brokers`).
 
-TOPIC_KEYS = frozenset(
-    {
-        "name",
-        "id",
-        "minInsyncReplicas",
-        "minInsyncSource",
-        "uncleanLeaderElection",
-        "throttledReplicas",
-        "partitions",
-    }
-)
 THROTTLED_KEYS = ("leader", "follower")
-PARTITION_KEYS = frozenset(
-    {
-        "partition",
-        "replicas",
-        "isr",
-        "leader",
-        "leaderEpoch",
-        "adding",
-        "removing",
-        "elr",
-        "lastKnownElr",
-        "bytes",
-    }
-)
+
+
+class ListedPartition(Struct, rename="camel", forbid_unknown_fields=True, frozen=True, gc=False):
+    """A partition of a document, as far as types can say what it has to be."""
+
+    replicas: ReplicaList
+    partition: Int32 | UnsetType = UNSET
+    isr: Brokers | UnsetType = UNSET
+    leader: Int32 | UnsetType | None = UNSET
+    leader_epoch: Int32 | UnsetType = UNSET
+    adding: Brokers | UnsetType = UNSET
+    removing: Brokers | UnsetType = UNSET
+    elr: Brokers | UnsetType = UNSET
+    last_known_elr: Brokers | UnsetType = UNSET
+    bytes: Int64 | UnsetType = UNSET
+
+
+class ListedTopic(Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
+    """A topic of a document: its partitions, and what nodes read."""
+
+    name: object = UNSET
+    id: object = UNSET
+    min_insync_replicas: object = UNSET
+    min_insync_source: object = UNSET
+    unclean_leader_election: object = UNSET
+    throttled_replicas: object = UNSET
+    partitions: tuple[ListedPartition, ...] | UnsetType = UNSET
+
+
+class SnapshotForm(Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
+    """A document: its topics, and what nodes read."""
+
+    schema: object = field(default=UNSET, name="$schema")
+    format_version: object = UNSET
+    kind: object = UNSET
+    cluster_id: object = UNSET
+    observed_at: object = UNSET
+    features: object = UNSET
+    brokers: object = UNSET
+    topics: tuple[ListedTopic, ...] | UnsetType = UNSET
+    silent: object = UNSET
+    hidden: object = UNSET
+    remembered: object = UNSET
+    offline: object = UNSET
+    logs: object = UNSET
+    application: object = UNSET
+    simulation: object = UNSET
+
+
+HEAD_KEYS = SnapshotForm.__struct_encode_fields__
+TOPIC_KEYS = ListedTopic.__struct_encode_fields__
+PARTITION_KEYS = ListedPartition.__struct_encode_fields__
 _LISTS = (
     ("adding", "adding"),
     ("removing", "removing"),
@@ -118,8 +141,8 @@ def read_topics(root: Node, registered: Collection[int]) -> tuple[pa.Table, pa.T
     _check_ids(rows, nodes)
     topics = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
     try:
-        partitions = _partitions([nodes[n] for n in names], names, frozenset(registered))
-    except (_Unreadable, OverflowError):
+        partitions = _partitions([nodes[n] for n in names], names, sorted(registered))
+    except _Unreadable:
         _complain([nodes[n] for n in names])
         raise
     return topics, partitions
@@ -158,7 +181,170 @@ def _throttled(node: Node | None, side: str) -> str | None:
     return None if found is None or found.value is None else found.any_text()
 
 
-def _numbered(topic: Node) -> list[tuple[int, Node]]:
+class _Unreadable(ValueError):
+    """A partition is not as it has to be; which one, and why, `_complain` says."""
+
+
+def _partitions(topics: Sequence[Node], names: Sequence[str], registered: list[int]) -> pa.Table:
+    """The partitions of all topics, column by column: there are hundreds of thousands, and hardly one is wrong.
+
+    Raises _Unreadable where one is.
+    """
+    by_topic = [_typed(topic) for topic in topics]
+    sizes = np.array([len(partitions) for partitions in by_topic], np.int64)
+    codes = np.repeat(np.arange(len(names)), sizes)
+    partitions = list(chain.from_iterable(by_topic))
+    size = len(partitions)
+    rare = _with_rare_keys(partitions)
+    numbers = np.arange(size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    for row, partition in rare.items():
+        if partition.partition is not UNSET:
+            numbers[row] = partition.partition
+    replicas = _list_column(size, slice(None), [p.replicas for p in partitions])
+    isr = _isr(partitions, replicas, registered)
+    table = partitions_table(
+        pa.array(names, pa.string()),
+        pa.array(codes, pa.int32()),
+        {
+            "partition": pa.array(numbers, pa.int32()),
+            "replicas": replicas,
+            "isr": isr,
+            "leader": pa.array(_leaders(partitions, replicas, isr), pa.int32()),
+            "leader_epoch": pa.array(
+                np.fromiter([p.leader_epoch or 0 for p in partitions], np.int32, size)
+            ),
+            **{
+                column: _list_column(
+                    size, list(rare), [getattr(p, column) or () for p in rare.values()]
+                )
+                for column, _ in _LISTS
+            },
+            "bytes": pa.array(np.fromiter([p.bytes or 0 for p in partitions], np.int64, size)),
+        },
+    )
+    return _in_order(table, codes, numbers)
+
+
+def _require(holds: object) -> None:
+    if not holds:
+        raise _Unreadable
+
+
+def _typed(topic: Node) -> Sequence[ListedPartition]:
+    node = topic.get("partitions")
+    if node is None:
+        return ()
+    if isinstance(node.value, tuple):
+        return node.value  # they were read typed
+    try:
+        return convert(node.value, tuple[ListedPartition, ...])
+    except ValidationError as problem:
+        raise _Unreadable from problem
+
+
+def _with_rare_keys(partitions: Sequence[ListedPartition]) -> dict[int, ListedPartition]:
+    """Those with a number of their own, in the middle of a reassignment, or with an ELR, by row."""
+    return {
+        row: p
+        for row, p in enumerate(partitions)
+        if not (
+            p.partition is UNSET
+            and p.adding is UNSET
+            and p.removing is UNSET
+            and p.elr is UNSET
+            and p.last_known_elr is UNSET
+        )
+    }
+
+
+def _list_column(size: int, rows: list[int] | slice, lists: Sequence[Replicas]) -> pa.ListArray:
+    """A column of `size` lists: these in these rows, empty in others. Each list has to name a broker once."""
+    lengths = np.zeros(size, np.int64)
+    lengths[rows] = np.fromiter(map(len, lists), np.int64, len(lists))
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    values = np.fromiter(chain.from_iterable(lists), np.int32, int(offsets[-1]))
+    column = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values), type=BROKERS)
+    members = _members(column)
+    _require((members[1:] != members[:-1]).all())
+    return column
+
+
+def _members(column: pa.ListArray) -> Ints:
+    """Each row with each broker in its list, as one number; sorted."""
+    rows = np.repeat(np.arange(len(column)), np.diff(column.offsets))
+    return np.sort(rows << 32 | np.asarray(column.values), kind="stable")
+
+
+def _are_among(some: Ints, members: Ints) -> bool:
+    """Whether these are all members; both are sorted."""
+    both = np.sort(np.concatenate((members, some)), kind="stable")
+    return int(np.count_nonzero(np.diff(both, prepend=-1))) == len(members)
+
+
+def _isr(
+    partitions: Sequence[ListedPartition], replicas: pa.ListArray, registered: list[int]
+) -> pa.ListArray:
+    """Who is in sync; where none is written, the replicas on registered brokers."""
+    stated = [p.isr for p in partitions]
+    if stated.count(UNSET) == len(stated) and np.isin(replicas.values, registered).all():
+        return replicas
+    brokers = frozenset(registered)
+    isr = _list_column(
+        len(partitions),
+        slice(None),
+        [
+            _assumed(p.replicas, brokers) if of is UNSET else of
+            for p, of in zip(partitions, stated, strict=True)
+        ],
+    )
+    _require(_are_among(_members(isr), _members(replicas)))
+    return isr
+
+
+def _leaders(
+    partitions: Sequence[ListedPartition], replicas: pa.ListArray, isr: pa.ListArray
+) -> Ints:
+    """Who leads, -1 for nobody; where nothing is written, the first that is in sync."""
+    offsets = np.asarray(isr.offsets)
+    some = offsets[1:] > offsets[:-1]
+    leaders = np.full(len(isr), -1)
+    leaders[some] = np.asarray(isr.values)[offsets[:-1][some]]
+    stated = [p.leader for p in partitions]
+    if stated.count(UNSET) < len(stated):
+        rows = [row for row, leader in enumerate(stated) if leader is not UNSET]
+        leaders[rows] = [-1 if stated[row] is None else stated[row] for row in rows]
+        led = np.flatnonzero(leaders >= 0)
+        _require(_are_among(led << 32 | leaders[led], _members(replicas)))
+    return leaders
+
+
+def _in_order(table: pa.Table, codes: Ints, numbers: Ints) -> pa.Table:
+    """The partitions of each topic by their numbers, of which no two are the same."""
+    keys = codes << 32 | numbers
+    if (np.diff(keys) > 0).all():
+        return table
+    order = np.argsort(keys)
+    _require((np.diff(keys[order]) > 0).all())
+    return table.take(pa.array(order))
+
+
+def _first(isr: Sequence[int]) -> int:
+    return isr[0] if isr else -1
+
+
+def _assumed(replicas: Iterable[BrokerId], registered: Collection[int]) -> Replicas:
+    """The ISR where none is written."""
+    return tuple(broker for broker in replicas if broker in registered)
+
+
+def _complain(topics: Iterable[Node]) -> None:
+    """Raise BadFile with the place of the first partition that is not as it has to be."""
+    for topic in topics:
+        for _, node in _nodes_by_number(topic):
+            _check(node)
+
+
+def _nodes_by_number(topic: Node) -> list[tuple[int, Node]]:
     found: dict[int, Node] = {}
     for position, node in enumerate(topic.elements("partitions")):
         node.mapping(PARTITION_KEYS)
@@ -167,135 +353,6 @@ def _numbered(topic: Node) -> list[tuple[int, Node]]:
             raise node.wrong(f"partition {number} is listed twice; keep one")
         found[number] = node
     return sorted(found.items(), key=lambda entry: entry[0])
-
-
-class _Unreadable(ValueError):
-    """A partition is not as it has to be; which one, and why, `_complain` says."""
-
-
-def _partitions(
-    topics: Sequence[Node], names: Sequence[str], registered: frozenset[int]
-) -> pa.Table:
-    """The partitions of all topics, column by column: there are hundreds of thousands, and hardly one is wrong.
-
-    Raises _Unreadable where one is, or OverflowError.
-    """
-    sizes: list[int] = []
-    numbers: list[int] = []
-    found: list[dict[str, Any]] = []
-    for topic in topics:
-        of_topic = _in_order(topic)
-        sizes.append(len(of_topic))
-        numbers += [number for number, _ in of_topic]
-        found += [partition for _, partition in of_topic]
-    keys = set(chain.from_iterable(found))
-    _require(keys <= PARTITION_KEYS)
-    replicas = _broker_lists([p.get("replicas") for p in found])
-    _require(all(replicas))
-    if "isr" in keys or not registered.issuperset(chain.from_iterable(replicas)):
-        isr = _isr_lists(found, replicas, registered)
-    else:
-        isr = replicas
-    numbered = {
-        "leader": _leaders(found, replicas, isr) if "leader" in keys else list(map(_first, isr)),
-        "leader_epoch": _numbers_of([p.get("leaderEpoch", 0) for p in found], INT32_MAX),
-        "bytes": _numbers_of([p.get("bytes", 0) for p in found], INT64_MAX),
-    }
-    none = _list_column([()] * len(found))
-    lists = {"replicas": _list_column(replicas), "isr": _list_column(isr)}
-    for column, key in _LISTS:
-        stated = key in keys
-        lists[column] = (
-            _list_column(_broker_lists([p.get(key, []) for p in found])) if stated else none
-        )
-    codes = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
-    return partitions_table(
-        pa.array(names, pa.string()),
-        pa.array(codes),
-        {
-            "partition": pa.array(numbers, pa.int32()),
-            **{
-                name: pa.array(values, pa.int64() if name == "bytes" else pa.int32())
-                for name, values in numbered.items()
-            },
-            **lists,
-        },
-    )
-
-
-def _require(holds: bool) -> None:
-    if not holds:
-        raise _Unreadable
-
-
-def _in_order(topic: Node) -> Sequence[tuple[int, dict[str, Any]]]:
-    """The partitions of a topic by their numbers; where none is said, that is the position."""
-    node = topic.get("partitions")
-    listed = [] if node is None else node.value
-    if not isinstance(listed, list) or not set(map(type, listed)) <= {dict}:
-        raise _Unreadable
-    numbered = [(p.get("partition", at), p) for at, p in enumerate(listed)]
-    numbers = _numbers_of([number for number, _ in numbered], INT32_MAX)
-    _require(len(set(numbers)) == len(numbers))
-    return sorted(numbered, key=itemgetter(0))
-
-
-def _numbers_of(values: list[Any], most: int) -> list[int]:
-    """These, which are whole numbers from 0."""
-    _require(set(map(type, values)) <= {int})
-    _require(not values or (min(values) >= 0 and max(values) <= most))
-    return values
-
-
-def _broker_lists(lists: list[Any]) -> list[list[int]]:
-    """These, which are lists of broker ids that name each once."""
-    _require(set(map(type, lists)) <= {list})
-    brokers = _numbers_of(list(chain.from_iterable(lists)), INT32_MAX)
-    _require(sum(map(len, map(set, lists))) == len(brokers))
-    _require(max(map(len, lists), default=0) <= MOST_REPLICAS)
-    return lists
-
-
-def _isr_lists(
-    found: Sequence[dict[str, Any]], replicas: Sequence[list[int]], registered: frozenset[int]
-) -> list[list[int]]:
-    """Who is in sync; where none is written, the replicas on registered brokers."""
-    stated = [(p["isr"], of) for p, of in zip(found, replicas, strict=True) if "isr" in p]
-    isr = iter(_broker_lists([listed for listed, _ in stated]))
-    _require(all(set(of).issuperset(listed) for listed, of in stated))
-    return [
-        next(isr) if "isr" in p else of if registered.issuperset(of) else _assumed(of, registered)
-        for p, of in zip(found, replicas, strict=True)
-    ]
-
-
-def _leaders(
-    found: Sequence[dict[str, Any]], replicas: Sequence[list[int]], isr: Sequence[list[int]]
-) -> list[int]:
-    """Who leads, -1 for nobody; where nothing is written, the first that is in sync."""
-    leaders = [
-        p["leader"] if "leader" in p else of[0] if of else None
-        for p, of in zip(found, isr, strict=True)
-    ]
-    _require(set(map(type, leaders)) <= {int, type(None)})
-    _require(all(b is None or b in of for b, of in zip(leaders, replicas, strict=True)))
-    return [-1 if leader is None else leader for leader in leaders]
-
-
-def _first(isr: Sequence[int]) -> int:
-    return isr[0] if isr else -1
-
-
-def _assumed(replicas: Sequence[int], registered: Collection[int]) -> list[int]:
-    """The ISR where none is written."""
-    return [broker for broker in replicas if broker in registered]
-
-
-def _complain(topics: Iterable[Node]) -> None:
-    """Raise BadFile with the place of the first partition that is not as it has to be."""
-    for topic in topics:
-        for _, node in _numbered(topic):
-            _check(node)
 
 
 def _check(node: Node) -> None:
@@ -313,13 +370,6 @@ def _check(node: Node) -> None:
     for _, key in _LISTS:
         if (listed := node.get(key)) is not None:
             listed.broker_list()
-
-
-def _list_column(lists: Sequence[Sequence[int]]) -> pa.Array:
-    offsets = np.zeros(len(lists) + 1, dtype=np.int32)
-    np.cumsum(np.fromiter(map(len, lists), np.int32, len(lists)), out=offsets[1:])
-    values = np.fromiter(chain.from_iterable(lists), np.int32, int(offsets[-1]))
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values), type=BROKERS)
 
 
 def write_topics(
@@ -367,7 +417,7 @@ def _write_partition(
         written["partition"] = found["partition"]
     written["replicas"] = found["replicas"]
     isr, leader = found["isr"], found["leader"]
-    if isr != _assumed(found["replicas"], registered):
+    if tuple(isr) != _assumed(found["replicas"], registered):
         written["isr"] = isr
     if leader != _first(isr):
         written["leader"] = None if leader == -1 else leader
@@ -507,23 +557,6 @@ def _bytes_or_null(node: Node) -> int | None:
     return None if node.value is None else node.int64()
 
 
-HEAD_KEYS = (
-    "$schema",
-    "formatVersion",
-    "kind",
-    "clusterId",
-    "observedAt",
-    "features",
-    "brokers",
-    "topics",
-    "silent",
-    "hidden",
-    "remembered",
-    "offline",
-    "logs",
-    "application",
-    "simulation",
-)
 REMEMBERED_KEYS = ("topic", "partition", "topicId", "order", "left", "recovered")
 
 
@@ -536,6 +569,26 @@ def to_document(snapshot: Snapshot) -> dict[str, object]:
         "remembered": [_write_remembered(p, o) for p, o in sorted(snapshot.remembered.items())],
     }
     return {key: parts[key] for key in HEAD_KEYS if parts.get(key)}
+
+
+def from_text(text: str, source: str) -> Snapshot:
+    """Read a JSON document; raises BadFile naming `source` and the place of what is wrong."""
+    try:
+        return from_document(_document_of(decoded(text, SnapshotForm)), source)
+    except (NotJson, BadFile):  # reading it node by node says what is wrong, and where
+        return from_document(parse_document(text, source), source)
+
+
+def _document_of(form: SnapshotForm) -> dict[str, object]:
+    """The same as a parsed document, but for its partitions, which stay typed."""
+    topics = () if form.topics is UNSET else form.topics
+    return {**_stated(form), "topics": [_stated(topic) for topic in topics]}
+
+
+def _stated(form: Struct) -> dict[str, object]:
+    """What is given of an object, by its keys."""
+    given = zip(form.__struct_encode_fields__, astuple(form), strict=True)
+    return {key: value for key, value in given if value is not UNSET}
 
 
 def from_document(document: Mapping[str, object], source: str) -> Snapshot:

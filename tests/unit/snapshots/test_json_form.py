@@ -1,6 +1,7 @@
 """The JSON form: defaults, laws, and what it says about documents that are wrong."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,18 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from tests.unit.snapshots.strategies import broken, snapshots
 
-from replan.documents.json_text import parse_document, render_document
+from replan.documents.json_text import decoded, parse_document, render_document
 from replan.errors import BadFile
 from replan.model.configs import LEADER_RATE, ConfigSource, ConfigValue
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
-from replan.snapshots.json_form import derived_topic_id, from_document, to_document
+from replan.snapshots.json_form import (
+    SnapshotForm,
+    derived_topic_id,
+    from_document,
+    from_text,
+    to_document,
+)
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "schema" / "snapshot.v1.json").read_text())
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -65,6 +72,74 @@ def test_what_the_schema_refuses_the_reader_refuses_and_nothing_else_happens(
     message = refusal(found)
     assert message is None or message.startswith("f: $")
     assert message is not None or VALIDATOR.is_valid(found)
+
+
+def without_escapes(text: str) -> str:
+    return re.sub(r"\\(u[0-9a-f]{4}|.)", "", text)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """The text of a document, of which something may be wrong: a value, a key twice, something that is no JSON."""
+    found: Any = to_document(draw(snapshots()))
+    for _ in range(draw(st.integers(0, 2))):
+        found = draw(broken(found))
+    text = json.dumps(found, ensure_ascii=False)
+    if draw(st.integers(0, 3)):
+        text = without_escapes(text)
+    for before, after in draw(st.lists(st.sampled_from(SPELLINGS), max_size=2)):
+        at = draw(st.sampled_from([found.start() for found in re.finditer(before, text)] or [-1]))
+        if at >= 0:
+            text = text[:at] + re.sub(before, after, text[at:], count=1)
+    return text
+
+
+SPELLINGS = (
+    (r'"(\w+)": ([^,{}\[\]]+)', r'"\1": \2, "\1": \2'),
+    (r'"(\w+)": ([^,{}\[\]]+)', r'"\1": 0, "\1" : \2'),
+    (r'"(\w+)": (\[[^][]*\])', r'"\1": [], "\1": \2'),
+    (r'"(\w+)":', r'"\1" :'),
+    (r'"(\w)', r'"\\u0072\1'),
+    (r'"(\w+)"', r'"\1:"'),
+    (r"(\d)", r"\g<1>.0"),
+    (r"(\d)", r"\g<1>e1"),
+    (r"(\d)", r"-\1"),
+    (r"(\d)", r"0\1"),
+    (r"(\d)", "NaN"),
+    (r"[]}]", ""),
+    (r",", ",,"),
+)
+"""What is exchanged in a text for what: the same document, another, a wrong one or none."""
+
+
+@given(texts())
+def test_a_text_is_read_as_its_nodes_are(text: str) -> None:
+    note(text)
+    outcomes: list[object] = []
+    for read in (
+        from_text,
+        lambda text, source: from_document(parse_document(text, source), source),
+    ):
+        try:
+            outcomes.append(read(text, "f"))
+        except BadFile as problem:
+            outcomes.append(str(problem))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_what_is_in_order_is_not_read_twice() -> None:
+    topics = [
+        {"name": "a:b", "throttledReplicas": {"leader": "0:1"}},
+        {
+            "name": "é",
+            "partitions": [
+                {"replicas": [1, 2], "bytes": 0, "leader": None},
+                {"replicas": [3], "partition": 3, "isr": [], "adding": []},
+            ],
+        },
+    ]
+    text = render_document(document(topics=topics))
+    assert isinstance(decoded(text, SnapshotForm), SnapshotForm)
 
 
 def test_the_schema_is_a_valid_schema_that_names_its_file() -> None:
