@@ -18,7 +18,7 @@ from replan.simulator.controller.commands import (
     AlterIsr,
     AlterReassignments,
     AssignDirs,
-    Command,
+    ControllerCommand,
     ControllerResult,
     CordonDirs,
     CreatePartitions,
@@ -51,7 +51,7 @@ class SimulatorDriver:
             self.register(broker)
             self.unfence(broker)
 
-    def ask(self, command: Command) -> ControllerResult:
+    def ask(self, command: ControllerCommand) -> ControllerResult:
         """Perform a command."""
         self.state, decision = perform(self.state, command)
         return decision

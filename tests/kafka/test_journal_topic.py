@@ -28,7 +28,7 @@ from replan.applying.journal.records import (
 )
 from replan.applying.settings import Settings
 from replan.commands.inputs.journals import known_of, owned_journal
-from replan.commands.inputs.target import LiveTarget, Place
+from replan.commands.inputs.target import JournalPlace, LiveTarget
 from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held, WrongCluster
 from replan.kafka.control_plane import open_cluster
 from replan.kafka.journal.entries import (
@@ -246,7 +246,7 @@ def test_a_file_is_no_way_around_an_application_that_is_open_on_the_cluster(
     machines = Machines(one_jvm.bootstrap, JOURNAL_TOPIC)
     with machines.take("ann", Hand()) as journal:
         journal.append([APP])
-    file = Place(path=tmp_path / "replan.journal")
+    file = JournalPlace(path=tmp_path / "replan.journal")
     target = LiveTarget(one_jvm.bootstrap, journal=file, unlocked=True)
     with target.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()

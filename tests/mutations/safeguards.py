@@ -61,7 +61,7 @@ SAFEGUARDS = (
     Safeguard(
         "a process that takes over asks nothing different for the quarantine",
         "applying/tick/run_state.py",
-        "        moves=Known(unknown_since=dict.fromkeys(unconfirmed, since)),\n",
+        "        moves=RequestMemory(unknown_since=dict.fromkeys(unconfirmed, since)),\n",
         "",
         (f"{SMALL_WORLD}[requests and brokers fail, 4.3]", STORIES),
     ),

@@ -17,6 +17,7 @@ from tests.properties.loop_lives import PERSON, Deadly, MortalJournal, Span, liv
 from replan.applying.journal.records import Verb
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigOperation, broker_change
+from replan.model.control_plane import ReplicaName
 from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile, Window, Windows
 from replan.model.declared.rules import Balance, ReplicaBlacklist, Spread, TopicRule
@@ -41,7 +42,7 @@ from replan.simulator.cluster.faults import (
     StopBroker,
     WriteKind,
 )
-from replan.simulator.cluster.physical_state import ReplicaName, Simulation
+from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.commands import AlterConfigs, AlterReassignments
 from replan.simulator.persistence.from_snapshot import from_snapshot
 

@@ -14,7 +14,7 @@ from tests.strategies import replica_lists
 
 from replan.model.names import BrokerId, Replicas
 from replan.planning.plans.moves import Move
-from replan.planning.plans.next_request import Done, Next, OffPath, Stale, Wait, next_request
+from replan.planning.plans.next_request import Done, NextStep, OffPath, Stale, Wait, next_request
 from replan.planning.plans.preview import planned_requests
 from replan.planning.plans.requests import Request, RequestKind
 
@@ -29,7 +29,7 @@ class Mover:
         self.partition = partition
         self.polls: deque[frozenset[BrokerId]] = deque(maxlen=POLLS_TO_SETTLE)
 
-    def look(self) -> Next:
+    def look(self) -> NextStep:
         """Look once, and judge; every law that a single answer can break is checked here."""
         move, seen = self.partition.move, self.partition.seen()
         self.polls.append(frozenset(seen.isr))

@@ -14,7 +14,7 @@ from msgspec import Struct
 from tests.smallworld.settings import QUANTUM, SETTINGS
 
 from replan.applying.admission import AdmissionQueue
-from replan.applying.known import Known, Repeat, RepeatedRefusal
+from replan.applying.known import Repeat, RepeatedRefusal, RequestMemory
 from replan.applying.observation import MISSES, Neighbours, PartitionHistory, Readings
 from replan.applying.reasons.reason import Reason
 from replan.applying.run.application_run import ApplicationRun
@@ -31,8 +31,8 @@ PASSED = 0.0
 
 MOMENTS: Mapping[tuple[type, str], Limits] = {
     (ApplicationRun, "_ended_at"): (-inf, SETTINGS.patience_seconds),
-    (Known, "suspected"): (-inf, SETTINGS.ending_seconds),
-    (Known, "unknown_since"): (-inf, SETTINGS.quarantine_seconds),
+    (RequestMemory, "suspected"): (-inf, SETTINGS.ending_seconds),
+    (RequestMemory, "unknown_since"): (-inf, SETTINGS.quarantine_seconds),
     (RepeatedRefusal, "since"): (-inf, SETTINGS.agreeing_seconds),
     (RepeatedRefusal, "last_at"): (-inf, SETTINGS.agreeing_seconds),
     (RunState, "missing_since"): (-inf, SETTINGS.agreeing_seconds),

@@ -48,7 +48,7 @@ from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterReassignments,
-    Command,
+    ControllerCommand,
     CreatePartitions,
     ElectLeaders,
     Subject,
@@ -115,8 +115,8 @@ class Sent(Struct):
     """What one tick sent, for the laws."""
 
     shown: Look | None = None
-    commands: list[Command] = field(default_factory=list)
-    late: list[Command] = field(default_factory=list)
+    commands: list[ControllerCommand] = field(default_factory=list)
+    late: list[ControllerCommand] = field(default_factory=list)
     """Those that may yet take effect."""
     crossings: list[bool] = field(default_factory=list)
     """Each crossing in order; True for a request."""
@@ -261,12 +261,14 @@ class Outside:
         resources = list(dict.fromkeys((c.scope, c.name) for c in changes))
         return self._requested(AlterConfigs(tuple(changes)), resources)
 
-    def _requested(self, command: Command, subjects: Sequence[Any]) -> dict[Any, Answer]:
+    def _requested(self, command: ControllerCommand, subjects: Sequence[Any]) -> dict[Any, Answer]:
         self.sent.commands.append(command)
         return self._cross(lambda: self._performed(command, subjects), (command, subjects))
 
     def _cross(
-        self, effect: Callable[[], T], request: tuple[Command, Sequence[Subject]] | None = None
+        self,
+        effect: Callable[[], T],
+        request: tuple[ControllerCommand, Sequence[Subject]] | None = None,
     ) -> T:
         self.sent.crossings.append(request is not None)
         here = self._ill is not None and self._ill[0] == len(self.sent.crossings) - 1
@@ -287,7 +289,7 @@ class Outside:
             return cast(T, dict.fromkeys(request[1], OutcomeUnknown("no answer")))
         return result
 
-    def _performed(self, command: Command, subjects: Sequence[Any]) -> dict[Any, Answer]:
+    def _performed(self, command: ControllerCommand, subjects: Sequence[Any]) -> dict[Any, Answer]:
         self._cluster, decision = perform(self._cluster, command)
         return answers_of(decision, subjects)
 

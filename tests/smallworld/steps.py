@@ -30,7 +30,7 @@ from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterIsr,
     AlterReassignments,
-    Command,
+    ControllerCommand,
     FenceBroker,
     UnfenceBroker,
 )
@@ -80,7 +80,7 @@ class Steps:
         self.world = world
         self.clusters: Pool[ClusterState] = Pool(lambda c: hash(canonical(c, 0.0)))
         self.processes: Pool[Process] = Pool(lambda p: p.key)
-        self.commands: Pool[Command] = Pool(lambda c: c)
+        self.commands: Pool[ControllerCommand] = Pool(lambda c: c)
         self._outside = Outside(world.plans, world.slots)
         self._ticks: dict[tuple[int, int, int, Ill], Ticked] = {}
         self._healed = cache(lambda c: list(self._heals(c)))
@@ -249,14 +249,14 @@ class Steps:
                 yield from self._change(cluster, label, AlterConfigs((gone,)), changes="throttles")
 
     def _change(
-        self, cluster: int, label: str, command: Command | None, *, changes: str = ""
+        self, cluster: int, label: str, command: ControllerCommand | None, *, changes: str = ""
     ) -> Iterator[Change]:
         """What a command changes, if anything."""
         after = cluster if command is None else self._perform(cluster, command)
         if after != cluster:
             yield Change(label, after, changes)
 
-    def _perform(self, cluster: int, command: Command) -> int:
+    def _perform(self, cluster: int, command: ControllerCommand) -> int:
         return self.clusters.number(perform(self.clusters[cluster], command)[0])
 
     def _later(self, before: State, after: State) -> State:
@@ -300,7 +300,7 @@ def _isr(cluster: ClusterState, name: TopicPartition, isr: Replicas) -> AlterIsr
     return AlterIsr(partition.leader, name, *epochs, tuple(sorted(isr)))
 
 
-def _named(command: Command) -> str:
+def _named(command: ControllerCommand) -> str:
     match command:
         case AlterReassignments(items):
             return f"lists {[(str(n), wanted) for n, wanted in items]}"

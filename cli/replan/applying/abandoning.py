@@ -143,7 +143,7 @@ def restored(
     started, longest = ports.clock.now(), settings.quarantine_seconds + settings.patience_seconds
     touched = frozenset(throttled(ledger))
     pending = abandoned and ledger.may_arrive
-    missing: Mapping[Subject, float] = {}
+    missing: Mapping[TopicOrBroker, float] = {}
     notes: dict[Note, None] = {}
     repeats = Repeats()
     while True:
@@ -196,13 +196,13 @@ def restored(
 
 COUNTED_SECONDS = 30.0
 """How often it is said for how much longer late changes are watched for."""
-Subject = str | BrokerId
+TopicOrBroker = str | BrokerId
 """A topic or a broker."""
 
 
-def _missing(ledger: Ledger, seen: Look) -> set[Subject]:
+def _missing(ledger: Ledger, seen: Look) -> set[TopicOrBroker]:
     """What has throttles of replan's and is not there; brokers and topics may only be unknown to whom was asked."""
-    topics: set[Subject] = {t for t, _ in ledger.entries if not seen.may_exist(t)}
+    topics: set[TopicOrBroker] = {t for t, _ in ledger.entries if not seen.may_exist(t)}
     return topics | {broker for broker, _ in ledger.rates if broker not in seen.brokers}
 
 

@@ -82,7 +82,7 @@ def held_since(before: Mapping[S, float], holding: Iterable[S], now: float) -> d
     return {key: before.get(key, now) for key in holding}
 
 
-class Known(Struct, Generic[S], frozen=True):
+class RequestMemory(Struct, Generic[S], frozen=True):
     """What a process knows of its requests, by what they are for."""
 
     answers: Mapping[S, Answer] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Known(Struct, Generic[S], frozen=True):
     suspected: Mapping[tuple[S, Hashable], float] = field(default_factory=dict)
     """What looks have suggested so far, and since when."""
 
-    def answered(self, answers: Mapping[S, Answer], now: float) -> "Known[S]":
+    def answered(self, answers: Mapping[S, Answer], now: float) -> "RequestMemory[S]":
         """What is known once the requests of a tick were answered."""
         if not answers:
             return replace(self, answers={}) if self.answers else self
@@ -114,7 +114,7 @@ class Known(Struct, Generic[S], frozen=True):
             unknown_since=unknown,
         )
 
-    def with_repeats(self, unsent: Mapping[S, Repeat]) -> "Known[S]":
+    def with_repeats(self, unsent: Mapping[S, Repeat]) -> "RequestMemory[S]":
         """The same, where these were not sent."""
         return replace(self, repeats={**self.repeats, **unsent}) if unsent else self
 
@@ -128,7 +128,7 @@ class Known(Struct, Generic[S], frozen=True):
         left = 0.0 if since is None else quarantine_seconds - (now - since)
         return left if left > 0 else None
 
-    def without_old(self, now: float, quarantine_seconds: float) -> "Known[S]":
+    def without_old(self, now: float, quarantine_seconds: float) -> "RequestMemory[S]":
         """After the quarantine a request is no longer on its way."""
         if not self.unknown_since:
             return self

@@ -82,7 +82,7 @@ from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState, Reassignment, effective_min_isr
 from replan.planning.elections.available import unavailable
 from replan.planning.plans.moves import Move
-from replan.planning.plans.next_request import Done, Next, OffPath, Stale, Wait, next_request
+from replan.planning.plans.next_request import Done, NextStep, OffPath, Stale, Wait, next_request
 from replan.planning.plans.origins import Origin
 from replan.planning.plans.requests import CANCEL, Request, RequestKind
 
@@ -377,7 +377,7 @@ def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     return own, _begun(sight, own, needed)
 
 
-def _not_begun(sight: PartitionInput, needed: Next) -> Verdict:
+def _not_begun(sight: PartitionInput, needed: NextStep) -> Verdict:
     move, state = sight.move, sight.state
     if isinstance(needed, Done):
         return End(Status.DONE)
@@ -474,7 +474,7 @@ def _reached(sight: PartitionInput) -> Reached:
     return Reached.NOTHING
 
 
-def _begun(sight: PartitionInput, own: MoveRecord, needed: Next) -> Verdict:
+def _begun(sight: PartitionInput, own: MoveRecord, needed: NextStep) -> Verdict:
     match needed:
         case Done():
             return _done(sight, own)

@@ -30,6 +30,7 @@ from replan.model.configs import (
     LEADER_REPLICAS,
     ConfigChange,
     ConfigOperation,
+    ConfigResource,
     Configs,
     ConfigScope,
     ConfigSource,
@@ -45,9 +46,9 @@ from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.plans.moves import Move
 
-List = tuple[str, str]
+ListKey = tuple[str, str]
 """A topic and one of its two throttled-replicas keys."""
-Entries = Mapping[List, frozenset[str]]
+Entries = Mapping[ListKey, frozenset[str]]
 
 
 class RunningCopy(Struct, frozen=True):
@@ -96,7 +97,7 @@ class ListStep(Struct, frozen=True):
 
 def wanted_entries(copies: Iterable[ThrottledCopy], throttle: MoveThrottle | None) -> Entries:
     """All entries that should be there now, by list."""
-    wanted: dict[List, set[str]] = {}
+    wanted: dict[ListKey, set[str]] = {}
     if throttle is None:
         return {}
     leaders, followers = dict[BrokerId, bool](), dict[BrokerId, bool]()
@@ -116,7 +117,7 @@ def wanted_entries(copies: Iterable[ThrottledCopy], throttle: MoveThrottle | Non
 
 
 def unread_lists(
-    entries: Iterable[List], forbidden: Mapping[str, TopicPermission]
+    entries: Iterable[ListKey], forbidden: Mapping[str, TopicPermission]
 ) -> tuple[UnreadList, ...]:
     """The lists that cannot be put back because this user may not read them."""
     return tuple(
@@ -133,7 +134,7 @@ def covers(override: str | None, wanted: Collection[str]) -> bool:
 
 
 def list_step(
-    where: List,
+    where: ListKey,
     wanted: frozenset[str],
     prior: SavedReplicaList | None,
     override: str | None,
@@ -168,7 +169,7 @@ def list_step(
 class _Draft(Struct, frozen=True):
     """One list on its way: what is there, what was there, and what stays ours."""
 
-    where: List
+    where: ListKey
     override: str | None
     prior: SavedReplicaList | None
     ours: frozenset[str]
@@ -196,7 +197,7 @@ class _Draft(Struct, frozen=True):
         return SavedReplicaList(*self.where, overridden, tuple(sorted(self.ours, key=_by_number)))
 
 
-def _change(where: List, operation: ConfigOperation, entries: Iterable[str]) -> ConfigChange:
+def _change(where: ListKey, operation: ConfigOperation, entries: Iterable[str]) -> ConfigChange:
     return topic_change(*where, operation, ",".join(sorted(entries, key=_by_number)))
 
 
@@ -205,7 +206,7 @@ def _by_number(entry: str) -> tuple[int, int]:
     return int(partition), int(broker)
 
 
-Rate = tuple[BrokerId, str]
+RateKey = tuple[BrokerId, str]
 """A broker and one of its two rate keys."""
 
 
@@ -231,7 +232,9 @@ class RateStep(Struct, frozen=True):
     note: Note | None = None
 
 
-def wanted_rates(copies: Iterable[ThrottledCopy], throttle: MoveThrottle | None) -> dict[Rate, int]:
+def wanted_rates(
+    copies: Iterable[ThrottledCopy], throttle: MoveThrottle | None
+) -> dict[RateKey, int]:
     """The rates of brokers that have entries, bytes per second; leader and follower side apart."""
     if throttle is None:
         return {}
@@ -256,7 +259,7 @@ def effective_rate(configs: Configs, config: str) -> int | None:
 
 
 def step_aside(
-    where: Rate, rate: int, prior: SavedRate | None, configs: Configs, *, may_arrive: bool
+    where: RateKey, rate: int, prior: SavedRate | None, configs: Configs, *, may_arrive: bool
 ) -> RateStep:
     """What to do about a rate that is wanted and gives way for now: what was there before holds."""
     if prior is not None:
@@ -266,7 +269,7 @@ def step_aside(
 
 
 def raise_step(
-    where: Rate,
+    where: RateKey,
     rate: int,
     prior: SavedRate | None,
     configs: Configs,
@@ -292,7 +295,7 @@ def raise_step(
     return RateStep(step.records, step.change, in_place=False, wiped=wiped)
 
 
-def _set(where: Rate, record: SavedRate, *, known: SavedRate | None) -> RateStep:
+def _set(where: RateKey, record: SavedRate, *, known: SavedRate | None) -> RateStep:
     change = broker_change(*where, ConfigOperation.SET, record.ours[-1])
     return RateStep(() if record == known else (record,), change, in_place=False)
 
@@ -302,7 +305,7 @@ def _recorded(prior: SavedRate, wanted: str) -> tuple[Record, ...]:
     return () if prior.ours == (wanted,) else (SavedRate(*_of(prior), prior.before, (wanted,)),)
 
 
-def _of(prior: SavedRate) -> Rate:
+def _of(prior: SavedRate) -> RateKey:
     return prior.broker, prior.config
 
 
@@ -323,7 +326,9 @@ def restore_step(prior: SavedRate, configs: Configs, *, may_arrive: bool = False
 
 
 def of_unregistered(
-    rates: Mapping[Rate, SavedRate], wanted: Collection[Rate], unregistered: Collection[BrokerId]
+    rates: Mapping[RateKey, SavedRate],
+    wanted: Collection[RateKey],
+    unregistered: Collection[BrokerId],
 ) -> list[SavedRate]:
     """The rates that are to be restored, and that no broker uses."""
     return [
@@ -334,7 +339,7 @@ def of_unregistered(
 
 
 def leftovers(
-    rates: Mapping[Rate, SavedRate],
+    rates: Mapping[RateKey, SavedRate],
     answered: Collection[BrokerId],
     unregistered: Collection[BrokerId] = (),
 ) -> tuple[UnrestoredRate, ...]:
@@ -346,7 +351,7 @@ def leftovers(
     )
 
 
-CatchingUp = tuple[Rate, TopicPartition]
+CatchingUp = tuple[RateKey, TopicPartition]
 """A rate, and a partition of which a replica comes back at it because of an entry that replan did not set."""
 
 
@@ -389,7 +394,7 @@ def _named_by_others(
     return "*" in present or (entry in present and entry not in ours)
 
 
-Place = List | Rate
+ListOrRate = ListKey | RateKey
 
 
 class ThrottleHistory(Struct, frozen=True):
@@ -400,11 +405,11 @@ class ThrottleHistory(Struct, frozen=True):
     and while a change of its own may still arrive nobody else is blamed.
     """
 
-    entries: Mapping[List, frozenset[str]] = field(default_factory=dict)
+    entries: Mapping[ListKey, frozenset[str]] = field(default_factory=dict)
     """Entries set by replan that were seen in place."""
-    rates: frozenset[Rate] = frozenset()
+    rates: frozenset[RateKey] = frozenset()
     """Rates set by replan that were seen in place."""
-    wiped: Mapping[Place, int] = field(default_factory=dict)
+    wiped: Mapping[ListOrRate, int] = field(default_factory=dict)
     """How often another tool removed what replan had set."""
     gone: frozenset[str] = frozenset()
     """Topics that two agreeing readings did not find."""
@@ -412,9 +417,9 @@ class ThrottleHistory(Struct, frozen=True):
     """Brokers that agreeing readings did not find."""
     catching_up: Mapping[CatchingUp, float] = field(default_factory=dict)
     """What gives way to which partition, and since when (`broker_rates`)."""
-    giving_way: frozenset[Rate] = frozenset()
+    giving_way: frozenset[RateKey] = frozenset()
     """Rates that two agreeing looks found in the way of a replica that catches up."""
-    may_arrive: frozenset[tuple[ConfigScope, str]] = frozenset()
+    may_arrive: frozenset[ConfigResource] = frozenset()
     """Topics and brokers that an earlier change may still reach: what replan set there stays written down."""
 
 
@@ -433,7 +438,7 @@ class WantedThrottles(Struct, frozen=True):
     """What should be set now."""
 
     entries: Entries = field(default_factory=dict)
-    rates: Mapping[Rate, int] = field(default_factory=dict)
+    rates: Mapping[RateKey, int] = field(default_factory=dict)
     """Bytes per second."""
 
     @classmethod
@@ -454,13 +459,13 @@ class ThrottleTick(Struct, frozen=True):
     """APPEND of entries; SET and DELETE of rates."""
     later: tuple[ConfigChange, ...] = ()
     """Changes that pause: they were asked for before, without an answer."""
-    wiped: frozenset[Place] = frozenset()
+    wiped: frozenset[ListOrRate] = frozenset()
     notes: tuple[Note, ...] = ()
     entries: Entries = field(default_factory=dict)
     """What is wanted."""
     seen_entries: Entries = field(default_factory=dict)
     """Of the lists that replan has changed: what is wanted, was set by replan, and is there."""
-    rates_in_force: frozenset[Rate] = frozenset()
+    rates_in_force: frozenset[RateKey] = frozenset()
     """Rates that are wanted and in force."""
 
     @property
@@ -484,7 +489,7 @@ def with_kept(
     copies: Sequence[ThrottledCopy],
     ledger: Ledger,
     view: ThrottleInput,
-    released: Collection[tuple[ConfigScope, str]],
+    released: Collection[ConfigResource],
 ) -> WantedThrottles:
     """What is wanted, and the entries that are to stay although their copy is over.
 
@@ -514,7 +519,7 @@ def throttle_tick(
     view: ThrottleInput,
     *,
     keep_rates: bool,
-    released: Collection[tuple[ConfigScope, str]] = (),
+    released: Collection[ConfigResource] = (),
 ) -> ThrottleTick:
     """What to do about throttles; with `keep_rates` rates stay although no copy runs now, except of `released`."""
     lists = dict(_list_steps(wanted.entries, ledger, view))
@@ -530,7 +535,7 @@ def throttle_tick(
         if topic in view.history.gone
     )
     unused = of_unregistered(ledger.rates, wanted.rates, view.history.unregistered)
-    wiped: set[Place] = {where for where, step in lists.items() if step.wiped}
+    wiped: set[ListOrRate] = {where for where, step in lists.items() if step.wiped}
     wiped |= {where for where, step in rates.items() if step.wiped}
     return ThrottleTick(
         records=forgotten
@@ -555,7 +560,7 @@ def throttle_tick(
 
 def _list_steps(
     wanted: Entries, ledger: Ledger, view: ThrottleInput
-) -> Iterable[tuple[List, ListStep]]:
+) -> Iterable[tuple[ListKey, ListStep]]:
     for where in sorted({*wanted, *ledger.entries}):
         settings = view.topics.get(where[0])
         if settings is None:
@@ -577,8 +582,8 @@ def _list_steps(
 
 
 def _rate_steps(
-    wanted: Mapping[Rate, int], ledger: Ledger, view: ThrottleInput, kept: Collection[Rate]
-) -> Iterable[tuple[Rate, RateStep]]:
+    wanted: Mapping[RateKey, int], ledger: Ledger, view: ThrottleInput, kept: Collection[RateKey]
+) -> Iterable[tuple[RateKey, RateStep]]:
     for where in sorted({*wanted, *ledger.rates}):
         configs, prior = view.brokers.get(where[0]), ledger.rates.get(where)
         if configs is None:
@@ -599,12 +604,12 @@ def _rate_steps(
             yield where, restore_step(prior, configs, may_arrive=late)
 
 
-def _may_raise(where: Place, history: ThrottleHistory) -> bool:
+def _may_raise(where: ListOrRate, history: ThrottleHistory) -> bool:
     return history.wiped.get(where, 0) < 2
 
 
 def _notes(
-    lists: Mapping[List, ListStep], rates: Mapping[Rate, RateStep], history: ThrottleHistory
+    lists: Mapping[ListKey, ListStep], rates: Mapping[RateKey, RateStep], history: ThrottleHistory
 ) -> tuple[Note, ...]:
     notes: list[Note] = [step.note for step in rates.values() if step.note is not None]
     for where, step in lists.items():

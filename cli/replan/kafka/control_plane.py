@@ -14,7 +14,7 @@ from replan.kafka.wire.wire import Wire, connect
 from replan.kafka.writes import alter, create_partitions, elect, move_logs, reassign
 from replan.model.access import Access, ClockDifference
 from replan.model.broker import LogDir
-from replan.model.configs import ConfigChange, ConfigScope
+from replan.model.configs import ConfigChange, ConfigResource
 from replan.model.control_plane import (
     Answer,
     ElectionType,
@@ -142,15 +142,11 @@ class KafkaControlPlane:
         """Copy replicas to other log directories of their brokers."""
         return move_logs(self._wire, paths)
 
-    def alter_configs(
-        self, changes: Sequence[ConfigChange]
-    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+    def alter_configs(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """Change configurations; a broker that is not live is answered with 42 at once."""
         return alter(self._wire, changes)
 
-    def would_alter(
-        self, changes: Sequence[ConfigChange]
-    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+    def would_alter(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """What that would be answered now."""
         return alter(self._wire, changes, validate_only=True)
 

@@ -34,7 +34,7 @@ from replan.kafka.messages import (
 )
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
-from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope
+from replan.model.configs import ConfigChange, ConfigOperation, ConfigResource, ConfigScope
 from replan.model.control_plane import (
     Answer,
     ElectionType,
@@ -165,15 +165,14 @@ RESOURCES_PER_REQUEST = 1000
 BROKER_SECONDS = 3.0
 """For a broker that changes its own configuration."""
 _KINDS = {ConfigScope.TOPIC: 2, ConfigScope.BROKER: 4}  # ConfigResource.Type
-Resource = tuple[ConfigScope, str]
 
 
 def alter(
     wire: Wire, changes: Sequence[ConfigChange], *, validate_only: bool = False
-) -> dict[Resource, Answer]:
+) -> dict[ConfigResource, Answer]:
     """Apply the changes, or only ask whether Kafka would; one answer for each topic and broker among them."""
 
-    def request(part: Collection[Resource]) -> Any:
+    def request(part: Collection[ConfigResource]) -> Any:
         return _configs_request({r: asked[r] for r in part}, validate_only=validate_only)
 
     answers = refused_unasked(changes, wire.addresses.keys())
@@ -196,15 +195,15 @@ def alter(
     return answers
 
 
-def _by_resource(changes: Sequence[ConfigChange]) -> dict[Resource, list[ConfigChange]]:
-    grouped: dict[Resource, list[ConfigChange]] = {}
+def _by_resource(changes: Sequence[ConfigChange]) -> dict[ConfigResource, list[ConfigChange]]:
+    grouped: dict[ConfigResource, list[ConfigChange]] = {}
     for change in changes:
         grouped.setdefault((change.scope, change.name), []).append(change)
     return grouped
 
 
 def _configs_request(
-    grouped: Mapping[Resource, Sequence[ConfigChange]], *, validate_only: bool
+    grouped: Mapping[ConfigResource, Sequence[ConfigChange]], *, validate_only: bool
 ) -> Any:
     resource = IncrementalAlterConfigs.AlterConfigsResource
     return IncrementalAlterConfigs(
@@ -229,9 +228,9 @@ def _configs_request(
 
 def refused_unasked(
     changes: Sequence[ConfigChange], live: Collection[BrokerId]
-) -> dict[Resource, Answer]:
+) -> dict[ConfigResource, Answer]:
     """The topics and brokers whose answer is known without asking."""
-    answers: dict[Resource, Answer] = {}
+    answers: dict[ConfigResource, Answer] = {}
     for (scope, name), of in _by_resource(changes).items():
         if scope is ConfigScope.BROKER and not (name.isdecimal() and BrokerId(int(name)) in live):
             answers[scope, name] = _invalid(
@@ -247,7 +246,7 @@ def _invalid(message: str) -> Rejected:
     return Rejected(INVALID_REQUEST, name_of(INVALID_REQUEST), message)
 
 
-def _configs_answers(asked: Sequence[Resource], told: Any) -> dict[Resource, Answer]:
+def _configs_answers(asked: Sequence[ConfigResource], told: Any) -> dict[ConfigResource, Answer]:
     if isinstance(told, BrokerResponseError):
         return dict.fromkeys(asked, answer(int(told.errno), reason(told)))
     if isinstance(told, KafkaError):

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 Matrix = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 PAD = -1
 BROKERS = pa.list_(pa.int32())

@@ -67,6 +67,10 @@ class ConfigScope(StrEnum):
     BROKER = "broker"
 
 
+ConfigResource = tuple[ConfigScope, str]
+"""Whose configuration: a topic by name, a broker by its id in decimal, or all brokers by the empty name."""
+
+
 class SettingName(Struct, frozen=True, order=True):
     """One key of one topic or broker."""
 

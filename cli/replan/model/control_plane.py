@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.model.broker import Broker, LogDir
-from replan.model.configs import ConfigChange, Configs, ConfigScope, TopicSettings
+from replan.model.configs import ConfigChange, ConfigResource, Configs, TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
 from replan.model.replica_logs import LogReader
@@ -207,9 +207,7 @@ class ClusterReader(LogReader, Protocol):
         """What `create_partitions` would be answered now; nothing is created (`validate_only`)."""
         ...
 
-    def would_alter(
-        self, changes: Sequence[ConfigChange]
-    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+    def would_alter(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """What `alter_configs` would be answered now; nothing is changed (`validate_only`)."""
         ...
 
@@ -250,9 +248,7 @@ class ClusterWriter(Protocol):
         """
         ...
 
-    def alter_configs(
-        self, changes: Sequence[ConfigChange]
-    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+    def alter_configs(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """Change configurations; one answer per topic or broker, which fails or succeeds as a whole."""
         ...
 

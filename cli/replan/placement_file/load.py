@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from replan.model.columns import BROKERS, EXPLICIT_SCHEMA
+from replan.model.columns import BROKERS, EXPLICIT_SCHEMA, Ints
 from replan.model.declared.placement import (
     LastLeaders,
     LeaderBlacklist,
@@ -67,7 +67,6 @@ from replan.placement_file.sections import (
 from replan.placement_file.sources import KeyPath, Source
 from replan.placement_file.yaml_text import EventParser, Value
 
-Ints = npt.NDArray[np.int64]
 SmallInts = npt.NDArray[np.int32]
 T = TypeVar("T")
 

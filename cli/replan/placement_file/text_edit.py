@@ -21,7 +21,7 @@ from replan.placement_file.sources import Source, find_files, read_source
 from replan.placement_file.yaml_text import fastest_parser
 
 SECTION, LIST = "blacklists", "leaders"
-Entry = LeaderBlacklist | RackBlacklist
+BlacklistEntry = LeaderBlacklist | RackBlacklist
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ._/%*-]*[A-Za-z0-9%*]|[A-Za-z]|\d{4}-\d\d-\d\d")
 _BY_HAND = "edit it by hand"
 
@@ -38,7 +38,7 @@ class Edit(Struct, frozen=True):
         return text[: self.start] + self.text + text[self.end :]
 
 
-def add(files: Sequence[Path], entry: Entry) -> Path:
+def add(files: Sequence[Path], entry: BlacklistEntry) -> Path:
     """Write an entry into the file that has the blacklist, or into the first; gives back which.
 
     Raises BadPlacement, and BadUsage where who it names is listed already, or the file cannot be edited without harm.
@@ -78,11 +78,11 @@ def remove(files: Sequence[Path], who: BrokerId | str) -> Path:
     raise BadUsage(f"{_named(who)} is not on the leader blacklist; listed: {known}")
 
 
-def _entries(placement: Placement) -> tuple[Entry, ...]:
+def _entries(placement: Placement) -> tuple[BlacklistEntry, ...]:
     return (*placement.leader_entries, *placement.leader_racks)
 
 
-def _who(entry: Entry) -> BrokerId | str:
+def _who(entry: BlacklistEntry) -> BrokerId | str:
     return entry.rack if isinstance(entry, RackBlacklist) else entry.broker
 
 
@@ -99,7 +99,7 @@ def _save(
     at: int,
     edited: Source,
     before: Placement,
-    wanted: Sequence[Entry],
+    wanted: Sequence[BlacklistEntry],
 ) -> Path:
     """Write the file, if it means what it meant, but for the blacklist, which is to be as wanted."""
     changed = [edited if i == at else s for i, s in enumerate(sources)]
@@ -224,7 +224,7 @@ def _line_end(text: str, index: int) -> int:
     return len(text) if found < 0 else found + 1
 
 
-def _written(entry: Entry) -> str:
+def _written(entry: BlacklistEntry) -> str:
     """The entry as YAML, on one line."""
     who = _who(entry)
     parts = {"rack": _word(who)} if isinstance(who, str) else {"broker": str(who)}

@@ -16,10 +16,10 @@ from replan.reconciling.memory import DAY_SECONDS, OFTEN, Memory, changed
 from replan.reconciling.status import (
     NAMED,
     BrokersDown,
+    LoopReason,
     MovedTooOften,
     NotAllowed,
     RacksDown,
-    Reason,
     RoundsFail,
     Subject,
     TooEarly,
@@ -38,7 +38,7 @@ FREED_SECONDS = 120.0
 files are deleted (file.delete.delay.ms: 60 s)."""
 
 
-class Found(Struct, frozen=True):
+class FoundDeviation(Struct, frozen=True):
     """One thing that is not as it is declared, before anybody has asked whether it may be put right."""
 
     kind: DeviationKind | None
@@ -80,13 +80,13 @@ class HoldFacts(Struct, frozen=True):
 class Act(Struct, frozen=True):
     """Put these right now."""
 
-    due: tuple[Found, ...]
+    due: tuple[FoundDeviation, ...]
 
 
 class Holds(Struct, frozen=True):
     """Do nothing, for these reasons."""
 
-    reasons: tuple[Reason, ...]
+    reasons: tuple[LoopReason, ...]
     until: float | None = None
     """When they may be over by themselves; None: when the cluster looks otherwise, or a person has looked."""
 
@@ -97,13 +97,13 @@ class Rest(Struct, frozen=True):
     until: float | None = None
 
 
-Decision = Act | Holds | Rest
+LoopDecision = Act | Holds | Rest
 
 
 class Judged(Struct, frozen=True):
     """A deviation with when it may be put right, and why it is not now."""
 
-    found: Found
+    found: FoundDeviation
     since: float
     due_at: float | None
     why_not: WhyNot | None
@@ -113,7 +113,7 @@ class Judged(Struct, frozen=True):
 
 
 def judged(
-    policy: Reconcile, deviations: Sequence[Found], memory: Memory, now: float
+    policy: Reconcile, deviations: Sequence[FoundDeviation], memory: Memory, now: float
 ) -> tuple[Judged, ...]:
     """Each deviation by the policy alone; holds are of the loop, not of a deviation."""
     opens = opens_at(policy.windows.open, now)
@@ -121,7 +121,7 @@ def judged(
 
 
 def _judged(
-    policy: Reconcile, found: Found, memory: Memory, now: float, opens: float | None
+    policy: Reconcile, found: FoundDeviation, memory: Memory, now: float, opens: float | None
 ) -> Judged:
     since = memory.since.get(found.key, now)
     if found.why is not None:
@@ -139,7 +139,7 @@ def _judged(
     return Judged(found, since, due_at, None, now)
 
 
-def _known_at(found: Found, memory: Memory, now: float) -> float:
+def _known_at(found: FoundDeviation, memory: Memory, now: float) -> float:
     """From when on it is known to be so: a directory, once the files that the last round left are deleted."""
     ended = memory.rounds[0].ended_at if memory.rounds else -inf
     fresh = found.kind is DeviationKind.LOG_DIR_FULL and 0 <= now - ended < FREED_SECONDS
@@ -148,11 +148,11 @@ def _known_at(found: Found, memory: Memory, now: float) -> float:
 
 def decide(
     policy: Reconcile,
-    deviations: Sequence[Found],
+    deviations: Sequence[FoundDeviation],
     memory: Memory,
     facts: HoldFacts,
     now: float,
-) -> Decision:
+) -> LoopDecision:
     """What to do now."""
     found = judged(policy, deviations, memory, now)
     due = tuple(j.found for j in found if j.why_not is None)
@@ -168,18 +168,18 @@ def decide(
     return Rest(min((j.acts_at for j in found if j.acts_at is not None), default=None))
 
 
-def _healing(due: Sequence[Found], memory: Memory) -> tuple[Found, ...]:
+def _healing(due: Sequence[FoundDeviation], memory: Memory) -> tuple[FoundDeviation, ...]:
     """What of it is about partitions for which the last round stopped: that goes on, and nothing else does."""
     under = {*memory.under}
     return tuple(f for f in due if under.intersection(map(str, f.partitions))) if under else ()
 
 
-def _stands_by_itself(reasons: Sequence[Reason]) -> bool:
+def _stands_by_itself(reasons: Sequence[LoopReason]) -> bool:
     """Whether a loop says that it holds although nothing is due: what is down is worth saying, a pause goes on."""
     return any(not isinstance(r, MovedTooOften | RoundsFail) for r in reasons)
 
 
-def holds(hold: HoldLimits, memory: Memory, facts: HoldFacts, now: float) -> Iterator[Reason]:
+def holds(hold: HoldLimits, memory: Memory, facts: HoldFacts, now: float) -> Iterator[LoopReason]:
     """Why nothing is done, whatever is due."""
     if memory.paused is not None:
         yield memory.paused
@@ -192,7 +192,7 @@ def holds(hold: HoldLimits, memory: Memory, facts: HoldFacts, now: float) -> Ite
         yield RoundsFail(memory.failures, memory.failure, memory.retry_at)
 
 
-def down(hold: HoldLimits, facts: HoldFacts) -> Iterator[Reason]:
+def down(hold: HoldLimits, facts: HoldFacts) -> Iterator[LoopReason]:
     """What is down and holds, also in the middle of a round."""
     most = most_down(hold, facts.registered)
     if len(facts.down) >= most:
@@ -208,7 +208,7 @@ def most_down(hold: HoldLimits, registered: int) -> int:
     return hold.brokers_down
 
 
-def _too_often(due: Sequence[Found], memory: Memory, now: float) -> Iterator[Reason]:
+def _too_often(due: Sequence[FoundDeviation], memory: Memory, now: float) -> Iterator[LoopReason]:
     times = {
         str(name): [t for t in memory.moved.get(str(name), ()) if abs(now - t) < DAY_SECONDS]
         for found in due

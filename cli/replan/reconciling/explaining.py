@@ -10,12 +10,12 @@ from replan.model.declared.placement import Placement
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
-from replan.reconciling.decision import Found, Judged, judged
+from replan.reconciling.decision import FoundDeviation, Judged, judged
 from replan.reconciling.deviations import deviations, look
 from replan.reconciling.history import History
 from replan.reconciling.memory import Memory
 from replan.reconciling.standing import kept_back
-from replan.reconciling.status import LoopHolds, Reason
+from replan.reconciling.status import LoopHolds, LoopReason
 
 
 class ByPolicy(Struct, frozen=True):
@@ -26,7 +26,7 @@ class ByPolicy(Struct, frozen=True):
     """For how long it must have lasted; None: it is never put right."""
     seen: bool
     """Whether a loop has seen it: else it counts from now."""
-    holds: tuple[Reason, ...] = ()
+    holds: tuple[LoopReason, ...] = ()
     """Why the loop begins nothing, where it is due."""
 
 
@@ -58,7 +58,7 @@ def by_policy(
     )
 
 
-def _of(found: tuple[Found, ...], name: TopicPartition) -> Iterator[Found]:
+def _of(found: tuple[FoundDeviation, ...], name: TopicPartition) -> Iterator[FoundDeviation]:
     for one in found:
         of_topic = one.subject.topic == name.topic and one.subject.partition is None
         if name in one.partitions or of_topic:

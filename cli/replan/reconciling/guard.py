@@ -14,7 +14,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import SteeredJournal
 from replan.applying.journal.records import Command, Verb
 from replan.applying.reasons.holds import Paused
-from replan.applying.views.progress import Progress, Report
+from replan.applying.views.progress import Progress, ProgressListener
 from replan.errors import ReplanError
 from replan.model.control_plane import Clock, ClusterReader
 from replan.model.declared.placement import Placement
@@ -28,7 +28,7 @@ from replan.reconciling.decision import HoldFacts, down
 from replan.reconciling.deviations import facts_of, needs
 from replan.reconciling.memory import Begun
 from replan.reconciling.rounds import heals, unhealthy
-from replan.reconciling.status import NAMED, CopyingReplica, Reason, Running, SomebodyPaused
+from replan.reconciling.status import NAMED, CopyingReplica, LoopReason, Running, SomebodyPaused
 from replan.reconciling.steering import Steered, steer
 
 GUARD_SECONDS = 15.0
@@ -61,7 +61,7 @@ class Outside(Protocol):
         ...
 
     @property
-    def report(self) -> Report:
+    def report(self) -> ProgressListener:
         """Who hears of the progress."""
         ...
 
@@ -91,7 +91,7 @@ class Guarded(Protocol):
         """Whether this loop still is the one that works."""
         ...
 
-    def shows(self, running: Running, reasons: tuple[Reason, ...], *, paused: bool) -> None:
+    def shows(self, running: Running, reasons: tuple[LoopReason, ...], *, paused: bool) -> None:
         """Tell how far what is applied is."""
         ...
 
@@ -288,7 +288,7 @@ class Guard:
         )
         self._paused_by_another = paused
         by = progress.admission.by if isinstance(progress.admission, Paused) else ""
-        reasons: tuple[Reason, ...] = self.steered.paused
+        reasons: tuple[LoopReason, ...] = self.steered.paused
         if paused:
             reasons = (SomebodyPaused(by, self._loop.ports.wall()),)
         self._loop.shows(
@@ -297,7 +297,7 @@ class Guard:
 
 
 def _running(
-    progress: Progress, begun: Begun, application: str, reasons: Sequence[Reason]
+    progress: Progress, begun: Begun, application: str, reasons: Sequence[LoopReason]
 ) -> Running:
     volume = progress.volume()
     copies = tuple(

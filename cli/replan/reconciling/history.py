@@ -15,11 +15,11 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.model.columns import PAD, Matrix, same_width, to_matrix
+from replan.model.columns import PAD, Flags, Matrix, same_width, to_matrix
 from replan.model.names import TopicPartition
 from replan.model.snapshot import topic_codes
 from replan.planning.compared import Comparison
-from replan.planning.comparison.diff import Flags, targets_of
+from replan.planning.comparison.diff import targets_of
 from replan.planning.comparison.overlays import managed
 
 UNKNOWN: tuple[int, ...] = ()

@@ -17,7 +17,7 @@ from replan.applying.run.loop import apply_plan, never
 from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Ending, Outcome, Result
-from replan.applying.views.progress import Report
+from replan.applying.views.progress import ProgressListener
 from replan.applying.views.standing import as_planned_from
 from replan.errors import (
     BadFile,
@@ -42,7 +42,7 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.reconciling.decision import (
     Act,
-    Found,
+    FoundDeviation,
     Holds,
     Judged,
     Rest,
@@ -71,6 +71,7 @@ from replan.reconciling.status import (
     Failed,
     LockHeld,
     LoopHolds,
+    LoopReason,
     LoopState,
     LoopStatus,
     Next,
@@ -79,7 +80,6 @@ from replan.reconciling.status import (
     Observer,
     OtherApplication,
     PlacementSource,
-    Reason,
     Refused,
     Round,
     RoundResult,
@@ -148,7 +148,7 @@ class LoopPorts(Struct, frozen=True, kw_only=True):
     store: LoopStore
     stop: Callable[[], bool]
     observer: Observer
-    report: Report = lambda _progress: None
+    report: ProgressListener = lambda _progress: None
     """Hears of the progress of what is applied, as of any `apply`."""
     idle: Callable[[], bool] = never
     rest: Callable[[float, float], None] | None = None
@@ -177,7 +177,7 @@ class _Said(Struct):
     """What a round came to, for the status."""
 
     state: LoopState
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[LoopReason, ...] = ()
     looked: Looked | None = None
     found: tuple[Judged, ...] = ()
     refusals: Refusals | None = None
@@ -361,7 +361,7 @@ class Loop:
             self._keep(memory)
             store.write(answers(asked, settings.owner, before))
 
-    def _remember(self, looked: Looked, read: Read, now: float) -> tuple[Found, ...]:
+    def _remember(self, looked: Looked, read: Read, now: float) -> tuple[FoundDeviation, ...]:
         """What differs, and since when; and what is as it is declared, for later."""
         rules, bad = {d.rule for d in looked.drift.differences}, unhealthy(looked.snapshot)
         differ = DriftRule.THROTTLE_DIFFERS in rules, DriftRule.LOG_DIR_DRAINED in rules
@@ -450,7 +450,9 @@ class Loop:
     def _since(self) -> float:
         return self._status.since if self._status.state is LoopState.PAUSED else self._ports.wall()
 
-    def _act(self, due: tuple[Found, ...], read: Read, ledger: Ledger, said: _Said) -> bool:
+    def _act(
+        self, due: tuple[FoundDeviation, ...], read: Read, ledger: Ledger, said: _Said
+    ) -> bool:
         if said.looked is None:
             return False
         try:
@@ -736,7 +738,7 @@ class Loop:
         except ReplanError:
             return True  # the journal that the applier writes says whether it may go on
 
-    def shows(self, running: Running, reasons: tuple[Reason, ...], *, paused: bool) -> None:
+    def shows(self, running: Running, reasons: tuple[LoopReason, ...], *, paused: bool) -> None:
         """Tell how far what is applied is."""
         state = LoopState.PAUSED if paused else LoopState.ACTING
         now = self._ports.wall()
@@ -812,7 +814,7 @@ def _waited(one: Deviation, at: float) -> bool:
             return why is None
 
 
-def _holding(reasons: Sequence[Reason]) -> LoopState:
+def _holding(reasons: Sequence[LoopReason]) -> LoopState:
     if any(isinstance(r, SomebodyPaused) for r in reasons):
         return LoopState.PAUSED
     alone = all(isinstance(r, RoundsFail) for r in reasons)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
 from replan.model.names import Replicas, TopicPartition
-from replan.reconciling.decision import Found, Judged
+from replan.reconciling.decision import FoundDeviation, Judged
 from replan.reconciling.deviations import Looked
 from replan.reconciling.rounds import plan_due
 from replan.reconciling.status import DeclaredByList, NoHistory, NotAllowed, Proposal
@@ -20,7 +20,9 @@ DOWN_SECONDS = 1_800.0
 """How long a broker is down, or a directory full, before a way out is proposed, where policy has no time for it."""
 
 
-def proposable(placement: Placement, found: Sequence[Judged], now: float) -> tuple[Found, ...]:
+def proposable(
+    placement: Placement, found: Sequence[Judged], now: float
+) -> tuple[FoundDeviation, ...]:
     """What of the deviations only a person may have put right, by a plan or by other lists."""
     times = {
         kind: placement.reconcile.put_right.get(kind, DOWN_SECONDS)
@@ -36,7 +38,7 @@ def proposable(placement: Placement, found: Sequence[Judged], now: float) -> tup
 
 
 def proposal_of(
-    placement: Placement, looked: Looked, found: Sequence[Found], commit: str
+    placement: Placement, looked: Looked, found: Sequence[FoundDeviation], commit: str
 ) -> Proposal:
     """What to propose for these; raises as `plan_due`."""
     by_list = [one for one in found if isinstance(one.why, DeclaredByList)]
@@ -50,7 +52,7 @@ def proposal_of(
 
 
 def _lists(
-    placement: Placement, looked: Looked, found: Sequence[Found]
+    placement: Placement, looked: Looked, found: Sequence[FoundDeviation]
 ) -> Iterator[tuple[TopicPartition, Replicas]]:
     """The declared lists with other brokers at the places of those that are down, as a drain would choose them."""
     plan = plan_due(replace(placement, limits={}), looked, found)

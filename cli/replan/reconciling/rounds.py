@@ -18,7 +18,7 @@ from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.reconciling.decision import Found
+from replan.reconciling.decision import FoundDeviation
 from replan.reconciling.deviations import (
     LOG_DIRS_KEY,
     Looked,
@@ -31,7 +31,7 @@ from replan.reconciling.deviations import (
 from replan.reconciling.status import Refused, RunsElsewhere, WhyNot
 
 
-def plan_due(placement: Placement, looked: Looked, due: Sequence[Found]) -> Plan:
+def plan_due(placement: Placement, looked: Looked, due: Sequence[FoundDeviation]) -> Plan:
     """Plan exactly what is due, within the limits where the placement has any.
 
     Raises as `plan_of`.
@@ -53,8 +53,8 @@ def plan_due(placement: Placement, looked: Looked, due: Sequence[Found]) -> Plan
 
 
 def first_part(
-    placement: Placement, looked: Looked, due: Sequence[Found]
-) -> tuple[tuple[Found, ...], Plan, "Refusals"]:
+    placement: Placement, looked: Looked, due: Sequence[FoundDeviation]
+) -> tuple[tuple[FoundDeviation, ...], Plan, "Refusals"]:
     """The most urgent part of what is due of which a plan changes anything, and that plan; the last one, if none does.
 
     And what was refused on the way, or waits for brokers that are down. A broker that is to hold nothing holds nothing
@@ -70,8 +70,8 @@ def first_part(
 
 
 def _without_waiting(
-    placement: Placement, looked: Looked, part: tuple[Found, ...], refusals: "Refusals"
-) -> tuple[tuple[Found, ...], Plan]:
+    placement: Placement, looked: Looked, part: tuple[FoundDeviation, ...], refusals: "Refusals"
+) -> tuple[tuple[FoundDeviation, ...], Plan]:
     """A part of what is due, and its plan, without what waits for brokers that are down."""
     plan, down = plan_due(placement, looked, part), facts_of(looked.snapshot).down
     asked = ((m.partition, asked_of(m.target, m.original)) for m in plan.moves)
@@ -89,7 +89,7 @@ def _without_waiting(
     return part, plan
 
 
-def _parts_of(due: Sequence[Found]) -> Iterator[tuple[Found, ...]]:
+def _parts_of(due: Sequence[FoundDeviation]) -> Iterator[tuple[FoundDeviation, ...]]:
     alone = (DeviationKind.BROKER_DOWN, DeviationKind.LOG_DIR_FULL)
     groups = [tuple(f for f in due if f.kind is kind) for kind in alone]
     groups.append(tuple(f for f in due if f.kind not in alone))
@@ -105,7 +105,7 @@ class _Relief(Struct, frozen=True):
     """Brokers that replicas leave, and why."""
 
     @classmethod
-    def of(cls, looked: Looked, due: Sequence[Found]) -> "_Relief":
+    def of(cls, looked: Looked, due: Sequence[FoundDeviation]) -> "_Relief":
         wanted = [f for f in due if f.kind is DeviationKind.LOG_DIR_FULL]
         if not wanted:
             return cls()
@@ -124,7 +124,7 @@ class _Relief(Struct, frozen=True):
         return cls(tuple(moves), frozenset(leaving), list(gives.items()))
 
 
-def _settings(due: Sequence[Found]) -> Iterator[SettingName]:
+def _settings(due: Sequence[FoundDeviation]) -> Iterator[SettingName]:
     """The standing throttles among what is due."""
     for found in due:
         key = found.subject.detail.partition("=")[0]
@@ -132,7 +132,7 @@ def _settings(due: Sequence[Found]) -> Iterator[SettingName]:
             yield _setting(found, key)
 
 
-def stale_throttles(due: Sequence[Found]) -> list[ThrottleSetting]:
+def stale_throttles(due: Sequence[FoundDeviation]) -> list[ThrottleSetting]:
     """Throttles that nothing needs, as settings that are to have no value of their own."""
     found: dict[SettingName, ThrottleSetting] = {}
     for one in due:
@@ -145,7 +145,7 @@ def stale_throttles(due: Sequence[Found]) -> list[ThrottleSetting]:
     return list(found.values())
 
 
-def _setting(found: Found, key: str) -> SettingName:
+def _setting(found: FoundDeviation, key: str) -> SettingName:
     if found.subject.topic is not None:
         return SettingName(ConfigScope.TOPIC, found.subject.topic, key)
     return SettingName(ConfigScope.BROKER, str(found.subject.broker), key)
@@ -168,7 +168,7 @@ class Refusals(Struct, frozen=True):
 
     by_partition: dict[TopicPartition, WhyNot]
 
-    def why(self, found: Found) -> WhyNot | None:
+    def why(self, found: FoundDeviation) -> WhyNot | None:
         """Why nothing of a deviation is planned; None where something is."""
         reasons = [self.by_partition.get(name) for name in found.partitions]
         return reasons[0] if reasons and all(reasons) else None

@@ -9,9 +9,9 @@ from replan.reconciling.decision import kind_of
 from replan.reconciling.memory import Memory
 from replan.reconciling.status import (
     NAMED,
+    LoopReason,
     LoopState,
     LoopStatus,
-    Reason,
     RoundsFail,
     Tally,
     UnderMinIsr,
@@ -45,13 +45,15 @@ def standing_loop(records: Sequence[Record], now: float, *, applying: bool) -> L
     )
 
 
-def _state(memory: Memory, now: float, *, applying: bool) -> tuple[LoopState, tuple[Reason, ...]]:
+def _state(
+    memory: Memory, now: float, *, applying: bool
+) -> tuple[LoopState, tuple[LoopReason, ...]]:
     if memory.begun is not None and applying:  # else it has ended, and the loop learns of that
         return LoopState.ACTING, ()
     return kept_back(memory, now) or (LoopState.DIFFERS if memory.since else LoopState.AT_REST, ())
 
 
-def kept_back(memory: Memory, now: float) -> tuple[LoopState, tuple[Reason, ...]] | None:
+def kept_back(memory: Memory, now: float) -> tuple[LoopState, tuple[LoopReason, ...]] | None:
     """What keeps a loop from beginning anything, as far as that is kept."""
     if memory.paused is not None:
         return LoopState.PAUSED, (memory.paused,)

@@ -235,7 +235,7 @@ class NoWindow(Typed, frozen=True, tag="no-window"):
         )
 
 
-Reason = (
+LoopReason = (
     LeaseHeld
     | Failed
     | SomebodyPaused
@@ -499,7 +499,7 @@ class Running(Value, frozen=True):
     seconds_left: float | None = None
     copies: tuple[CopyingReplica, ...] = ()
     """The first `NAMED`."""
-    nothing_begins: Reason | None = None
+    nothing_begins: LoopReason | None = None
     """Why nothing more of it is begun, if so."""
 
 
@@ -535,7 +535,7 @@ class LoopStatus(Value, frozen=True):
     state: LoopState
     since: float
     """Since when it is in this state."""
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[LoopReason, ...] = ()
     cluster_id: str = ""
     cluster_name: str = ""
     source: PlacementSource | None = None

@@ -27,7 +27,7 @@ from replan.applying.journal.records import Verb
 from replan.applying.views.progress import Progress
 from replan.model.declared.reconcile import DeviationKind, Reconcile
 from replan.reconciling.decision import HoldFacts, down
-from replan.reconciling.status import NAMED, BrokersFirst, NoWindow, Reason, UnderMinIsr
+from replan.reconciling.status import NAMED, BrokersFirst, LoopReason, NoWindow, UnderMinIsr
 from replan.reconciling.windows import is_open, opens_at
 
 STUCK_SECONDS = 900.0
@@ -39,7 +39,7 @@ class Steered(Struct, frozen=True):
     kinds: tuple[DeviationKind, ...]
     replaced: tuple[int, ...] = ()
     """Brokers that were down when it was planned."""
-    paused: tuple[Reason, ...] = ()
+    paused: tuple[LoopReason, ...] = ()
     """Why the loop has paused it."""
     cancelled: bool = False
     stuck: bool = False
@@ -77,8 +77,8 @@ def steer(
 
 def _reasons(
     policy: Reconcile, facts: HoldFacts, kinds: Sequence[DeviationKind], now: float
-) -> tuple[Reason, ...]:
-    found: list[Reason] = list(down(policy.hold, facts))
+) -> tuple[LoopReason, ...]:
+    found: list[LoopReason] = list(down(policy.hold, facts))
     if facts.under:
         found.append(UnderMinIsr(facts.under[:NAMED], len(facts.under)))
     if facts.due_to_be_replaced:

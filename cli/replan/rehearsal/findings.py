@@ -21,14 +21,15 @@ from replan.applying.views.outcome import Outcome, Result
 from replan.applying.views.progress import Progress
 from replan.faults.kinds import refusals as refusals_of
 from replan.faults.read import FaultSpec
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
     Ends,
-    Settings,
     Slack,
+    ThrottleSettings,
     Trajectory,
     arrived,
     drops_only_what_was_replaced,
@@ -52,10 +53,10 @@ from replan.rehearsal.result import (
     Waited,
 )
 from replan.simulator.cluster.apply_fault import apply_fault
-from replan.simulator.cluster.physical_state import ReplicaName, Simulation
+from replan.simulator.cluster.physical_state import Simulation
 from replan.wording import capped, duration
 
-Histories = Mapping[TopicPartition, Trajectory]
+Trajectories = Mapping[TopicPartition, Trajectory]
 
 
 class RecordedRun(Struct, frozen=True, kw_only=True):
@@ -67,9 +68,9 @@ class RecordedRun(Struct, frozen=True, kw_only=True):
     given_up: bool
     ended: float
     recorder: Recorder
-    histories: Histories
+    histories: Trajectories
     waits: tuple[Waited, ...]
-    throttles: Settings
+    throttles: ThrottleSettings
     """What is set in the end."""
     journalled: frozenset[tuple[str, str, str]]
     refused: Mapping[int, Sequence[str]]
@@ -94,9 +95,9 @@ class ComparedRun(Struct, frozen=True):
     faults: tuple[FaultSpec, ...]
     settle_seconds: float
     run: RecordedRun
-    still: Histories
+    still: Trajectories
     """Nothing is done."""
-    there: Histories
+    there: Trajectories
     """Everything was done before."""
 
     @property
@@ -155,7 +156,7 @@ def _injected(finding: ComparedRun) -> list[InjectedFault]:
     return sorted(found, key=lambda h: h.at_seconds)
 
 
-def _harm(histories: Histories) -> Harm:
+def _harm(histories: Trajectories) -> Harm:
     return Harm(
         sum(t.under_min_isr_seconds for t in histories.values()),
         sum(t.leaderless_seconds for t in histories.values()),
@@ -163,7 +164,7 @@ def _harm(histories: Histories) -> Harm:
     )
 
 
-def _smallest_headroom(histories: Histories, began: float) -> Headroom | None:
+def _smallest_headroom(histories: Trajectories, began: float) -> Headroom | None:
     """The smallest headroom; where several share it, one that had more before, then the earliest, then by name."""
     found = [
         (sample.margin, -history.samples[0].margin, sample.at, name)
@@ -177,7 +178,7 @@ def _smallest_headroom(histories: Histories, began: float) -> Headroom | None:
     return Headroom(margin, name, at - began, len(sample.in_sync), sample.min_in_sync, -before)
 
 
-def _headroom(histories: Histories, began: float) -> Iterator[HeadroomFrom]:
+def _headroom(histories: Trajectories, began: float) -> Iterator[HeadroomFrom]:
     """The least of all partitions over time, without moments that change nothing."""
     samples = sorted(
         (sample.at, name, sample.margin)
@@ -258,7 +259,7 @@ def _recovered(finding: ComparedRun) -> Iterator[Recovered]:
         )
 
 
-def _leaders(histories: Histories, began: float) -> Iterator[LeaderChange]:
+def _leaders(histories: Trajectories, began: float) -> Iterator[LeaderChange]:
     changes = [
         LeaderChange(name, after.at - began, before.leader, after.leader)
         for name, history in histories.items()

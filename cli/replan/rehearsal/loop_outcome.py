@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from replan.errors import Exit
 from replan.model.declared.reconcile import DeviationKind, Reconcile
-from replan.reconciling.status import LoopState, LoopStatus, Reason, Refused, Round
+from replan.reconciling.status import LoopReason, LoopState, LoopStatus, Refused, Round
 from replan.rehearsal.options import Options
 from replan.rehearsal.reconcile import Month
 from replan.rehearsal.result import InjectedFault
@@ -48,7 +48,7 @@ class HeldTotal(Struct, frozen=True):
     times: int
     seconds: float
     longest_seconds: float
-    reason: Reason
+    reason: LoopReason
     """Of the longest."""
 
 
@@ -58,7 +58,7 @@ class Weeks(Struct, frozen=True):
     seconds: float
     state: LoopState
     """At the end."""
-    reasons: tuple[Reason, ...]
+    reasons: tuple[LoopReason, ...]
     kinds: tuple[KindTotal, ...]
     held: tuple[HeldTotal, ...]
     states: Mapping[LoopState, float]
@@ -156,7 +156,7 @@ def _kinds(lasted: Sequence[Lasted], end: float) -> Iterator[KindTotal]:
 
 def _held(holds: Sequence[HeldTime]) -> Iterator[HeldTotal]:
     """By the kind of reason; what goes on with other measures is one time."""
-    spans: dict[str, list[tuple[float, float, Reason]]] = defaultdict(list)
+    spans: dict[str, list[tuple[float, float, LoopReason]]] = defaultdict(list)
     for one in holds:
         for reason in one.reasons:
             of = spans[_name(reason)]
@@ -170,5 +170,5 @@ def _held(holds: Sequence[HeldTime]) -> Iterator[HeldTotal]:
         yield HeldTotal(why, len(of), sum(lasting), lasting[longest], of[longest][2])
 
 
-def _name(reason: Reason) -> str:
+def _name(reason: LoopReason) -> str:
     return str(reason.__struct_config__.tag)

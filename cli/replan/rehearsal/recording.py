@@ -19,10 +19,11 @@ from replan.model.configs import (
     MIN_INSYNC_REPLICAS,
     ConfigScope,
 )
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import effective_min_isr
-from replan.planning.safety.run_invariants import Sample, Settings, Trajectory
-from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
+from replan.planning.safety.run_invariants import Sample, ThrottleSettings, Trajectory
+from replan.simulator.cluster.physical_state import Simulation, World
 from replan.simulator.cluster.replication.copy_rates import identical, leader_of
 from replan.simulator.cluster.replication.traffic import followers_in_step
 from replan.simulator.controller.state import ClusterState, Partition, Topic, changed_partitions
@@ -288,7 +289,7 @@ def known_throttles(records: Iterable[Record]) -> frozenset[tuple[str, str, str]
     )
 
 
-def throttles_of(cluster: ClusterState) -> Settings:
+def throttles_of(cluster: ClusterState) -> ThrottleSettings:
     """All throttle configuration that is set."""
     return {
         (scope.value, name, key): value

@@ -15,8 +15,9 @@ from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import Record, Status
 from replan.applying.run.loop import apply_plan
 from replan.applying.views.outcome import Ending, Outcome, Result
-from replan.applying.views.progress import Progress, Report
+from replan.applying.views.progress import Progress, ProgressListener
 from replan.faults.read import FaultSpec
+from replan.model.control_plane import ReplicaName
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
@@ -40,7 +41,7 @@ from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import advance
 from replan.simulator.cluster.faults import At, Disconnect, LoseRequests, RepeatRequests
-from replan.simulator.cluster.physical_state import ReplicaName, Simulation
+from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.wording import duration
 
@@ -63,7 +64,7 @@ def rehearse(plan: Plan, snapshot: Snapshot, options: Options) -> Rehearsal:
 
 @garbage_collection_paused()  # it makes values by the million, and no cycles
 def rehearse_on(
-    plan: Plan, simulation: Simulation, options: Options, report: Report = _silently
+    plan: Plan, simulation: Simulation, options: Options, report: ProgressListener = _silently
 ) -> Rehearsal:
     """Perform a plan on a copy of a simulated cluster; `report` gets its progress."""
     stage = with_assumptions(simulation, options, exact=plan.steps <= options.exact_steps)
@@ -76,7 +77,7 @@ def rehearse_on(
 
 
 def perform(
-    plan: Plan, stage: Simulation, options: Options, report: Report = _silently
+    plan: Plan, stage: Simulation, options: Options, report: ProgressListener = _silently
 ) -> RecordedRun:
     """Let the applier perform a plan, and record what happens."""
     began = stage.world.now

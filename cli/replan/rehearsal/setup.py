@@ -32,6 +32,7 @@ from replan.model.configs import (
     SettingName,
     elements,
 )
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.placement_file.units import format_rate
@@ -42,7 +43,7 @@ from replan.planning.recovery.recovery import Recovery
 from replan.rehearsal.options import Options
 from replan.simulator.cluster.apply_fault import scheduled
 from replan.simulator.cluster.faults import At, LoseDisk
-from replan.simulator.cluster.physical_state import ReplicaName, Simulation
+from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.state import Partition, Topic
 from replan.simulator.persistence.from_snapshot import (
     check,

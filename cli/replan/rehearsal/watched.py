@@ -11,7 +11,7 @@ from replan.model.partition import effective_min_isr
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.reconciling.decision import kind_of
-from replan.reconciling.status import LoopState, LoopStatus, Observer, Proposal, Reason, Round
+from replan.reconciling.status import LoopReason, LoopState, LoopStatus, Observer, Proposal, Round
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.state import ClusterState, Topic
 
@@ -42,7 +42,7 @@ class HeldTime(Struct, frozen=True):
     state: LoopState
     since: float
     until: float
-    reasons: tuple[Reason, ...]
+    reasons: tuple[LoopReason, ...]
 
 
 def _no_policy() -> Reconcile:

@@ -18,8 +18,8 @@ from replan.planning.plans.conflicts import (
     Shortage,
 )
 from replan.planning.plans.plan import (
-    Fact,
     Facts,
+    FactValue,
     Plan,
     PlanWarning,
     Refusal,
@@ -413,7 +413,7 @@ COMEBACKS: Mapping[Comeback, str] = {
 }
 
 
-def awaited_text(why: Comeback, brokers: Fact) -> str:
+def awaited_text(why: Comeback, brokers: FactValue) -> str:
     """Which broker leads by itself once it is back; the first of several."""
     listed = brokers if isinstance(brokers, tuple) else (brokers,)
     one = f"broker {listed[0]}" if len(listed) == 1 else f"the first of brokers {list(listed)}"

@@ -28,6 +28,7 @@ from replan.model.configs import (
     LOG_DIRS_RATE,
     ConfigChange,
     ConfigOperation,
+    ConfigResource,
     ConfigScope,
 )
 from replan.model.control_plane import (
@@ -55,7 +56,7 @@ SIDES = {
 LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 LEADERS = (LEADER_REPLICAS, LEADER_RATE)
 RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
-Stored = Mapping[tuple[ConfigScope, str], Mapping[str, str]]
+Stored = Mapping[ConfigResource, Mapping[str, str]]
 
 
 def changes_in_words(changes: Sequence[ConfigChange]) -> str:
@@ -252,9 +253,7 @@ class RecordedWriter(Struct, frozen=True):
         asked = [f"asks {name}: to {path} on {b}" for (name, b), path in sorted(paths.items())]
         return self._recorded(lambda: self.real.move_logs(paths), *asked)
 
-    def alter_configs(
-        self, changes: Sequence[ConfigChange]
-    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+    def alter_configs(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """Change configurations."""
         asked = f"throttles: {changes_in_words(changes)}"
         return self._recorded(lambda: self.real.alter_configs(changes), asked)

@@ -22,7 +22,7 @@ from replan.wording import brokers
 RULE = "----"
 
 
-class Block(Struct, frozen=True):
+class ScenarioBlock(Struct, frozen=True):
     """One command; `output` is what is under its rule."""
 
     line: int
@@ -33,10 +33,10 @@ class Block(Struct, frozen=True):
     """Everything from the end of the block before to this block's rule, as it is written."""
 
 
-def read_blocks(text: str) -> tuple[list[Block], tuple[str, ...]]:
+def read_blocks(text: str) -> tuple[list[ScenarioBlock], tuple[str, ...]]:
     """The commands, and the prose after the last one."""
     lines = text.splitlines()
-    blocks: list[Block] = []
+    blocks: list[ScenarioBlock] = []
     start = at = 0
     while at < len(lines):
         if not lines[at].strip() or lines[at].startswith("#"):
@@ -48,7 +48,7 @@ def read_blocks(text: str) -> tuple[list[Block], tuple[str, ...]]:
             at = _while(lines, at + 1, lambda line: bool(line.strip()))
         body, output = lines[first + 1 : rule], lines[rule + 1 : at]
         above = tuple(lines[start:rule])
-        blocks.append(Block(first + 1, lines[first], tuple(body), tuple(output), above))
+        blocks.append(ScenarioBlock(first + 1, lines[first], tuple(body), tuple(output), above))
         start = at
     return blocks, tuple(lines[start:])
 
@@ -60,7 +60,7 @@ def _while(lines: Sequence[str], at: int, holds: Callable[[str], bool]) -> int:
 
 
 def write_blocks(
-    blocks: Sequence[Block], outputs: Sequence[Sequence[str]], below: Sequence[str]
+    blocks: Sequence[ScenarioBlock], outputs: Sequence[Sequence[str]], below: Sequence[str]
 ) -> str:
     """The same scenario with other outputs; a blank line ends an output, and an empty one needs no rule."""
     lines: list[str] = []

@@ -37,7 +37,7 @@ from replan.scenarios.planning import (
     status,
     throttles,
 )
-from replan.scenarios.reader import Block, read_blocks, write_blocks
+from replan.scenarios.reader import ScenarioBlock, read_blocks, write_blocks
 from replan.scenarios.session import Session
 from replan.scenarios.setup import cluster, disk, topic
 
@@ -85,7 +85,7 @@ class ScenarioRun(Struct, frozen=True):
     """The file's name, as it was asked for."""
     written: str
     output: str
-    differing: tuple[Block, ...]
+    differing: tuple[ScenarioBlock, ...]
     """The commands whose output differs."""
 
     @property
@@ -133,7 +133,7 @@ def rewritten(run: ScenarioRun) -> str:
     return run.written
 
 
-def _output(session: Session, block: Block, name: str) -> Sequence[str]:
+def _output(session: Session, block: ScenarioBlock, name: str) -> Sequence[str]:
     where = f"{name}:{block.line}"
     tokens = TokenReader(block.command, where)
     command = tokens.one("a command")

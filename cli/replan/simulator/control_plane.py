@@ -8,7 +8,7 @@ One look of a client at a simulated cluster: what runs as the controller has it,
 Open the simulated cluster in a file (`--simulated FILE`).
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from replan.errors import ClusterUnreachable
 from replan.model.broker import Broker, LogDir
-from replan.model.configs import ConfigChange, ConfigScope, TopicSettings
+from replan.model.configs import ConfigChange, ConfigResource, ConfigScope, TopicSettings
 from replan.model.control_plane import (
     Answer,
     Clock,
@@ -54,7 +54,7 @@ from replan.simulator.client_view import (
     without_hidden,
 )
 from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.advance import Lookahead, Meter, advance
+from replan.simulator.cluster.advance import Lookahead, Meter, Watch, advance
 from replan.simulator.cluster.apply_fault import apply_fault, later, scheduled
 from replan.simulator.cluster.faults import (
     BrokerQuestion,
@@ -72,7 +72,7 @@ from replan.simulator.cluster.submit import ask
 from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterReassignments,
-    Command,
+    ControllerCommand,
     ControllerResult,
     CreatePartitions,
     ElectLeaders,
@@ -184,7 +184,6 @@ REASSIGNMENTS_PER_REQUEST = 5_000
 ELECTIONS_PER_REQUEST = 1_000
 
 T = TypeVar("T")
-Watch = Callable[[Simulation], None]
 
 
 class SimulatedControlPlane:
@@ -368,9 +367,7 @@ class SimulatedControlPlane:
             found |= dict.fromkeys(reachable, OutcomeUnknown("the request timed out"))
         return found
 
-    def alter_configs(
-        self, changes: Sequence[ConfigChange]
-    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+    def alter_configs(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """Change configurations; a broker's own are sent to that broker, which may be dead."""
         self._catch_up()
         found = self._unasked(changes)
@@ -381,18 +378,16 @@ class SimulatedControlPlane:
             found |= self._request(WriteKind.CONFIGURE, command, resources)
         return found
 
-    def would_alter(
-        self, changes: Sequence[ConfigChange]
-    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+    def would_alter(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """What that would be answered now."""
         cluster, found = self._read().cluster, self._unasked(changes)
         reachable = [c for c in changes if (c.scope, c.name) not in found]
         resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
         return found | answers_of(decide(cluster, AlterConfigs(tuple(reachable))), resources)
 
-    def _unasked(self, changes: Sequence[ConfigChange]) -> dict[tuple[ConfigScope, str], Answer]:
+    def _unasked(self, changes: Sequence[ConfigChange]) -> dict[ConfigResource, Answer]:
         """The answers that do not come from the controller: of brokers that are not reached, of missing permissions."""
-        found: dict[tuple[ConfigScope, str], Answer] = {
+        found: dict[ConfigResource, Answer] = {
             (change.scope, change.name): reason
             for change in changes
             if change.scope is ConfigScope.BROKER
@@ -412,7 +407,7 @@ class SimulatedControlPlane:
             self._store.release(self._simulation)
 
     def _request(
-        self, kind: WriteKind, command: Command, subjects: Sequence[SubjectT]
+        self, kind: WriteKind, command: ControllerCommand, subjects: Sequence[SubjectT]
     ) -> dict[SubjectT, Answer]:
         """Send one request; it may be lost on the way there or on the way back."""
         self._catch_up()
@@ -434,7 +429,7 @@ class SimulatedControlPlane:
             self._perform(command)
         return answers_of(self._perform(command), subjects)
 
-    def _perform(self, command: Command) -> ControllerResult:
+    def _perform(self, command: ControllerCommand) -> ControllerResult:
         simulation, decision = ask(self._simulation, command)
         self._become(simulation)
         if decision.events:

@@ -15,7 +15,7 @@ from replan.applying.steering import none_arrived
 from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress
 from replan.model.broker import Broker
-from replan.model.configs import ConfigChange, ConfigScope
+from replan.model.configs import ConfigChange, ConfigResource, ConfigScope
 from replan.model.control_plane import (
     Answer,
     ClusterWriter,
@@ -36,7 +36,6 @@ from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.faults import Schedule
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.state import Resource
 from replan.simulator.controller.versions import rules_of
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
@@ -209,7 +208,7 @@ class Lab:
     def partition(self, move: Move) -> PartitionState:
         return self.plane.look(Wanted(partitions=[move.partition])).partitions[move.partition]
 
-    def configs(self) -> dict[Resource, dict[str, str]]:
+    def configs(self) -> dict[ConfigResource, dict[str, str]]:
         """All dynamic configurations as they are stored."""
         stored = self.plane.simulation.cluster.configs
         return {where: dict(values) for where, values in stored.items() if values}

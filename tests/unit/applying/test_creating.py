@@ -6,7 +6,7 @@ from tests.unit.applying.lab import plan_of
 
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import CreateRecord, Status
-from replan.applying.known import Known, RepeatedRefusal
+from replan.applying.known import RepeatedRefusal, RequestMemory
 from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import End, Hold, Suspect
 from replan.applying.reasons.ends import (
@@ -58,7 +58,7 @@ def judged(
         refused[CREATE.first] = RepeatedRefusal(answer, 0, 50)
     tick = TickInput(job=Job.of(plan_of([]), Settings()), seen=seen, now=50, ended=50)
     step = CreateStep(CREATE, BEGUN if asked else None)
-    given = StepInput(tick, Ledger(), Known(refused=refused))
+    given = StepInput(tick, Ledger(), RequestMemory(refused=refused))
     return step.judge_cancelled(given) if cancelled else step.judge(given)
 
 
@@ -72,7 +72,7 @@ def ended(verdict: object) -> object:
 
 def test_it_looks_one_partition_further_than_it_creates() -> None:
     job = Job.of(replace(plan_of([]), creates=(CREATE,)), Settings())
-    read = CREATES.reads(job, Ledger(), Known())
+    read = CREATES.reads(job, Ledger(), RequestMemory())
     assert read.partitions == {TopicPartition(TOPIC, p) for p in range(5)}
 
 

@@ -19,7 +19,7 @@ from replan.applying.journal.records import (
     Status,
     changed,
 )
-from replan.applying.known import Known, RepeatedRefusal
+from replan.applying.known import RepeatedRefusal, RequestMemory
 from replan.applying.observation import Job, Observation, TickInput
 from replan.applying.partitions import Admitted, Deferred, Ended, InFlight, Parked, Phase
 from replan.applying.reasons.holds import (
@@ -67,7 +67,7 @@ def case(
     features: Features = GUARDED,
     running: dict[TopicPartition, Reassignment] | None = None,
     admitting: bool = True,
-    known: Known[TopicPartition] | None = None,
+    known: RequestMemory[TopicPartition] | None = None,
     **more: Any,
 ) -> Case:
     """A tick in which all moves that are not begun are looked at, and the state that it finds."""
@@ -171,7 +171,10 @@ def test_an_election_without_a_known_outcome_counts_for_its_leader() -> None:
     moves = [move([2, 1, 3], [2, 1, 3], partition=0), move([2, 1, 3], [2, 1, 3], partition=1)]
     states = [state(m.target, leader=1, partition=m.partition.partition) for m in moves]
     asked = own(moves[0], RequestKind.ELECT, 2)
-    limit, unknown = Settings(elections_per_leader=1), Known(unknown_since={asked.partition: 99.0})
+    limit, unknown = (
+        Settings(elections_per_leader=1),
+        RequestMemory(unknown_since={asked.partition: 99.0}),
+    )
     waiting = case(moves, states, settings=limit, owned=(asked,), known=unknown)
     assert decided(waiting).elections == ()
     led = [state([2, 1, 3], leader=2), states[1]]
@@ -248,10 +251,10 @@ def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
     admitted = frozenset({COPIES[0].partition})
     tick, run = case(COPIES[:1], throttle=THROTTLE, admitted=admitted)
     once = {(scope, name): RepeatedRefusal(denied, tick.now, tick.now)}
-    just_now = decided((tick, replace(run, configs=Known(refused=once))))
+    just_now = decided((tick, replace(run, configs=RequestMemory(refused=once))))
     assert just_now.holds == {COPIES[0].partition: AwaitingThrottle()}
     again = {(scope, name): RepeatedRefusal(denied, tick.now - 5, tick.now)}
-    decision = decided((tick, replace(run, configs=Known(refused=again))))
+    decision = decided((tick, replace(run, configs=RequestMemory(refused=again))))
     (record,) = [r for r in decision.records if isinstance(r, MoveRecord)]
     assert (record.status, record.asked) == (Status.REJECTED, None)
     assert record.message == (

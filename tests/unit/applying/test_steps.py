@@ -10,7 +10,7 @@ from tests.unit.applying.lab import plan_of
 
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import CreateRecord, Status
-from replan.applying.known import Known
+from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, Observation, TickInput
 from replan.applying.partitions import End, Hold, Suspect
 from replan.applying.reasons.ends import NotCreated
@@ -69,16 +69,16 @@ class Drawn(Struct, frozen=True):
         return (CreateRecord("a-1", TOPIC, TOPIC_ID, 8, end.status),)
 
 
-def given(known: Known[Subject] | None = None, now: float = 100.0) -> StepInput:
+def given(known: RequestMemory[Subject] | None = None, now: float = 100.0) -> StepInput:
     """A tick in which nothing is seen; `known`: of the requests before."""
     job = Job.of(plan_of([]), SETTINGS)
     tick = TickInput(job=job, seen=Observation(brokers={}), now=now, ended=now)
-    return StepInput(tick, Ledger(), Known() if known is None else known)
+    return StepInput(tick, Ledger(), RequestMemory() if known is None else known)
 
 
 def decided(
     *steps: Drawn,
-    known: Known[Subject] | None = None,
+    known: RequestMemory[Subject] | None = None,
     closed: HoldReason | None = None,
     now: float = 100.0,
 ) -> StepsDecided:
@@ -107,7 +107,7 @@ def test_a_suspicion_becomes_its_conclusion_once_looks_have_agreed(
     first = decided(Drawn(verdict, BEGUN))
     assert (first.records, first.holds) == ([], {NAME: verdict.reason})
     assert first.suspected == [(NAME, verdict.conclusion)]
-    known: Known[Subject] = Known(suspected={(NAME, verdict.conclusion): 100.0})
+    known: RequestMemory[Subject] = RequestMemory(suspected={(NAME, verdict.conclusion): 100.0})
     early = decided(Drawn(verdict, BEGUN), known=known, now=100.0 + seconds - 0.1)
     assert (early.records, early.holds) == ([], {NAME: verdict.reason})
     agreed = decided(Drawn(verdict, BEGUN), known=known, now=100.0 + seconds)
@@ -116,7 +116,7 @@ def test_a_suspicion_becomes_its_conclusion_once_looks_have_agreed(
 
 
 def test_what_was_asked_for_again_is_to_be_agreed_on_again() -> None:
-    known: Known[Subject] = Known(suspected={(NAME, AGAIN.conclusion): 0.0})
+    known: RequestMemory[Subject] = RequestMemory(suspected={(NAME, AGAIN.conclusion): 0.0})
     assert decided(Drawn(AGAIN, BEGUN), known=known).suspected == []
 
 
@@ -127,7 +127,7 @@ def test_nothing_ends_short_of_being_done_while_a_request_may_arrive(
 ) -> None:
     step = Drawn(end, BEGUN, end)
     closed = Cancelling("ann") if cancelled else None
-    late: Known[Subject] = Known(unknown_since={NAME: 40.0})
+    late: RequestMemory[Subject] = RequestMemory(unknown_since={NAME: 40.0})
     found = decided(step, known=late, closed=closed)
     assert (found.records, found.holds) == ([], {NAME: CreateArrivalPossible(30.0)})
     over = replace(late, unknown_since={NAME: 100.0 - SETTINGS.quarantine_seconds})

@@ -8,7 +8,7 @@ from replan.model.partition import PartitionState
 from replan.planning.plans.moves import Move
 from replan.planning.plans.next_request import (
     Done,
-    Next,
+    NextStep,
     OffPath,
     Stale,
     Wait,
@@ -35,7 +35,7 @@ SETTLING = Wait(frozenset(), settling=True)
 LEADERLESS = Wait(frozenset(), leaderless=True)
 EXPANDED = [1, 2, 3, 4, 5]
 
-UNSETTLED: list[tuple[str, Move, PartitionState, Next | None]] = [
+UNSETTLED: list[tuple[str, Move, PartitionState, NextStep | None]] = [
     ("original", MOVE, state([1, 2, 3]), Request(RequestKind.EXPAND, lists(1, 2, 3, 4, 5))),
     (
         "original, a kept one is dead",
@@ -132,13 +132,13 @@ UNSETTLED: list[tuple[str, Move, PartitionState, Next | None]] = [
     ids=[f"{case[0]} [{i}]" for i, case in enumerate(UNSETTLED)],
 )
 def test_before_the_target_has_settled(
-    of: Move, seen: PartitionState, expected: Next | None
+    of: Move, seen: PartitionState, expected: NextStep | None
 ) -> None:
     found = OffPath(seen) if expected is None else expected
     assert next_request(of, seen, settled=False) == found
 
 
-SETTLED: list[tuple[str, Move, PartitionState, Next]] = [
+SETTLED: list[tuple[str, Move, PartitionState, NextStep]] = [
     ("copied", MOVE, state(EXPANDED), Request(RequestKind.ASSIGN, lists(4, 2, 5))),
     (
         "still open (≤ 4.2)",
@@ -175,7 +175,7 @@ SETTLED: list[tuple[str, Move, PartitionState, Next]] = [
     [case[1:] for case in SETTLED],
     ids=[f"{case[0]} [{i}]" for i, case in enumerate(SETTLED)],
 )
-def test_once_the_target_has_settled(of: Move, seen: PartitionState, expected: Next) -> None:
+def test_once_the_target_has_settled(of: Move, seen: PartitionState, expected: NextStep) -> None:
     assert next_request(of, seen, settled=True) == expected
 
 

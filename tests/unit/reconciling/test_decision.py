@@ -14,7 +14,7 @@ from replan.model.names import TopicPartition
 from replan.reconciling.decision import (
     FREED_SECONDS,
     Act,
-    Found,
+    FoundDeviation,
     HoldFacts,
     Holds,
     Rest,
@@ -43,7 +43,7 @@ from replan.reconciling.windows import is_open, opens_at
 
 KIND = DeviationKind.PLACEMENT_CHANGED
 ORDERS = TopicPartition("orders", 0)
-DIFFERS = Found(KIND, Subject("orders", 0), "placementChanged orders-0", (ORDERS,))
+DIFFERS = FoundDeviation(KIND, Subject("orders", 0), "placementChanged orders-0", (ORDERS,))
 WELL = HoldFacts(10)
 POLICY = Reconcile({KIND: 600})
 NIGHTS = Window((0, 1, 2, 3, 4), 22 * 60, 5 * 60, "Europe/Berlin")
@@ -75,7 +75,7 @@ def test_it_waits_until_it_has_lasted_long_enough() -> None:
 
 def test_a_directory_that_is_still_full_waits_until_what_has_left_it_is_deleted() -> None:
     full = DeviationKind.LOG_DIR_FULL
-    found = Found(full, Subject(broker=1, path="/a"), "logDirFull 1 /a", (ORDERS,))
+    found = FoundDeviation(full, Subject(broker=1, path="/a"), "logDirFull 1 /a", (ORDERS,))
     memory, policy = Memory(since={found.key: 1_000.0}), Reconcile({full: 0})
     assert decide(policy, [found], memory, WELL, 1_000.0) == Act((found,))
     done = Round(1, 900.0, 1_000.0, RoundResult.DONE, (full,), 1, 10, "digest")
@@ -240,7 +240,7 @@ POLICIES = st.builds(
 )
 FOUND = st.lists(
     st.builds(
-        lambda kind, number, why: Found(
+        lambda kind, number, why: FoundDeviation(
             kind, Subject("t", number), f"{kind} {number}", (TopicPartition("t", number),), why=why
         ),
         KINDS | st.none(),
@@ -261,7 +261,7 @@ FACTS = st.builds(
 @given(POLICIES, FOUND, st.dictionaries(st.integers(0, 5), SECONDS), FACTS, SECONDS)
 def test_nothing_is_done_that_is_not_allowed_due_and_in_a_window(
     policy: Reconcile,
-    found: list[Found],
+    found: list[FoundDeviation],
     since: dict[int, int],
     facts: HoldFacts,
     now: int,
@@ -280,7 +280,7 @@ def test_nothing_is_done_that_is_not_allowed_due_and_in_a_window(
 
 @given(POLICIES, FOUND, st.dictionaries(st.integers(0, 5), SECONDS), SECONDS)
 def test_whatever_is_allowed_is_done_when_it_rested_for_it(
-    policy: Reconcile, found: list[Found], since: dict[int, int], now: int
+    policy: Reconcile, found: list[FoundDeviation], since: dict[int, int], now: int
 ) -> None:
     """A rest ends at the first moment at which something is done, and not a moment later."""
     memory = Memory(

@@ -24,6 +24,7 @@ from replan.reconciling.status import (
     BrokersDown,
     DeclaredByList,
     EndedWorse,
+    LoopReason,
     LoopState,
     LoopStatus,
     MovedTooOften,
@@ -34,7 +35,6 @@ from replan.reconciling.status import (
     Observer,
     Proposal,
     RacksDown,
-    Reason,
     Round,
     RoundResult,
     SomebodyPaused,
@@ -552,7 +552,7 @@ class _States:
 
     def __init__(self) -> None:
         self.states: list[LoopState] = []
-        self.reasons: list[Reason] = []
+        self.reasons: list[LoopReason] = []
 
     def changed(self, status: LoopStatus) -> None:
         if not self.states or self.states[-1] is not status.state:

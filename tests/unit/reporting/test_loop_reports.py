@@ -10,9 +10,9 @@ from tests.unit.reporting.loop_statuses import DOWN, HOSTILE, NOW, acting, at_re
 from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling import status as values
 from replan.reconciling.status import (
+    LoopReason,
     LoopState,
     LoopStatus,
-    Reason,
     Round,
     RoundResult,
     WhyNot,
@@ -32,7 +32,7 @@ from replan.reporting.loop.loop_words import (
     why_not_text,
 )
 
-REASONS: list[Reason] = [
+REASONS: list[LoopReason] = [
     values.LeaseHeld("a@b (pid 1)", NOW, 5, 60),
     values.Failed("no broker answers", NOW),
     values.SomebodyPaused("alice", NOW),
@@ -67,7 +67,7 @@ WHY_NOTS: list[WhyNot] = [
 
 
 def test_each_reason_state_and_kind_has_words_of_its_own() -> None:
-    assert {type(reason) for reason in REASONS} == set(get_args(Reason))
+    assert {type(reason) for reason in REASONS} == set(get_args(LoopReason))
     assert {type(why) for why in WHY_NOTS} == set(get_args(WhyNot))
     assert STATES.keys() == set(LoopState)
     assert KINDS.keys() == {*DeviationKind, None}
@@ -179,5 +179,5 @@ def test_every_kind_and_state_has_a_sample_always() -> None:
 
 
 def test_every_reason_has_a_name_where_many_are_summed_up() -> None:
-    assert set(HELD) == set(get_args(Reason))
+    assert set(HELD) == set(get_args(LoopReason))
     assert len(set(HELD.values())) == len(HELD)

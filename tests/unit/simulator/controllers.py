@@ -6,7 +6,7 @@ from replan.model.control_plane import Accepted, Answer
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.simulator.controller.commands import (
     AlterIsr,
-    Command,
+    ControllerCommand,
     ControllerResult,
     CreateTopic,
     FenceBroker,
@@ -39,11 +39,11 @@ class Controller:
             created = self.ask(CreateTopic(TOPIC, TopicId("id"), assignments, configs or {}))
             assert created.whole == Accepted()
 
-    def ask(self, command: Command) -> ControllerResult:
+    def ask(self, command: ControllerCommand) -> ControllerResult:
         self.state, decision = perform(self.state, command)
         return decision
 
-    def answer(self, command: Command) -> Answer:
+    def answer(self, command: ControllerCommand) -> Answer:
         """The answer to a command about one thing."""
         decision = self.ask(command)
         return decision.each[0][1] if decision.each else decision.whole

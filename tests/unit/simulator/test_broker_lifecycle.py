@@ -6,7 +6,7 @@ from tests.unit.simulator.controllers import Controller
 from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import BrokerId
 from replan.simulator.controller.commands import (
-    Command,
+    ControllerCommand,
     CordonDirs,
     FenceBroker,
     RegisterBroker,
@@ -29,7 +29,7 @@ ONE = BrokerId(1)
         CordonDirs(NINE, frozenset()),
     ],
 )
-def test_nothing_can_be_done_to_a_broker_that_is_not_registered(command: Command) -> None:
+def test_nothing_can_be_done_to_a_broker_that_is_not_registered(command: ControllerCommand) -> None:
     controller = Controller([1, 2])
     before = controller.state
     assert controller.ask(command).whole == Rejected(

@@ -8,7 +8,7 @@ from tests.golden.language import perform as tell
 from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.traces import RESTARTS, STEPS, Words, traces
 
-from replan.simulator.controller.commands import Command, ControllerResult
+from replan.simulator.controller.commands import ControllerCommand, ControllerResult
 from replan.simulator.controller.decide import decide
 from replan.simulator.controller.events import evolve_all
 from replan.simulator.controller.state import ClusterState, Partition
@@ -27,10 +27,10 @@ class Witness(SimulatorDriver):
     """A driver that remembers each command with the states around it."""
 
     def __init__(self, version: str, *, elr: bool) -> None:
-        self.seen: list[tuple[ClusterState, Command, ControllerResult, ClusterState]] = []
+        self.seen: list[tuple[ClusterState, ControllerCommand, ControllerResult, ClusterState]] = []
         super().__init__(version, elr=elr)
 
-    def ask(self, command: Command) -> ControllerResult:
+    def ask(self, command: ControllerCommand) -> ControllerResult:
         before = self.state
         decision = super().ask(command)
         self.seen.append((before, command, decision, self.state))

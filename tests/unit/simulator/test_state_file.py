@@ -28,12 +28,12 @@ from replan.model.configs import (
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import Accepted, Wanted
+from replan.model.control_plane import Accepted, ReplicaName, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.disks import directory_of
 from replan.simulator.cluster.faults import KillBroker, Produce, StartBroker, StopBroker
-from replan.simulator.cluster.physical_state import ReplicaName, Simulation, World
+from replan.simulator.cluster.physical_state import Simulation, World
 from replan.simulator.control_plane import SimulatedControlPlane, open_simulated
 from replan.simulator.controller.state import ClusterState, Partition
 from replan.simulator.controller.versions import RULES

@@ -6,7 +6,12 @@ from tests.unit.simulator.controllers import TOPIC, Controller, named
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import Rejected
 from replan.model.names import TopicId, replicas
-from replan.simulator.controller.commands import Command, CreatePartitions, CreateTopic, DeleteTopic
+from replan.simulator.controller.commands import (
+    ControllerCommand,
+    CreatePartitions,
+    CreateTopic,
+    DeleteTopic,
+)
 from replan.simulator.controller.decide import decide
 from replan.simulator.controller.events import (
     PartitionChanged,
@@ -89,7 +94,9 @@ def partitions(count: int, *lists: tuple[int, ...], name: str = TOPIC) -> Create
         (DeleteTopic("nope"), 3, "This server does not host this topic-partition."),
     ],
 )
-def test_a_refusal_has_kafkas_code_and_words(command: Command, code: int, message: str) -> None:
+def test_a_refusal_has_kafkas_code_and_words(
+    command: ControllerCommand, code: int, message: str
+) -> None:
     controller = Controller([1, 2], [2, 3])
     controller.ask(topic("or_ders.x", (1,)))
     controller.fence(5, 6)

@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from replan.simulator.controller.commands import Command
+from replan.simulator.controller.commands import ControllerCommand
 from replan.simulator.controller.decide import RULES as RULES_OF_COMMANDS
 from replan.simulator.controller.versions import RULES
 
@@ -18,4 +18,4 @@ def test_eligible_leader_replicas_can_be_on_from_4_0_on_and_are_in_new_clusters_
 
 
 def test_every_command_has_its_rule() -> None:
-    assert set(get_args(Command)) == RULES_OF_COMMANDS.keys()
+    assert set(get_args(ControllerCommand)) == RULES_OF_COMMANDS.keys()

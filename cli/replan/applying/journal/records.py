@@ -225,7 +225,7 @@ def check_name(partition: TopicPartition) -> None:
         raise ValueError(".partition: expected a topic and the number of a partition")
 
 
-Entry = Annotated[str, Meta(pattern="^[0-9]{1,10}:[0-9]{1,10}$")]
+ThrottledEntry = Annotated[str, Meta(pattern="^[0-9]{1,10}:[0-9]{1,10}$")]
 """Of a throttled-replicas list: partition and broker."""
 RateText = Annotated[str, Meta(pattern="^[0-9]{1,19}$")]
 """Bytes per second, as Kafka keeps it."""
@@ -353,7 +353,7 @@ class SavedReplicaList(Form, frozen=True):
     config: str
     overridden: bool
     """Whether the topic had an override before ours, however empty."""
-    ours: tuple[Entry, ...]
+    ours: tuple[ThrottledEntry, ...]
     kept: bool = False
     """Left in place on purpose, after the application that set it."""
 

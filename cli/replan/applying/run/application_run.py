@@ -27,7 +27,7 @@ from replan.applying.journal.records import (
     Verb,
     changed,
 )
-from replan.applying.known import Known
+from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, TickInput
 from replan.applying.reasons.holds import (
     ClusterSilent,
@@ -69,7 +69,7 @@ from replan.applying.views.outcome import (
 from replan.applying.views.progress import Progress, progress_of
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
 from replan.model.broker import LogDir
-from replan.model.configs import ConfigChange, ConfigScope
+from replan.model.configs import ConfigChange, ConfigResource
 from replan.model.control_plane import (
     Answer,
     Clock,
@@ -124,9 +124,7 @@ class Sender(Struct, frozen=True):
                 break  # the next leaders wait until it is known whether these are made
         return answers
 
-    def _configure(
-        self, changes: Sequence[ConfigChange]
-    ) -> Mapping[tuple[ConfigScope, str], Answer]:
+    def _configure(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         subjects = list(dict.fromkeys((c.scope, c.name) for c in changes))
         return self._sent(subjects, lambda: self.writer.alter_configs(changes))
 
@@ -484,7 +482,8 @@ class ApplicationRun:
         job = Job.of(back, settings)
         self._next = ApplicationRun(job, self._state.ledger, self._ports, log_dirs)
         self._next._state = replace(
-            self._next._state, configs=Known(unknown_since=self._state.configs_unknown_since)
+            self._next._state,
+            configs=RequestMemory(unknown_since=self._state.configs_unknown_since),
         )
         return None
 

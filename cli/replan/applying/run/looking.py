@@ -14,7 +14,7 @@ from replan.applying.run.opening import plan_back, unfinished
 from replan.applying.steps.recovering import probe, to_probe
 from replan.applying.tick.questions import copying, urgent, wanted
 from replan.applying.tick.run_state import RunState
-from replan.applying.views.progress import Report
+from replan.applying.views.progress import ProgressListener
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.model.broker import LogDir
 from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Look, Wanted
@@ -31,7 +31,7 @@ class Ports(Struct, frozen=True):
     writer: ClusterWriter
     journal: Journal
     clock: Clock
-    report: Report
+    report: ProgressListener
     stop: Callable[[], bool]
     idle: Callable[[], bool]
     """Whether nothing will happen to the cluster by itself any more."""

@@ -23,7 +23,7 @@ from replan.applying.views.outcome import (
     Result,
     plan_results,
 )
-from replan.applying.views.progress import Report
+from replan.applying.views.progress import ProgressListener
 from replan.errors import BadUsage, ClusterUnreachable, Exit
 from replan.model.broker import LogDir
 from replan.model.control_plane import Clock, ClusterReader, ClusterWriter
@@ -44,7 +44,7 @@ def apply_plan(
     *,
     plan_digest: str,
     settings: Settings,
-    report: Report,
+    report: ProgressListener,
     stop: Callable[[], bool],
     idle: Callable[[], bool] = never,
     arrived: Callable[[], Sequence[Command]] = none_arrived,

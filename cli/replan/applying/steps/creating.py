@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger, Subject, unended
 from replan.applying.journal.records import CreateRecord, Status
-from replan.applying.known import Known
+from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
 from replan.applying.partitions import End, Hold, Suspect, rejected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, NotCreated, OtherPartitions
@@ -151,7 +151,7 @@ class CreateKind:
         )
         return [step for step in steps if unended(step.record)]
 
-    def reads(self, job: Job, ledger: Ledger, known: Known[Subject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, known: RequestMemory[Subject]) -> Wanted:
         """All partitions of their topics, and whether brokers of lists that Kafka refused are cordoned."""
         steps = self.pending(job, ledger)
         refused = [step.create for step in steps if step.subject in known.refused]

@@ -29,7 +29,7 @@ from msgspec import Struct, field
 from replan.applying.admission import Slots
 from replan.applying.journal.ledger import Ledger, Subject, unended
 from replan.applying.journal.records import LogMoveRecord, Status
-from replan.applying.known import Known
+from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
 from replan.applying.partitions import End, Hold, Suspect, rejected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherLogDir, ReplicaGone, StaysInLogDir
@@ -45,7 +45,7 @@ from replan.applying.steps.step import (
     judged,
     suspected,
 )
-from replan.applying.throttles import Rate
+from replan.applying.throttles import RateKey
 from replan.model.configs import LOG_DIRS_RATE
 from replan.model.control_plane import ClusterReader, LogPlace, Look, ReplicaName, Wanted
 from replan.model.declared.placement import MoveThrottle, Side
@@ -153,7 +153,7 @@ class LogMoveKind:
                 found.append(step)
         return found
 
-    def reads(self, job: Job, ledger: Ledger, _known: Known[Subject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[Subject]) -> Wanted:
         """Their partitions, where their replicas lie, and the rates of their brokers where they are throttled."""
         moves = [step.move for step in self.looked_at(job, ledger)]
         throttled = throttle_of(job.plan.throttle, ledger.application) is not None
@@ -220,7 +220,7 @@ class LogCopies(Struct):
     running: list[LogMoveStep] = field(default_factory=list)
     starting: list[tuple[LogMoveStep, Ask]] = field(default_factory=list)
 
-    def rates(self, throttle: MoveThrottle | None) -> dict[Rate, int]:
+    def rates(self, throttle: MoveThrottle | None) -> dict[RateKey, int]:
         """The rates that they need, bytes per second."""
         if throttle is None:
             return {}
@@ -230,7 +230,7 @@ class LogCopies(Struct):
         return {(b, LOG_DIRS_RATE): rate for b, rate in wanted.items() if rate is not None}
 
     def ask(
-        self, in_force: frozenset[Rate], throttle: MoveThrottle | None, ledger: Ledger
+        self, in_force: frozenset[RateKey], throttle: MoveThrottle | None, ledger: Ledger
     ) -> list[LogMoveStep]:
         """Ask for those whose throttle is in force; the others are given back."""
         rates, missing = self.rates(throttle), list[LogMoveStep]()

@@ -63,7 +63,7 @@ from replan.applying.journal.records import (
     Status,
     changed,
 )
-from replan.applying.known import Known
+from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
 from replan.applying.partitions import End, Hold, Suspect, rejected
 from replan.applying.reasons.ends import (
@@ -291,7 +291,7 @@ class RecoveryKind:
         steps = (RecoveringStep(r, ledger.steps_of(RecoveryRecord).get(name)) for name, r in found)
         return [step for step in steps if unended(step.record)]
 
-    def reads(self, job: Job, ledger: Ledger, _known: Known[Subject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[Subject]) -> Wanted:
         """Their partitions."""
         return Wanted(partitions=[step.subject for step in self.pending(job, ledger)])
 

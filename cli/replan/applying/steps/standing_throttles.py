@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger, Subject, unended
 from replan.applying.journal.records import StandingRecord, Status
-from replan.applying.known import Known
+from replan.applying.known import RequestMemory
 from replan.applying.observation import Job
 from replan.applying.partitions import End, Hold, rejected
 from replan.applying.reasons.ends import OtherValue, StaysUnset, SubjectGone
@@ -24,13 +24,19 @@ from replan.applying.reasons.holds import SettingInUse, SettingUnread, SettingUn
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.steps.step import (
     Ask,
-    ConfigResource,
     Requests,
     StepInput,
     Verdict,
     suspected,
 )
-from replan.model.configs import ConfigChange, ConfigScope, SettingName, override_of, own_value
+from replan.model.configs import (
+    ConfigChange,
+    ConfigResource,
+    ConfigScope,
+    SettingName,
+    override_of,
+    own_value,
+)
 from replan.model.control_plane import Answer, ClusterReader, Look, Wanted
 from replan.model.names import BrokerId
 from replan.planning.plans.moves import Move
@@ -112,7 +118,7 @@ class StandingKind:
         )
         return [step for step in steps if unended(step.record)]
 
-    def reads(self, job: Job, ledger: Ledger, _known: Known[Subject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[Subject]) -> Wanted:
         """The settings of their topics and brokers."""
         places = standing_places(job, ledger)
         topics = {name for scope, name in places if scope is ConfigScope.TOPIC}

@@ -22,19 +22,16 @@ from msgspec import Struct, field
 
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import Record, Status, StepRecord
-from replan.applying.known import Known
+from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import End, Hold, Suspect
 from replan.applying.reasons.holds import Cancelling, Rechecking
 from replan.applying.reasons.reason import EndReason, HoldReason
-from replan.model.configs import ConfigScope
+from replan.model.configs import ConfigResource
 from replan.model.control_plane import Answer, ClusterReader, ClusterWriter, Rejected, Wanted
 from replan.model.names import TopicPartition
 from replan.model.replica_logs import LogsFound
 from replan.planning.plans.plan import Plan
-
-ConfigResource = tuple[ConfigScope, str]
-"""A topic or a broker, as something whose configuration is changed."""
 
 
 class Ask(Struct, frozen=True):
@@ -65,7 +62,7 @@ class StepInput(Struct, frozen=True):
 
     tick: TickInput
     ledger: Ledger
-    known: Known[Subject]
+    known: RequestMemory[Subject]
     asked_at: Mapping[Subject, float] = field(default_factory=dict)
     """When this process last asked for each."""
     arriving: Collection[ConfigResource] = ()
@@ -126,7 +123,7 @@ class StepKind(Protocol):
     def pending(self, job: Job, ledger: Ledger) -> list[Any]:
         """Those that have not ended: of `Step`."""
 
-    def reads(self, job: Job, ledger: Ledger, known: Known[Subject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, known: RequestMemory[Subject]) -> Wanted:
         """What a look has to show of them."""
 
     def there(self, plan: Plan, cluster: ClusterReader) -> bool:

@@ -96,14 +96,13 @@ from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.log_moves import LOG_MOVES, LogCopies, log_copies
 from replan.applying.steps.standing_throttles import first_of, set_first, standing_places
 from replan.applying.steps.step import (
-    ConfigResource,
     StepInput,
     StepKind,
     StepsDecided,
     judged,
 )
 from replan.applying.throttles import (
-    Rate,
+    RateKey,
     ThrottledCopy,
     ThrottleInput,
     ThrottleTick,
@@ -124,7 +123,7 @@ from replan.applying.tick.run_state import (
     partition_input,
     quarantine_left,
 )
-from replan.model.configs import ConfigScope, SettingName
+from replan.model.configs import ConfigResource, ConfigScope, SettingName
 from replan.model.control_plane import Look
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -376,7 +375,7 @@ class Throttled(Struct, frozen=True):
     copies: Sequence[ThrottledCopy]
     of_others: Sequence[ThrottledCopy]
     """Copies of other tools that are to be throttled, too."""
-    rates: Mapping[Rate, int]
+    rates: Mapping[RateKey, int]
     """Bytes per second, for moves between log directories."""
 
 

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from replan.applying.admission import AdmissionQueue, Loads, Room, Slots, grown, halved
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import MoveRecord, Order, Record, Status
-from replan.applying.known import Known, Repeat, again, held_since
+from replan.applying.known import Repeat, RequestMemory, again, held_since
 from replan.applying.observation import Job, Neighbours, PartitionHistory, Readings, TickInput
 from replan.applying.other_tools import OtherCopies
 from replan.applying.partitions import (
@@ -44,7 +44,7 @@ from replan.applying.steering import throttle_of
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.recovering import RECOVERIES
 from replan.applying.steps.standing_throttles import place_of
-from replan.applying.steps.step import ConfigResource, StepKind
+from replan.applying.steps.step import StepKind
 from replan.applying.throttles import (
     ThrottleHistory,
     ThrottleInput,
@@ -53,7 +53,7 @@ from replan.applying.throttles import (
     history_after,
 )
 from replan.model.broker import Broker, LogDir
-from replan.model.configs import ConfigChange, ConfigScope, SettingName
+from replan.model.configs import ConfigChange, ConfigResource, ConfigScope, SettingName
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown
 from replan.model.declared.placement import MoveThrottle
 from replan.model.layered import Layered
@@ -192,10 +192,10 @@ class RunState(Struct, frozen=True, kw_only=True):
     """Since when each waits for the same kind of thing; for people, nothing is decided by it."""
     waits: KeptHolds = field(default_factory=KeptHolds)
     """The partitions in flight that need not be judged again until something of them changes."""
-    moves: Known[TopicPartition] = field(default_factory=Known)
-    configs: Known[ConfigResource] = field(default_factory=Known)
+    moves: RequestMemory[TopicPartition] = field(default_factory=RequestMemory)
+    configs: RequestMemory[ConfigResource] = field(default_factory=RequestMemory)
     """Of the settings that copies need."""
-    steps: Known[Subject] = field(default_factory=Known)
+    steps: RequestMemory[Subject] = field(default_factory=RequestMemory)
     steps_asked_at: Mapping[Subject, float] = field(default_factory=dict)
     """When this process last asked for each."""
     repeats: Repeats = field(default_factory=Repeats)
@@ -388,9 +388,9 @@ def first_state(
         given_up=frozenset(n for n, r in ledger.owned.items() if r.given_up),
         copies_waiting=sum(1 for m in waiting if m.new),
         moved_at=now,
-        moves=Known(unknown_since=dict.fromkeys(unconfirmed, since)),
-        configs=Known(unknown_since=dict.fromkeys(throttled(ledger), since)),
-        steps=Known(
+        moves=RequestMemory(unknown_since=dict.fromkeys(unconfirmed, since)),
+        configs=RequestMemory(unknown_since=dict.fromkeys(throttled(ledger), since)),
+        steps=RequestMemory(
             unknown_since={
                 step.subject: since
                 for kind in KINDS

@@ -111,7 +111,7 @@ class Progress(Struct, frozen=True):
     """What was first noticed in this tick; text where another reporter adds its own."""
 
 
-Report = Callable[[Progress], None]
+ProgressListener = Callable[[Progress], None]
 """Hears of it."""
 PACE_SECONDS = 60.0
 SHORTEST_PACE_SECONDS = 5.0

@@ -20,7 +20,7 @@ from replan.applying.journal.file import FileJournal, holder, peek
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
 from replan.commands.frame.output import note
-from replan.commands.inputs.target import Connection, LiveTarget, Place, Target
+from replan.commands.inputs.target import Connection, JournalPlace, LiveTarget, Target
 from replan.errors import BadFile, BadUsage, ClusterRefused, ClusterUnreachable, Held
 from replan.model.names import JOURNAL_TOPIC, Replicas
 from replan.reconciling.status import LoopStatus
@@ -145,7 +145,7 @@ def owned_journal(
         yield journal
 
 
-def topic_of(connection: Connection, where: Place) -> "JournalTopic":
+def topic_of(connection: Connection, where: JournalPlace) -> "JournalTopic":
     """The topic that holds the journal."""
     if connection.journal_topic is None:
         raise BadUsage("--journal topic:NAME goes with --bootstrap-server; write file:PATH")
@@ -167,7 +167,7 @@ def _check_unlocked(cluster: LiveTarget, connection: Connection) -> None:
 
 def _open_in_a_topic(connection: Connection) -> str:
     """Which application is open in a topic of the cluster, and how to go on with it; empty where none is known."""
-    topic = topic_of(connection, Place())
+    topic = topic_of(connection, JournalPlace())
     try:
         if not topic.locks.refresh(LEADERLESS_SECONDS):
             return ""

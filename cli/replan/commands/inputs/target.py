@@ -31,7 +31,7 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """Kafka's rule for the names of topics (org.apache.kafka.common.internals.Topic)."""
 
 
-class Place(Struct, frozen=True):
+class JournalPlace(Struct, frozen=True):
     """A file on this machine, or else a topic on the cluster."""
 
     topic: str = JOURNAL_TOPIC
@@ -46,15 +46,15 @@ class Place(Struct, frozen=True):
         return f"topic:{self.topic}" if self.path is None else f"file:{self.path}"
 
 
-def place(text: str | Place) -> Place:
+def place(text: str | JournalPlace) -> JournalPlace:
     """Read what `--journal` says. Raises BadParameter."""
-    if isinstance(text, Place):
+    if isinstance(text, JournalPlace):
         return text
     kind, colon, name = text.partition(":")
     if kind == "topic" and _TOPIC.fullmatch(name) and name not in {".", ".."}:
-        return Place(name)
+        return JournalPlace(name)
     if kind == "file" and name:
-        return Place(path=Path(name))
+        return JournalPlace(path=Path(name))
     raise typer.BadParameter(
         f"{text!r} is no place of a journal; write topic:NAME or file:PATH"
         + ("" if colon else f", e.g. file:{text}")
@@ -167,7 +167,7 @@ class Target(Struct, frozen=True):
         typer.Option(metavar="FILE", help=f"The fleet file of --cluster; by default {FLEET_FILE}."),
     ] = None
     snapshot: Path | None = None
-    journal: Place | None = None
+    journal: JournalPlace | None = None
     placement: Path | None = None
     """Where the fleet file says that its placement is."""
     prices: Prices | None = None
@@ -257,13 +257,13 @@ class Target(Struct, frozen=True):
         )
 
     @property
-    def journal_place(self) -> Place:
+    def journal_place(self) -> JournalPlace:
         """Where the journal of the cluster is."""
         if self.journal is not None:
             return self.journal
         if self.simulated is not None:
-            return Place(path=self.simulated.with_name(self.simulated.name + ".journal"))
-        return Place()
+            return JournalPlace(path=self.simulated.with_name(self.simulated.name + ".journal"))
+        return JournalPlace()
 
     @property
     def journal_is_topic(self) -> bool:
@@ -336,7 +336,7 @@ _JOURNAL = typer.Option(
 class LiveTarget(Target, frozen=True):
     """A cluster to change, and the journal of it."""
 
-    journal: Annotated[Place | None, _JOURNAL] = None
+    journal: Annotated[JournalPlace | None, _JOURNAL] = None
     lock_timeout: Annotated[
         float | None,
         typer.Option(
@@ -366,7 +366,7 @@ class ReadTarget(Target, frozen=True):
 class JournaledTarget(ReadTarget, frozen=True):
     """A cluster that is only read, and the journal of it."""
 
-    journal: Annotated[Place | None, _JOURNAL] = None
+    journal: Annotated[JournalPlace | None, _JOURNAL] = None
 
 
 class OptionalTarget(JournaledTarget, frozen=True):

@@ -3,7 +3,7 @@
 import msgspec
 
 from replan.commands.frame.output import event
-from replan.reconciling.status import LoopStatus, Reason, Round, utc
+from replan.reconciling.status import LoopReason, LoopStatus, Round, utc
 from replan.reporting.loop.loop_words import (
     KINDS,
     RESULTS,
@@ -77,6 +77,6 @@ def _tallies(status: LoopStatus) -> object:
     return {tally.kind: tally.count for tally in status.differs}
 
 
-def _situation(status: LoopStatus) -> tuple[str, frozenset[type[Reason]]]:
+def _situation(status: LoopStatus) -> tuple[str, frozenset[type[LoopReason]]]:
     """What is worth a line where it changes: measures within a reason change all the time."""
     return status.state.value, frozenset(map(type, status.reasons))

@@ -18,7 +18,7 @@ from replan.applying.run.opening import check_same, open_plan
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, throttle_of
 from replan.applying.views.outcome import Outcome
-from replan.applying.views.progress import Progress, Report
+from replan.applying.views.progress import Progress, ProgressListener
 from replan.applying.views.standing import as_planned_from, knows_nothing, unknown_throttles
 from replan.commands.frame.output import Color, note, report_outcome, result_lines, save
 from replan.commands.frame.signals import asked_to_stop
@@ -197,7 +197,7 @@ def perform(
     connection: Connection,
     settings: Settings,
     detail: Detail,
-    inject: Callable[[Report], Report] = lambda report: report,
+    inject: Callable[[ProgressListener], ProgressListener] = lambda report: report,
     *,
     verb: Verb | None = None,
     rates: MoveRates | None = None,
@@ -278,7 +278,7 @@ class _Paused:
         """The same, and nobody is waited for."""
         return not self._paused and self._idle()
 
-    def also(self, report: Report) -> Report:
+    def also(self, report: ProgressListener) -> ProgressListener:
         """The report, after which it waits."""
 
         def hear(progress: Progress) -> None:

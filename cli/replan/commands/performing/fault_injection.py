@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from replan.applying.views.progress import Progress, Report
+from replan.applying.views.progress import Progress, ProgressListener
 from replan.commands.inputs.target import Connection
 from replan.wording import duration
 
 
-def with_faults(texts: Sequence[str], connection: Connection) -> Callable[[Report], Report]:
+def with_faults(
+    texts: Sequence[str], connection: Connection
+) -> Callable[[ProgressListener], ProgressListener]:
     """Read faults. What is returned begins them, from then on, and reports each of them beside the progress.
 
     Raises BadUsage; a cluster that is not simulated is the caller's mistake.
@@ -30,7 +32,7 @@ def with_faults(texts: Sequence[str], connection: Connection) -> Callable[[Repor
     around = fault_context(plane.simulation)
     faults = [read_fault(text, around) for text in texts]
 
-    def begin(report: Report) -> Report:
+    def begin(report: ProgressListener) -> ProgressListener:
         now = plane.clock.now()
         plane.schedule(tuple(At(now + a.seconds, a.fault) for f in faults for a in f.schedule))
         ahead = [(f.at_seconds, f"fault: {f.text}") for f in faults]

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from replan.applying.views.outcome import Outcome
-from replan.applying.views.progress import Progress, Report
+from replan.applying.views.progress import Progress, ProgressListener
 from replan.commands.frame.output import note, save
 from replan.errors import BadFile
 from replan.reporting.prometheus import render_application_prometheus
@@ -21,7 +21,7 @@ class Metrics:
         self._written_at = float("-inf")
         self._noted = False
 
-    def also(self, report: Report) -> Report:
+    def also(self, report: ProgressListener) -> ProgressListener:
         """Reports there, and here now and then."""
 
         def both(progress: Progress) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from replan.applying.views.progress import CopyPace, Progress, Report
+from replan.applying.views.progress import CopyPace, Progress, ProgressListener
 from replan.commands.frame.output import Color, coloured, is_live, note
 from replan.reporting.application.progress_text import copies, counts, display, reasons, summary
 from replan.reporting.lines import drawn
@@ -22,7 +22,7 @@ DRAWN_SECONDS = 0.1
 
 
 @contextmanager
-def progress_to(*, quiet: bool, verbose: bool, color: Color = "auto") -> Iterator[Report]:
+def progress_to(*, quiet: bool, verbose: bool, color: Color = "auto") -> Iterator[ProgressListener]:
     """A function that shows each progress on stderr, in the way that suits it."""
     if quiet:
         yield lambda _: None
@@ -36,7 +36,7 @@ def progress_to(*, quiet: bool, verbose: bool, color: Color = "auto") -> Iterato
 
 
 @contextmanager
-def _live(color: Color) -> Iterator[Report]:
+def _live(color: Color) -> Iterator[ProgressListener]:
     """Draw in the place of what was drawn before; what is noted stays above it."""
     from rich.console import Console
     from rich.live import Live

@@ -6,7 +6,7 @@ from datetime import datetime
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts
 from replan.reporting.prometheus import exposition
 
-Sample = tuple[dict[str, str], float]
+MetricSample = tuple[dict[str, str], float]
 NUMBERS = {
     "partitions": "Partitions that something is declared of.",
     "converging": "Partitions on the way to what is declared.",
@@ -21,7 +21,7 @@ def render_prometheus(facts: FleetFacts) -> str:
     """In the text format 0.0.4."""
     judged = [c for c in facts.clusters if c.observed_at is not None]
     classes = [(c, name, number) for c in judged for name, number in sorted(c.classes.items())]
-    families: dict[str, tuple[str, list[Sample]]] = {
+    families: dict[str, tuple[str, list[MetricSample]]] = {
         **{name: (about, _samples(judged, name)) for name, about in NUMBERS.items()},
         "drifted": (
             "What is not where it is declared, by class.",
@@ -43,7 +43,7 @@ def render_prometheus(facts: FleetFacts) -> str:
     return exposition(((f"replan_fleet_{name}", *found) for name, found in families.items()), {})
 
 
-def _samples(clusters: Iterable[ClusterFacts], name: str) -> list[Sample]:
+def _samples(clusters: Iterable[ClusterFacts], name: str) -> list[MetricSample]:
     return [({"cluster": c.name}, getattr(c, name)) for c in clusters]
 
 

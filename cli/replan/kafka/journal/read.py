@@ -19,7 +19,7 @@ from replan.applying.journal.records import INBOX, Application, Command, Record
 from replan.errors import BadFile, ClusterUnreachable, ReplanError, WrongCluster
 from replan.kafka.failures import METADATA, NOT_THERE, Operation, passes, raise_for, reason, refusal
 from replan.kafka.journal.entries import KEY, Lock, decode_lock, record_of
-from replan.kafka.messages import Metadata, request_class
+from replan.kafka.messages import Fetch, Metadata
 from replan.kafka.reads.patience import NamedQuestion, Patience, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas
@@ -60,7 +60,6 @@ class CommittedEntries(Struct):
             self._dropped.discard(batch.producer_id)
 
 
-Fetch = request_class("Fetch")
 FETCH = Operation("Fetch of the journal", "Read on Topic")
 FETCH_BYTES = 50_000_000
 _BROKER_SECONDS = 10.0

@@ -222,7 +222,7 @@ PAGE = 2000
 ROWS_INSTEAD_OF_A_REQUEST = 1000
 """So many rows that nobody wants cost what one more request costs."""
 _METADATA_VERSION = 12
-Running = Mapping[TopicPartition, Reassignment]
+RunningReassignments = Mapping[TopicPartition, Reassignment]
 
 
 def pages(reads: Reads, topics: Collection[str] | None, *, page: int = PAGE) -> Iterator[Page]:
@@ -351,7 +351,7 @@ class PartitionColumns:
     three always fit each other, although metadata may be a moment behind or ahead.
     """
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunningReassignments) -> None:
         self.topics: list[TopicRows] = []
         self._running = running
         self._pages: list[Page] = []

@@ -7,12 +7,11 @@ Dates are judged by the time of the snapshot. The others are chosen as if these 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
-from replan.model.columns import Ints, to_matrix
+from replan.model.columns import Flags, Ints, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement
 from replan.model.declared.topic_patterns import by_particularity
@@ -20,7 +19,6 @@ from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.diff import Differences
 
-Flags = npt.NDArray[np.bool_]
 Known = tuple[Acknowledgement, Sequence[TopicPartition]]
 """An entry with the differing partitions that it covers."""
 

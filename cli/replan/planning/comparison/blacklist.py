@@ -9,21 +9,18 @@ becomes of the lists (`overlays`).
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.model.broker import Broker
-from replan.model.columns import Ints, Matrix, same_width, to_matrix
+from replan.model.columns import Flags, Ints, Matrix, same_width, to_matrix
 from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement, RackBlacklist
 from replan.model.declared.topic_patterns import matches
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import topics_of
 from replan.planning.comparison.leader_order import in_doubt
 from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
-
-Flags = npt.NDArray[np.bool_]
 
 
 class BlacklistedMembers(Struct, frozen=True):

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import PAD, Ints, Matrix, row, same_width, to_matrix
+from replan.model.columns import PAD, Flags, Ints, Matrix, row, same_width, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerSelector, Spread, TopicRule
 from replan.model.names import BrokerId
@@ -35,7 +35,6 @@ from replan.planning.placing.problem import (
     BrokerTable,
     Choice,
     Elsewhere,
-    Flags,
     Imbalance,
     Impossible,
     Lie,

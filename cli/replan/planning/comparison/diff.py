@@ -19,14 +19,13 @@ from msgspec import Struct
 from replan.model.columns import (
     BROKERS,
     PAD,
+    Flags,
     Ints,
     Matrix,
     from_matrix,
     same_width,
     to_matrix,
 )
-
-Flags = npt.NDArray[np.bool_]
 
 DIFFERENCE_SCHEMA = pa.schema(
     [

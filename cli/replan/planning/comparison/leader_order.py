@@ -15,12 +15,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from replan.model.columns import PAD, Ints, Matrix, row, to_matrix
+from replan.model.columns import PAD, Flags, Ints, Matrix, row, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LeaderRule
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
-from replan.planning.placing.problem import Flags
 
 
 def ordered_by_rule(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from msgspec import Struct
 
-from replan.model.columns import PAD, Ints, Matrix, from_matrix, row, same_width
+from replan.model.columns import PAD, Flags, Ints, Matrix, from_matrix, row, same_width
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LeaderRule, TopicRule
 from replan.model.names import BrokerId, Replicas, replicas
@@ -28,8 +28,6 @@ from replan.planning.comparison.chosen import BaseLists, chosen
 from replan.planning.comparison.diff import LED, targets_of
 from replan.planning.comparison.leader_order import last_leaders, last_leaders_last, ordered_by_rule
 from replan.planning.comparison.remembered import recalled
-
-Flags = npt.NDArray[np.bool_]
 
 
 class _Undeclared(Struct, frozen=True):

@@ -8,10 +8,9 @@ does. An order that a recovery changed comes back in any case.
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from replan.model.columns import Matrix, row
+from replan.model.columns import Flags, Matrix, row
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.alignment import Alignment, named_partitions
@@ -19,7 +18,6 @@ from replan.planning.comparison.diff import targets_of
 from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
 
 NAMED = 20
-Flags = npt.NDArray[np.bool_]
 
 
 class Recalled(Struct, frozen=True):

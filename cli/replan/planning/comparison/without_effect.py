@@ -17,7 +17,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import passed
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.balanced import without_rates
-from replan.planning.plans.plan import NAMED, Fact, Facts, PlanWarning, WarningKind
+from replan.planning.plans.plan import NAMED, Facts, FactValue, PlanWarning, WarningKind
 
 
 def without_effect(aligned: Alignment) -> Iterator[PlanWarning]:
@@ -62,7 +62,7 @@ def _balance(aligned: Alignment) -> Iterator[PlanWarning]:
     placement, rates, balance = aligned.placement, aligned.rates, aligned.placement.balance
     if balance is None:
         return
-    at: dict[str, Fact] = {"where": str(balance.where)}
+    at: dict[str, FactValue] = {"where": str(balance.where)}
     if not balance.tolerances:
         yield PlanWarning(WarningKind.WEIGHTS_ALONE, at)
         return

@@ -12,6 +12,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
+from replan.model.columns import Flags
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope, ConfigSource
 from replan.model.declared.placement import Placement
 from replan.model.declared.topic_patterns import matches
@@ -40,7 +41,6 @@ from replan.planning.findings.drift_classes import (
     OtherKind,
 )
 from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
-from replan.planning.placing.problem import Flags
 from replan.planning.plans.log_dirs import LogMove, log_dir_balance, log_drains
 from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences

@@ -17,12 +17,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.model.broker import LogDir
-from replan.model.columns import to_matrix, with_column
+from replan.model.columns import Flags, to_matrix, with_column
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
-from replan.planning.comparison.overlays import Flags, managed
+from replan.planning.comparison.overlays import managed
 from replan.planning.plans.log_dirs import HEADROOM, LogMove, free_below, takes
 
 NEAR = 0.01

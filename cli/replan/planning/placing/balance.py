@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.model.columns import Ints, Matrix, same_width
+from replan.model.columns import Flags, Ints, Matrix, same_width
 from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.legal_steps import LegalSteps
@@ -20,7 +20,6 @@ from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import (
     NO_LIMIT,
     NO_RACK,
-    Flags,
     Imbalance,
     Impossible,
     Lie,

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replan.model.columns import PAD, Ints
-from replan.planning.placing.problem import Flags
+from replan.model.columns import PAD, Flags, Ints
 from replan.planning.placing.steps import Steps
 
 LOOK = 192

@@ -16,10 +16,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from replan.model.columns import Ints, Matrix
+from replan.model.columns import Flags, Ints, Matrix
 from replan.planning.placing.loads import MORE, NEAR, Parts
 from replan.planning.placing.positions import Positions, base_lists
-from replan.planning.placing.problem import Flags, Lie, PlacementProblem, Rule
+from replan.planning.placing.problem import Lie, PlacementProblem, Rule
 from replan.planning.placing.shares import filled
 
 BEHIND = 2

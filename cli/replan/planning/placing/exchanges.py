@@ -14,9 +14,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from replan.model.columns import Ints
+from replan.model.columns import Flags, Ints
 from replan.planning.placing.flow import FAR, Costs
-from replan.planning.placing.problem import Flags
 from replan.planning.placing.steps import Steps
 
 CHUNK = 64

@@ -17,8 +17,7 @@ from typing import Protocol
 import numpy as np
 from msgspec import Struct
 
-from replan.model.columns import Ints
-from replan.planning.placing.problem import Flags
+from replan.model.columns import Flags, Ints
 
 FAR = np.int64(1 << 60)
 """The cost of an edge that does not exist."""

@@ -7,9 +7,9 @@ and those of new partitions keep their order.
 
 import numpy as np
 
-from replan.model.columns import Matrix
+from replan.model.columns import Flags, Matrix
 from replan.planning.placing.positions import Positions, base_lists
-from replan.planning.placing.problem import Flags, Lie, PlacementProblem
+from replan.planning.placing.problem import Lie, PlacementProblem
 from replan.planning.placing.spread import TopicSpread
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from replan.model.columns import PAD, Ints, Matrix
+from replan.model.columns import PAD, Flags, Ints, Matrix
 from replan.planning.placing.positions import Positions
-from replan.planning.placing.problem import NO_RACK, Flags, Lie, PlacementProblem, Rule
+from replan.planning.placing.problem import NO_RACK, Lie, PlacementProblem, Rule
 
 CHUNK = 1 << 17
 """Rows that are counted over the racks at a time: bounds the memory."""

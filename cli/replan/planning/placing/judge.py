@@ -11,7 +11,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from replan.planning.placing.problem import Choice, Flags, Lie, PlacementProblem, Rule
+from replan.model.columns import Flags
+from replan.planning.placing.problem import Choice, Lie, PlacementProblem, Rule
 
 
 class Breach(StrEnum):

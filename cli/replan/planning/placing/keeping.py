@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from msgspec import Struct
 
+from replan.model.columns import Flags
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.catching_up import parts_of_copies
 from replan.planning.placing.loads import Loads
 from replan.planning.placing.positions import Positions, base_lists
 from replan.planning.placing.problem import (
     NO_RACK,
-    Flags,
     Impossible,
     Lie,
     Obstacle,

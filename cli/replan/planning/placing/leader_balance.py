@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from replan.model.columns import PAD, Ints, Matrix
+from replan.model.columns import PAD, Flags, Ints, Matrix
 from replan.model.declared.rules import Tolerance
 from replan.planning.placing.balance import (
     Balanced,
@@ -22,7 +22,7 @@ from replan.planning.placing.balance import (
 )
 from replan.planning.placing.leader_steps import LeaderSteps
 from replan.planning.placing.positions import Positions
-from replan.planning.placing.problem import Flags, Imbalance, Leading, PlacementProblem
+from replan.planning.placing.problem import Imbalance, Leading, PlacementProblem
 from replan.planning.placing.search import Goal, Search, amounts
 from replan.planning.placing.shares import Aim, filled
 from replan.planning.placing.spread import TopicSpread

@@ -6,8 +6,8 @@ topic spread: the other may lead more of it (`spread`).
 
 import numpy as np
 
-from replan.model.columns import Ints, Matrix
-from replan.planning.placing.problem import Flags, PlacementProblem
+from replan.model.columns import Flags, Ints, Matrix
+from replan.planning.placing.problem import PlacementProblem
 from replan.planning.placing.spread import TopicSpread
 from replan.planning.placing.steps import Steps, Way, has
 

@@ -11,9 +11,8 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from replan.model.columns import Ints, Matrix
+from replan.model.columns import Flags, Ints, Matrix
 from replan.planning.placing.flow import FAR, Bounds, Costs, bring_within
-from replan.planning.placing.problem import Flags
 
 
 def balanced_heads(lists: Matrix, may_lead: Flags) -> Ints:

@@ -9,9 +9,9 @@ by steps, however many it could give.
 
 import numpy as np
 
-from replan.model.columns import PAD, Ints, Matrix
+from replan.model.columns import PAD, Flags, Ints, Matrix
 from replan.planning.placing.positions import Positions
-from replan.planning.placing.problem import Flags, Lie, PlacementProblem
+from replan.planning.placing.problem import Lie, PlacementProblem
 from replan.planning.placing.spread import TopicSpread
 from replan.planning.placing.steps import Steps, Way, has
 

@@ -19,10 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from replan.model.columns import Ints
+from replan.model.columns import Flags, Ints
 from replan.planning.placing.between import Between, Holders, Units
 from replan.planning.placing.flow import Bounds
-from replan.planning.placing.problem import Flags
 from replan.planning.placing.steps import Steps
 
 WIDTH = 48

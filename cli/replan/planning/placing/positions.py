@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from replan.model.columns import PAD, Ints, Matrix
-from replan.planning.placing.problem import NO_RACK, Flags, Lie, PlacementProblem
+from replan.model.columns import PAD, Flags, Ints, Matrix
+from replan.planning.placing.problem import NO_RACK, Lie, PlacementProblem
 
 
 class Positions(Struct, frozen=True):

@@ -9,13 +9,11 @@ from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 
-from replan.model.columns import Ints, Matrix
+from replan.model.columns import Flags, Ints, Matrix
 from replan.model.declared.rules import BalanceMeasure, Tolerance
 
-Flags = npt.NDArray[np.bool_]
 NO_RACK = -1
 NO_LIMIT = np.iinfo(np.int64).max
 

@@ -10,10 +10,10 @@ for all of them, and again for the partition that a step changes.
 
 import numpy as np
 
-from replan.model.columns import Ints, Matrix
+from replan.model.columns import Flags, Ints, Matrix
 from replan.planning.placing.legal_steps import LegalSteps
 from replan.planning.placing.positions import Positions, base_lists
-from replan.planning.placing.problem import Flags, PlacementProblem
+from replan.planning.placing.problem import PlacementProblem
 from replan.planning.placing.spread import TopicSpread
 from replan.planning.placing.steps import Way
 

@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 from msgspec import Struct
 
-from replan.model.columns import Ints, Matrix
+from replan.model.columns import Flags, Ints, Matrix
 from replan.planning.placing.flow import Bounds
-from replan.planning.placing.problem import NO_LIMIT, Flags, Lie, PlacementProblem, Rule
+from replan.planning.placing.problem import NO_LIMIT, Lie, PlacementProblem, Rule
 
 PARTS = 1000
 ENDLESS = 1 << 40

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from replan.model.columns import Ints, Matrix, same_width
+from replan.model.columns import Flags, Ints, Matrix, same_width
 from replan.planning.placing.positions import Positions
-from replan.planning.placing.problem import NO_RACK, Flags, Lie, PlacementProblem, Rule
+from replan.planning.placing.problem import NO_RACK, Lie, PlacementProblem, Rule
 from replan.planning.placing.shares import filled
 
 FEW = 2

@@ -9,9 +9,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from replan.model.columns import Ints, Matrix
+from replan.model.columns import Flags, Ints, Matrix
 from replan.planning.placing.flow import Costs
-from replan.planning.placing.problem import Flags, PlacementProblem
+from replan.planning.placing.problem import PlacementProblem
 from replan.planning.placing.spread import ANY, TopicSpread
 
 

@@ -7,9 +7,8 @@ a pass takes as long as there are partitions. What it leaves, as no straight ste
 
 import numpy as np
 
-from replan.model.columns import Ints
+from replan.model.columns import Flags, Ints
 from replan.planning.placing.flow import Bounds
-from replan.planning.placing.problem import Flags
 from replan.planning.placing.steps import Steps, Way
 
 CHUNK = 256

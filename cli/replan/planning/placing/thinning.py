@@ -12,14 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from replan.model.columns import PAD, Ints, Matrix, same_width
+from replan.model.columns import PAD, Flags, Ints, Matrix, same_width
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.flow import Bounds, Stuck
 from replan.planning.placing.legal_steps import LegalSteps
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import (
     NO_RACK,
-    Flags,
     Impossible,
     Lie,
     Obstacle,

@@ -48,10 +48,10 @@ class OffPath(Struct, frozen=True):
     found: PartitionState
 
 
-Next = Request | Wait | Done | Stale | OffPath
+NextStep = Request | Wait | Done | Stale | OffPath
 
 
-def next_request(move: Move, seen: PartitionState | None, *, settled: bool) -> Next:
+def next_request(move: Move, seen: PartitionState | None, *, settled: bool) -> NextStep:
     """What to ask next.
 
     `settled`: every replica of the target has been in the ISR in all polls of the settle time.
@@ -64,7 +64,7 @@ def next_request(move: Move, seen: PartitionState | None, *, settled: bool) -> N
     return asked
 
 
-def _ask(move: Move, seen: PartitionState, *, settled: bool) -> Next:
+def _ask(move: Move, seen: PartitionState, *, settled: bool) -> NextStep:
     """The table of cases, for a partition that has a leader."""
     new, listed = frozenset(move.new), frozenset(seen.replicas)
     if seen.replicas == move.target and not seen.removing and new <= frozenset(seen.isr):
@@ -76,7 +76,7 @@ def _ask(move: Move, seen: PartitionState, *, settled: bool) -> Next:
     return _expanded(move, seen, settled=settled)
 
 
-def _arrived(move: Move, seen: PartitionState) -> Next:
+def _arrived(move: Move, seen: PartitionState) -> NextStep:
     first = move.target[0]
     if seen.leader == first or not move.elect:
         return Done()
@@ -84,7 +84,7 @@ def _arrived(move: Move, seen: PartitionState) -> Next:
     return elect if first in seen.isr else Wait(frozenset({first}))
 
 
-def _dropping(move: Move, seen: PartitionState, *, settled: bool) -> Next:
+def _dropping(move: Move, seen: PartitionState, *, settled: bool) -> NextStep:
     """Something is being removed: by our assign, or by Kafka because expand could not name it."""
     if seen.replicas[: len(move.target)] == move.target and set(seen.removing) <= set(move.leaving):
         return Wait(frozenset(move.target) - frozenset(seen.isr))
@@ -94,7 +94,7 @@ def _dropping(move: Move, seen: PartitionState, *, settled: bool) -> Next:
     return OffPath(seen)
 
 
-def _starting(move: Move, seen: PartitionState, *, settled: bool) -> Next:
+def _starting(move: Move, seen: PartitionState, *, settled: bool) -> NextStep:
     if seen.replicas != move.original or seen.adding:
         return OffPath(seen)
     if move.new:
@@ -105,7 +105,7 @@ def _starting(move: Move, seen: PartitionState, *, settled: bool) -> Next:
     return _assign_when_ready(move, seen, drops=bool(move.leaving), settled=settled)
 
 
-def _expanded(move: Move, seen: PartitionState, *, settled: bool) -> Next:
+def _expanded(move: Move, seen: PartitionState, *, settled: bool) -> NextStep:
     """Expand is running or done: the new replicas are listed behind what was there."""
     listed, new = frozenset(seen.replicas), frozenset(move.new)
     on_path = (move.kept | new) <= listed <= (frozenset(move.original) | new)
@@ -115,7 +115,7 @@ def _expanded(move: Move, seen: PartitionState, *, settled: bool) -> Next:
     return _assign_when_ready(move, seen, drops=drops, settled=settled)
 
 
-def _assign_when_ready(move: Move, seen: PartitionState, *, drops: bool, settled: bool) -> Next:
+def _assign_when_ready(move: Move, seen: PartitionState, *, drops: bool, settled: bool) -> NextStep:
     """Assign once it is safe: with drops only when settled on the whole target."""
     missing = frozenset(move.awaited(drops=drops)) - frozenset(seen.isr)
     if missing:

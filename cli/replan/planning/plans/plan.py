@@ -163,9 +163,9 @@ class WarningKind(StrEnum):
     """The topic of the journal does not exist: whoever applies the plan makes it, on these brokers."""
 
 
-Fact = Int64 | str | tuple[Int32 | str, ...]
+FactValue = Int64 | str | tuple[Int32 | str, ...]
 """A list is of brokers or of texts."""
-Facts = Mapping[str, Fact]
+Facts = Mapping[str, FactValue]
 """Measures and limits by name, as plan files spell them; which ones a rule or a kind has is in `FACTS`."""
 
 FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {

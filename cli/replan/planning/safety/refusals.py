@@ -15,7 +15,7 @@ from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 
-Reason = tuple[RefusalRule, Facts]
+RuleAndFacts = tuple[RefusalRule, Facts]
 
 
 class Judge(Struct, frozen=True):
@@ -48,7 +48,7 @@ class Judge(Struct, frozen=True):
         """All the reasons for which this move must not be planned; empty when it may."""
         return [Refusal(*move.partition, rule, facts) for rule, facts in self._reasons(move, seen)]
 
-    def _reasons(self, move: Move, seen: PartitionState) -> Iterator[Reason]:
+    def _reasons(self, move: Move, seen: PartitionState) -> Iterator[RuleAndFacts]:
         running = seen.running
         if running is not None:
             lists = {
@@ -78,7 +78,7 @@ class Judge(Struct, frozen=True):
             yield from _unclean_guard(move, seen, self.live)
 
 
-def _target_below_min_isr(move: Move) -> Iterator[Reason]:
+def _target_below_min_isr(move: Move) -> Iterator[RuleAndFacts]:
     """Kafka accepts such a target silently (ReplicationControlManager); KIP-966 asks tools to refuse it."""
     m = move.min_insync_replicas
     shrinks = len(move.target) < len(move.original)
@@ -86,7 +86,7 @@ def _target_below_min_isr(move: Move) -> Iterator[Reason]:
         yield RefusalRule.TARGET_BELOW_MIN_ISR, {"target": move.target, "minInsyncReplicas": m}
 
 
-def _unregistered(move: Move, registered: frozenset[BrokerId]) -> Iterator[Reason]:
+def _unregistered(move: Move, registered: frozenset[BrokerId]) -> Iterator[RuleAndFacts]:
     """Only where the list is not declared: ReplicationControlManager refuses a list that keeps such a broker (39).
 
     An election names no list, so there it is only about who is to lead.
@@ -97,14 +97,14 @@ def _unregistered(move: Move, registered: frozenset[BrokerId]) -> Iterator[Reaso
         yield RefusalRule.UNREGISTERED, {"original": move.original, "brokers": gone}
 
 
-def _cordoned(move: Move, cordoned: frozenset[BrokerId]) -> Iterator[Reason]:
+def _cordoned(move: Move, cordoned: frozenset[BrokerId]) -> Iterator[RuleAndFacts]:
     """From 4.4 on any list that names a fully cordoned broker is refused with 39 (KAFKA-20832)."""
     named = tuple(sorted(cordoned.intersection(move.target)))
     if named:
         yield RefusalRule.CORDONED, {"target": move.target, "brokers": named}
 
 
-def _safe_start(move: Move) -> Iterator[Reason]:
+def _safe_start(move: Move) -> Iterator[RuleAndFacts]:
     """Adding replicas enlarges the effective minimum, so that writes with acks=all would stop for the whole copy."""
     m = move.min_insync_replicas
     needed = effective_min_isr(m, len(move.original) + len(move.new))
@@ -115,7 +115,9 @@ def _safe_start(move: Move) -> Iterator[Reason]:
         )
 
 
-def _unclean_guard(move: Move, seen: PartitionState, live: frozenset[BrokerId]) -> Iterator[Reason]:
+def _unclean_guard(
+    move: Move, seen: PartitionState, live: frozenset[BrokerId]
+) -> Iterator[RuleAndFacts]:
     """With unclean election on, an empty newcomer could be elected when the only in-sync replica restarts."""
     in_sync = tuple(b for b in seen.isr if b in live)
     if move.unclean_election and len(in_sync) < 2:

@@ -364,12 +364,12 @@ def _led_by(first: BrokerId, sample: Sample) -> bool:
     return sample.leader == first or (sample.leader is None and first not in sample.in_sync)
 
 
-Settings = Mapping[tuple[str, str, str], str]
+ThrottleSettings = Mapping[tuple[str, str, str], str]
 """Throttle configuration: scope, name and key to value."""
 
 
 def throttles_are_known(
-    before: Settings, after: Settings, journalled: frozenset[tuple[str, str, str]]
+    before: ThrottleSettings, after: ThrottleSettings, journalled: frozenset[tuple[str, str, str]]
 ) -> Iterator[Broken]:
     """Whatever differs from the beginning is in the journal, so that it can be put back."""
     for where in sorted({*before, *after} - journalled):

@@ -13,13 +13,13 @@ from replan.reconciling.status import (
     Failed,
     LeaseHeld,
     LockHeld,
+    LoopReason,
     LoopState,
     LoopStatus,
     MovedTooOften,
     NoWindow,
     OtherApplication,
     RacksDown,
-    Reason,
     RoundResult,
     RoundsFail,
     SomebodyPaused,
@@ -68,7 +68,7 @@ RESULTS: dict[RoundResult, str] = {
     RoundResult.FAILED: "failed",
 }
 
-HELD: dict[type[Reason], str] = {
+HELD: dict[type[LoopReason], str] = {
     LeaseHeld: "another loop works",
     Failed: "placement or cluster could not be read",
     SomebodyPaused: "paused",

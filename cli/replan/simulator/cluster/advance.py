@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from replan.model.control_plane import Rejected
+from replan.model.control_plane import Rejected, ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster import future_logs
 from replan.simulator.cluster.apply_fault import apply_fault, serve_again, with_smaller_isr
@@ -22,7 +22,7 @@ from replan.simulator.cluster.disks import (
     with_written,
 )
 from replan.simulator.cluster.faults import LoseDisk
-from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
+from replan.simulator.cluster.physical_state import Lag, Simulation, World
 from replan.simulator.cluster.replication import quota
 from replan.simulator.cluster.replication.copy_rates import Copy, Flows, leader_of, running_copy
 from replan.simulator.cluster.replication.log_growth import grown
@@ -30,7 +30,7 @@ from replan.simulator.cluster.submit import ask, without_keys
 from replan.simulator.controller.commands import (
     AlterIsr,
     Code,
-    Command,
+    ControllerCommand,
     ControllerResult,
     ElectUncleanLeaders,
     FenceBroker,
@@ -61,15 +61,17 @@ class Lookahead:
         """Lags of which none has caught up."""
         self.settled: Simulation | None = None
         """A cluster to which nothing happens now: all that was due at its moment has happened."""
-        self._in_vain: dict[type[Command], ClusterState] = {}
+        self._in_vain: dict[type[ControllerCommand], ClusterState] = {}
         """By periodic election: the cluster in which it last had nothing to do. It has not while that is the same."""
 
-    def elected(self, command: Command, cluster: ClusterState, decision: ControllerResult) -> None:
+    def elected(
+        self, command: ControllerCommand, cluster: ClusterState, decision: ControllerResult
+    ) -> None:
         """Take in what a periodic election found to do in a cluster."""
         if not decision.events:
             self._in_vain[type(command)] = cluster
 
-    def in_vain(self, command: type[Command], cluster: ClusterState) -> bool:
+    def in_vain(self, command: type[ControllerCommand], cluster: ClusterState) -> bool:
         """Whether a periodic election is known to have nothing to do."""
         return self._in_vain.get(command) is cluster
 
@@ -325,7 +327,7 @@ def _rebalance(simulation: Simulation, lookahead: Lookahead) -> Simulation:
 
 
 def _periodic(
-    simulation: Simulation, command: Command, lookahead: Lookahead
+    simulation: Simulation, command: ControllerCommand, lookahead: Lookahead
 ) -> tuple[Simulation, ControllerResult]:
     simulation, decision = ask(simulation, command)
     lookahead.elected(command, simulation.cluster, decision)

@@ -18,12 +18,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from replan.model.broker import LogDir
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.cluster.physical_state import (
     Deletion,
     Directory,
     Lag,
-    ReplicaName,
     Simulation,
     World,
 )

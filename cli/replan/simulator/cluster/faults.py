@@ -9,7 +9,7 @@ from enum import Enum
 from msgspec import Struct
 
 from replan.model.names import BrokerId, TopicPartition
-from replan.simulator.controller.commands import Command
+from replan.simulator.controller.commands import ControllerCommand
 
 
 class WriteKind(Enum):
@@ -81,7 +81,7 @@ class SlowBroker(Struct, frozen=True):
 class SendRequest(Struct, frozen=True):
     """A request of another tool, or a late one of replan, reaches the controller."""
 
-    command: Command
+    command: ControllerCommand
 
 
 class LoseRequests(Struct, frozen=True):

@@ -20,6 +20,7 @@ from msgspec import Meta, Struct, field
 from replan.documents.json_text import INT64_MAX
 from replan.documents.typed import Form
 from replan.model.broker import LogDir
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.replica_logs import NO_EPOCH, EpochEnd
 from replan.model.snapshot import RememberedOrder
@@ -144,7 +145,6 @@ def of_partition(
     )
 
 
-ReplicaName = tuple[TopicPartition, BrokerId]
 Directory = tuple[BrokerId, str]
 """A log directory of a broker, by its path."""
 

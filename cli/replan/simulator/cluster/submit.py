@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.disks import (
     directory_id_of,
@@ -19,12 +20,11 @@ from replan.simulator.cluster.disks import (
 )
 from replan.simulator.cluster.physical_state import (
     Lag,
-    ReplicaName,
     Simulation,
     World,
     of_partition,
 )
-from replan.simulator.controller.commands import AssignDirs, Command, ControllerResult
+from replan.simulator.controller.commands import AssignDirs, ControllerCommand, ControllerResult
 from replan.simulator.controller.decide import perform
 from replan.simulator.controller.events import (
     Event,
@@ -38,7 +38,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def ask(simulation: Simulation, command: Command) -> tuple[Simulation, ControllerResult]:
+def ask(simulation: Simulation, command: ControllerCommand) -> tuple[Simulation, ControllerResult]:
     """Let the controller decide a command, and the brokers follow."""
     before = simulation.cluster
     after, decision = perform(before, command)

@@ -15,11 +15,10 @@ from types import MappingProxyType
 
 from msgspec import Struct, field
 
-from replan.model.configs import ConfigChange
+from replan.model.configs import ConfigChange, ConfigResource
 from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.simulator.controller.events import Event
-from replan.simulator.controller.state import Resource
 
 
 class Code(IntEnum):
@@ -75,7 +74,7 @@ def rejected(code: Code, message: str | None = None) -> Rejected:
     return Rejected(int(code), code.name, standard if message is None else message)
 
 
-Subject = TopicPartition | Resource | str
+Subject = TopicPartition | ConfigResource | str
 """What one answer is about: a partition, a configuration, a topic's name."""
 
 
@@ -209,7 +208,7 @@ class ElectUncleanLeaders(Struct, frozen=True):
     """The timer of unclean.leader.election.interval.ms: for leaderless partitions whose topic allows it."""
 
 
-Command = (
+ControllerCommand = (
     RegisterBroker
     | FenceBroker
     | UnfenceBroker

@@ -25,12 +25,13 @@ from replan.model.configs import (
     UNCLEAN_ELECTION,
     ConfigChange,
     ConfigOperation,
+    ConfigResource,
     ConfigScope,
 )
 from replan.model.control_plane import Accepted, Answer, Rejected
 from replan.simulator.controller.commands import AlterConfigs, Code, ControllerResult, rejected
 from replan.simulator.controller.events import ConfigChanged, ElrCleared, Event
-from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Resource
+from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState
 
 RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
 DESCRIBED_RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
@@ -145,11 +146,11 @@ def _invalid(key: str, value: str, reason: str) -> str:
 
 def alter_configs(state: ClusterState, command: AlterConfigs) -> ControllerResult:
     """Decide resource by resource: each fails or succeeds as a whole, what succeeds is applied together."""
-    by_resource: dict[Resource, list[ConfigChange]] = {}
+    by_resource: dict[ConfigResource, list[ConfigChange]] = {}
     for change in command.changes:
         by_resource.setdefault((change.scope, change.name), []).append(change)
     events: list[Event] = []
-    answers: list[tuple[Resource, Answer]] = []
+    answers: list[tuple[ConfigResource, Answer]] = []
     for resource, changes in by_resource.items():
         outcome = _altered(state, resource, changes)
         if isinstance(outcome, Rejected):
@@ -161,7 +162,7 @@ def alter_configs(state: ClusterState, command: AlterConfigs) -> ControllerResul
 
 
 def _altered(
-    state: ClusterState, resource: Resource, changes: Sequence[ConfigChange]
+    state: ClusterState, resource: ConfigResource, changes: Sequence[ConfigChange]
 ) -> Rejected | list[Event]:
     keys = [change.key for change in changes]
     if len(set(keys)) < len(keys):
@@ -225,7 +226,7 @@ def _java_split(text: str) -> list[str]:
 
 
 def _elr_refusal(
-    state: ClusterState, resource: Resource, changes: Sequence[ConfigChange]
+    state: ClusterState, resource: ConfigResource, changes: Sequence[ConfigChange]
 ) -> Rejected | None:
     """With ELR on, min.insync.replicas has one value for the cluster, which cannot be taken away."""
     touching = [c for c in changes if c.key == MIN_INSYNC_REPLICAS]
@@ -245,7 +246,7 @@ def _elr_refusal(
 
 
 def _invalid_value(
-    state: ClusterState, resource: Resource, stored: Mapping[str, str]
+    state: ClusterState, resource: ConfigResource, stored: Mapping[str, str]
 ) -> Rejected | None:
     """A topic's values are checked by the controller (40), a broker's by the broker (42)."""
     of_topic = resource[0] is ConfigScope.TOPIC
@@ -257,7 +258,7 @@ def _invalid_value(
     return None
 
 
-def _missing(state: ClusterState, resource: Resource) -> Rejected | None:
+def _missing(state: ClusterState, resource: ConfigResource) -> Rejected | None:
     scope, name = resource
     if scope is ConfigScope.TOPIC:
         if name in state.topics:
@@ -268,7 +269,7 @@ def _missing(state: ClusterState, resource: Resource) -> Rejected | None:
     return rejected(Code.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
 
 
-def _cleared(state: ClusterState, resource: Resource, events: Sequence[Event]) -> list[Event]:
+def _cleared(state: ClusterState, resource: ConfigResource, events: Sequence[Event]) -> list[Event]:
     """Writing min.insync.replicas forgets the ELR of the topic, or of all topics."""
     writes = any(isinstance(e, ConfigChanged) and e.key == MIN_INSYNC_REPLICAS for e in events)
     if not (writes and state.elr_enabled):

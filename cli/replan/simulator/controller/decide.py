@@ -21,7 +21,7 @@ from replan.simulator.controller.commands import (
     AlterReassignments,
     AssignDirs,
     Code,
-    Command,
+    ControllerCommand,
     ControllerResult,
     CordonDirs,
     CreatePartitions,
@@ -42,26 +42,28 @@ from replan.simulator.controller.events import evolve_all
 from replan.simulator.controller.partition import NoSuchReplica
 from replan.simulator.controller.state import ClusterState
 
-RULES: Mapping[type[Command], Callable[[ClusterState, Any], ControllerResult]] = MappingProxyType(
-    {
-        AlterReassignments: reassignment.alter_reassignments,
-        AlterIsr: partition.alter_isr,
-        AlterConfigs: configs.alter_configs,
-        ElectLeaders: elections.elect_leaders,
-        RebalanceLeaders: elections.rebalance_leaders,
-        ElectUncleanLeaders: elections.elect_unclean_leaders,
-        CreateTopic: topics.create_topic,
-        CreatePartitions: topics.create_partitions,
-        DeleteTopic: topics.delete_topic,
-        RegisterBroker: broker_lifecycle.register,
-        FenceBroker: broker_lifecycle.fence,
-        UnfenceBroker: broker_lifecycle.unfence,
-        ShutDownBroker: broker_lifecycle.shut_down,
-        UnregisterBroker: broker_lifecycle.unregister,
-        CordonDirs: broker_lifecycle.cordon,
-        LoseDirs: broker_lifecycle.lose,
-        AssignDirs: broker_lifecycle.assign,
-    }
+RULES: Mapping[type[ControllerCommand], Callable[[ClusterState, Any], ControllerResult]] = (
+    MappingProxyType(
+        {
+            AlterReassignments: reassignment.alter_reassignments,
+            AlterIsr: partition.alter_isr,
+            AlterConfigs: configs.alter_configs,
+            ElectLeaders: elections.elect_leaders,
+            RebalanceLeaders: elections.rebalance_leaders,
+            ElectUncleanLeaders: elections.elect_unclean_leaders,
+            CreateTopic: topics.create_topic,
+            CreatePartitions: topics.create_partitions,
+            DeleteTopic: topics.delete_topic,
+            RegisterBroker: broker_lifecycle.register,
+            FenceBroker: broker_lifecycle.fence,
+            UnfenceBroker: broker_lifecycle.unfence,
+            ShutDownBroker: broker_lifecycle.shut_down,
+            UnregisterBroker: broker_lifecycle.unregister,
+            CordonDirs: broker_lifecycle.cordon,
+            LoseDirs: broker_lifecycle.lose,
+            AssignDirs: broker_lifecycle.assign,
+        }
+    )
 )
 """Each takes commands of its own type."""
 OF_REGISTERED = (
@@ -76,13 +78,15 @@ OF_REGISTERED = (
 """Commands of a broker that the controller has to know."""
 
 
-def perform(state: ClusterState, command: Command) -> tuple[ClusterState, ControllerResult]:
+def perform(
+    state: ClusterState, command: ControllerCommand
+) -> tuple[ClusterState, ControllerResult]:
     """Decide a command and apply its events."""
     decision = decide(state, command)
     return evolve_all(state, decision.events), decision
 
 
-def decide(state: ClusterState, command: Command) -> ControllerResult:
+def decide(state: ClusterState, command: ControllerCommand) -> ControllerResult:
     """What a command causes in this state, and what is answered.
 
     Where the controller itself stumbles, nothing happens and the answer is -1 to all of the request.

@@ -12,13 +12,13 @@ from typing import TypeVar, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
+from replan.model.configs import ConfigResource
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.simulator.controller.state import (
     BrokerRegistration,
     ClusterState,
     Directories,
     Partition,
-    Resource,
     Topic,
     slots_after_replacing,
 )
@@ -93,7 +93,7 @@ class TopicDeleted(Struct, frozen=True):
 class ConfigChanged(Struct, frozen=True):
     """ConfigRecord; None removes the value."""
 
-    resource: Resource
+    resource: ConfigResource
     key: str
     value: str | None
 
@@ -134,7 +134,7 @@ class _Draft:
         self._topics: dict[str, Topic] | None = None
         self._open: dict[str, dict[int, Partition]] = {}
         self._slots: dict[str, int] = {}
-        self._configs: dict[Resource, Mapping[str, str]] | None = None
+        self._configs: dict[ConfigResource, Mapping[str, str]] | None = None
         self._epoch = state.next_broker_epoch
 
     def apply(self, event: Event) -> None:
@@ -220,7 +220,7 @@ class _Draft:
         for resource in [r for r in self._all_configs() if r[0] == "topic" and r[1] == name]:
             del self._all_configs()[resource]
 
-    def _configure(self, resource: Resource, key: str, value: str | None) -> None:
+    def _configure(self, resource: ConfigResource, key: str, value: str | None) -> None:
         values = dict(self._all_configs().get(resource, {}))
         if value is None:
             values.pop(key, None)
@@ -241,7 +241,7 @@ class _Draft:
             self._topics = dict(self._state.topics)
         return self._topics
 
-    def _all_configs(self) -> dict[Resource, Mapping[str, str]]:
+    def _all_configs(self) -> dict[ConfigResource, Mapping[str, str]]:
         if self._configs is None:
             self._configs = dict(self._state.configs)
         return self._configs

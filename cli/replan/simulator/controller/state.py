@@ -15,7 +15,7 @@ from functools import cached_property
 
 from msgspec import Struct, field
 
-from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
+from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigResource, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.simulator.controller.versions import Rules, rules_of
 
@@ -42,12 +42,9 @@ def first_of(keys: Iterable[int], slots: int) -> int:
     return max(key for key in keys if key * GOLDEN_RATIO % HASHES * slots < HASHES)
 
 
-Resource = tuple[ConfigScope, str]
-"""Whose configuration: a topic by name, a broker by its id in decimal, or all brokers by the empty name."""
-
 Directories = tuple[str | None, ...]
 
-CLUSTER_DEFAULT: Resource = (ConfigScope.BROKER, "")
+CLUSTER_DEFAULT: ConfigResource = (ConfigScope.BROKER, "")
 
 
 class BrokerRegistration(Struct, frozen=True):
@@ -165,7 +162,7 @@ class ClusterState(Struct, frozen=True):
     elr_enabled: bool
     brokers: Mapping[BrokerId, BrokerRegistration] = field(default_factory=dict)
     topics: Mapping[str, Topic] = field(default_factory=dict)
-    configs: Mapping[Resource, Mapping[str, str]] = field(default_factory=dict)
+    configs: Mapping[ConfigResource, Mapping[str, str]] = field(default_factory=dict)
     """Dynamic values only."""
     file_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Values of the properties files: of one broker by its id in decimal, of all nodes by the empty name."""
@@ -263,8 +260,9 @@ def changed_partitions(
 
 
 def changed_configs(
-    before: Mapping[Resource, Mapping[str, str]], after: Mapping[Resource, Mapping[str, str]]
-) -> Iterator[Resource]:
+    before: Mapping[ConfigResource, Mapping[str, str]],
+    after: Mapping[ConfigResource, Mapping[str, str]],
+) -> Iterator[ConfigResource]:
     """Whose dynamic configuration is new, gone, or differs; one that is the same object is not gone through."""
     if before is after:
         return

@@ -19,10 +19,12 @@ from replan.model.configs import (
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
     UNCLEAN_ELECTION,
+    ConfigResource,
     ConfigScope,
     ConfigSource,
     TopicSettings,
 )
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.replica_logs import LogsFound, ReplicaLog
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
@@ -40,7 +42,6 @@ from replan.simulator.cluster.physical_state import (
     EpochStart,
     Lag,
     Log,
-    ReplicaName,
     Simulation,
     Speeds,
     World,
@@ -53,7 +54,6 @@ from replan.simulator.controller.state import (
     ClusterState,
     Directories,
     Partition,
-    Resource,
     Topic,
 )
 
@@ -368,7 +368,7 @@ def _sizes(snapshot: Snapshot) -> dict[TopicPartition, float]:
     return {TopicPartition(t, p): float(size) for t, p, size in zip(*columns, strict=True)}
 
 
-Stored = dict[Resource, dict[str, str]]
+Stored = dict[ConfigResource, dict[str, str]]
 Files = dict[str, dict[str, str]]
 
 

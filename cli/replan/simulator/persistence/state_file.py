@@ -23,6 +23,7 @@ from replan.documents.json_text import INT32_MAX, render_document
 from replan.documents.typed import Form, Int32, Text, typed
 from replan.errors import BadFile, Held
 from replan.model.configs import ConfigScope
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.disks import UNREPORTED
@@ -35,7 +36,6 @@ from replan.simulator.cluster.physical_state import (
     FutureLog,
     Lag,
     Log,
-    ReplicaName,
     Simulation,
     Speeds,
     World,

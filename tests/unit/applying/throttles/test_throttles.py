@@ -9,7 +9,7 @@ from replan.applying.journal.records import Forget, Record, SavedRate, SavedRepl
 from replan.applying.reasons.holds import ThrottleContested
 from replan.applying.reasons.notes import RateChanged, RateKept, RateRemoved, UnrestoredRate
 from replan.applying.throttles import (
-    Place,
+    ListOrRate,
     RateStep,
     ThrottledCopy,
     ThrottleHistory,
@@ -448,7 +448,7 @@ def test_rates_stay_while_more_copies_are_to_come() -> None:
 
 
 def test_a_throttle_that_was_wiped_twice_closes_admission() -> None:
-    places: dict[Place, int] = {WHERE: 2, RATE: 3, ("clicks", LEADER_REPLICAS): 1}
+    places: dict[ListOrRate, int] = {WHERE: 2, RATE: 3, ("clicks", LEADER_REPLICAS): 1}
     assert admission_closed(ThrottleHistory(wiped=places)) == ThrottleContested((RATE, WHERE))
     assert admission_closed(ThrottleHistory(wiped={WHERE: 1})) is None
 

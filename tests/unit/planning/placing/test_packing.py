@@ -12,7 +12,7 @@ from tests.builders import within
 from tests.unit.planning.placing.exact import cost_of, optimum
 from tests.unit.planning.placing.problems import brokers, problem, problems
 
-from replan.model.columns import Ints, Matrix
+from replan.model.columns import Flags, Ints, Matrix
 from replan.model.declared.rules import BalanceMeasure
 from replan.planning.placing.between import Holders
 from replan.planning.placing.choose import choose
@@ -21,7 +21,7 @@ from replan.planning.placing.judge import judge
 from replan.planning.placing.legal_steps import LegalSteps
 from replan.planning.placing.packing import CLOSER, BrokerTotals, Packed, Packing
 from replan.planning.placing.positions import Positions
-from replan.planning.placing.problem import Flags, Lie, Obstacle, PlacementProblem
+from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem
 from replan.planning.placing.spread import TopicSpread
 from replan.planning.placing.steps import Way
 

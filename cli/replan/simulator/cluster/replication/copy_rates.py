@@ -23,11 +23,13 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    ConfigResource,
     ConfigScope,
 )
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster.disks import lies_on_lost_disk
-from replan.simulator.cluster.physical_state import Lag, ReplicaName, Simulation, World
+from replan.simulator.cluster.physical_state import Lag, Simulation, World
 from replan.simulator.cluster.replication import quota
 from replan.simulator.cluster.replication.log_growth import limits
 from replan.simulator.cluster.replication.quota import leaving, passing, rate_in_force, useful_share
@@ -36,7 +38,7 @@ from replan.simulator.cluster.replication.traffic import (
     Traffic,
     followers_in_step,
 )
-from replan.simulator.controller.state import ClusterState, Resource, changed_configs
+from replan.simulator.controller.state import ClusterState, changed_configs
 
 
 def fair_shares(links: Sequence[Sequence[int]], wide: Mapping[int, float]) -> list[float]:
@@ -135,7 +137,7 @@ class Flows:
         self._spent: frozenset[BrokerId] = frozenset()
         self._circumstances: tuple[object, ...] = ()
         self._speeds: Mapping[ReplicaName, float] = {}
-        self._configs: Mapping[Resource, Mapping[str, str]] = {}
+        self._configs: Mapping[ConfigResource, Mapping[str, str]] = {}
         self._rest: tuple[object, ...] = ()
         self._rates: dict[Link, int | None] = {}
         self._lists: dict[tuple[str, str], ThrottledEntries] = {}

@@ -12,20 +12,20 @@ from operator import is_not
 
 from msgspec import Struct, field
 
-from replan.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, ConfigScope
+from replan.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, ConfigResource, ConfigScope
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
-from replan.simulator.cluster.physical_state import ReplicaName, World
+from replan.simulator.cluster.physical_state import World
 from replan.simulator.cluster.replication.quota import TRICKLE_BYTES_PER_SECOND
 from replan.simulator.controller.state import (
     ClusterState,
     Partition,
-    Resource,
     Topic,
     changed_configs,
     changed_partitions,
 )
 
-Side = tuple[str, BrokerId]
+TrafficSide = tuple[str, BrokerId]
 """One of the keys of throttled replicas, or `out`, `in`, `disk`, or `followed` (of `in`, what is no producer's), and a
 broker."""
 
@@ -54,14 +54,14 @@ def listed(value: str) -> ThrottledEntries:
 class _Counted(Struct, frozen=True):
     """What one partition contributes; whole bytes, so that sums are exact however often they are changed."""
 
-    bytes_per_second: Mapping[Side, int] = field(default_factory=dict)
+    bytes_per_second: Mapping[TrafficSide, int] = field(default_factory=dict)
     leaderless: bool = False
     absent: tuple[BrokerId, ...] = ()
     """Followers in the ISR that do not serve, while something is written."""
 
 
 NOTHING = _Counted()
-Lists = tuple[str, str]
+ListTexts = tuple[str, str]
 """A topic's throttled replicas as its values write them, of leaders and of followers."""
 NO_LISTS = ("", "")
 
@@ -74,18 +74,18 @@ class Traffic:
 
     def _reset(self, rest: tuple[object, ...]) -> None:
         self._rest = rest
-        self._configs: Mapping[Resource, Mapping[str, str]] = {}
-        self._lists: dict[str, Lists] = {}
+        self._configs: Mapping[ConfigResource, Mapping[str, str]] = {}
+        self._lists: dict[str, ListTexts] = {}
         self._topics: Mapping[str, Topic] = {}
         self._known: dict[TopicPartition, _Counted] = {}
-        self._sums: Counter[Side] = Counter()
+        self._sums: Counter[TrafficSide] = Counter()
         self._behind: Mapping[ReplicaName, float] = {}
         self.leaderless: frozenset[TopicPartition] = frozenset()
         """The partitions whose leader does not serve, as last counted."""
         self.absent: frozenset[ReplicaName] = frozenset()
         """The followers in sync that do not serve and so get nothing of what is written, as last counted."""
 
-    def count(self, cluster: ClusterState, world: World) -> Mapping[Side, float]:
+    def count(self, cluster: ClusterState, world: World) -> Mapping[TrafficSide, float]:
         """Bytes per second that listed replicas in sync send (leader's key) and receive (follower's key).
 
         Also those that brokers send, receive and write of all partitions, listed or not.
@@ -159,13 +159,13 @@ class Traffic:
             self.absent = frozenset({r for r in self.absent if r[0] not in found} | absent)
 
 
-def _lists(cluster: ClusterState, topic: str) -> Lists:
+def _lists(cluster: ClusterState, topic: str) -> ListTexts:
     """The throttled replicas of both sides of a topic."""
     values = cluster.configs.get((ConfigScope.TOPIC, topic), {})
     return values.get(LEADER_REPLICAS, ""), values.get(FOLLOWER_REPLICAS, "")
 
 
-def relisted(before: Lists, after: Lists) -> set[int]:
+def relisted(before: ListTexts, after: ListTexts) -> set[int]:
     """The partitions of a topic that its two lists, which differ, name otherwise; none where that may be any."""
     numbers: set[int] = set()
     for was, now in zip(before, after, strict=True):
@@ -177,14 +177,16 @@ def relisted(before: Lists, after: Lists) -> set[int]:
     return numbers
 
 
-def _counted(lists: Lists, name: TopicPartition, partition: Partition, world: World) -> _Counted:
+def _counted(
+    lists: ListTexts, name: TopicPartition, partition: Partition, world: World
+) -> _Counted:
     leader = partition.leader
     if leader is None or not world.serves(leader):
         return _Counted(leaderless=True)
     rate = round(world.produce.get(name, 0.0))
     in_step = followers_in_step(name, partition, world)
     followers = [b for b in in_step if world.serves(b)]
-    found = dict(_throughput(leader, followers, rate)) if rate else dict[Side, int]()
+    found = dict(_throughput(leader, followers, rate)) if rate else dict[TrafficSide, int]()
     if lists != NO_LISTS:
         found.update(dict(_listed(lists, name, leader, followers, rate)))
     if rate and len(followers) < len(in_step):
@@ -202,7 +204,7 @@ def followers_in_step(name: TopicPartition, partition: Partition, world: World) 
 
 def _throughput(
     leader: BrokerId, followers: Collection[BrokerId], rate: int
-) -> Iterator[tuple[Side, int]]:
+) -> Iterator[tuple[TrafficSide, int]]:
     """What producing takes of networks and disks; followers read it out of their leader's memory."""
     yield ("in", leader), rate
     yield ("out", leader), rate * len(followers)
@@ -214,12 +216,12 @@ def _throughput(
 
 
 def _listed(
-    lists: Lists,
+    lists: ListTexts,
     name: TopicPartition,
     leader: BrokerId,
     followers: Collection[BrokerId],
     rate: int,
-) -> Iterator[tuple[Side, int]]:
+) -> Iterator[tuple[TrafficSide, int]]:
     """What the throttles of a partition's listed replicas count."""
     leaders, followers_listed = map(listed, lists)
     if leaders.names(name.partition, leader):
