@@ -82,7 +82,7 @@ def test_a_name_in_the_lake_is_one_that_a_fleet_file_can_have(tmp_path: Path) ->
     for name in ("payments-eu", "_kU3OEVBNTcwNTJENDM2Qg"):
         check_name(name)
         assert name in read_fleet(written(tmp_path, WHOLE.replace("fed:", f"{name}:"))).clusters
-    for name in ("payments/eu", "-eu", "", "é", "eu\n"):
+    for name in ("payments/eu", "-eu", "", "é", "eu\n", "a" * 201):
         with pytest.raises(BadUsage, match="a fleet file cannot name it"):
             check_name(name)
 

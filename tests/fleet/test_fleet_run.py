@@ -128,6 +128,12 @@ def test_a_whole_run_judges_who_answers_and_names_the_others(home: Path) -> None
         n: without_waits(map(str, rows)) for n, rows in found.items()
     }
 
+    # A cluster that has left the fleet has no plan that somebody could apply.
+    without = (home / "fleet.yaml").read_text(encoding="utf-8").replace("  eu:", "  new:")
+    (home / "fleet.yaml").write_text(without, encoding="utf-8")
+    replan("fleet", "plan", "-o", "report/plans", folder=home)
+    assert {p.name for p in (home / "report/plans").iterdir()} == {"us.plan.json"}
+
 
 @pytest.mark.command
 def test_each_stage_is_a_command_and_together_they_are_the_run(home: Path) -> None:

@@ -91,11 +91,11 @@ def clusters(tmp_path: Path) -> Clusters:
     return Clusters(tmp_path / "home")
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(4))
 def test_whatever_comes_when_the_tables_are_those_of_snapshots_that_came_in_order(
     tmp_path: Path, seed: int
 ) -> None:
-    """Late ones, several between two runs, some dated by a wrong clock: after the last run all is in its place."""
+    """Late ones, in the place of others, several between two runs, some dated by a wrong clock."""
     chance = Random(seed)  # noqa: S311 - the same fleet every time
     hours = {name: sorted(chance.sample(range(1, 9), 4)) for name in ("eu", "us")}
     found = [(h, chance.choice([GOOD, BAD]), name) for name in hours for h in hours[name]]
@@ -108,8 +108,10 @@ def test_whatever_comes_when_the_tables_are_those_of_snapshots_that_came_in_orde
     for hour, members, name in sorted(found, key=lambda one: one[0]):
         ordered.arrive(hour, members, name)
         ordered.run(10)
+    replaced = [(h + 0.5, BAD if members is GOOD else GOOD, n) for h, members, n in found]
     chance.shuffle(found)
-    for number, (hour, members, name) in enumerate(found):
+    arriving = [*chance.sample(replaced, 4), *found]
+    for number, (hour, members, name) in enumerate(arriving):
         drawn.arrive(hour, members, name)
         if number == 3:
             drawn.arrive(24 * 365, GOOD, name)
@@ -143,13 +145,17 @@ def test_a_snapshot_from_the_future_hides_no_drift_and_is_an_error(clusters: Clu
 def test_maintenance_removes_what_a_wrong_clock_has_dated_where_it_is_asked_to(
     clusters: Clusters,
 ) -> None:
-    clusters.arrive(1, BAD)
-    clusters.arrive(24 * 1500, GOOD)
+    for hour in (1, 2, 3, 24 * 1500):
+        clusters.arrive(hour, BAD)
     kept = [len(clusters.lake.read(SNAPSHOTS, "part = 'header'"))]
     for future in (False, True):
-        list(clusters.lake.maintain(90, BEGIN.date(), future=future))
+        list(
+            clusters.lake.maintain(
+                90, BEGIN.date(), BEGIN + timedelta(hours=2.5) if future else None
+            )
+        )
         kept.append(len(clusters.lake.read(SNAPSHOTS, "part = 'header'")))
-    assert kept == [2, 2, 1]
+    assert kept == [4, 4, 2], "that of 03:00, and of later days"
     assert clusters.run(2).errors.column("cluster").to_pylist() == ["us"]
 
 
@@ -209,6 +215,25 @@ def test_a_late_snapshot_is_judged_in_its_place_and_the_answer_stays_that_of_the
     assert declared["observed_at"] == "2026-11-21T04:00:00Z"
     assert {r["hour"] for r in clusters.lake.read(PLANS).to_pylist()} == {1, 4}
     assert clusters.run(6).late == 0
+
+
+def test_what_takes_the_place_of_a_snapshot_that_is_not_the_newest_is_judged(
+    clusters: Clusters,
+) -> None:
+    for hour in (1, 2, 3):
+        clusters.arrive(hour, GOOD)
+        clusters.run(hour + 0.1)
+    clusters.arrive(2.8, BAD)
+    place = Path(clusters.lake.place(DECLARED))
+    before = {*place.rglob("*.parquet")}
+    clusters.run(3.5)
+    (new,) = {*place.rglob("*.parquet")} - before
+    (listed,) = clusters.lake.files(DECLARED)["eu"]
+    assert new == place / listed.path, "nothing is left of the one that is not the newest"
+    assert clusters.judged() == [("eu", 1, 0), ("eu", 2, 1), ("eu", 3, 0)]
+    (history,) = clusters.lake.read(HISTORY).to_pylist()
+    assert (history["since"], history["open"]) == ("2026-11-21T02:48:00Z", False)
+    assert (clusters.run(4).late, len(clusters.judged())) == (0, 3)
 
 
 def test_what_came_between_two_runs_is_judged_once_and_what_cannot_be_is_tried_once(

@@ -184,11 +184,11 @@ def commit(
     unpaired = error_rows(todo.errors, stages[0].value, now)
     errors = in_order(ERRORS.name, [_once(said, stages), unpaired])
     files: dict[tuple[str, Hour], list[RowFile]] = {}
-    found_in_part = False
+    unused = False
     for one in done:
         for file in one.files:
             if (one.task.hour, stage_of(file.table).value) in failed:
-                found_in_part = True  # another part of it could not be found
+                unused = True  # another part of it could not be found
             else:
                 files.setdefault((file.table, one.task.hour), []).append(file)
     same = [task.hour for task in todo.done]
@@ -198,11 +198,13 @@ def commit(
         stage = writes[table]
         hours = [task.hour for task in todo.tasks if not _keeps(failed, task.hour, stage, stages)]
         if not TABLES[table].keeps_days:
-            hours = _newest(lake, hours)
+            newest = _newest(lake, hours)
+            unused = unused or len(newest) < len(hours)
+            hours = newest
         given = {hour: files.get((table, hour), ()) for hour in hours}
         commit_files(lake, TABLES[table], given, name)
         found[table] = [*same, *(hour for hour in hours if (hour, stage.value) not in failed)]
-    if found_in_part or any(one.attempt for one in done):
+    if unused or any(one.attempt for one in done):
         sweep(lake, name)
     asked = [task.hour for task in todo.tasks]
     nowhere = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]

@@ -279,9 +279,7 @@ class _Reader:
         return None
 
     def refuse_empty(self) -> None:
-        self.problems.add(
-            self.source.where(0), (), "this file is empty; a placement file begins with version: 1"
-        )
+        self.problems.add(self.source.where(0), (), "this file is empty; it begins with version: 1")
 
     def value(self, event: Any, path: _Path, depth: int) -> Value:
         kind = event.__class__

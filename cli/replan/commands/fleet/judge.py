@@ -203,7 +203,7 @@ def plan(
     with choice.where().workers() as workers:
         found = perform_and_write(opened, lake, [Stage.PLAN], workers, as_of=as_of)
     if output is not None:
-        save_plans(opened, found, output)
+        save_plans(opened, lake, found, output)
     return _summarised(found, tolerate)
 
 
@@ -293,13 +293,17 @@ def perform_and_write(
     return found
 
 
-def save_plans(fleet: "Fleet", found: "FleetRun", folder: Path) -> None:
-    """Write the plan of each cluster to a file of its own, and remove the file of those without; raises BadFile."""
+def save_plans(fleet: "Fleet", lake: "Lake", found: "FleetRun", folder: Path) -> None:
+    """Write the plan of each cluster to a file of its own; raises BadFile.
+
+    The file of who has none now is removed, also of a cluster that has left the fleet: its plan is stale.
+    """
     from replan.documents.files import write_files
+    from replan.fleet.lake.tables import PLANS
 
     folder.mkdir(parents=True, exist_ok=True)
     planned = set(found.rows["plans"].column("cluster").to_pylist())
-    for name in fleet.clusters.keys() - planned:
+    for name in (fleet.clusters.keys() | lake.files(PLANS).keys()) - planned:
         (folder / f"{name}.plan.json").unlink(missing_ok=True)
     plans = found.rows["plans"].select(["cluster", "document"]).to_pylist()
     write_files({folder / f"{row['cluster']}.plan.json": row["document"] for row in plans})

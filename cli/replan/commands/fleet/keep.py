@@ -46,7 +46,7 @@ def maintain(
     future: Annotated[
         bool,
         typer.Option(
-            "--future", help="Remove rows of days after tomorrow, too: a clock was wrong."
+            "--future", help="Remove rows of later hours than this one, too: a clock was wrong."
         ),
     ] = False,
 ) -> Exit:
@@ -65,10 +65,12 @@ def maintain(
     from datetime import UTC, datetime
 
     from replan.fleet.lake.delta import Lake
+    from replan.fleet.lake.snapshots import AHEAD
 
     opened = Lake(lake)
     opened.require()
-    for one in opened.maintain(keep, datetime.now(UTC).date(), future=future):
+    now = datetime.now(UTC)
+    for one in opened.maintain(keep, now.date(), now + AHEAD if future else None):
         note(
             f"{one.table}: {count(one.rows_removed, 'row')} removed, {count(one.files_merged, 'file')} merged, "
             f"{count(one.files_removed, 'file')} deleted"

@@ -103,7 +103,7 @@ def run(
         from replan.fleet.reports.files import write_reports
 
         _progress("report")
-        save_plans(opened, found, output / "plans")
+        save_plans(opened, lake, found, output / "plans")
         write_reports(lake, opened, output)
     _progress("")
     ages = {key_of(row): row for row in lake.read(HISTORY, "open").to_pylist()}

@@ -302,17 +302,18 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
             )
 
     def maintain(
-        self, keep_days: int, today: date, *, future: bool = False
+        self, keep_days: int, today: date, after: datetime | None = None
     ) -> Iterator[Maintained]:
         """Remove rows older than so many days, merge small files, remove files that no state needs; by table.
 
-        `future`: also the rows of days after tomorrow, which wrong clocks have made.
+        `after`: also the rows of hours after that of this moment, which wrong clocks have made.
         `judged` comes first: a history that is made meanwhile, or after a crash, leaves out drift of an hour that is
         not there, while an hour without its drift would end all spells.
         """
         gone = f"day < '{today - timedelta(days=keep_days)}'"
-        if future:
-            gone += f" OR day > '{today + timedelta(days=1)}'"
+        if after is not None:
+            last = Hour.of("", after.isoformat())
+            gone += f" OR day > '{last.day}' OR (day = '{last.day}' AND hour > {last.hour})"
         for table in sorted(TABLES.values(), key=lambda table: table is not JUDGED):
             with explained(self.place(table)):
                 known = self.opened(table)

@@ -18,7 +18,7 @@ from replan.documents.json_text import Node, parse_document
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile, filled
 from replan.fleet.lake.files import RowFile, always, commit_files, many, merged, put_rows, run_in
-from replan.fleet.lake.tables import SNAPSHOTS, SUMS
+from replan.fleet.lake.tables import JUDGED, SNAPSHOTS, SUMS
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.snapshots.head import identity_of
@@ -39,7 +39,7 @@ class Kept(Struct, frozen=True):
     def dated_after(self, now: datetime) -> str | None:
         """What is wrong with a snapshot that a wrong clock has dated, and the way out; None of any other."""
         wrong = dated_after(self.observed_at, now)
-        return wrong and f"{wrong}; `replan fleet maintain --future` removes such snapshots"
+        return wrong and f"{wrong}; `replan fleet maintain --future` removes those of later hours"
 
 
 AHEAD = timedelta(minutes=10)
@@ -62,8 +62,8 @@ def dated_after(observed_at: str, now: datetime) -> str | None:
 def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> list[Hour]:
     """Write snapshots under the names of their clusters, each in the place of one of the same hour; raises BadFile.
 
-    One after the other, in one commit. Where one takes the place of another that is not the newest, the sums of the
-    rates are removed before: by the log of the snapshots they would still be made of as many.
+    One after the other, in one commit. Where one takes the place of another that is not the newest, what was judged of
+    that hour and the sums of the rates are removed before: by the log they would still be of as many snapshots.
     """
     files: dict[Hour, list[RowFile]] = {}
     with run_in(lake) as run:
@@ -73,10 +73,12 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
             files[hour] = [put_rows(lake, SNAPSHOTS, rows_of(one, hour), hour, run)]
         for hour, small in many(lake, SNAPSHOTS, files).items():
             files[hour] += merged(lake, SNAPSHOTS, small, run)
-        there, sums = lake.files(SNAPSHOTS), lake.files(SUMS)
+        there = lake.files(SNAPSHOTS)
         older = [h for h in files if any(f.end > h for f in there.get(h.cluster, ()))]
-        wrong = {always(h.cluster): () for h in older if h.cluster in sums}
-        commit_files(lake, SUMS, wrong, run)
+        for table in (SUMS, JUDGED) if older else ():
+            known = lake.files(table)
+            named = [h if table.keeps_days else always(h.cluster) for h in older]
+            commit_files(lake, table, {h: () for h in named if h.cluster in known}, run)
         commit_files(lake, SNAPSHOTS, files, run)
     return list(files)
 
