@@ -98,7 +98,8 @@ def test_whatever_comes_when_the_tables_are_those_of_snapshots_that_came_in_orde
     """Late ones, in the place of others, several between two runs, some dated by a wrong clock."""
     chance = Random(seed)  # noqa: S311 - the same fleet every time
     hours = {name: sorted(chance.sample(range(1, 9), 4)) for name in ("eu", "us")}
-    found = [(h, chance.choice([GOOD, BAD]), name) for name in hours for h in hours[name]]
+    arrivals = ((float(h), chance.choice([GOOD, BAD]), name) for name in hours for h in hours[name])
+    found = list(arrivals)
     ordered, drawn = Clusters(tmp_path / "ordered"), Clusters(tmp_path / "drawn")
     for name in hours:
         for one in (ordered, drawn):

@@ -36,7 +36,7 @@ KINDS = [(v, elr) for v in VERSIONS for elr in (False, True) if not (elr and v.s
 
 
 def by_night(version: str) -> tuple[pytest.MarkDecorator, ...]:
-    """The table of `vectors` is told on every version by day, and stories on the default one alone."""
+    """The table of `vectors` runs on every version by day, and stories on the default one alone."""
     return () if version == DEFAULT_VERSION else (pytest.mark.nightly,)
 
 
