@@ -166,7 +166,7 @@ def test_spark_reads_and_shuffles_what_a_history_is_made_of_and_the_driver_gets_
     in_a_lake: Callable[[str], tuple[Lake, Todo]],
     spark: "SparkSession",
 ) -> None:
-    """By its own event log: executors read each row of the tables once, and shuffle it once."""
+    """By its own event log: each row of the tables that executors read is shuffled once."""
     from replan.fleet.spark.on_spark import InSpark
 
     lake, todo = in_a_lake("there")
@@ -177,8 +177,7 @@ def test_spark_reads_and_shuffles_what_a_history_is_made_of_and_the_driver_gets_
     rows = sum(lake.read(TABLES[name]).num_rows for name in ("judged", "drift"))
     shuffled = [one["Shuffle Write Metrics"]["Shuffle Records Written"] for one in measured]
     fetched = [one["Shuffle Read Metrics"]["Total Records Read"] for one in measured]
-    read = [one["Input Metrics"]["Records Read"] for one in measured]
-    assert rows == sum(read) == sum(shuffled) == sum(fetched) > len(todo.tasks)
+    assert rows == sum(shuffled) == sum(fetched) > len(todo.tasks)
     assert sum(one["Shuffle Write Metrics"]["Shuffle Bytes Written"] for one in measured) > 0
     assert max(one["Result Size"] for one in measured) < 2 * KILOBYTES_OF_NAMES
     assert lake.read(HISTORY).num_rows

@@ -4,7 +4,7 @@ An executor reads the snapshot and the placement of its task, and writes what it
 tables: rows of partitions pass between the stages of a task in Python, as Arrow, and never through Java, where one
 passage costs as much as judging them (docs/fleet.md). What comes back is a row for each task, with the names of its
 files and its errors; who has started the run commits them. What is small and has to be grouped, as the drift of many
-days by cluster, is read by `LakeSource` and shuffled by Spark.
+days by cluster, is a `lake_frame` that Spark shuffles.
 """
 
 import gc
