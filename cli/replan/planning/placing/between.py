@@ -154,22 +154,6 @@ class Between:
         shown = [self._holders.shown(other) for other in self._others.tolist()]
         return self._coming(shown, self._others)
 
-    def going_near(self, units: Ints) -> Units:
-        """From the one to the others those that are next to so many units of each."""
-        rows = self._holders.near(self._broker, units)
-        return self._pairs(rows, np.full((len(rows), 1), self._broker), self._others[:, None])
-
-    def coming_near(self, units: Ints) -> Units:
-        """From the others to the one those that are next to so many units of each."""
-        pairs = zip(self._others.tolist(), units[:, None], strict=True)
-        rows = np.concatenate([self._holders.near(other, number) for other, number in pairs])
-        return self._pairs(rows, self._others[:, None], np.full((len(rows), 1), self._broker))
-
-    def _pairs(self, rows: Ints, gives: Ints, gets: Ints) -> Units:
-        source, target = (np.broadcast_to(of, rows.shape).ravel() for of in (gives, gets))
-        legal = self._steps.legal(rows.ravel(), source, target[:, None]).reshape(rows.shape)
-        return Units(rows, gives, gets, legal & (rows >= 0))
-
     def going_some(self, width: int) -> Units:
         """So many at most that may go to each, of all sizes."""
         found, of = _picked(self.going, width), self._holders
@@ -203,6 +187,17 @@ class Between:
         legal = np.zeros(there.shape, dtype=bool)
         legal[there] = self._steps.legal(rows[there], source, this)[:, 0]
         return Units(rows, others[:, None], np.full((len(others), 1), self._broker), legal)
+
+
+def near(steps: Steps, holders: Holders, gives: Ints, gets: Ints, units: Ints) -> Units:
+    """What may go from each of some brokers to each of others, next to so many units; shape (gives, gets)."""
+    rows = np.concatenate(
+        [holders.near(broker, of) for broker, of in zip(gives.tolist(), units, strict=True)]
+    )
+    gives, gets = np.repeat(gives, len(gets))[:, None], np.tile(gets, len(gives))[:, None]
+    source, target = (np.broadcast_to(of, rows.shape).ravel() for of in (gives, gets))
+    legal = steps.legal(rows.ravel(), source, target[:, None]).reshape(rows.shape)
+    return Units(rows, gives, gets, legal & (rows >= 0))
 
 
 def _sparse(units: Units, width: int) -> Flags:

@@ -8,7 +8,8 @@ no step helps, or the budget is spent: it counts closer looks as well, so that t
 
 Of a broker those units are looked at first that are next to what is lacking, of all that may leave it; where none of
 these brings as much as any step can, some of all sizes. It is tried with those brokers first that gain most: so a step
-takes as long however many partitions and brokers there are. What brought nothing between two brokers is not tried again
+takes as long however many partitions and brokers there are. Where there are many brokers, several of the worst take a
+step at once, each with another one. What brought nothing between two brokers is not tried again
 until one of them gives or gets something, and who was not helped waits until nobody else is.
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 from msgspec import Struct
 
 from replan.model.columns import Flags, Ints
-from replan.planning.placing.between import Between, Holders, Units
+from replan.planning.placing.between import Between, Holders, Units, near
 from replan.planning.placing.flow import Bounds
 from replan.planning.placing.steps import Steps
 
@@ -45,6 +46,8 @@ BEYOND = (GRADES - NEARLY) * 2 / GRADES - 1
 """What the one lacks that lacks less is so much at least of a step of the best grade."""
 BOTH = 1.125
 """A step that ends what two brokers lack is of the best grade, if it copies up to so many times the larger lack."""
+TOGETHER = 16
+"""So many brokers at most are helped at once, one of so many: a look at many takes little longer than at one."""
 
 
 class Packed(Struct, frozen=True):
@@ -84,6 +87,10 @@ class BrokerTotals(Struct, frozen=True):
         return total
 
 
+_Goes = tuple[tuple[int, int, int], ...]
+"""Row, source and target of each unit of one step."""
+
+
 class _Step(NamedTuple):
     """Units that go, and what that brings; the smallest is the best."""
 
@@ -91,8 +98,7 @@ class _Step(NamedTuple):
     """What it brings for what it copies, the best lowest."""
     excess: int
     copied: int
-    goes: tuple[tuple[int, int, int], ...]
-    """Row, source, target."""
+    goes: _Goes
 
 
 class _Tried(Enum):
@@ -126,18 +132,65 @@ class Packing:
         self._in_vain = {tried: np.full(shape, -1, dtype=np.int64) for tried in _Tried}
         self._waits[:] = False
         self._holders.forget()
-        self._spent = 0
+        self._spent, many = 0, budget
         while self._spent < budget and self._aimed.excess.any():
-            best = self._of_the_worst(_Tried.ONE_FOR_ONE, self._one_for_one)
-            if best is None:
-                self._waits[:] = False
-                best = self._of_the_worst(_Tried.TWO_FOR_ONE, self._two_for_one)
-            if best is None:
+            found = self._at_once(min(many, budget - self._spent)) or self._best_step()
+            if not found:
                 break
-            for row, source, target in best.goes:
-                self._take(row, source, target)
-            self._spent += 1
+            for units in found:
+                for row, source, target in units:
+                    self._take(row, source, target)
+            self._spent += len(found)
+            many = 2 * len(found)
         return Packed(not self._aimed.excess.any(), min(self._spent, budget))
+
+    def _best_step(self) -> list[_Goes]:
+        """The best step of the worst broker for which one helps, if any does."""
+        best = self._of_the_worst(_Tried.ONE_FOR_ONE, self._one_for_one)
+        if best is None:
+            self._waits[:] = False
+            best = self._of_the_worst(_Tried.TWO_FOR_ONE, self._two_for_one)
+        return [best.goes] if best else []
+
+    def _at_once(self, many: int) -> list[_Goes]:
+        """Single units of the best grade, of so many of the worst brokers at most, where there are many brokers.
+
+        Brokers and partitions of all are different ones, so that none changes what another brings.
+        """
+        worst = self._worst(min(many, self._steps.brokers // TOGETHER, TOGETHER))
+        if len(worst) < 2:
+            return []
+        over, others = self._over(int(worst[0])), ~self._waits
+        others[worst] = False
+        promising = self._promising(int(worst[0]), np.flatnonzero(others))
+        promising = promising[: OTHERS + len(worst)]
+        units = self._near(worst, promising)
+        graded = self._graded_units(units)
+        pair, at = graded.at
+        rows, source, target = units.rows[pair, at], units.gives[pair, 0], units.gets[pair, 0]
+        mine, theirs = (source, target) if over else (target, source)
+        by_mine = np.argsort(mine, kind="stable")
+        left, gains = np.ones(len(self._steps.size), dtype=bool), np.zeros_like(others)
+        gains[promising] = self._gain(int(worst[0]), promising)
+        found: list[_Goes] = []
+        for broker in worst.tolist():
+            start, end = np.searchsorted(mine[by_mine], [broker, broker + 1])
+            some = by_mine[start:end]
+            some = some[others[theirs[some]] & left[rows[some]]]
+            best = graded.best(some)
+            if best is None or graded.grade[best] > (-GRADES if gains.any() else -GRADES // 2):
+                continue
+            others[theirs[best]] = gains[theirs[best]] = left[rows[best]] = False
+            found.append(((int(rows[best]), int(source[best]), int(target[best])),))
+        return found
+
+    def _worst(self, many: int) -> Ints:
+        """So many brokers at most that are more than half as far outside as the worst, on its side; none that waits."""
+        excess = np.where(self._waits, 0, self._aimed.excess)
+        worst = np.argsort(-excess, kind="stable")[:many]
+        worst = worst[excess[worst] > excess.max() // 2]
+        over = self._aimed.used[worst] > self._aimed.bounds.most[worst]
+        return np.asarray(worst[over == over[:1]])
 
     def _take(self, row: int, source: int, target: int) -> None:
         self._steps.take(row, source, target)
@@ -230,8 +283,7 @@ class Packing:
         between, over = Between(self._steps, self._holders, worst, others), self._over(worst)
         if over and not self._holders.number(worst):
             return None
-        near = self._wanted(worst, others)
-        best = self._single((between.going_near if over else between.coming_near)(near))
+        best = self._single(self._near(np.array([worst]), others))
         if best and best.grade <= self._best_grade(worst, others):
             return best
         self._spent += CLOSER
@@ -258,12 +310,22 @@ class Packing:
                 self._spent += CLOSER
                 yield mine, some.coming_some(width)
 
-    def _wanted(self, worst: int, others: Ints) -> Ints:
-        """How many units in one step bring most between one broker and each of some others, at the best grade."""
+    def _near(self, worst: Ints, others: Ints) -> Units:
+        """Single units between some brokers and some others that are next to what brings most."""
+        over = self._over(int(worst[0]))
+        wanted = self._wanted(worst[:, None], others, over=over)
+        gives, gets = (worst, others) if over else (others, worst)
+        return near(self._steps, self._holders, gives, gets, wanted if over else wanted.T)
+
+    def _wanted(self, worst: Ints, others: Ints, *, over: bool) -> Ints:
+        """How many units in one step bring most between two brokers, at the best grade; shape (worst, others).
+
+        `over`: whether the worst have too much, not too little.
+        """
         used, bounds = self._aimed.used, self._aimed.bounds
         above, below = used - bounds.most, bounds.least - used
         lack, takes = (above[worst], -below[worst]), (below[others], -above[others])
-        if not self._over(worst):
+        if not over:
             lack, takes = (below[worst], -above[worst]), (above[others], -below[others])
         less, more = np.minimum(lack[0], takes[0]), np.maximum(lack[0], takes[0])
         most = np.where(less > 0, np.minimum(more, less / BEYOND), lack[0])
@@ -272,13 +334,17 @@ class Packing:
 
     def _single(self, units: Units) -> _Step | None:
         """The best unit of some."""
-        rows, gives, gets, legal = units
-        copied = self._steps.copied(rows, gives, gets)
-        best = self._best(gives, gets, lambda of: of[rows], copied, legal)
+        rows, gives, gets, _ = units
+        best = self._best(self._graded_units(units), rows.shape)
         if best is None:
             return None
         pair, at = divmod(best.at, rows.shape[1])
         return best.step(((int(rows[pair, at]), int(gives[pair, 0]), int(gets[pair, 0])),))
+
+    def _graded_units(self, units: Units) -> "_Graded":
+        rows, gives, gets, legal = units
+        copied = self._steps.copied(rows, gives, gets)
+        return self._graded(gives, gets, lambda of: of[rows], copied, legal)
 
     def _two_for_one(self, worst: int, others: Ints) -> _Step | None:
         """The best exchange of two for one between one broker and some others, whoever gives the two."""
@@ -312,13 +378,10 @@ class Packing:
             given = np.sum([of[rows] for rows in units], axis=0)
             return np.asarray(given[:, :, None] - of[back.rows][:, None, :])
 
-        best = self._best(
-            gives[:, :, None],
-            gets[:, :, None],
-            gone,
-            cost[:, :, None] + returned[:, None, :],
-            legal[:, :, None] & back.legal[:, None, :],
-        )
+        legal = legal[:, :, None] & back.legal[:, None, :]
+        costs = cost[:, :, None] + returned[:, None, :]
+        graded = self._graded(gives[:, :, None], gets[:, :, None], gone, costs, legal)
+        best = self._best(graded, legal.shape)
         if best is None:
             return None
         left, at = divmod(best.at, back.rows.shape[1])
@@ -333,10 +396,19 @@ class Packing:
         lacks = excess[units.gives] + excess[units.gets]
         return np.asarray(self._aimed.units[units.rows] - most >= lacks)
 
-    def _best(
+    def _best(self, graded: "_Graded", shape: tuple[int, ...]) -> "_Best | None":
+        """The best of some steps, in a shape."""
+        best = graded.best(np.arange(len(graded.grade)))
+        if best is None:
+            return None
+        place = int(np.ravel_multi_index([at[best] for at in graded.at], shape))
+        left = int(self._aimed.excess.sum()) - int(graded.brings[best])
+        return _Best(place, int(graded.grade[best]), left, int(graded.copied[best]))
+
+    def _graded(
         self, source: Ints, target: Ints, gone: Callable[[Ints], Ints], copied: Ints, legal: Flags
-    ) -> "_Best | None":
-        """The best of some steps between brokers, in the shape of `legal`; the first of equal ones.
+    ) -> "_Graded":
+        """The steps that bring something, of some between brokers, in the shape of `legal`.
 
         `gone`: how much each takes of a measure with the units that it gets.
         """
@@ -348,8 +420,6 @@ class Packing:
             gives, gets = (np.broadcast_to(of, legal.shape)[at] for of in (source, target))
             kept = held.after(gives, gets, gone(held.units)[at]) == 0
             at = tuple(of[kept] for of in at)
-        if not len(at[0]):
-            return None
         before, gives, gets, costs = (
             np.broadcast_to(of, legal.shape)[at]
             for of in (before, excess[source], excess[target], copied)
@@ -360,13 +430,23 @@ class Packing:
         ).astype(np.int64)
         lacks = np.where((gives > 0) & (gets > 0), np.maximum(gives, gets), 0)
         grade[(more == before) & (costs <= BOTH * lacks * self._worth)] = -GRADES
-        best = np.arange(len(more))
-        for of in (grade, -more, costs):
-            best = best[of[best] == of[best].min()]
-        first = int(best[0])
-        place = int(np.ravel_multi_index([of[first] for of in at], legal.shape))
-        left = int(excess.sum()) - int(more[first])
-        return _Best(place, int(grade[first]), left, int(costs[first]))
+        return _Graded(at, grade, more, costs)
+
+
+class _Graded(NamedTuple):
+    """Steps that bring something: their places, grades, what they bring, and the bytes that they copy."""
+
+    at: tuple[Ints, ...]
+    grade: Ints
+    brings: Ints
+    copied: Ints
+
+    def best(self, some: Ints) -> int | None:
+        """The best of some of them, the first of equal ones."""
+        for of, sign in ((self.grade, 1), (self.brings, -1), (self.copied, 1)):
+            values = sign * of[some]
+            some = some[values == values.min(initial=np.iinfo(np.int64).max)]
+        return int(some[0]) if len(some) else None
 
 
 class _Best(NamedTuple):
@@ -377,6 +457,6 @@ class _Best(NamedTuple):
     excess: int
     copied: int
 
-    def step(self, goes: tuple[tuple[int, int, int], ...]) -> _Step:
+    def step(self, goes: _Goes) -> _Step:
         """The step, by what goes."""
         return _Step(self.grade, self.excess, self.copied, goes)

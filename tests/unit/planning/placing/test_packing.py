@@ -182,7 +182,19 @@ def looked_at(racks: str, steps: int, *, huge: int = 0) -> float:
 
 
 def test_a_step_looks_at_as_much_however_many_brokers_there_are() -> None:
-    assert looked_at("a" * 200, steps=20) <= 1.1 * looked_at("a" * 50, steps=20)
+    assert looked_at("a" * 600, steps=50) <= 1.1 * looked_at("a" * 300, steps=50)
+
+
+def test_many_brokers_are_helped_with_few_looks_and_as_few_copies_as_bytes_need() -> None:
+    """Every other of 64 brokers has a tenth too much, in partitions of one size: one of each goes, and nothing more."""
+    lists = [[b] for b in range(1, 65) for _ in range(11 if b % 2 else 9)]
+    asked = problem(
+        brokers("abcd" * 16), lists, lie=Lie.NONE, balance=within(bytes=Fraction(1, 20))
+    )
+    found = choose(asked)
+    assert judge(asked, found) == []
+    assert found.imbalances == ()
+    assert (found.lists != asked.partitions.current).sum() == 32
 
 
 def test_who_cannot_be_helped_is_not_looked_at_again_and_again() -> None:
