@@ -19,7 +19,9 @@ from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import RefusalRule
+from replan.planning.plans.plan import RefusalRule, WarningKind
+
+FULL = {DeviationKind.LOG_DIR_FULL: 900}
 
 
 def seen(states: list[PartitionState], *takes: int | None, racks: str = "a") -> Snapshot:
@@ -43,7 +45,7 @@ def test_a_substitute_has_room_though_another_is_less_loaded() -> None:
 def test_a_substitute_goes_where_the_policy_would_not_empty_the_directory_again() -> None:
     """Broker 2 is less loaded and has room, but would be used to 82 %; the policy empties what is above 80 %."""
     states = [state([1], size=50), state([3], partition=1, size=60), state([3], partition=2)]
-    policy = Reconcile({DeviationKind.LOG_DIR_FULL: 900}, full_above=Fraction(8, 10))
+    policy = Reconcile(FULL, full_above=Fraction(8, 10))
     asked = replace(by_rule(1), reconcile=policy)
     before = seen(states, 0, 130, 500)
     assert targets(by_rule(1), before) == {"orders-0": [2]}
@@ -122,13 +124,32 @@ def test_a_balance_fills_no_directory_that_the_policy_would_empty_again(
     roomy = 5 - tight
     states = [state([1], partition=p, size=size) for p, size in enumerate(sizes)]
     states += [state([3], partition=3, size=1)] if measure == "replicas" else []
-    policy = Reconcile({DeviationKind.LOG_DIR_FULL: 900}, full_above=Fraction(8, 10))
+    policy = Reconcile(FULL, full_above=Fraction(8, 10))
     balance = Balance(Where("placement.yaml", 1, 1), within(**{measure: Fraction(1, 2)}))
     asked = replace(by_rule(), balance=balance)
     before = seen(states, 0, *(130 if b == tight else 500 for b in (2, 3)))
     assert [tight] in [b for b, size in came(asked, before) if size == 50]
     after = came(replace(asked, reconcile=policy), before)
     assert [b for b, size in after if size == 50] == [[roomy]]
+
+
+@pytest.mark.parametrize(
+    ("takes", "policy", "said"),
+    [
+        (130, Reconcile(FULL, full_above=Fraction(8, 10)), " below the 80% of logDirFull"),
+        (30, Reconcile(), ""),
+    ],
+)
+def test_a_balance_names_the_broker_whose_room_keeps_it_from_its_share(
+    takes: int, policy: Reconcile, said: str
+) -> None:
+    """Broker 2 would take five of ten partitions, and may take three."""
+    states = [state([1], partition=p, size=10) for p in range(10)]
+    balance = Balance(Where("placement.yaml", 1, 1), within(bytes=Fraction(1, 10)))
+    asked = replace(by_rule(), balance=balance, reconcile=policy)
+    plan = make_plan(asked, seen(states, 0, takes))
+    [warned] = [w for w in plan.warnings if w.kind is WarningKind.BALANCE]
+    assert warned.facts["closed"] == (f"2 has no more room{said}",)
 
 
 def came(asked: Placement, before: Snapshot) -> list[tuple[list[int], int]]:

@@ -163,6 +163,8 @@ class Imbalance(Struct, frozen=True):
     """Those that are further from their share than is asked for."""
     steps: int | None
     """Of the search, which proves nothing; None: proved."""
+    full: tuple[int, ...] = ()
+    """Those that have no more room, or none before the policy empties them, though their share would allow more."""
 
 
 class Impossible(Struct, frozen=True):

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from msgspec import Struct
 
-from replan.model.columns import Ints, Matrix
+from replan.model.columns import Flags, Ints, Matrix
 from replan.model.declared.rules import Tolerance
 from replan.planning.placing.exchanges import ReplicaExchanges
 from replan.planning.placing.flow import Bounds, Stuck, bring_within
@@ -40,6 +40,14 @@ class Goal(Struct, frozen=True):
     def bounds(self) -> Bounds:
         """What each broker shall have."""
         return fit(self.aim.bounds, self.most)
+
+    def full(self, used: Ints) -> Flags:
+        """Which brokers can have no more, or less than their share, though the share would allow more."""
+        if self.most is None:
+            return np.zeros(len(used), dtype=bool)
+        bounds = self.aim.bounds
+        full = (used >= self.most) | (self.most < bounds.least)
+        return np.asarray(full & (self.most < bounds.most))
 
     @property
     def counts_alone(self) -> bool:
@@ -135,13 +143,16 @@ class Search:
     def _imbalance(self, goal: Goal, steps: int | None) -> list[Imbalance]:
         if isinstance(goal.aim, TopMost):
             return self._too_many(goal, goal.aim.elsewhere)
-        asked, reached = goal.tolerance.within, goal.aim.reached(self._used(goal.units))
-        far = [b for b, parts in enumerate(reached) if Fraction(parts, PARTS) > asked]
-        if not far:
+        asked = goal.tolerance.within
+        used = self._used(goal.units)
+        reached = goal.aim.beyond(used, asked)
+        if not reached:
             return []
-        brokers = tuple(int(b) for b in self._ids[far])
-        nearest = Fraction(max(reached), PARTS)
-        return [Imbalance(goal.tolerance.measure, asked, nearest, brokers, steps)]
+        brokers, full = (
+            tuple(self._ids[of].tolist()) for of in (list(reached), np.flatnonzero(goal.full(used)))
+        )
+        nearest = Fraction(max(reached.values()), PARTS)
+        return [Imbalance(goal.tolerance.measure, asked, nearest, brokers, steps, full)]
 
     def _too_many(self, goal: Goal, elsewhere: Ints) -> list[Imbalance]:
         asked, has = goal.tolerance.within, self._used(goal.units) + elsewhere

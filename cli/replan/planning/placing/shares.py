@@ -170,12 +170,17 @@ class Aim(Struct):
         for broker in brokers:
             self.below[broker] = max(self.below[broker], parts)
 
-    def reached(self, counts: Ints) -> list[int]:
-        """The tolerance, in thousandths, within which each broker is."""
-        return [self._within(broker, int(counts[broker])) for broker in range(len(self.has))]
+    def beyond(self, counts: Ints, tolerance: Fraction) -> dict[int, int]:
+        """The brokers that are not within a tolerance, and that within which each of them is, in thousandths."""
+        asked, found = int(tolerance * PARTS), {}
+        for broker, count in enumerate(counts.tolist()):
 
-    def _within(self, broker: int, count: int) -> int:
-        return _least_that(lambda k: self.least(broker, k) <= count <= self.most(broker, k))
+            def holds(parts: int, broker: int = broker, count: int = count) -> bool:
+                return self.least(broker, parts) <= count <= self.most(broker, parts)
+
+            if not holds(asked):
+                found[broker] = _least_that(holds)
+        return found
 
 
 class TopMost(Struct):

@@ -43,7 +43,7 @@ class OutOfBalance(Struct, frozen=True):
     rules: tuple[str, ...]
     """Entries of `assignments` that place replicas on the brokers concerned, with their places."""
     closed: tuple[str, ...]
-    """Brokers that get nothing new, and why."""
+    """Brokers that get nothing new, or no more, and why."""
     held: tuple[str, ...] = ()
     """What keeps partitions where they are: entries of `acknowledged`, with their places, and refusals."""
 
@@ -105,7 +105,7 @@ def out_of_balance(
             asked.place(far.measure),
             far,
             tuple(capped(_rules_of(far, placement, snapshot), str, limit=SHOWN)),
-            tuple(capped(closed, str, limit=SHOWN)),
+            tuple(capped([*closed, *_full(far, placement)], str, limit=SHOWN)),
             tuple(capped(held, str, limit=SHOWN)),
         )
         for far in found
@@ -119,6 +119,14 @@ def _acknowledged(chosen: BaseLists, placement: Placement, snapshot: Snapshot) -
     for number, partitions in zip(numbers.tolist(), counts.tolist(), strict=True):
         entry = entries[number]
         yield f"{count(partitions, 'partition')} acknowledged by `{entry}` ({entry.where})"
+
+
+def _full(found: Imbalance, placement: Placement) -> Iterator[str]:
+    """The brokers that have no more room, or none before the policy empties them again."""
+    share = placement.reconcile.log_dir_share
+    of = f" below the {measured(found.measure, share)} of logDirFull" if share else ""
+    for broker in found.full:
+        yield f"{broker} has no more room{of}"
 
 
 def _refused(without: Sequence[Refusal]) -> Iterator[str]:
