@@ -45,6 +45,7 @@ from replan.model.control_plane import Look, TopicPermission
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.plans.moves import Move
+from replan.planning.plans.standing_throttles import by_number
 
 ListKey = tuple[str, str]
 """A topic and one of its two throttled-replicas keys."""
@@ -194,16 +195,11 @@ class _Draft(Struct, frozen=True):
         return self.prior is not None and not self.prior.overridden and self.override == ""
 
     def _record(self, *, overridden: bool) -> SavedReplicaList:
-        return SavedReplicaList(*self.where, overridden, tuple(sorted(self.ours, key=_by_number)))
+        return SavedReplicaList(*self.where, overridden, tuple(sorted(self.ours, key=by_number)))
 
 
 def _change(where: ListKey, operation: ConfigOperation, entries: Iterable[str]) -> ConfigChange:
-    return topic_change(*where, operation, ",".join(sorted(entries, key=_by_number)))
-
-
-def _by_number(entry: str) -> tuple[int, int]:
-    partition, _, broker = entry.partition(":")
-    return int(partition), int(broker)
+    return topic_change(*where, operation, ",".join(sorted(entries, key=by_number)))
 
 
 RateKey = tuple[BrokerId, str]

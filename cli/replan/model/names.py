@@ -1,5 +1,6 @@
 """Names of Kafka's things, each with a type of its own."""
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple, NewType
 
 BrokerId = NewType("BrokerId", int)
@@ -23,6 +24,11 @@ class TopicPartition(NamedTuple):
 def replicas(*ids: int) -> Replicas:
     """Make a list of replicas out of plain numbers."""
     return tuple(BrokerId(i) for i in ids)
+
+
+def led_by(broker: BrokerId, order: Iterable[BrokerId]) -> Replicas:
+    """The list with this broker first, whether or not it is one of them; the others in their order."""
+    return (broker, *(b for b in order if b != broker))
 
 
 def parse_topic_partition(text: str) -> TopicPartition:

@@ -5,12 +5,9 @@ remembered of it. One that differs when the history begins is remembered as unkn
 changed, until it is once as it is declared.
 """
 
-import base64
 import hashlib
-import zlib
 from collections.abc import Collection, Mapping
 
-import msgspec
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -160,25 +157,3 @@ def _wanted(found: Comparison) -> Matrix:
     lists = lists.copy()
     lists[rows[rows >= 0]] = asked[rows >= 0]
     return lists
-
-
-class _Written(msgspec.Struct, frozen=True):
-    digest: str
-    standing: str
-    log_dirs: str
-    lists: dict[str, dict[int, tuple[int, ...]]]
-
-
-def packed(history: History) -> str:
-    """The history as text, compressed."""
-    written = _Written(history.digest, history.standing, history.log_dirs, history.lists)
-    return base64.b85encode(zlib.compress(msgspec.json.encode(written))).decode()
-
-
-def unpacked(text: str) -> History:
-    """Read it again; raises ValueError where it is none."""
-    try:
-        found = msgspec.json.decode(zlib.decompress(base64.b85decode(text)), type=_Written)
-    except (msgspec.MsgspecError, zlib.error) as problem:
-        raise ValueError(f"the history of the loop cannot be read: {problem}") from problem
-    return History(found.digest, found.lists, found.standing, found.log_dirs)

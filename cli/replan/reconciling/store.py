@@ -33,7 +33,7 @@ from uuid import uuid4
 
 import msgspec
 
-from replan.applying.journal.originals import CHUNK_CHARACTERS
+from replan.applying.journal.originals import compressed, decompressed
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.record_json import decode, encode
 from replan.applying.journal.records import (
@@ -45,11 +45,12 @@ from replan.applying.journal.records import (
     LoopCommand,
     Record,
     changed,
+    pieces,
 )
 from replan.documents.files import cannot, write_file
 from replan.errors import BadFile
 from replan.model.control_plane import Clock
-from replan.reconciling.history import History, packed, unpacked
+from replan.reconciling.history import History
 from replan.reconciling.memory import Memory
 from replan.reconciling.status import LeaseHeld
 
@@ -146,7 +147,7 @@ def load(records: Sequence[Record]) -> tuple[Memory, History]:
     try:
         memory = msgspec.json.decode(_joined(records, MEMORY) or "{}", type=Memory)
         kept = _joined(records, HISTORY)
-        return memory, unpacked(kept) if kept else History()
+        return memory, decompressed(kept, History) if kept else History()
     except (msgspec.MsgspecError, ValueError) as problem:
         raise BadFile(
             f"what the loop remembers cannot be read: {problem}\n"
@@ -169,12 +170,12 @@ def memory_records(memory: Memory, before: Sequence[Record]) -> list[Record]:
 
 def history_records(history: History, before: Sequence[Record]) -> list[Record]:
     """The records of a history."""
-    return _chunks(HISTORY, packed(history), before)
+    return _chunks(HISTORY, compressed(history), before)
 
 
 def _chunks(name: str, text: str, before: Sequence[Record]) -> list[Record]:
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    parts = [text[at : at + CHUNK_CHARACTERS] for at in range(0, len(text), CHUNK_CHARACTERS)]
+    parts = pieces(text)
     old = _pieces(before, name)
     first = max((piece.index + 1 for piece in old), default=0)
     if len(old) == len(parts) == 1:  # one record is there as a whole, or not at all

@@ -5,8 +5,7 @@ from tests.builders import CLUSTER_ID, move, state
 from tests.unit.applying.lab import MB, lab
 
 from replan.applying.journal.ledger import Ledger, fold
-from replan.applying.journal.originals import CHUNK_CHARACTERS
-from replan.applying.journal.records import Application, ApplicationStatus, Forget
+from replan.applying.journal.records import CHUNK_CHARACTERS, Application, ApplicationStatus, Forget
 from replan.applying.run.opening import KEPT_APPLICATIONS, closing, open_plan, opening
 from replan.applying.settings import Settings
 from replan.model.names import BrokerId

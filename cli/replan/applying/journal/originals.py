@@ -7,7 +7,7 @@ reading of the journal slow. So they are kept compressed, in chunks, and read by
 import base64
 import zlib
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +22,7 @@ from replan.applying.journal.records import (
     RecoveryRecord,
     StandingRecord,
     Status,
+    pieces,
 )
 from replan.errors import BadFile, BadUsage, Held
 from replan.model.configs import SettingName
@@ -32,8 +33,6 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
 Form = TypeVar("Form", bound=msgspec.Struct)
-CHUNK_CHARACTERS = 225_000
-"""At most 900 kB in UTF-8, within Kafka's default max.message.bytes."""
 
 
 class PackedTopic(msgspec.Struct, frozen=True, array_like=True):
@@ -121,13 +120,22 @@ def standing_settings(ledger: Ledger) -> dict[SettingName, str | None]:
     return found
 
 
+def compressed(value: Any) -> str:
+    """A value as text that takes little room in a record."""
+    return base64.b85encode(zlib.compress(msgspec.json.encode(value))).decode()
+
+
+def decompressed(text: str, form: type[Form]) -> Form:
+    """Read it again; raises ValueError where it is none."""
+    try:
+        return msgspec.json.decode(zlib.decompress(base64.b85decode(text)), type=form)
+    except (msgspec.MsgspecError, zlib.error) as problem:
+        raise ValueError(str(problem)) from problem
+
+
 def packed(application: str, kept: Originals) -> list[OriginalsChunk]:
     """The records that keep it."""
-    text = base64.b64encode(zlib.compress(msgspec.json.encode(kept))).decode()
-    return [
-        OriginalsChunk(application, number, text[start : start + CHUNK_CHARACTERS])
-        for number, start in enumerate(range(0, len(text), CHUNK_CHARACTERS))
-    ]
+    return [OriginalsChunk(application, n, t) for n, t in enumerate(pieces(compressed(kept)))]
 
 
 def unpacked(ledger: Ledger, application: Application) -> Originals | None:
@@ -145,8 +153,8 @@ def _unpacked(ledger: Ledger, application: Application, form: type[Form]) -> For
         return None
     text = "".join(c.text for c in sorted(chunks, key=lambda c: c.index))
     try:
-        return msgspec.json.decode(zlib.decompress(base64.b64decode(text)), type=form)
-    except (ValueError, zlib.error, msgspec.DecodeError) as problem:
+        return decompressed(text, form)
+    except ValueError as problem:
         raise BadFile(f"journal, originals of application {application.id}: {problem}") from problem
 
 

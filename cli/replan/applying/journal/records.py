@@ -320,6 +320,15 @@ class Application(Form, frozen=True):
         return self.others and not self.cancelled_by
 
 
+CHUNK_CHARACTERS = 225_000
+"""At most 900 kB in UTF-8, within Kafka's default max.message.bytes."""
+
+
+def pieces(text: str) -> list[str]:
+    """A text as records hold it, one piece each."""
+    return [text[at : at + CHUNK_CHARACTERS] for at in range(0, len(text), CHUNK_CHARACTERS)]
+
+
 class PlanChunk(Form, frozen=True):
     """A piece of the plan file of an application."""
 

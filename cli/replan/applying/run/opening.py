@@ -45,7 +45,7 @@ import hashlib
 from collections.abc import Iterable
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.originals import CHUNK_CHARACTERS, originals_of, packed
+from replan.applying.journal.originals import originals_of, packed
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
@@ -60,6 +60,7 @@ from replan.applying.journal.records import (
     Status,
     StepRecord,
     changed,
+    pieces,
 )
 from replan.applying.settings import Settings
 from replan.applying.steps.kinds import KINDS
@@ -197,10 +198,7 @@ def check_same(application: Application, plan_digest: str) -> None:
 
 
 def _chunks(application: str, text: str) -> list[PlanChunk]:
-    return [
-        PlanChunk(application, number, text[start : start + CHUNK_CHARACTERS])
-        for number, start in enumerate(range(0, len(text), CHUNK_CHARACTERS))
-    ]
+    return [PlanChunk(application, n, piece) for n, piece in enumerate(pieces(text))]
 
 
 def closing(

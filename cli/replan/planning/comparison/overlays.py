@@ -19,7 +19,7 @@ from msgspec import Struct
 from replan.model.columns import PAD, Flags, Ints, Matrix, from_matrix, row, same_width
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LeaderRule, TopicRule
-from replan.model.names import BrokerId, Replicas, replicas
+from replan.model.names import Replicas, led_by, replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
@@ -293,13 +293,9 @@ def _stand_in(
         return None
     unlisted = [b for b in order if b in seen.isr and b not in demoted]
     if pressed and unlisted:
-        return _first(unlisted[0], order)
-    stays = [b for b in unlisted if b == seen.leader and seen.replicas == _first(b, order)]
+        return led_by(unlisted[0], order)
+    stays = [b for b in unlisted if b == seen.leader and seen.replicas == led_by(b, order)]
     return seen.replicas if stays else None
-
-
-def _first(broker: BrokerId, order: Replicas) -> Replicas:
-    return (broker, *(b for b in order if b != broker))
 
 
 def _leaders(found: Ints, snapshot: Snapshot) -> Ints:

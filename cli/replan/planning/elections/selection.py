@@ -10,7 +10,7 @@ from replan.model.columns import Ints
 from replan.model.configs import TopicSettings
 from replan.model.declared.placement import Placement
 from replan.model.declared.topic_patterns import matches
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, TopicPartition, led_by
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import named_partitions, rows_of
@@ -77,7 +77,7 @@ UNAVAILABLE = {
 
 def leading_move(seen: PartitionState, settings: TopicSettings, leader: BrokerId) -> Move:
     """Let a replica lead: it comes first in the list, if it does not stand there, and is elected."""
-    target = (leader, *(b for b in seen.replicas if b != leader))
+    target = led_by(leader, seen.replicas)
     reason = MoveReason(ReasonKind.LEADER, broker=leader, leader=seen.leader)
     elected = StandaloneElection.PREFERRED if target == seen.replicas else None
     return move_of(seen, target, settings, reason, seen.replicas, election=elected)

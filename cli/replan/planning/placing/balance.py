@@ -15,6 +15,7 @@ from replan.model.columns import Flags, Ints, Matrix, same_width
 from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.legal_steps import LegalSteps
+from replan.planning.placing.loads import amounts
 from replan.planning.placing.packing import BrokerTotals
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import (
@@ -26,7 +27,7 @@ from replan.planning.placing.problem import (
     Obstacle,
     PlacementProblem,
 )
-from replan.planning.placing.search import Goal, Search, amounts, fit, no_bounds, within
+from replan.planning.placing.search import Goal, Search, fit, no_bounds, within
 from replan.planning.placing.shares import Aim, TopMost, shares
 from replan.planning.placing.spread import TopicSpread
 from replan.planning.placing.steps import Way

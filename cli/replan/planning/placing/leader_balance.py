@@ -21,9 +21,10 @@ from replan.planning.placing.balance import (
     until_nothing_moves,
 )
 from replan.planning.placing.leader_steps import LeaderSteps
+from replan.planning.placing.loads import amounts
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import Imbalance, Leading, PlacementProblem
-from replan.planning.placing.search import Goal, Search, amounts
+from replan.planning.placing.search import Goal, Search
 from replan.planning.placing.shares import Aim, filled
 from replan.planning.placing.spread import TopicSpread
 

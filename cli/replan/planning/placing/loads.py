@@ -25,6 +25,14 @@ LARGE, OF = 3, 10
 """From so many parts of the average of all replicas on, a replica is a large one."""
 
 
+def amounts(lists: Matrix, units: Ints, brokers: int) -> Ints:
+    """What each broker has of some lists, by what one unit of each counts."""
+    there = lists >= 0
+    found = np.zeros(brokers, dtype=np.int64)
+    np.add.at(found, lists[there], np.broadcast_to(units[:, None], lists.shape)[there])
+    return found
+
+
 class Parts(Struct, frozen=True):
     """The part that each broker is to have in what is copied."""
 

@@ -12,10 +12,11 @@ from fractions import Fraction
 import numpy as np
 from msgspec import Struct
 
-from replan.model.columns import Flags, Ints, Matrix
+from replan.model.columns import Flags, Ints
 from replan.model.declared.rules import Tolerance
 from replan.planning.placing.exchanges import ReplicaExchanges
 from replan.planning.placing.flow import Bounds, Stuck, bring_within
+from replan.planning.placing.loads import amounts
 from replan.planning.placing.packing import BrokerTotals, Packed, Packing
 from replan.planning.placing.problem import NO_LIMIT, Imbalance
 from replan.planning.placing.shares import PARTS, Aim, TopMost
@@ -170,14 +171,6 @@ def _inside(bounds: Bounds, held: Sequence[BrokerTotals]) -> Bounds:
         most = np.minimum(most, of.bounds.most)
         least = np.maximum(least, of.bounds.least)
     return Bounds(np.minimum(least, most), most)
-
-
-def amounts(lists: Matrix, units: Ints, brokers: int) -> Ints:
-    """What each broker has of some lists, by what one unit of each counts."""
-    there = lists >= 0
-    found = np.zeros(brokers, dtype=np.int64)
-    np.add.at(found, lists[there], np.broadcast_to(units[:, None], lists.shape)[there])
-    return found
 
 
 def within(used: Ints, bounds: Bounds) -> bool:

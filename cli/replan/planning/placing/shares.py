@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from replan.model.columns import Flags, Ints, Matrix
 from replan.planning.placing.flow import Bounds
+from replan.planning.placing.loads import amounts
 from replan.planning.placing.problem import NO_LIMIT, Lie, PlacementProblem, Rule
 
 PARTS = 1000
@@ -38,7 +39,7 @@ def shares(
         if rule.lie is Lie.LISTED or not mine.any():
             continue
         factor = problem.partitions.factor[rows][mine]
-        held = _held(lists[mine], units[mine], len(brokers.ids))
+        held = amounts(lists[mine], units[mine], len(brokers.ids))
         for some, total in _parts(problem, rule, factor, units[mine], held, takes):
             among = [b for b in some if takes[b]]
             rest = total - int(sum(held[b] for b in some if not takes[b]))
@@ -46,13 +47,6 @@ def shares(
             weights = [int(brokers.weight[b]) for b in among]
             for broker, part in zip(among, filled(rest, weights, [most] * len(among)), strict=True):
                 found[broker] += part
-    return found
-
-
-def _held(lists: Matrix, units: Ints, brokers: int) -> Ints:
-    there = lists >= 0
-    found = np.zeros(brokers, dtype=np.int64)
-    np.add.at(found, lists[there], np.broadcast_to(units[:, None], lists.shape)[there])
     return found
 
 

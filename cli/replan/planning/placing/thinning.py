@@ -16,6 +16,7 @@ from replan.model.columns import PAD, Flags, Ints, Matrix, same_width
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.flow import Bounds, Stuck
 from replan.planning.placing.legal_steps import LegalSteps
+from replan.planning.placing.loads import amounts
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import (
     NO_RACK,
@@ -24,7 +25,7 @@ from replan.planning.placing.problem import (
     Obstacle,
     PlacementProblem,
 )
-from replan.planning.placing.search import Search, amounts
+from replan.planning.placing.search import Search
 from replan.planning.placing.spread import ANY, TopicSpread, most_by_rule
 from replan.planning.placing.steps import Way, is_in
 

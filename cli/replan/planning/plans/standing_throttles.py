@@ -174,10 +174,11 @@ def _lists(
 def _list(listed: frozenset[str]) -> str | None:
     if ALL_REPLICAS in listed:
         return ALL_REPLICAS
-    return ",".join(sorted(listed, key=_numbers)) or None
+    return ",".join(sorted(listed, key=by_number)) or None
 
 
-def _numbers(entry: str) -> tuple[int, int]:
+def by_number(entry: str) -> tuple[int, int]:
+    """The order of entries of a list of throttled replicas, as `7:3`: by partition, then by broker."""
     partition, _, broker = entry.partition(":")
     return int(partition), int(broker)
 

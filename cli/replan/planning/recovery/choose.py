@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from replan.model.names import BrokerId, Replicas
+from replan.model.names import BrokerId, led_by
 from replan.model.partition import PartitionState
 from replan.planning.recovery.candidates import Candidate, best, loss
 from replan.planning.recovery.recovery import Method, Recovery
@@ -151,7 +151,7 @@ def _recovery(
         partition=state.partition,
         topic_id=state.topic_id,
         original=state.replicas,
-        order=_led_by(chosen, tuple(b for b in state.replicas if b in kept)),
+        order=led_by(chosen, tuple(b for b in state.replicas if b in kept)),
         method=wish.method,
         clean=clean,
         candidates=found,
@@ -161,7 +161,3 @@ def _recovery(
         wait_seconds=wish.wait_seconds,
         bytes=state.bytes,
     )
-
-
-def _led_by(chosen: BrokerId, replicas: Replicas) -> Replicas:
-    return (chosen, *(b for b in replicas if b != chosen))
