@@ -1,18 +1,19 @@
-"""In which order moves are admitted: who is in danger first, then what is free, then data spread over its sources.
+"""In which order moves are admitted: who is in danger first, then what is free, then data by what brokers have left.
 
 Classes: heal (under min ISR), instant (nothing is copied), endangered (at min ISR), data, and last the internal topics
 that are not under min ISR, unless only an election is asked for: that moves no replica, and Kafka's own rebalance asks
 for all of them at once.
-Within a class of copies the source broker with the least bytes emitted so far is next, so that no broker has
-to send everything one after another.
+Within a class of copies the broker that has most bytes left to send, or to receive, is next, with the first of its
+moves by name. So who has most to do is busy from the beginning to the end, as no application ends before it has done
+that, and all end together.
 """
 
 import heapq
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
-from replan.model.names import is_internal
+from replan.model.names import BrokerId, TopicPartition, is_internal
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.planning.plans.moves import Move
 
@@ -25,6 +26,11 @@ class Urgency(IntEnum):
     ENDANGERED = 2
     DATA = 3
     INTERNAL = 4
+
+
+_SENDS, _RECEIVES = range(2)
+_Side = tuple[int, BrokerId]
+"""What a broker sends, or what it receives."""
 
 
 def urgency(move: Move, seen: PartitionState) -> Urgency:
@@ -47,19 +53,40 @@ def admission_order(judged: Iterable[tuple[Move, PartitionState]]) -> list[Move]
     ordered: list[Move] = []
     for kind in sorted(classes):
         moves = sorted(classes[kind], key=lambda m: m.partition)
-        ordered.extend(moves if kind is Urgency.INSTANT else _spread(moves))
+        ordered.extend(moves if kind is Urgency.INSTANT else _by_what_is_left(moves))
     return ordered
 
 
-def _spread(moves: list[Move]) -> Iterable[Move]:
-    """Take from the source with the least bytes emitted so far; ties by broker id, then by name."""
-    by_source: dict[int, list[Move]] = defaultdict(list)
+def _by_what_is_left(moves: list[Move]) -> Iterable[Move]:
+    """Take from the broker with most left; of equal ones who sends, then by broker id."""
+    left: Counter[_Side] = Counter()
+    of_side: dict[_Side, list[Move]] = defaultdict(list)
     for move in reversed(moves):
-        by_source[move.source].append(move)
-    heap = [(0, source) for source in sorted(by_source)]
+        for side, size in _loads(move):
+            left[side] += size
+            of_side[side].append(move)
+    heap = [(-size, side) for side, size in left.items()]
+    heapq.heapify(heap)
+    taken: set[TopicPartition] = set()
     while heap:
-        emitted, source = heapq.heappop(heap)
-        move = by_source[source].pop()
-        yield move
-        if by_source[source]:
-            heapq.heappush(heap, (emitted + max(move.copies_bytes, 1), source))
+        size, side = heap[0]
+        waiting = of_side[side]
+        while waiting and waiting[-1].partition in taken:
+            waiting.pop()
+        if not waiting:
+            heapq.heappop(heap)
+        elif -size > left[side]:  # others have taken some of it
+            heapq.heapreplace(heap, (-left[side], side))
+        else:
+            move = waiting.pop()
+            taken.add(move.partition)
+            for touched, less in _loads(move):
+                left[touched] -= less
+            yield move
+
+
+def _loads(move: Move) -> Iterator[tuple[_Side, int]]:
+    """What a move asks of each broker; at least one byte, so that empty partitions spread, too."""
+    yield (_SENDS, move.source), max(move.copies_bytes, 1)
+    for broker in move.new:
+        yield (_RECEIVES, broker), max(move.bytes, 1)
