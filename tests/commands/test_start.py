@@ -15,7 +15,8 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "move"
 HEAVY = {
     "replan.planning.placing.choose",
     *("confluent_kafka", "deepdiff", "jsonschema", "kafka", "numpy", "pandas"),
-    *("http.server", "prometheus_client", "pyarrow", "pyarrow.parquet", "pyspark", "rich", "yaml"),
+    *("http.server", "prometheus_client", "pyarrow", "pyarrow.compute", "pyarrow.parquet"),
+    *("pyspark", "rich", "yaml"),
     *(
         "replan.applying",
         "replan.applying.journal.ledger",
@@ -42,7 +43,7 @@ IMPORTS: dict[tuple[str, ...], set[str]] = {
     ("validate", "-f", "wrong.yaml"): {"yaml", "jsonschema"},
     ("export", *FROM): COLUMNS,
     ("snapshot", *FROM, "-o", "copy.json"): COLUMNS,
-    ("snapshot", *FROM, "-o", "copy"): COLUMNS | {"pyarrow.parquet"},
+    ("snapshot", *FROM, "-o", "copy"): COLUMNS | {"pyarrow.compute", "pyarrow.parquet"},
     ("plan", *FROM, "-f", "as-it-is.yaml"): COLUMNS | {"yaml", *SETTINGS},
     ("plan", *FROM): COLUMNS | {"yaml", *APPLYING, "replan.rehearsal", "replan.simulator"},
     ("drift", *FROM): COLUMNS | {"yaml", *SETTINGS},

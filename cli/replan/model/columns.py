@@ -1,14 +1,20 @@
 """Arrow list columns as padded numpy matrices, and back.
 
+Columns are taken apart here: `pyarrow.compute`, and the methods of tables and arrays that import it, take as long to
+import as all of pyarrow, since it makes a documented function of each of Arrow's. Those that replan needs are called
+by name, as it calls them.
+
 Replica lists of a million partitions are compared as one int32 matrix of shape (partitions, width),
 left-aligned and padded with -1; a broker id is never negative (Kafka refuses it).
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pyarrow._compute import SetLookupOptions, call_function
 
 Matrix = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
@@ -62,6 +68,47 @@ def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
     """The same table with other values in one of its columns, which keeps its field."""
     at = table.schema.get_field_index(name)
     return table.set_column(at, table.schema.field(at), values)
+
+
+def take(table: Any, rows: npt.ArrayLike) -> Any:
+    """Some rows of a table, or of a column, in this order."""
+    return call_function("take", [table, pa.array(np.asarray(rows, dtype=np.int64))])
+
+
+def list_lengths(column: pa.Array | pa.ChunkedArray) -> Ints:
+    """How long each list is."""
+    offsets: Ints = np.asarray(as_list_array(column).offsets, dtype=np.int64)
+    return np.diff(offsets)
+
+
+def topics_of(table: pa.Table) -> tuple[pa.Array, Ints]:
+    """Distinct topic names and the code of each row."""
+    column = table.column("topic")
+    if not pa.types.is_dictionary(column.type):
+        column = call_function("dictionary_encode", [column])
+    column = column.unify_dictionaries()
+    if column.num_chunks == 0:
+        return pa.array([], pa.string()), np.array([], dtype=np.int64)
+    one = column.combine_chunks()
+    chunk = one.chunk(0) if isinstance(one, pa.ChunkedArray) else one
+    names = chunk.dictionary
+    if names.type != pa.string():
+        names = names.cast(pa.string())
+    return names, np.asarray(chunk.indices, dtype=np.int64)
+
+
+def plain_names(table: pa.Table) -> pa.Table:
+    """The topic and the partition of each row, the topic as a string of its own."""
+    names, codes = topics_of(table)
+    numbers = np.asarray(table.column("partition"), dtype=np.int32)
+    return pa.table({"topic": take(names, codes), "partition": pa.array(numbers)})
+
+
+def positions_in(names: pa.Array, known: pa.Array) -> Ints:
+    """Where each of these stands among the known ones, -1 where it does not."""
+    at = call_function("index_in", [names], SetLookupOptions(known))
+    found: Ints = np.nan_to_num(at.to_numpy(zero_copy_only=False), nan=-1).astype(np.int64)
+    return found
 
 
 def from_lists(lists: Iterable[Sequence[int]]) -> pa.ListArray:

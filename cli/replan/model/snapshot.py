@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Struct, field
 
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import BROKERS
+from replan.model.columns import BROKERS, list_lengths, take
 from replan.model.configs import Configs, ConfigSource, TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
@@ -191,18 +190,17 @@ class Snapshot(Struct, frozen=True):
     def moving(self) -> npt.NDArray[np.bool_]:
         """Of each row of `partitions`, whether a reassignment runs on it."""
         adding, removing = (
-            np.asarray(pc.list_value_length(self.partitions.column(name)))
-            for name in ("adding", "removing")
+            list_lengths(self.partitions.column(name)) for name in ("adding", "removing")
         )
         return np.asarray((adding > 0) | (removing > 0))
 
     def states(self, rows: Iterable[int]) -> Iterator[PartitionState]:
         """The partitions of some rows as objects, in the order asked."""
-        wanted = pa.array(list(rows), pa.int64())
-        if not len(wanted):
+        wanted = list(rows)
+        if not wanted:
             return
         ids = self.topics.column("id")
-        chosen = self.partitions.take(wanted)
+        chosen = take(self.partitions, wanted)
         codes = topic_codes(chosen)
         for code, found in zip(codes, chosen.to_pylist(), strict=True):
             leader = found["leader"]
@@ -244,6 +242,7 @@ def partitions_table(
     topic_names: pa.Array, codes: pa.Array, columns: Mapping[str, pa.Array]
 ) -> pa.Table:
     """Make a `partitions` table from topic codes and the other columns; sorts nothing."""
-    topic = pa.DictionaryArray.from_arrays(codes.cast(pa.int32()), topic_names)
+    rows = pa.array(np.asarray(codes, dtype=np.int32))
+    topic = pa.DictionaryArray.from_arrays(rows, topic_names)
     arrays = [topic, *(columns[name] for name in PARTITIONS_SCHEMA.names[1:])]
     return pa.Table.from_arrays(arrays, schema=PARTITIONS_SCHEMA)

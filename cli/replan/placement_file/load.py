@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from replan.model.columns import BROKERS, EXPLICIT_SCHEMA, Ints
+from replan.model.columns import BROKERS, EXPLICIT_SCHEMA, Ints, take
 from replan.model.declared.placement import (
     LastLeaders,
     LeaderBlacklist,
@@ -144,7 +144,7 @@ def explicit_table(topics: Sequence[ExplicitTopic]) -> pa.Table:
         schema=EXPLICIT_SCHEMA,
     )
     order = np.lexsort((numbers, codes))
-    return table if (np.diff(order) == 1).all() else table.take(pa.array(order))
+    return table if (np.diff(order) == 1).all() else take(table, order)
 
 
 def lines_and_columns(source: Source, indexes: Ints) -> tuple[SmallInts, SmallInts]:

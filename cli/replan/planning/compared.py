@@ -8,11 +8,10 @@ they lack (`growth`). Not here: what to do about a difference (`making`), and wh
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
+from replan.model.columns import take
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Mistake, MistakenPlacement
 from replan.model.garbage_collection import garbage_collection_paused
@@ -161,12 +160,12 @@ def _cannot_move(
     """Why partitions that are to move for the balance cannot, by their rows: another one may do as well."""
     chosen, snapshot = asked.chosen.for_balance, aligned.snapshot
     table, rows = left.differences.table, asked.rows[left.differences.positions]
-    moved = (rows >= 0) & np.asarray(pc.is_in(table.column("kind"), pa.array(CHOSEN)))
+    moved = (rows >= 0) & np.isin(table.column("kind"), CHOSEN)
     moved[moved] = chosen[rows[moved]]
     if not moved.any():
         return {}
     settings, judge = snapshot.all_settings(), Judge.of(snapshot)
-    lists = table.column("declared").filter(pa.array(moved)).to_pylist()
+    lists = take(table.column("declared"), np.flatnonzero(moved)).to_pylist()
     found: dict[int, Refusal] = {}
     for row, target, seen in zip(
         rows[moved].tolist(), lists, snapshot.states(rows[moved].tolist()), strict=True

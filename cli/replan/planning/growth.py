@@ -16,7 +16,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.model.columns import PAD, from_lists, row, to_matrix
+from replan.model.columns import PAD, from_lists, row, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure, TopicRule
 from replan.model.names import (
@@ -400,4 +400,4 @@ def _with(
     both = pa.concat_tables([snapshot.partitions, new]).unify_dictionaries().combine_chunks()
     numbers = np.asarray(both.column("partition"))
     order = np.lexsort((numbers, topic_codes(both)))
-    return replace(snapshot, partitions=both.take(pa.array(order)))
+    return replace(snapshot, partitions=take(both, order))

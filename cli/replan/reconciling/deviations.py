@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.model.columns import from_lists, to_matrix, with_column
+from replan.model.columns import from_lists, take, to_matrix, with_column
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
 from replan.model.declared.rules import BalanceMeasure, ReplicaBlacklist
@@ -253,7 +253,7 @@ def for_balance(found: Comparison) -> frozenset[TopicPartition]:
     chosen = found.wanted.chosen.for_balance
     at = [i for i, row in enumerate(rows.tolist()) if row >= 0 and chosen[row]]
     chosen_rows = np.array(at, dtype=np.int64)
-    names = left.table.select(["topic", "partition"]).take(chosen_rows).to_pylist()
+    names = take(left.table.select(["topic", "partition"]), chosen_rows).to_pylist()
     return frozenset(TopicPartition(n["topic"], n["partition"]) for n in names)
 
 

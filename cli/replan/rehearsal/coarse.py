@@ -24,11 +24,11 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-import pyarrow.compute as pc
 from msgspec import Struct
 
 from replan.applying.views.progress import Progress
 from replan.faults.read import FaultSpec
+from replan.model.columns import list_lengths
 from replan.model.declared.placement import Side
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
@@ -137,7 +137,7 @@ def _in_sync(plan: Plan, snapshot: Snapshot) -> Iterator[tuple[Move, int]]:
     for topic, moves in sorted(of_topic.items()):
         there = snapshot.topic_rows(topic)
         seen = snapshot.partitions.slice(there.start, len(there))
-        lengths = pc.list_value_length(seen.column("isr")).to_pylist()
+        lengths = list_lengths(seen.column("isr")).tolist()
         for number, in_sync in zip(seen.column("partition").to_pylist(), lengths, strict=True):
             if number in moves:
                 yield moves[number], in_sync

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 from msgspec.structs import replace
 
+from replan.model.columns import take
 from replan.model.configs import ConfigScope
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
@@ -69,15 +70,16 @@ def _assumed(options: Options) -> str:
 
 def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:
     """The snapshot with nothing but the topics that the plan touches; the other partitions play no part."""
-    names = sorted(name for name in _topics(plan) if snapshot.topic_row(name) is not None)
-    rows = [row for name in names for row in snapshot.topic_rows(name)]
-    chosen = [snapshot.topic_row(name) for name in names]
-    table = snapshot.partitions.take(pa.array(rows, pa.int64()))
+    found = {name: snapshot.topic_row(name) for name in sorted(_topics(plan))}
+    topics = {name: row for name, row in found.items() if row is not None}
+    rows = [row for name in topics for row in snapshot.topic_rows(name)]
+    names, chosen = list(topics), list(topics.values())
+    table = take(snapshot.partitions, rows)
     before = topic_codes(table)
     codes = {code: at for at, code in enumerate(chosen)}
     return replace(
         snapshot,
-        topics=snapshot.topics.take(pa.array(chosen, pa.int64())),
+        topics=take(snapshot.topics, chosen),
         partitions=partitions_table(
             pa.array(names, pa.string()),
             pa.array([codes[int(code)] for code in before], pa.int32()),

@@ -10,11 +10,11 @@ from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Struct
 
 from replan.documents.json_text import Node, optional, shown
 from replan.model.broker import Broker, LogDir
+from replan.model.columns import list_lengths
 from replan.model.configs import Configs
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.replica_logs import LogsFound
@@ -89,7 +89,7 @@ def snapshot_of(root: Node, tables: Tables) -> Snapshot:
 def _check_sizes(root: Node, partitions: pa.Table) -> None:
     """Sums of bytes stay numbers of 64 bits: the largest clusters have a thousandth of what would not."""
     sizes = np.asarray(partitions.column("bytes"), dtype=np.float64)
-    replicas = np.asarray(pc.list_value_length(partitions.column("replicas")))
+    replicas = list_lengths(partitions.column("replicas"))
     total = float(sizes @ replicas)
     if total > MOST_BYTES:
         largest = partitions.slice(int(sizes.argmax()), 1).to_pylist()[0]

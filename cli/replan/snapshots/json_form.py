@@ -23,7 +23,7 @@ from replan.documents.json_text import Node, NotJson, decoded, optional, parse_d
 from replan.documents.typed import Brokers, Int32, Int64, ReplicaList
 from replan.errors import BadFile
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import BROKERS, Ints
+from replan.model.columns import BROKERS, Ints, take
 from replan.model.configs import Configs, ConfigSource, ConfigValue, can_hold
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import (
@@ -325,7 +325,7 @@ def _in_order(table: pa.Table, codes: Ints, numbers: Ints) -> pa.Table:
         return table
     order = np.argsort(keys)
     _require((np.diff(keys[order]) > 0).all())
-    return table.take(pa.array(order))
+    return take(table, order)
 
 
 def _first(isr: Sequence[int]) -> int:

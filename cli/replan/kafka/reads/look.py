@@ -36,6 +36,7 @@ from replan.kafka.reads.partitions import Page, PartitionColumns, pages, states,
 from replan.kafka.reads.patience import REQUEST_SECONDS, NamedQuestion, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.broker import Broker
+from replan.model.columns import take
 from replan.model.configs import Configs, TopicSettings
 from replan.model.control_plane import Look, TopicPermission, Wanted, agreeing
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -282,7 +283,7 @@ def tables(
     places = (np.cumsum(kept) - 1).astype(np.int32)
     arrays = {**columns.columns(), "bytes": pa.array(sizes, pa.int64())}
     if not kept.all():
-        arrays = {name: array.filter(pa.array(rows)) for name, array in arrays.items()}
+        arrays = {name: take(array, np.flatnonzero(rows)) for name, array in arrays.items()}
         codes = places[codes[rows]]
     names = topics.column("name").combine_chunks()
     return topics, partitions_table(names, pa.array(codes, pa.int32()), arrays)

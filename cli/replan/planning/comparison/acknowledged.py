@@ -7,11 +7,9 @@ Dates are judged by the time of the snapshot. The others are chosen as if these 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Struct
 
-from replan.model.columns import Flags, Ints, to_matrix
+from replan.model.columns import Flags, Ints, list_lengths, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement
 from replan.model.declared.topic_patterns import by_particularity
@@ -122,7 +120,7 @@ def without_acknowledged(
         if entry is not None:
             known[at] = entry
     stays = np.array([at not in known for at in range(len(names))], dtype=bool)
-    left = Differences(differs.table.filter(pa.array(stays)), differs.positions[stays])
+    left = Differences(take(differs.table, np.flatnonzero(stays)), differs.positions[stays])
     stuck = [at for at in unplaceable if by_row[at] >= 0]
     every = [(names[at], entry) for at, entry in known.items()]
     every += [
@@ -139,10 +137,8 @@ def without_acknowledged(
 
 def _must_be_repaired(rows: Ints, placement: Placement, snapshot: Snapshot) -> Flags:
     """Which of some observed rows are under their effective min ISR, or on a drained broker."""
-    found = snapshot.partitions.take(pa.array(rows))
-    in_sync, assigned = (
-        np.asarray(pc.list_value_length(found.column(name))) for name in ("isr", "replicas")
-    )
+    found = take(snapshot.partitions, rows)
+    in_sync, assigned = list_lengths(found.column("isr")), list_lengths(found.column("replicas"))
     configured = np.asarray(snapshot.topics.column("min_insync_replicas"))[topic_codes(found)]
     drained = np.array(sorted(placement.drained), dtype=np.int32)
     on_drained = np.isin(to_matrix(found.column("replicas")), drained).any(axis=1)

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Struct
 
-from replan.model.columns import Ints, row, to_matrix
+from replan.model.columns import Ints, positions_in, row, to_matrix, topics_of
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Where
@@ -45,8 +44,7 @@ class PartitionIndex(Struct, frozen=True):
         if not table.num_rows:
             return np.zeros(0, dtype=np.int64)
         names, codes = topics_of(table)
-        known = pc.index_in(names, value_set=self.names).fill_null(-1)
-        wanted = _keys(np.asarray(known, dtype=np.int64)[codes], table)
+        wanted = _keys(positions_in(names, self.names)[codes], table)
         if not len(self.keys):
             return np.full(len(wanted), -1, dtype=np.int64)
         at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
@@ -112,19 +110,6 @@ def named_partitions(names: Iterable[TopicPartition]) -> pa.Table:
             "partition": pa.array([n.partition for n in listed], pa.int32()),
         }
     )
-
-
-def topics_of(table: pa.Table) -> tuple[pa.Array, Ints]:
-    """Distinct topic names and the code of each row."""
-    column = table.column("topic")
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    column = column.unify_dictionaries()
-    if column.num_chunks == 0:
-        return pa.array([], pa.string()), np.array([], dtype=np.int64)
-    one = column.combine_chunks()
-    chunk = one.chunk(0) if isinstance(one, pa.ChunkedArray) else one
-    return chunk.dictionary.cast(pa.string()), np.asarray(chunk.indices, dtype=np.int64)
 
 
 def _keys(codes: Ints, table: pa.Table) -> Ints:

@@ -6,12 +6,12 @@ Not here: shares and how they are reached (`placing`), and how near they come (`
 import numpy as np
 import pyarrow as pa
 
-from replan.model.columns import PAD, Ints, Matrix, to_matrix
+from replan.model.columns import PAD, Ints, Matrix, take, to_matrix, topics_of
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.model.rates import Rates
 from replan.model.snapshot import topic_codes
-from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
+from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.placing.problem import Leading
@@ -53,7 +53,7 @@ def leading_of(aligned: Alignment, rows: Ints, lists: Matrix) -> Leading | None:
     balance = placement.balance
     if balance is None or not any(t.measure.of_leaders for t in balance.tolerances):
         return None
-    some = snapshot.partitions.take(pa.array(rows))
+    some = take(snapshot.partitions, rows)
     names, codes = topics_of(some)
     by_rule = aligned.intents.leaders
     declared = np.array([*(n in by_rule for n in names.to_pylist()), False], dtype=bool)[codes]

@@ -14,11 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.model.broker import Broker
-from replan.model.columns import Flags, Ints, Matrix, same_width, to_matrix
+from replan.model.columns import Flags, Ints, Matrix, same_width, to_matrix, topics_of
 from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement, RackBlacklist
 from replan.model.declared.topic_patterns import matches
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import topics_of
 from replan.planning.comparison.leader_order import in_doubt
 from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
 

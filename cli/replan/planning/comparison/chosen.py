@@ -14,12 +14,11 @@ from functools import partial
 from math import lcm
 
 import numpy as np
-import pyarrow as pa
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import PAD, Flags, Ints, Matrix, row, same_width, to_matrix
+from replan.model.columns import PAD, Flags, Ints, Matrix, row, same_width, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerSelector, Spread, TopicRule
 from replan.model.names import BrokerId
@@ -184,7 +183,7 @@ class _Question:
             Elsewhere(base[rest], codes[rest].astype(np.int64)),
             drained,
             () if unjudged.any() else balanced_by(placement, aligned.rates),
-            rates_of_rows(aligned.rates, partitions.take(pa.array(self.rows))),
+            rates_of_rows(aligned.rates, take(partitions, self.rows)),
             leading_of(aligned, self.rows, lists),
             np.flatnonzero(stays),
         )

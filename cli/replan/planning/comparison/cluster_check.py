@@ -7,11 +7,10 @@ What is a matter of safety rather than of a mistake is in `refusals`.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pyarrow as pa
 from msgspec import Struct
 
 from replan.errors import WrongCluster
-from replan.model.columns import PAD, row, to_matrix
+from replan.model.columns import PAD, row, take, to_matrix
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement, PreferredLeader, TopicEntry
 from replan.model.declared.policy import factor_too_small, spread_too_narrow
@@ -60,7 +59,7 @@ def _too_few_racks(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake
     asked = np.array([least.get(name, 1) for name in placement.topics])[np.asarray(topic.indices)]
     racks = _racks_in_each(to_matrix(explicit.column("replicas")), snapshot)
     rows = np.flatnonzero(racks < asked)
-    for at, found in zip(rows, explicit.take(pa.array(rows)).to_pylist(), strict=True):
+    for at, found in zip(rows, take(explicit, rows).to_pylist(), strict=True):
         name = found["topic"]
         where = Where(placement.topics[name].where.file, found["line"], found["column"])
         required = requirements[name]
@@ -133,7 +132,7 @@ def mistaken_whatever_is_chosen(aligned: Alignment) -> bool:
         return True
     free = (at >= 0) & (rows_of(named_partitions(names), placement.explicit) < 0)
     first = np.array([of.broker for of in placement.preferred_leaders.values()])[free]
-    held = to_matrix(snapshot.partitions["replicas"].take(pa.array(at[free])))
+    held = to_matrix(take(snapshot.partitions["replicas"], at[free]))
     absent = (held != first[:, None]).all(axis=1) & ~np.isin(first, list(placement.drained))
     moved = snapshot.remembered.keys() | aligned.heading.keys()
     return any(
@@ -183,7 +182,7 @@ def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mista
     lists = to_matrix(placement.explicit.column("replicas"))
     unknown = ~np.isin(lists, np.array([*registered, PAD], dtype=np.int32))
     rows = np.flatnonzero(unknown.any(axis=1))
-    declared = placement.explicit.take(pa.array(rows)).to_pylist()
+    declared = take(placement.explicit, rows).to_pylist()
     for at, found in zip(rows, declared, strict=True):
         missing = [int(b) for b in lists[at][unknown[at]]]
         file = placement.topics[found["topic"]].where.file
@@ -238,7 +237,7 @@ def _unknown_racks(pattern: str, rule: TopicRule, snapshot: Snapshot) -> Iterato
 def _unknown_partitions(aligned: Alignment) -> Iterator[Mistake]:
     placement, counts = aligned.placement, aligned.snapshot.partition_counts()
     missing = np.flatnonzero(aligned.explicit_rows < 0)
-    for found in placement.explicit.take(pa.array(missing)).to_pylist():
+    for found in take(placement.explicit, missing).to_pylist():
         topic, partition = found["topic"], found["partition"]
         if topic not in counts or placement.topics[topic].partition_count is not None:
             continue  # the list form declares a count

@@ -13,7 +13,6 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Struct
 
 from replan.model.columns import (
@@ -23,8 +22,12 @@ from replan.model.columns import (
     Ints,
     Matrix,
     from_matrix,
+    list_lengths,
+    plain_names,
     same_width,
+    take,
     to_matrix,
+    topics_of,
 )
 
 DIFFERENCE_SCHEMA = pa.schema(
@@ -92,7 +95,7 @@ def compare(declared: pa.Table, observed: pa.Table, rows: Ints) -> Differences:
     kind = np.full(len(rows), _MISSING, dtype=np.int8)
     kind[found] = -1
     aligned = len(found) == len(observed) and _in_order(rows)
-    compared = observed if aligned else observed.take(pa.array(rows[found]))
+    compared = observed if aligned else take(observed, rows[found])
     targets, running = targets_of(compared)
     wanted, targets = same_width(lists[found], targets)
     led = np.full(len(found), True)
@@ -101,8 +104,15 @@ def compare(declared: pa.Table, observed: pa.Table, rows: Ints) -> Differences:
     kind[found] = _kinds(wanted, targets, running, compared, led)
     chosen = np.flatnonzero(kind >= 0)
     table = _table(declared, lists, chosen, kind, found, targets, compared)
-    order = pc.sort_indices(table, [("topic", "ascending"), ("partition", "ascending")])
-    return Differences(table.take(order), chosen[np.asarray(order, dtype=np.int64)])
+    order = _by_name(table)
+    return Differences(take(table, order), chosen[order])
+
+
+def _by_name(table: pa.Table) -> Ints:
+    """Its rows in order of their topics and numbers."""
+    names, codes = topics_of(table)
+    ranks = np.argsort(np.argsort(np.array(names.to_pylist(), dtype=object)))
+    return np.lexsort((np.asarray(table.column("partition")), ranks[codes]))
 
 
 def _in_order(rows: Ints) -> bool:
@@ -117,13 +127,13 @@ def targets_of(observed: pa.Table) -> tuple[Matrix, Flags]:
     if removing.any():
         rows = np.flatnonzero(removing)
         matrix = matrix.copy()
-        leaving = to_matrix(observed.column("removing").take(pa.array(rows)))
+        leaving = to_matrix(take(observed.column("removing"), rows))
         matrix[rows] = _without(matrix[rows], leaving)
     return matrix, running
 
 
 def _lengths(table: pa.Table, column: str) -> Ints:
-    return np.asarray(pc.list_value_length(table.column(column)), dtype=np.int64)
+    return list_lengths(table.column(column))
 
 
 def _without(lists: Matrix, leaving: Matrix) -> Matrix:
@@ -147,7 +157,7 @@ def _kinds(
         leaders = np.asarray(observed.column("leader"), dtype=np.int32)
         other = (leaders != wanted[:, 0]) & (leaders >= 0) & led
         rows = np.flatnonzero(~different & ~running & other)
-        isr = to_matrix(observed.column("isr").take(pa.array(rows)))
+        isr = to_matrix(take(observed.column("isr"), rows))
         electable = (isr == wanted[rows, :1]).any(axis=1)
         kind[rows[electable]] = _LEADER
     return kind
@@ -170,11 +180,11 @@ def _table(
     has[at >= 0] = targets[at[at >= 0]]
     leaders = np.full(len(chosen), -1, dtype=np.int32)
     leaders[at >= 0] = np.asarray(compared.column("leader"), dtype=np.int32)[at[at >= 0]]
-    rows = declared.select(["topic", "partition"]).take(pa.array(chosen))
+    rows = plain_names(take(declared.select(["topic", "partition"]), chosen))
     return pa.Table.from_arrays(
         [
-            rows.column("topic").cast(pa.string()),
-            rows.column("partition").cast(pa.int32()),
+            rows.column("topic"),
+            rows.column("partition"),
             pa.array(np.array([str(k) for k in KINDS], dtype=object)[kind[chosen]], pa.string()),
             from_matrix(lists[chosen]),
             from_matrix(has),

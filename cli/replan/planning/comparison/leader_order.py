@@ -13,9 +13,8 @@ the rack of a broker that is down is not known, and a rack is named, its lists s
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
 
-from replan.model.columns import PAD, Flags, Ints, Matrix, row, to_matrix
+from replan.model.columns import PAD, Flags, Ints, Matrix, row, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LeaderRule
 from replan.model.names import BrokerId
@@ -64,7 +63,7 @@ def _as_observed(lists: Matrix, found: Ints, snapshot: Snapshot) -> Ints:
     """How to put first who comes first in the cluster now: leaders that are balanced already stay as they are."""
     first = np.full(len(lists), PAD, dtype=np.int64)
     if (found >= 0).any():
-        observed = snapshot.partitions.column("replicas").take(pa.array(found[found >= 0]))
+        observed = take(snapshot.partitions.column("replicas"), found[found >= 0])
         first[found >= 0] = to_matrix(observed)[:, 0]
     rank = np.where(lists == PAD, 2, lists != first[:, None])
     return np.argsort(rank, axis=1, kind="stable")

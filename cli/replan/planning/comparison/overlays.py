@@ -16,13 +16,24 @@ import numpy.typing as npt
 import pyarrow as pa
 from msgspec import Struct
 
-from replan.model.columns import PAD, Flags, Ints, Matrix, from_matrix, row, same_width
+from replan.model.columns import (
+    PAD,
+    Flags,
+    Ints,
+    Matrix,
+    from_matrix,
+    plain_names,
+    row,
+    same_width,
+    take,
+    topics_of,
+)
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LeaderRule, TopicRule
 from replan.model.names import Replicas, led_by, replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
+from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.blacklist import in_force, keep_in_doubt, listed, within
 from replan.planning.comparison.chosen import BaseLists, chosen
 from replan.planning.comparison.diff import LED, targets_of
@@ -71,7 +82,7 @@ def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
     """
     placement, snapshot, explicit = aligned.placement, aligned.snapshot, aligned.placement.explicit
     reached = _undeclared(aligned, fixed)
-    names = _names_of(explicit, snapshot.partitions.take(pa.array(reached.rows)))
+    names = _names_of(explicit, take(snapshot.partitions, reached.rows))
     bases = np.concatenate(same_width(reached.chosen.explicit, reached.bases))
     found = np.concatenate([aligned.explicit_rows, reached.rows])
     led = rows_of(named_partitions(placement.preferred_leaders), names)
@@ -113,7 +124,7 @@ def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
     led = ~led_by_listed | pressed
     table = names.append_column("replicas", from_matrix(lists)).append_column(LED, pa.array(led))
     return WantedLists(
-        table.filter(pa.array(ours)),
+        take(table, np.flatnonzero(ours)),
         found[ours],
         named[ours],
         demoted[ours],
@@ -226,9 +237,7 @@ def _on_the_way(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
 
 def _names_of(explicit: pa.Table, reached: pa.Table) -> pa.Table:
     """Topic and partition: explicit rows, then the reached ones."""
-    plain = pa.schema([("topic", pa.string()), ("partition", pa.int32())])
-    parts = [t.select(["topic", "partition"]).cast(plain) for t in (explicit, reached)]
-    return pa.concat_tables(parts)
+    return pa.concat_tables([plain_names(explicit), plain_names(reached)])
 
 
 def _prefer(lists: Matrix, found: Ints, placement: Placement) -> Matrix:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import pyarrow as pa
 from msgspec import Struct
 
 from replan.errors import BadUsage
+from replan.model.columns import take
 from replan.model.configs import SettingName
 from replan.model.declared.topic_patterns import matches
 from replan.model.names import TopicPartition, parse_topic_partition
@@ -56,7 +56,7 @@ def part_of(differs: Differences, within: Part) -> Differences:
     chosen = np.array(
         [within(TopicPartition(r["topic"], r["partition"])) for r in rows], dtype=bool
     )
-    return Differences(differs.table.filter(pa.array(chosen)), differs.positions[chosen])
+    return Differences(take(differs.table, np.flatnonzero(chosen)), differs.positions[chosen])
 
 
 def _partition(text: str) -> TopicPartition | None:

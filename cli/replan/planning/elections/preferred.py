@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from msgspec import Struct
 
-from replan.model.columns import to_matrix
+from replan.model.columns import take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
 from replan.model.names import TopicPartition
@@ -70,7 +70,7 @@ def preferred_elections(
         check_cluster(placement, snapshot)
         placement = without_ended(with_brokers_of_racks(placement, snapshot), snapshot)
     chosen = choose_partitions(selection, snapshot)
-    rows = snapshot.partitions.take(chosen.rows)
+    rows = take(snapshot.partitions, chosen.rows)
     leaders = np.asarray(rows.column("leader"))
     needed = to_matrix(rows.column("replicas"))[:, 0] != leaders if len(leaders) else leaders < 0
     done = rows.filter(~needed).select(["topic", "partition"]).to_pylist()

@@ -8,11 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.model.columns import Flags
+from replan.model.columns import Flags, take, topics_of
 from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope, ConfigSource
 from replan.model.declared.placement import Placement
 from replan.model.declared.topic_patterns import matches
@@ -28,7 +27,6 @@ from replan.planning.comparison.alignment import (
     named_partitions,
     partition_counts,
     rows_of,
-    topics_of,
 )
 from replan.planning.comparison.cluster_check import absent_leaders
 from replan.planning.comparison.diff import DifferenceKind
@@ -230,7 +228,7 @@ def _to_be_created(found: Comparison) -> Iterator[_List]:
     names = [n for c in found.growth.creates if c.topic in explicit for n in c.partitions]
     table = found.wanted.table
     rows = rows_of(named_partitions(names), table)
-    for name, declared in zip(names, table.column("replicas").take(pa.array(rows)), strict=True):
+    for name, declared in zip(names, take(table.column("replicas"), rows), strict=True):
         yield _List(name, DifferenceKind.MISSING, tuple(declared.as_py()), (), None)
 
 

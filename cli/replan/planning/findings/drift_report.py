@@ -6,10 +6,10 @@ Pure, and in a stable order, so that two reports can be compared.
 from collections.abc import Mapping
 
 import numpy as np
-import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
+from replan.model.columns import list_lengths
 from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
@@ -105,12 +105,9 @@ def drift_report(
 
 def _electable(snapshot: Snapshot) -> Electable:
     """The ELR has no member of the ISR (PartitionChangeBuilder.populateTargetElr), so the two lengths add up."""
-    lengths = [
-        np.asarray(pc.list_value_length(snapshot.partitions.column(name)), dtype=np.int64)
-        for name in ("isr", "elr")
-    ]
-    electable = lengths[0] + lengths[1]
-    replicas = np.asarray(pc.list_value_length(snapshot.partitions.column("replicas")))
+    isr, elr = (list_lengths(snapshot.partitions.column(name)) for name in ("isr", "elr"))
+    electable = isr + elr
+    replicas = list_lengths(snapshot.partitions.column("replicas"))
     numbers, partitions = np.unique(electable, return_counts=True)
     rows = np.flatnonzero((electable <= 1) & (replicas > 1))
     return Electable(

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.model.broker import LogDir
-from replan.model.columns import Flags, to_matrix, with_column
+from replan.model.columns import Flags, take, to_matrix, with_column
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
@@ -117,7 +117,7 @@ def placed(aligned: Alignment) -> tuple[Flags, Flags]:
 
 def names_of(snapshot: Snapshot, rows: Flags) -> tuple[TopicPartition, ...]:
     """The partitions of these rows."""
-    of = snapshot.partitions.select(["topic", "partition"]).take(np.flatnonzero(rows)).to_pylist()
+    of = take(snapshot.partitions.select(["topic", "partition"]), np.flatnonzero(rows)).to_pylist()
     return tuple(TopicPartition(f["topic"], f["partition"]) for f in of)
 
 

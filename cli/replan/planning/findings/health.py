@@ -10,10 +10,9 @@ unclean.leader.election.enable is on. An ELR that names strangers alone keeps th
 from enum import StrEnum
 
 import numpy as np
-import pyarrow.compute as pc
 from msgspec import Struct
 
-from replan.model.columns import PAD, Ints, to_matrix
+from replan.model.columns import PAD, Ints, list_lengths, take, to_matrix
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, topic_codes
@@ -143,7 +142,7 @@ def _minimum(snapshot: Snapshot) -> Ints:
 
 
 def _lengths(snapshot: Snapshot, column: str) -> Ints:
-    return np.asarray(pc.list_value_length(snapshot.partitions.column(column)), dtype=np.int64)
+    return list_lengths(snapshot.partitions.column(column))
 
 
 def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
@@ -212,7 +211,7 @@ def elr_gone(seen: PartitionState, minimum: int, snapshot: Snapshot) -> bool:
 
 def unclean_topics(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """The topics, of all or of some, where unclean.leader.election.enable is on; by name."""
-    on = snapshot.topics.filter(snapshot.topics.column("unclean_election"))
+    on = take(snapshot.topics, np.flatnonzero(snapshot.topics.column("unclean_election")))
     names: list[str] = on.column("name").to_pylist()
     return tuple(name for name in names if not topics or name in topics)
 

@@ -7,16 +7,15 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from replan.model.columns import Ints
+from replan.model.columns import Ints, list_lengths, take, topics_of
 from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist, Spread
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import Unacknowledged, passed
-from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of, topics_of
+from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
@@ -65,8 +64,8 @@ def plan_warnings(
     racks = RequiredRacks.of(aligned)
     yield from _fewer_racks(racks, moves)
     yield from _racks_left(aligned, racks, moves)
-    kinds = differs.table.column("kind")
-    converging = differs.table.filter(pc.equal(kinds, DifferenceKind.RUNNING))
+    running = np.asarray(differs.table.column("kind")) == DifferenceKind.RUNNING
+    converging = take(differs.table, np.flatnonzero(running))
     if converging.num_rows:
         yield PlanWarning(WarningKind.CONVERGING, _named(converging))
     yield from _blacklist(placement, snapshot)
@@ -87,13 +86,13 @@ def _min_isr_above_replicas(
     """Topics whose min.insync.replicas no list can reach: min(m, assigned) holds (Partition.effectiveMinIsr)."""
     snapshot = aligned.snapshot
     names, codes = topics_of(asked.table)
-    wished = np.asarray(pc.list_value_length(asked.table.column("replicas")), dtype=np.int64)
+    wished = list_lengths(asked.table.column("replicas"))
     lengths = wished.copy()
     if refused:
         stay = aligned.observed.rows(named_partitions(sorted(refused)))
         kept = np.isin(asked.rows, stay[stay >= 0])
-        held = pc.list_value_length(snapshot.partitions.column("replicas"))
-        lengths[kept] = np.asarray(held, dtype=np.int64)[asked.rows[kept]]
+        held = list_lengths(snapshot.partitions.column("replicas"))
+        lengths[kept] = held[asked.rows[kept]]
     shortest = np.full((2, len(names)), np.iinfo(np.int64).max)
     for of, counted in zip(shortest, (wished, lengths), strict=True):
         np.minimum.at(of, codes, counted)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from replan.errors import UnsafePlan
+from replan.model.columns import take, topics_of
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
@@ -266,7 +266,7 @@ def _within(name: SettingName, within: Part) -> bool:
 
 def _lookups(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId]) -> Lookups:
     placement, snapshot = aligned.placement, aligned.snapshot
-    topics = pc.unique(differs.column("topic")).to_pylist()
+    topics = topics_of(differs)[0].to_pylist()
     entries = sorted(placement.leader_entries, key=lambda e: (e.broker, e.where), reverse=True)
     return Lookups(
         aligned,
@@ -283,9 +283,9 @@ def _differences(
     differs: Differences, asked: WantedLists, snapshot: Snapshot
 ) -> Iterator[tuple[MoveWanted, PartitionState]]:
     """What a move can remove, with what is observed, by topic and partition."""
-    planned = pc.is_in(differs.table.column("kind"), pa.array(MOVABLE))
-    table = differs.table.filter(planned)
-    at = differs.positions[np.asarray(planned)]
+    planned = np.flatnonzero(np.isin(differs.table.column("kind"), MOVABLE))
+    table = take(differs.table, planned)
+    at = differs.positions[planned]
     rows = asked.rows[at]
     marks = (
         asked.explicit[at],

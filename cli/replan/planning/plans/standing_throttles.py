@@ -6,9 +6,8 @@ and cluster-wide defaults throttle nothing of their own accord (KIP-73, KIP-226)
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Literal, cast
-
-import pyarrow.compute as pc
 
 from replan.documents.json_text import shown
 from replan.documents.typed import Form, Text
@@ -155,7 +154,7 @@ def _throttled(
         if ALL_REPLICAS in listed:
             rows = snapshot.topic_rows(topic)
             held = snapshot.partitions.column("replicas").slice(rows.start, len(rows))
-            found.update(pc.list_flatten(held).to_pylist())
+            found.update(chain.from_iterable(held.to_pylist()))
         named = (one.partition(":")[2].strip() for one in listed)
         found.update(int(broker) for broker in named if broker.isdecimal())
     return frozenset(found)

@@ -8,12 +8,12 @@ placement or a cluster can break (`refusals`), and how a plan comes about.
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from replan.errors import UnsafePlan
-from replan.model.columns import from_lists, with_column
+from replan.model.columns import from_lists, take, with_column
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement, PreferredLeader
 from replan.model.names import TopicPartition
@@ -115,7 +115,7 @@ def arrives(
     rows = rows_of(names, placement.explicit)
     declared = replace(
         placement,
-        explicit=placement.explicit.take(pa.array(rows[rows >= 0])),
+        explicit=take(placement.explicit, rows[rows >= 0]),
         apart=(),  # it is about all topics together
         balance=None,  # it is about all partitions together, as are balanced leaders: those are taken as chosen
         preferred_leaders={**_balanced(placement, judged), **placement.preferred_leaders},
@@ -123,7 +123,8 @@ def arrives(
     )
     asked = wanted(Alignment.of(declared, after))
     left = compare(asked.table, after.partitions, asked.rows).table
-    for found in left.filter(pc.not_equal(left.column("kind"), DifferenceKind.MISSING)).to_pylist():
+    there = np.flatnonzero(np.asarray(left.column("kind")) != DifferenceKind.MISSING)
+    for found in take(left, there).to_pylist():
         name = TopicPartition(found["topic"], found["partition"])
         yield Broken(
             "arrives",
@@ -174,7 +175,7 @@ def _moved_alone(
     """The snapshot with nothing but the moved partitions, as they are after their moves."""
     ends = sorted((end_of(m, seen) for m, seen in judged), key=lambda s: s.partition)
     rows = rows_of(named_partitions(s.partition for s in ends), snapshot.partitions)
-    table = snapshot.partitions.take(pa.array(rows))
+    table = take(snapshot.partitions, rows)
     for column, values in (
         ("leader", pa.array([s.leader for s in ends], pa.int32())),
         ("replicas", from_lists([s.replicas for s in ends])),
