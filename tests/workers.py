@@ -37,7 +37,7 @@ SECONDS = {
     "tests/fleet/test_one_session.py": 20,
     "tests/fleet/test_fleet_drift.py::test_a_connect_server": 10,
     "tests/fleet/test_fleet_drift.py::test_processes": 10,
-    "tests/fleet/test_drawn_kills.py": 30,
+    "tests/fleet/test_drawn_kills.py": 20,
     "tests/fleet/test_watch.py": 15,
     "tests/properties/test_hostile.py": 15,
     "tests/properties/test_gates.py": 15,

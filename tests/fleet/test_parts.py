@@ -71,7 +71,7 @@ class Clusters:
         return judge(self.lake, self.todo(partitions), list(Stage), Here(), hour)
 
 
-@pytest.mark.parametrize("rows_together", [1000, 7, 1])
+@pytest.mark.parametrize("rows_together", [1000, pytest.param(7, marks=pytest.mark.nightly), 1])
 def test_rates_that_are_found_in_parts_are_those_of_the_whole(
     tmp_path: Path, rows_together: int
 ) -> None:

@@ -89,8 +89,7 @@ class Cluster:
     ("seed", "partitions"),
     [
         *((seed, 0) for seed in range(2)),
-        (0, IN_PARTS),
-        pytest.param(1, IN_PARTS, marks=pytest.mark.nightly),
+        *(pytest.param(seed, IN_PARTS, marks=pytest.mark.nightly) for seed in range(2)),
     ],
 )
 def test_rates_by_sums_are_those_by_all_snapshots(

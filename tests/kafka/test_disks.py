@@ -114,6 +114,7 @@ def test_a_broker_loses_a_disk_goes_on_and_gets_another_one(
     assert lying_in(cluster, SECOND) == {gone}
 
 
+@pytest.mark.nightly
 def test_a_broker_dies_with_the_disk_of_its_metadata_log(
     cluster: Cluster, plane: KafkaControlPlane
 ) -> None:
