@@ -41,9 +41,9 @@ EXECUTOR = """
 import sys
 import replan.fleet.lake.delta, deltalake
 from replan.fleet.perform import Stage, perform
-from replan.fleet.tasks.work import Task
+from replan.fleet.tasks.work import Task, Work
 for placement in ("right.yaml", "wrong.yaml"):
-    perform(Task("eu", "id", "2026-11-21T03:00:00Z", placement, "lake"), list(Stage))
+    perform(Work(Task("eu", "id", "2026-11-21T03:00:00Z", placement, "lake")), list(Stage))
 print(*{name.partition(".")[0] for name in sys.modules})
 """
 

@@ -20,8 +20,7 @@ from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import replace_rows
-from replan.fleet.lake.history import kept_spells
-from replan.fleet.lake.rates import newest_rates
+from replan.fleet.lake.known import kept_spells, newest_rates
 from replan.fleet.lake.tables import APPLICATIONS, ERRORS, HISTORY, JUDGED, PLANS, RATES, TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather

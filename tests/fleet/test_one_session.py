@@ -14,13 +14,14 @@ from zipfile import ZipFile
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 from tests.commandline import environment
 
 from replan.fleet.engine import Workers
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.tables import HISTORY, TABLES
-from replan.fleet.perform import DRIFT_STAGES, Stage, written_by
+from replan.fleet.lake.tables import DECLARED, HISTORY, TABLES
+from replan.fleet.perform import COMPARED_AT_ONCE, COMPARING, DRIFT_STAGES, Stage, written_by
 from replan.fleet.run import FleetRun, judge, run_history
 from replan.fleet.tasks.todo import Todo
 
@@ -64,6 +65,24 @@ def judged_in(spark: "SparkSession", lake: Lake, todo: Todo) -> FleetRun:
     from replan.fleet.spark.on_spark import InSpark
 
     return judge(lake, todo, list(Stage), InSpark(session=spark), NOW)
+
+
+def test_giant_clusters_that_are_compared_in_parts_have_the_rows_of_whole_ones(
+    spark: "SparkSession", in_a_lake: Callable[[str], tuple[Lake, Todo]]
+) -> None:
+    from replan.fleet.spark.on_spark import InSpark
+
+    whole, parts = in_a_lake("whole"), in_a_lake("parts")
+    giant = tuple(replace(task, partitions=3 * COMPARED_AT_ONCE) for task in parts[1].tasks)
+    found = judge(*whole, COMPARING, Here(), NOW)
+    in_parts = judge(
+        parts[0], replace(parts[1], tasks=giant), COMPARING, InSpark(session=spark), NOW
+    )
+    assert dict(found.rows) == dict(in_parts.rows)
+    assert found.counts == in_parts.counts
+    lengths = {len(files) for files in parts[0].files(DECLARED).values()}
+    assert lengths > {1}, "some of them need the whole cluster"
+    assert not list(Path(parts[0].address).rglob("*.arrow"))
 
 
 def test_spark_gives_the_same_tables_in_one_commit_each(

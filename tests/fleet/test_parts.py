@@ -1,27 +1,42 @@
 """The rates of a large cluster are found in parts, by topic; together they are those of the whole."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from msgspec.structs import replace
 from tests.builders import snapshot, state
+from tests.fleet.drawn import Drawn
 from tests.fleet.fleets import keep_snapshot
 
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.tables import RATES, SNAPSHOTS
-from replan.fleet.perform import RATES_AT_ONCE, Stage, in_parts, stages_of
+from replan.fleet.perform import (
+    COMPARED_AT_ONCE,
+    COMPARING,
+    RATES_AT_ONCE,
+    Stage,
+    TaskDone,
+    in_parts,
+    performed,
+    stages_of,
+)
 from replan.fleet.run import FleetRun, judge
 from replan.fleet.tasks.todo import Todo, from_lake, unchanged
+from replan.fleet.tasks.work import Task
 from replan.model.names import BrokerId, TopicId
+from replan.model.snapshot import Snapshot
+from replan.snapshots.json_form import from_document
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 TOPICS = ("clicks", "orders", "payments", "search", "stock")
@@ -121,3 +136,137 @@ def test_rates_that_cannot_be_found_are_one_error_and_are_tried_again(tmp_path: 
     assert (len(again.tasks), again.done) == (1, ())
     less = unchanged(clusters.lake, clusters.todo(MANY), [Stage.DIFF.value])
     assert (less.tasks, len(less.done)) == ((), 1), "what failed was not asked for"
+
+
+GIANT = 4 * COMPARED_AT_ONCE
+CHOOSES: Mapping[str, Sequence[str]] = {
+    "assignments": ("ruled-*",),
+    "blacklists": ("replicas", "logDirs"),
+    "throttles": ("standing",),
+}
+"""What needs the whole cluster."""
+
+
+class InOrder:
+    """One task after the other, in this process; and how many had to be compared in parts."""
+
+    def __init__(self) -> None:
+        self.divided = 0
+
+    def perform(
+        self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
+    ) -> Iterator[TaskDone]:
+        for task in tasks:
+            done = performed(task, stages, lake, run)
+            self.divided += bool(done.parts)
+            yield done
+            yield from self.perform(done.parts, stages, lake, run)
+
+    def histories(self, *_: object) -> Sequence[Any]:
+        return ()
+
+
+def drawn_home(home: Path, seed: int) -> list[tuple[Snapshot, str]]:
+    """The snapshots of a drawn cluster, and its placements, half of them without what needs the whole cluster."""
+    one, found = Drawn(seed), []
+    for document, text in zip(one.snapshots, one.placements, strict=True):
+        declared = yaml.safe_load(text)
+        if seed % 2:
+            for section, keys in CHOOSES.items():
+                kept = {k: v for k, v in declared.get(section, {}).items() if k not in keys}
+                declared[section] = kept
+            for entry in declared["blacklists"].get("leaders", ()):
+                entry.pop("until", None)
+            declared["throttles"].get("moves", {}).pop("brokers", None)
+            for broker in document["brokers"]:
+                broker["configs"] = {}
+        kept = {name: of for name, of in declared.items() if of}
+        found.append((from_document(document, "drawn"), yaml.safe_dump(kept)))
+    return found
+
+
+def compared_in(
+    lake: Lake, seen: Snapshot, placement: Path, partitions: int
+) -> tuple[FleetRun, bool]:
+    """What is found of a snapshot, and whether it was found in parts."""
+    keep_snapshot(lake, seen, "eu")
+    cluster = FleetCluster("eu", owners={"*": "platform"}, placement=placement)
+    todo = from_lake(Fleet({"eu": cluster}, lake.address), lake, datetime(2026, 12, 1, tzinfo=UTC))
+    tasks = tuple(replace(task, partitions=partitions) for task in todo.tasks)
+    workers = InOrder()
+    hour = Hour.of("", NOW.isoformat())
+    return judge(lake, replace(todo, tasks=tasks), COMPARING, workers, hour), workers.divided > 0
+
+
+@pytest.mark.parametrize("first", range(0, 24, 6))
+def test_comparing_in_parts_finds_what_comparing_the_whole_finds(
+    tmp_path: Path, first: int
+) -> None:
+    divided = 0
+    for seed in range(first, first + 6):
+        lakes = [Lake(str(tmp_path / f"{seed}-{name}")) for name in ("whole", "parts")]
+        for seen, text in drawn_home(tmp_path, seed):
+            (tmp_path / "eu.yaml").write_text(text, encoding="utf-8")
+            (whole, _), (parts, in_parts) = (
+                compared_in(lake, seen, tmp_path / "eu.yaml", partitions)
+                for lake, partitions in zip(lakes, (0, GIANT), strict=True)
+            )
+            assert dict(whole.rows) == dict(parts.rows), (seed, seen.observed_at)
+            assert whole.counts == parts.counts
+            divided += in_parts
+    assert divided > 6
+    assert not list(tmp_path.rglob("*.arrow"))
+
+
+LISTS = "version: 1\nassignments:\n" + "".join(
+    f"  {topic}: {{partitions: [[1, 2, 3], [3, 2, 1]]}}\n" for topic in TOPICS
+)
+
+
+@pytest.mark.parametrize(
+    ("placement", "divides", "found"),
+    [
+        (LISTS, True, "10 drifted"),
+        (LISTS.replace("search: {partitions: [[1", "search: {partitions: [[9"), True, "11 drifted"),
+        (LISTS.replace("stock", "nowhere"), True, "11 drifted"),
+        (LISTS + "cluster: {id: other}\n", True, "1 error"),
+        (
+            LISTS + "acknowledged: [{topic: stock, reason: x, expires: 2027-01-01}]\n",
+            True,
+            "8 drifted",
+        ),
+        (LISTS + "throttles: {moves: {rate: 1MB/s, brokers: {9: 1MB/s}}}\n", False, "11 drifted"),
+        (LISTS + "  'new-*': {replicationFactor: 2}\n", False, "10 drifted"),
+        (LISTS + "blacklists: {replicas: [{broker: 4}]}\n", False, "10 drifted"),
+        (
+            LISTS + "blacklists: {leaders: [{broker: 1, reviewBy: 2026-01-01}]}\n",
+            True,
+            "11 drifted",
+        ),
+        (LISTS.replace("[3, 2, 1]]", "[3, 2, 1], [1, 2, 3]]", 1), False, "11 drifted"),
+        (LISTS + "assignment: 3\n", False, "1 error"),
+    ],
+)
+def test_what_needs_the_whole_cluster_takes_it_and_what_is_said_once_is_said_once(
+    tmp_path: Path, placement: str, *, divides: bool, found: str
+) -> None:
+    (tmp_path / "eu.yaml").write_text(placement, encoding="utf-8")
+    states = [
+        state(
+            [1, 2, 3] if partition else [1, 2, 4],
+            topic=topic,
+            partition=partition,
+            topic_id=TopicId(topic),
+        )
+        for topic in TOPICS
+        for partition in range(2)
+    ]
+    whole, parts = (
+        compared_in(Lake(str(tmp_path / name)), snapshot(states), tmp_path / "eu.yaml", partitions)
+        for name, partitions in (("whole", 0), ("parts", GIANT))
+    )
+    assert dict(whole[0].rows) == dict(parts[0].rows)
+    assert (whole[1], parts[1]) == (False, divides)
+    rows = parts[0]
+    errors = f"{rows.errors.num_rows} error"
+    assert (errors if rows.errors.num_rows else f"{rows.drifted.num_rows} drifted") == found

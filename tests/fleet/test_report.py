@@ -13,12 +13,11 @@ import pytest
 from replan.errors import BadFile
 from replan.fleet.lake.tables import DRIFT, ERRORS, JUDGED
 from replan.fleet.perform import in_order
-from replan.fleet.publish import publish
 from replan.fleet.report import Key, Row, key_of, render_fleet_drift
 from replan.fleet.reports.facts import FleetFacts
 from replan.fleet.reports.files import DRIFT as DRIFT_COLUMNS
 from replan.fleet.reports.files import rendered
-from replan.fleet.run import FleetRun
+from replan.fleet.run import FleetRun, publish
 
 AT = "2026-11-21T03:00:00Z"
 KEYS = {"day": date(2026, 11, 21), "hour": 3, "cluster_id": "one", "observed_at": AT}

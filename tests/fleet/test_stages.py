@@ -14,7 +14,7 @@ from tests.fleet.fleets import keep_snapshot
 
 from replan.fleet.lake.delta import Lake
 from replan.fleet.perform import Rows, Stage, perform
-from replan.fleet.tasks.work import Task
+from replan.fleet.tasks.work import Task, Work
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import ReplicaLog
@@ -33,7 +33,9 @@ def performed(home: Path, placement: str, *stages: Stage, seen: Snapshot) -> Row
     keep_snapshot(Lake(str(home / "lake")), seen, "eu")
     (home / "eu.yaml").write_text(f"version: 1\n{placement}", encoding="utf-8")
     placement, lake = str(home / "eu.yaml"), str(home / "lake")
-    rows = perform(Task("eu", CLUSTER_ID, OBSERVED_AT, placement, lake, prices=PRICES), stages)
+    rows = perform(
+        Work(Task("eu", CLUSTER_ID, OBSERVED_AT, placement, lake, prices=PRICES)), stages
+    )
     assert rows["errors"].to_pylist() == []
     return rows
 
@@ -99,10 +101,10 @@ def test_a_plan_that_only_recovers_has_something_to_change(tmp_path: Path) -> No
 WITHOUT = """
 import sys
 from replan.fleet.perform import Stage, perform
-from replan.fleet.tasks.work import Task
+from replan.fleet.tasks.work import Task, Work
 sys.modules["msgspec"] = None  # as where it is not installed
 task = Task("eu", "id", "2026-11-21T03:00:00Z", "nowhere.yaml", "lake")
-for row in perform(task, [Stage.PLAN])["errors"].to_pylist():
+for row in perform(Work(task), [Stage.PLAN])["errors"].to_pylist():
     print(row["stage"], row["message"])
 """
 

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Lake, lake_at
 from replan.fleet.lake.files import RowFile
-from replan.fleet.perform import TRIES, Stage, TaskDone, not_done, performed
+from replan.fleet.perform import COMPARED_AT_ONCE, TRIES, Stage, TaskDone, not_done, performed
 from replan.fleet.tasks.work import Task
 from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
@@ -39,9 +39,9 @@ class Here:
     def perform(
         self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
     ) -> Iterator[TaskDone]:
-        """What was done for each task, as it comes."""
-        workers = min(len(tasks), os.cpu_count() or 1)
-        if workers < 2 or sum(task.partitions for task in tasks) < MUCH:
+        """What was done for each task, and for the parts that it comes to, as it comes."""
+        workers, many = os.cpu_count() or 1, sum(task.partitions for task in tasks)
+        if many < (MUCH if min(len(tasks), workers) > 1 else 2 * COMPARED_AT_ONCE):
             return (performed(task, stages, lake, run) for task in tasks)
         return _in_workers(tasks, (stages, lake.address, run), workers)
 
@@ -60,27 +60,28 @@ class Here:
 def _in_workers(tasks: Sequence[Task], job: Job, most: int) -> Iterator[TaskDone]:
     waiting = deque((task, 1) for task in tasks)
     workers: dict[Connection, _Worker] = {}
+    idle: list[_Worker] = []
     try:
         while waiting or workers:
-            while waiting and len(workers) < most:
-                started = _Worker(job)
-                workers[started.pipe] = started
-                started.give(*waiting.popleft())
+            while waiting and (idle or len(workers) < most):
+                free = idle.pop() if idle else _Worker(job)
+                workers[free.pipe] = free
+                free.give(*waiting.popleft())
             for pipe in wait(list(workers)):
-                worker = workers[pipe]  # type: ignore[index]  # they are what was waited for
+                worker = workers.pop(pipe)  # type: ignore[call-overload]  # they are what was waited for
                 done = worker.done()
                 if done is None and worker.tries < TRIES:
                     waiting.appendleft((worker.task, worker.tries + 1))
                 else:
                     found = not_done(worker.task, job[0], worker.lost()) if done is None else done
                     yield replace(found, attempt=worker.tries - 1)
-                if done is None or not waiting:
-                    del workers[worker.pipe]
+                if done is None:
                     worker.end()
                 else:
-                    worker.give(*waiting.popleft())
+                    waiting.extend((part, 1) for part in done.parts)
+                    idle.append(worker)
     finally:
-        for worker in workers.values():
+        for worker in (*workers.values(), *idle):
             worker.process.kill()
             worker.end()
 

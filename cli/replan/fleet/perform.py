@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from replan.errors import ReplanError, unexpected
 from replan.fleet.lake.delta import Lake, TableFile, begin
-from replan.fleet.lake.files import RowFile, merged, put_rows
+from replan.fleet.lake.files import RowFile, merged, put_aside, put_rows
 from replan.fleet.lake.tables import (
     COSTS,
     DECLARED,
@@ -30,6 +30,7 @@ from replan.fleet.lake.tables import (
     TABLES,
 )
 from replan.fleet.tasks.work import Task, Work
+from replan.planning.by_topic import ClusterPart
 
 
 class Stage(StrEnum):
@@ -56,6 +57,10 @@ TRIES = 2
 """So often a cluster is begun whose worker process, Python worker or executor is lost."""
 RATES_AT_ONCE = 250_000
 """Partitions of which one task finds the rates at most, about."""
+COMPARING = (*DRIFT_STAGES, Stage.COST)
+"""What the history needs; a topic is judged by what is declared of it, where nothing is to be chosen."""
+COMPARED_AT_ONCE = 500_000
+"""Partitions that one task compares at most, about."""
 DOCS = '`replan docs fleet`, "Where Spark runs"'
 Rows = Mapping[str, pa.Table]
 """Rows by the table's name."""
@@ -67,6 +72,8 @@ class TaskDone(Struct, frozen=True):
     task: Task
     files: tuple[RowFile, ...]
     errors: pa.Table
+    parts: tuple[Task, ...] = ()
+    """Those in which a giant cluster is to be compared, which was not done."""
     attempt: int = 0
     """How often it was begun before, which may have left files."""
 
@@ -95,15 +102,16 @@ def stages_of(task: Task, stages: Sequence[Stage]) -> list[Stage]:
     """Those of these stages that are part of a task."""
     if task.part is None:
         return list(stages)
+    if "/" not in task.part:
+        return [stage for stage in stages if stage in COMPARING]
     return [stage for stage in stages if (stage is Stage.RATES) != task.part.startswith("0/")]
 
 
-def perform(task: Task, stages: Sequence[Stage]) -> Rows:
+def perform(work: Work, stages: Sequence[Stage]) -> Rows:
     """The rows of all stages; one that fails leaves its own rows out, and says why in `errors`."""
-    work = Work(task)
     found: dict[str, pa.Table] = {}
     errors: list[tuple[str, str]] = []
-    for stage in stages_of(task, stages):
+    for stage in stages:
         rows = or_message(stage, work)
         if not isinstance(rows, str):
             found |= {name: rows[name] for name in WRITES[stage]}
@@ -119,7 +127,12 @@ def perform(task: Task, stages: Sequence[Stage]) -> Rows:
 def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> TaskDone:
     """Do a task, and put what it finds into the stores of the lake's tables; raises BadFile."""
     begin(run)
-    found = perform(task, stages)
+    work, mine = Work(task), stages_of(task, stages)
+    parts = [
+        replace(task, part=put_aside(lake, part.table(), run), inputs=work.inputs, small=None)
+        for part in _parts(work, mine)
+    ]
+    found = perform(work, [stage for stage in mine if not (parts and stage in COMPARING)])
     files = [
         put_rows(lake, TABLES[name], rows, task.hour, run)
         for name, rows in found.items()
@@ -128,7 +141,18 @@ def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Task
     for name, (day, paths) in json.loads(task.small or "{}").items():
         small = [TableFile(path, task.cluster, date.fromisoformat(day)) for path in paths]
         files += merged(lake, TABLES[name], small, run)
-    return TaskDone(task, tuple(files), found[ERRORS.name])
+    return TaskDone(task, tuple(files), found[ERRORS.name], tuple(parts))
+
+
+def _parts(work: Work, stages: Sequence[Stage]) -> Sequence[ClusterPart]:
+    """The parts in which a giant cluster is to be compared; none where it is planned, too, which takes it whole."""
+    count = work.task.partitions // COMPARED_AT_ONCE
+    if count < 2 or work.part or Stage.PLAN in stages or set(COMPARING).isdisjoint(stages):
+        return ()
+    try:
+        return list(work.parts(count))
+    except Exception:  # noqa: BLE001 - whoever compares it whole says what is wrong
+        return ()
 
 
 def not_done(task: Task, stages: Sequence[Stage], why: str) -> TaskDone:

@@ -9,23 +9,28 @@ import time
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from replan.documents.files import publish_folder
 from replan.errors import Exit
 from replan.fleet.collect import Observe, collect
 from replan.fleet.engine import Workers
 from replan.fleet.fleet_file import Fleet
-from replan.fleet.lake.delta import Hour, Lake, places, quoted
+from replan.fleet.lake.delta import Hour, Lake, TableFile, places, quoted
 from replan.fleet.lake.files import (
     RowFile,
     always,
     commit_files,
     many,
+    put_rows,
+    remove,
     replace_rows,
     run_in,
     sweep,
@@ -39,11 +44,12 @@ from replan.fleet.lake.tables import (
     HISTORY,
     JUDGED,
     RATES,
+    SNAPSHOTS,
     SUMS,
     TABLES,
 )
 from replan.fleet.perform import (
-    DRIFT_STAGES,
+    COMPARING,
     WRITES,
     Rows,
     Stage,
@@ -54,7 +60,7 @@ from replan.fleet.perform import (
     written_by,
 )
 from replan.fleet.seen import Seen, keep_seen
-from replan.fleet.stages.classify import ACKNOWLEDGED
+from replan.fleet.stages.classify import ACKNOWLEDGED, summed
 from replan.fleet.tasks.todo import FleetError, Todo, task_of
 from replan.fleet.tasks.work import Task
 from replan.planning.comparison.diff import DifferenceKind
@@ -66,8 +72,6 @@ KEPT_SECONDS = 10
 """What was collected is written with the first answer after so long, so that a run that is killed keeps it."""
 PER_PARTITION = (DECLARED.name, RATES.name, SUMS.name)
 """Tables with a row of each partition of a fleet: nobody keeps them in memory."""
-JUDGING = (*DRIFT_STAGES, Stage.COST)
-"""What is done for a snapshot that is not the newest: what its place in the history needs."""
 
 
 class RowsInLake(Mapping[str, pa.Table]):
@@ -191,6 +195,7 @@ def commit(
                 unused = True  # another part of it could not be found
             else:
                 files.setdefault((file.table, one.task.hour), []).append(file)
+    _judge_once(lake, files, name)
     same = [task.hour for task in todo.done]
     found: dict[str, Sequence[Hour]] = {}
     writes = {name: stage for stage in stages for name in WRITES[stage]}
@@ -204,6 +209,7 @@ def commit(
         given = {hour: files.get((table, hour), ()) for hour in hours}
         commit_files(lake, TABLES[table], given, name)
         found[table] = [*same, *(hour for hour in hours if (hour, stage.value) not in failed)]
+    remove(lake, SNAPSHOTS, [str(part.part) for one in done for part in one.parts])
     if unused or any(one.attempt for one in done):
         sweep(lake, name)
     asked = [task.hour for task in todo.tasks]
@@ -215,6 +221,29 @@ def commit(
     for file in chain.from_iterable(files.values()):
         counts[file.table] += 0 if file.replaces else file.rows
     return FleetRun(rows, todo.undeclared, todo.older, counts={**counts, ERRORS.name: len(errors)})
+
+
+def publish(found: FleetRun, output: Path) -> None:
+    """Write the tables as a folder of Parquet files, in place of an earlier one; raises BadFile."""
+
+    def fill(folder: Path) -> None:
+        for name, table in found.rows.items():
+            pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+
+    mine = {f"{name}.parquet" for name in TABLES}
+    publish_folder(output, fill, lambda folder: mine.issuperset(c.name for c in folder.iterdir()))
+
+
+def _judge_once(lake: Lake, files: dict[tuple[str, Hour], list[RowFile]], run: str) -> None:
+    """Put one row of `judged` in the place of those of the parts of a cluster."""
+    for (table, hour), some in files.items():
+        parts = [file.path for file in some if not file.replaces]
+        if table == JUDGED.name and len(parts) > 1:
+            places = (TableFile(path, hour.cluster, hour.day) for path in parts)
+            rows = pa.concat_tables(lake.read_file(JUDGED, place) for place in places)
+            some[:] = [file for file in some if file.replaces]
+            some.append(put_rows(lake, JUDGED, summed(rows), hour, run))
+            remove(lake, JUDGED, parts)
 
 
 def _once(errors: Iterable[dict[str, Any]], stages: Sequence[Stage]) -> pa.Table:
@@ -263,7 +292,7 @@ def judge_kept(
 ) -> FleetRun:
     """Judge these snapshots, whatever came after them, and write what was found in their hours; raises BadFile."""
     tasks = tuple(task_of(fleet, lake, one) for one in kept)
-    return judge(lake, Todo(tasks), JUDGING, workers, now)
+    return judge(lake, Todo(tasks), COMPARING, workers, now)
 
 
 def _keeps(

@@ -244,8 +244,8 @@ def _lake_stages(
 
 
 def _shown(found: "FleetRun", output: Path | None, tolerated: int) -> Exit:
-    from replan.fleet.publish import publish
     from replan.fleet.report import render_fleet_diff, render_fleet_drift
+    from replan.fleet.run import publish
 
     if output is not None:
         publish(found, output)

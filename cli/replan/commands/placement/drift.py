@@ -123,7 +123,7 @@ def _seconds(moment: str) -> float:
 def _spells(address: str, cluster_id: str) -> "Mapping[Item, Spell]":
     """What a lake knows of the cluster; raises BadFile."""
     from replan.fleet.lake.delta import Lake
-    from replan.fleet.lake.history import kept_spells
+    from replan.fleet.lake.known import kept_spells
 
     found = kept_spells(Lake(address), cluster_id)
     note(f"history: {address}, compared last {found.compared_at}")

@@ -21,12 +21,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import Struct
 from msgspec.structs import replace
+from pyarrow.feather import read_table, write_feather
 
 from replan.documents.files import work_folder
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile, explained, loose
 from replan.fleet.lake.store import file_system, in_store
-from replan.fleet.lake.tables import KEYS, TABLES, LakeTable
+from replan.fleet.lake.tables import KEYS, SNAPSHOTS, TABLES, LakeTable
 
 if TYPE_CHECKING:
     from deltalake.transaction import AddAction, RemoveAction
@@ -130,6 +131,21 @@ def _stats(table: LakeTable, rows: pa.Table) -> str:
     if "header" in table.schema.names:  # one in each snapshot
         stats["nullCount"]["header"] = rows["header"].null_count
     return json.dumps(stats)
+
+
+def put_aside(lake: Lake, rows: pa.Table, run: str) -> str:
+    """Write what a task leaves for others of its run: a file beside the snapshots that no commit names."""
+    path, place = f"{run.lstrip('.')}-{token_hex(8)}.arrow", lake.place(SNAPSHOTS)
+    with explained(place), file_system(place).open_output_stream(path) as target:
+        write_feather(rows, target, "zstd")
+    return path
+
+
+def read_aside(lake: Lake, path: str) -> pa.Table:
+    """What is in such a file; raises BadFile."""
+    place = lake.place(SNAPSHOTS)
+    with explained(place), file_system(place).open_input_file(path) as source:
+        return read_table(source)
 
 
 def many(lake: Lake, table: LakeTable, hours: Iterable[Hour]) -> Mapping[Hour, list[TableFile]]:
@@ -330,8 +346,7 @@ def _merges(
             yield from (_removed(table, one, changes=False) for one in gone)
             taken.update(file.replaces)
         else:
-            with suppress(OSError):  # at another try it is gone already
-                file_system(lake.place(table)).delete_file(file.path)
+            remove(lake, table, [file.path])
 
 
 def _removed(table: LakeTable, file: TableFile, *, changes: bool = True) -> "RemoveAction":
@@ -361,6 +376,13 @@ def _values(table: LakeTable, cluster: str, day: date) -> dict[str, str]:
 
 def _now() -> int:
     return int(time.time() * 1000)
+
+
+def remove(lake: Lake, table: LakeTable, paths: Iterable[str]) -> None:
+    """Remove files that the table does not have."""
+    for path in paths:
+        with suppress(OSError):  # at another try it is gone already
+            file_system(lake.place(table)).delete_file(path)
 
 
 def sweep(lake: Lake, run: str, tables: Iterable[LakeTable] = tuple(TABLES.values())) -> None:

@@ -21,8 +21,9 @@ from replan.fleet.lake.files import RowFile, always, commit_files, many, merged,
 from replan.fleet.lake.tables import JUDGED, SNAPSHOTS, SUMS
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
+from replan.planning.by_topic import ClusterTopics
 from replan.snapshots.head import identity_of
-from replan.snapshots.parquet_form import SCHEMAS, assembled, header_of, to_tables
+from replan.snapshots.parquet_form import HEADER_KEYS, SCHEMAS, assembled, header_of, to_tables
 
 HEADER = "header"
 
@@ -145,9 +146,20 @@ def _partitions(header: str) -> int:
         return 0
 
 
-def read_kept(lake: Lake, hour: Hour) -> Snapshot:
-    """The snapshot of an hour; raises BadFile."""
-    return _snapshot(lake, hour, lake.rows(SNAPSHOTS, hour, hour, COLUMNS))
+def read_kept(lake: Lake, hour: Hour, topics: pa.Array | None = None) -> Snapshot:
+    """The snapshot of an hour, or what it says of these topics and of brokers; raises BadFile."""
+    if topics is None:
+        parts = _parts(lake.rows(SNAPSHOTS, hour, hour, COLUMNS))
+    else:
+        among = "partitions.topic", topics
+        parts = _parts(pa.concat_tables(lake.between(SNAPSHOTS, hour, hour, COLUMNS, among)))
+    header = _header(lake, hour, parts)
+    tables = {name: _part_of(parts, name) for name in SCHEMAS}
+    if topics is not None:
+        for name, key in (("topics", "name"), ("partitions", "topic")):
+            tables[name] = tables[name].filter(pc.is_in(tables[name][key], value_set=topics))
+        header = Node({**header.mapping(HEADER_KEYS), "rows": {}}, header.source)
+    return assembled(header, tables, lambda name: f"{header.source}, part {name}")
 
 
 class Sizes(Struct, frozen=True):
@@ -163,10 +175,14 @@ class Sizes(Struct, frozen=True):
     """Topic, partition, bytes, replicas."""
 
 
-def topics_at(lake: Lake, hour: Hour) -> pa.Array:
-    """The names of the topics in the snapshot of an hour; raises BadFile."""
-    (rows,) = lake.between(SNAPSHOTS, hour, hour, ("hour", "part", "row", "topics.name"))
-    return _whole(_parts(rows), "topics", rows)["name"].combine_chunks()
+def topics_at(lake: Lake, hour: Hour) -> ClusterTopics:
+    """The topics in the snapshot of an hour; raises BadFile."""
+    columns = ("hour", "part", "row", "topics.name", "partitions.topic")
+    (rows,) = lake.between(SNAPSHOTS, hour, hour, columns)
+    parts = _parts(rows)
+    names = _whole(parts, "topics", rows)["name"].combine_chunks()
+    codes = pc.index_in(_whole(parts, "partitions", rows)["topic"], value_set=names)
+    return ClusterTopics(names, np.bincount(np.asarray(codes), minlength=len(names)))
 
 
 def sizes_between(
@@ -197,13 +213,6 @@ SIZES = (
     *(f"partitions.{name}" for name in ("topic", "partition", "bytes", "replicas")),
 )
 COLUMNS = ("day", "hour", "part", "row", HEADER, *SCHEMAS)
-
-
-def _snapshot(lake: Lake, hour: Hour, rows: pa.Table) -> Snapshot:
-    parts = _parts(rows)
-    header = _header(lake, hour, parts)
-    tables = {name: _part_of(parts, name) for name in SCHEMAS}
-    return assembled(header, tables, lambda name: f"{header.source}, part {name}")
 
 
 def _header(lake: Lake, hour: Hour, parts: Mapping[str, pa.Table]) -> Node:

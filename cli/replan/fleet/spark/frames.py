@@ -58,6 +58,7 @@ DONE = pa.schema(
         ("attempt", pa.int32()),
         ("files", pa.list_(FILE)),
         ("errors", pa.list_(ERROR)),
+        ("parts", pa.list_(pa.struct(list(TASKS)))),
     ]
 )
 KEPT = pa.schema([("cluster", pa.string()), ("changed", pa.bool_()), ("file", FILE)])
@@ -102,7 +103,8 @@ def done_in(frame: DataFrame, tasks: Sequence[Task]) -> list[TaskDone]:
         files = tuple(RowFile(**file.asDict()) for file in row["files"])
         errors = [{**asdict(task.hour), **error.asDict()} for error in row["errors"]]
         found = pa.Table.from_pylist(errors, ERRORS.schema)
-        done.append(TaskDone(task, files, found, row["attempt"]))
+        parts = tuple(Task(**part.asDict()) for part in row["parts"])
+        done.append(TaskDone(task, files, found, parts, row["attempt"]))
     return done
 
 
@@ -139,6 +141,7 @@ def _done(
             "attempt": attempt,
             "files": [asdict(file) for file in done.files],
             "errors": done.errors.select(ERRORS.columns.names).to_pylist(),
+            "parts": [asdict(part) for part in done.parts],
         }
         yield pa.RecordBatch.from_pylist([row], schema=DONE)
 

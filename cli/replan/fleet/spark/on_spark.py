@@ -49,8 +49,15 @@ class InSpark:
         """Do the tasks, and put what they find into the stores of the lake's tables; raises ReplanError."""
 
         def job(spark: SparkSession) -> Sequence[TaskDone]:
-            with one_partition_each(spark, tasks):
-                return done_in(done_frame(tasks_frame(spark, tasks), stages, lake, run), tasks)
+            done: list[TaskDone] = []
+            waiting = tasks
+            while waiting:
+                with one_partition_each(spark, waiting):
+                    frame = done_frame(tasks_frame(spark, waiting), stages, lake, run)
+                    found = done_in(frame, waiting)
+                waiting = [part for one in found for part in one.parts]
+                done += found
+            return done
 
         try:
             return self._tried(job, lake, run)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from replan.fleet.lake.tables import DRIFT, JUDGED
 from replan.fleet.tasks.work import Work
@@ -34,6 +35,15 @@ def classify(work: Work) -> Mapping[str, pa.Table]:
         DRIFT.name: pa.concat_tables([drift_rows(work, drifted), _acknowledged(work)]),
         JUDGED.name: work.rows(JUDGED, numbers, 1),
     }
+
+
+def summed(judged: pa.Table) -> pa.Table:
+    """What the parts of a cluster say of it, as one row of `judged`."""
+    row = judged.slice(0, 1).to_pylist()[0]
+    numbers = [field.name for field in JUDGED.columns if field.type == pa.int64()]
+    row |= {name: pc.sum(judged[name]).as_py() for name in numbers}
+    row["inputs"] = None if judged["inputs"].null_count else row["inputs"]
+    return pa.Table.from_pylist([row], JUDGED.schema)
 
 
 def drifted_of(work: Work) -> list[Difference]:

@@ -166,7 +166,9 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
     if work.task.part is None:
         newest = work.snapshot
     else:
-        topics = _part_of(topics_at(work.lake, hour), work.task.part)
+        number, count = map(int, work.task.part.split("/"))
+        there = topics_at(work.lake, hour)
+        topics = there.names.filter(pa.array(there.numbers(count) == number - 1))
         (newest,) = sizes_between(work.lake, hour, hour, topics)
     first = Hour(hour.cluster, hour.day - timedelta(days=WINDOW_DAYS), 0)
     last = replace(hour, hour=hour.hour - 1)
@@ -181,13 +183,6 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
         RATES.name: work.rows(RATES, measured(sums), count),
         SUMS.name: work.rows(SUMS, _columns(sums), count),
     }
-
-
-def _part_of(names: pa.Array, part: str) -> pa.Array:
-    """Those of part `number/count`."""
-    number, count = map(int, part.split("/"))
-    begin, end = (len(names) * n // count for n in (number - 1, number))
-    return names.slice(begin, end - begin)
 
 
 def _log_ends(lake: Lake, hour: Hour) -> pa.Table:

@@ -5,7 +5,7 @@ A task is a row, so that it travels to where it is done: a process of this machi
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Struct
 
 from replan.errors import BadPlacement
 from replan.fleet.fleet_file import FleetCluster
 from replan.fleet.lake.delta import Hour, Lake, filled, lake_at
-from replan.fleet.lake.rates import rates_until
-from replan.fleet.lake.snapshots import read_kept
+from replan.fleet.lake.files import read_aside
+from replan.fleet.lake.known import rates_until
+from replan.fleet.lake.snapshots import read_kept, topics_at
 from replan.fleet.lake.store import files_at, in_store
-from replan.fleet.lake.tables import LakeTable
+from replan.fleet.lake.tables import SNAPSHOTS, LakeTable
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Prices
 from replan.model.rates import Rates
@@ -30,6 +32,7 @@ from replan.placement_file.load import load_sources
 from replan.placement_file.read import texts_of
 from replan.placement_file.sources import SUFFIXES, Source, source_of
 from replan.placement_file.yaml_text import fastest_parser
+from replan.planning.by_topic import ClusterPart, parts_by_topic
 from replan.planning.compared import Comparison, compared
 from replan.planning.findings.drift import Drift, drift_of
 
@@ -54,7 +57,7 @@ class Task(Struct, frozen=True):
     partitions: int = 0
     """About how many there are."""
     part: str | None = None
-    """Of a cluster whose rates are found apart: `0/n` is all else, `1/n` to `n/n` are rates of some topics each."""
+    """Of a giant cluster: `1/n` to `n/n` are rates of some topics, `0/n` is all else; or the file of a part."""
     small: str | None = None
     """JSON: by table a day and the small files of the cluster that are to be merged."""
 
@@ -100,7 +103,21 @@ class Work:
     @cached_property
     def snapshot(self) -> Snapshot:
         """What was observed; raises BadFile."""
-        return read_kept(self.lake, self.task.hour)
+        return read_kept(self.lake, self.task.hour, self.part and self.part.topics)
+
+    @cached_property
+    def part(self) -> ClusterPart | None:
+        """What a part of a cluster is compared with, and the rest of it not; raises BadFile."""
+        path = self.task.part
+        return None if path is None or "/" in path else ClusterPart.of(read_aside(self.lake, path))
+
+    def parts(self, count: int) -> Iterator[ClusterPart]:
+        """The cluster in so many parts, none where it has to be compared whole; raises ReplanError."""
+        lake, hour = self.lake, self.task.hour
+        brokers = lake.rows(SNAPSHOTS, hour, hour, ["hour", "brokers"])["brokers"]
+        throttles = pc.list_value_length(pc.struct_field(brokers, "configs"))
+        if not pc.sum(throttles).as_py():  # they stay behind where nothing moves in any topic
+            yield from parts_by_topic(self.placement, topics_at(lake, hour), count)
 
     @cached_property
     def sources(self) -> Sequence[Source]:
@@ -110,13 +127,15 @@ class Work:
     @cached_property
     def placement(self) -> Placement:
         """What is declared; raises BadPlacement, and BadFile likewise."""
-        return load_sources(self.sources, fastest_parser())
+        return self.part.placement if self.part else load_sources(self.sources, fastest_parser())
 
     @property
     def inputs(self) -> str | None:
         """What the task says of what it is judged by, with the placement as it was read here: it may have changed."""
         known = self.task.inputs
-        return known and known.partition("-")[0] + f"-{digest_of(self.sources)}"
+        if self.part or known is None:
+            return known
+        return known.partition("-")[0] + f"-{digest_of(self.sources)}"
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -135,7 +154,8 @@ class Work:
     @cached_property
     def drift(self) -> Drift:
         """What differs."""
-        return drift_of(self.comparison)
+        found = drift_of(self.comparison)
+        return self.part.drift(found) if self.part else found
 
     @cached_property
     def prices(self) -> Prices | None:
