@@ -11,12 +11,12 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.model.columns import take
+from replan.model.columns import Flags, list_lengths, take
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Mistake, MistakenPlacement
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.rates import Rates, check_rates
-from replan.model.snapshot import Snapshot
+from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.acknowledged import Unacknowledged, without_acknowledged
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.blacklist import (
@@ -157,8 +157,14 @@ def _asked(aligned: Alignment, fixed: Sequence[int] = ()) -> tuple[WantedLists, 
 def _cannot_move(
     aligned: Alignment, asked: WantedLists, left: Unacknowledged
 ) -> dict[int, Refusal]:
-    """Why partitions that are to move for the balance cannot, by their rows: another one may do as well."""
-    chosen, snapshot = asked.chosen.for_balance, aligned.snapshot
+    """Why partitions that are to move cannot, by their rows: the balance does without them.
+
+    Of those that keep their rule another one may do as well; of others only who has too few in sync is refused.
+    """
+    if aligned.placement.balance is None:
+        return {}
+    snapshot = aligned.snapshot
+    chosen = asked.chosen.for_balance | (asked.chosen.changed & _too_few_in_sync(snapshot))
     table, rows = left.differences.table, asked.rows[left.differences.positions]
     moved = (rows >= 0) & np.isin(table.column("kind"), CHOSEN)
     moved[moved] = chosen[rows[moved]]
@@ -174,6 +180,14 @@ def _cannot_move(
         move = move_of(seen, tuple(target), of_topic, reason, judge.nameable)
         for refusal in judge.refusals(move, seen)[:1]:
             found[row] = refusal
+    return found
+
+
+def _too_few_in_sync(snapshot: Snapshot) -> Flags:
+    """Of each observed row whether a replica is not in sync, or fewer are than the topic's minimum."""
+    in_sync, replicas = (list_lengths(snapshot.partitions.column(c)) for c in ("isr", "replicas"))
+    minimum = np.asarray(snapshot.topics.column("min_insync_replicas"))
+    found: Flags = in_sync < np.maximum(replicas, minimum[topic_codes(snapshot.partitions)])
     return found
 
 

@@ -385,6 +385,36 @@ def test_a_balance_that_is_missed_names_what_is_acknowledged_and_what_cannot_mov
     assert [w.kind for w in drift.warnings] == [WarningKind.BALANCE]
 
 
+@pytest.mark.parametrize(
+    "within_bounds",
+    [
+        {"replicas": Fraction(0)},
+        {"bytes": Fraction(0)},
+        {"maxReplicasPerBroker": Fraction(2)},
+    ],
+)
+def test_a_balance_does_without_a_partition_that_is_to_move_for_its_rule_and_cannot(
+    within_bounds: dict[str, Fraction],
+) -> None:
+    """A partition has no leader, so that nothing of it comes to rack a."""
+    lost = state([4], [], leader=None, partition=4, size=9)
+    seen = snapshot(
+        [*(state([3], partition=n, size=9) for n in range(4)), lost],
+        registered=[
+            *(Broker(BrokerId(b), "a") for b in (1, 3)),
+            Broker(BrokerId(4), "b", fenced=True),
+        ],
+        min_insync_replicas=1,
+    )
+    asked = placement(
+        rules=ruled(replication_factor=1, spread=Spread.IN_RACK, in_rack="a"),
+        balance=Balance(HERE, within(**within_bounds), required=True),
+    )
+    plan = make_plan(asked, seen)
+    assert [list(m.target) for m in plan.moves] == [[1], [1]]
+    assert [r.rule for r in plan.refusals] == [RefusalRule.NO_LEADER]
+
+
 def test_a_balance_that_is_required_and_cannot_be_reached_refuses_the_plan() -> None:
     asked = placement(
         rules=ruled(replication_factor=1),

@@ -163,14 +163,22 @@ def _most_replicas(
 
 def _others(problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints) -> Ints:
     """The replicas on each broker that are not placed by these rows."""
-    elsewhere = np.ones(len(lists), dtype=bool)
-    elsewhere[rows] = False
-    others = at.find(lists[elsewhere])
-    others = np.where(others < at.count, others, -1).astype(np.int32)
+    others, lying = _lying(problem, at, lists, rows)
     found: Ints = problem.brokers.replicas + amounts(
-        others, np.ones(len(others), np.int64), at.count
+        lying, np.ones(len(others), np.int64), at.count
     )
     return found
+
+
+def _lying(
+    problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints
+) -> tuple[Ints, Matrix]:
+    """The other rows, and on which brokers each lies: who stays as it is lies where it is held."""
+    others = np.setdiff1d(np.arange(len(lists)), rows)
+    held, lists = same_width(problem.partitions.current, lists)
+    stays = np.isin(others, problem.staying)
+    lying = at.find(np.where(stays[:, None], held[others], lists[others]))
+    return others, np.where(lying < at.count, lying, -1).astype(np.int32)
 
 
 def _is_balanced(
@@ -235,13 +243,7 @@ def _room(
     problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints, of_disks: Ints
 ) -> Ints:
     """What each broker may hold, of its disks: they hold the partitions that are not placed by rule as well."""
-    elsewhere = np.ones(len(lists), dtype=bool)
-    elsewhere[rows] = False
-    others = np.flatnonzero(elsewhere)
-    held, lists = same_width(problem.partitions.current, lists)
-    stays = np.isin(others, problem.staying)
-    lying = at.find(np.where(stays[:, None], held[others], lists[others]))
-    lying = np.where(lying < at.count, lying, -1).astype(np.int32)
+    others, lying = _lying(problem, at, lists, rows)
     taken = amounts(lying, problem.partitions.bytes[others], at.count)
     left: Ints = np.maximum(of_disks - taken, 0)
     return left
