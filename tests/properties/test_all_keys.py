@@ -26,7 +26,7 @@ from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_sources
 from replan.placement_file.sources import Source
 from replan.placement_file.yaml_text import fastest_parser
-from replan.planning.making.limits import over_limits, topic_of
+from replan.planning.making.limits import over_limits
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps, loads
@@ -341,7 +341,7 @@ def test_stages_within_limits_come_to_the_end_of_the_whole_plan(
     stages, seen = 0, world.snapshot()
     while True:
         made = make_plan(asked, seen, rates=RATES)
-        assert over_limits(changes_of(made), asked.limits) == ()
+        assert over_limits(made.all_changes, asked.limits) == ()
         if not made.changes:
             break
         stages += 1
@@ -353,11 +353,7 @@ def test_stages_within_limits_come_to_the_end_of_the_whole_plan(
     refused = {r.partition.topic for r in (*whole.refusals, *made.refusals)}
     assert refused or left.empty, dumps(left)
     if "balance" not in world.file:  # what is refused has its part in the balance of the others
-        assert {t for change in changes_of(left) for t in topic_of(change)} <= refused
-
-
-def changes_of(plan: Plan) -> list[Any]:
-    return [*plan.moves, *plan.creates, *plan.standing, *plan.recoveries, *plan.log_moves]
+        assert {c.topic for c in left.all_changes if c.topic is not None} <= refused
 
 
 @given(worlds())

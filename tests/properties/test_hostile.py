@@ -33,7 +33,6 @@ from replan.applying.journal.records import Order, SavedRate
 from replan.applying.known import LONGEST_PAUSE
 from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
 from replan.applying.settings import Settings
-from replan.applying.steps.creating import brokers_of
 from replan.applying.views.outcome import Outcome, PartitionResult, Result
 from replan.errors import Exit
 from replan.model.configs import (
@@ -539,6 +538,6 @@ def explained(case: Case, run: Run, move: Move) -> bool:
     contested = any(key in lists or "rate" in key for _, _, key in case.configured())
     others_run = any(True for _ in run.cluster.cluster.reassigning())
     beside = (c for c in case.plan.creates if c.topic == move.partition.topic)
-    new = {b for create in beside for b in brokers_of(create)}  # they come first
+    new = {b for create in beside for b in create.brokers}  # they come first
     gone = case.unregistered() & {*move.original, *move.target, *new}
     return contested or others_run or bool(gone)

@@ -171,7 +171,7 @@ def explain(
         refusals=tuple(r for r in plan.refusals if r.partition in about),
         conflicts=tuple(c for c in plan.conflicts if any(_concerned(n, c) for n in about)),
         exceeded=over_limits(
-            [*plan.moves, *plan.creates, *plan.standing, *plan.recoveries, *plan.log_moves],
+            plan.all_changes,
             placement.limits,
         ),
         unbalanced=drift.unbalanced

@@ -36,7 +36,7 @@ from replan.applying.reasons.reason import HoldReason
 from replan.applying.steps.step import Ask, Requests, StepInput, Verdict, suspected
 from replan.model.broker import Broker
 from replan.model.control_plane import ClusterReader, NewPartitions, Rejected, Wanted
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import TopicPartition
 from replan.planning.plans.creates import Create
 from replan.planning.plans.plan import Plan
 
@@ -101,7 +101,7 @@ class CreateStep(Struct, frozen=True):
         if factors:
             other = NotAsPlanned(Fact.FACTOR, create.factor, min(factors))
             return suspected(Status.STALE, other)
-        away = [b for b in brokers_of(create) if b in seen.brokers and not seen.live(b)]
+        away = [b for b in create.brokers if b in seen.brokers and not seen.live(b)]
         return Hold(NewBrokerFenced(away[0])) if away else self._asked(given)
 
     def _asked(self, given: StepInput) -> Verdict:
@@ -114,7 +114,7 @@ class CreateStep(Struct, frozen=True):
         if last is None:
             return ask if self.record is None else Suspect(ask, PartitionsUnseen())
         refusal = given.refusal(self.subject)
-        if refusal is None or passes(refusal, [seen.brokers.get(b) for b in brokers_of(create)]):
+        if refusal is None or passes(refusal, [seen.brokers.get(b) for b in create.brokers]):
             return Suspect(ask, PartitionsUnseen(last.answer.code, last.answer.name))
         return rejected(refusal)
 
@@ -157,7 +157,7 @@ class CreateKind:
         refused = [step.create for step in steps if step.subject in known.refused]
         return Wanted(
             partitions={n for step in steps for n in _looked_at(step.create)},
-            cordons_of={b for create in refused for b in brokers_of(create)},
+            cordons_of={b for create in refused for b in create.brokers},
         )
 
     def there(self, plan: Plan, cluster: ClusterReader) -> bool:
@@ -192,8 +192,3 @@ def passes(answer: Rejected, brokers: Iterable[Broker | None]) -> bool:
     """Whether a rejection holds for the moment alone; `brokers`: of the lists, None where one is not registered."""
     back = all(broker is not None and not broker.cordoned for broker in brokers)
     return answer.code in LOOK_AGAIN or (answer.code == INVALID_ASSIGNMENT and back)
-
-
-def brokers_of(create: Create) -> list[BrokerId]:
-    """All brokers of its lists."""
-    return sorted({b for listed in create.lists for b in listed})

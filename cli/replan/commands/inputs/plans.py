@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,20 +17,20 @@ from replan.commands.inputs.options import Form, PageForm
 from replan.commands.inputs.target import Target
 from replan.documents.files import read_text
 from replan.errors import BadPlacement, BadUsage, Exit, UnsafePlan, WrongCluster
-from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
-from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.placement_file.units import parse_size
 from replan.planning.comparison.alignment import partition_counts
 from replan.planning.plans import plan_file
-from replan.planning.plans.plan import Facts, Plan
+from replan.planning.plans.plan import Change, Facts, Plan
 from replan.planning.safety.plan_laws import require_lawful
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, Pending, PlanContext, own_text
 from replan.wording import count, duration
+
+C = TypeVar("C", bound=Change)
 
 
 class PlanView(Struct, frozen=True):
@@ -248,34 +249,23 @@ def part_of(made: Plan, topics: Sequence[str], brokers: Sequence[int]) -> Plan:
     """What of a plan concerns these topics and brokers."""
     from replan.model.declared.topic_patterns import matches
 
-    def concerns(name: TopicPartition, concerned: Iterable[int]) -> bool:
-        by_topic = not topics or any(matches(pattern, name.topic) for pattern in topics)
+    def concerns(topic: str | None, concerned: Iterable[int]) -> bool:
+        by_topic = not topics or (topic is not None and any(matches(p, topic) for p in topics))
         return by_topic and (not brokers or not set(brokers).isdisjoint(concerned))
 
-    moves = [m for m in made.moves if concerns(m.partition, (*m.original, *m.target))]
-    refusals = [r for r in made.refusals if concerns(r.partition, _brokers_of(r.facts))]
+    def of(changes: tuple[C, ...]) -> tuple[C, ...]:
+        return tuple(c for c in changes if concerns(c.topic, c.brokers))
+
+    refusals = (r for r in made.refusals if concerns(r.partition.topic, _brokers_of(r.facts)))
     return replace(
         made,
-        moves=tuple(moves),
+        moves=of(made.moves),
         refusals=tuple(refusals),
-        creates=tuple(
-            c for c in made.creates if concerns(c.first, {b for listed in c.lists for b in listed})
-        ),
-        recoveries=tuple(
-            r for r in made.recoveries if concerns(r.partition, (*r.original, *r.order))
-        ),
-        log_moves=tuple(m for m in made.log_moves if concerns(m.partition, (m.broker,))),
-        standing=tuple(s for s in made.standing if _concerns(s.setting, topics, brokers)),
+        creates=of(made.creates),
+        recoveries=of(made.recoveries),
+        log_moves=of(made.log_moves),
+        standing=of(made.standing),
     )
-
-
-def _concerns(setting: SettingName, topics: Sequence[str], brokers: Sequence[int]) -> bool:
-    """Whether a throttle setting is of one of these topics or brokers."""
-    from replan.model.declared.topic_patterns import matches
-
-    if setting.scope is ConfigScope.BROKER:
-        return not topics and int(setting.name) in brokers
-    return not brokers and any(matches(pattern, setting.name) for pattern in topics)
 
 
 def _brokers_of(facts: Facts) -> Iterator[int]:

@@ -263,11 +263,7 @@ def missing_to_apply(
 
 def topics_of(plan: Plan) -> frozenset[str]:
     """The topics that a plan changes."""
-    named = {move.partition.topic for move in plan.moves}
-    named |= {move.partition.topic for move in plan.log_moves}
-    named |= {recovery.partition.topic for recovery in plan.recoveries}
-    settings = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
-    return frozenset(named | settings | {c.topic for c in plan.creates})
+    return frozenset(c.topic for c in plan.all_changes if c.topic is not None)
 
 
 def clock_check(found: ClockDifference) -> Check:

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from replan.errors import BadUsage, UnsafePlan
-from replan.model.configs import ConfigScope
 from replan.model.declared.policy import Limit, Limits, Measure
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Change
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.planning.recovery.recovery import Recovery
 from replan.wording import count
@@ -26,8 +26,6 @@ from replan.wording import count
 SHOWN = 5
 Offender = tuple[str, int]
 """A partition, topic or broker in words, with its part of the measure."""
-Change = Move | Create | ThrottleSetting | Recovery | LogMove
-"""One thing that a plan does."""
 Key = TopicPartition | BrokerId | str
 """What a measure counts by: a partition, a broker or a topic."""
 ONCE = frozenset({Measure.PARTITIONS, Measure.TOPICS})
@@ -149,8 +147,8 @@ def parts_of(change: Change, measure: Measure) -> Iterator[tuple[Key, int]]:
     match measure, change:
         case Measure.PARTITIONS, _:
             yield from ((partition, 1) for partition in partitions_of(change))
-        case Measure.TOPICS, _:
-            yield from ((topic, 1) for topic in topic_of(change))
+        case Measure.TOPICS, _ if change.topic is not None:
+            yield change.topic, 1
         case Measure.BYTES, Move():
             yield change.partition, change.copies_bytes
         case (Measure.BYTES, LogMove()):
@@ -178,18 +176,6 @@ def partitions_of(change: Change) -> Iterable[TopicPartition]:
             return ()
         case Move() | Recovery() | LogMove():
             return (change.partition,)
-
-
-def topic_of(change: Change) -> Iterable[str]:
-    """The topic that a change is about; none where it is a setting of a broker."""
-    match change:
-        case Create():
-            return (change.topic,)
-        case ThrottleSetting():
-            name = change.setting
-            return (name.name,) if name.scope is ConfigScope.TOPIC else ()
-        case Move() | Recovery() | LogMove():
-            return (change.partition.topic,)
 
 
 def _name(key: Key, measure: Measure) -> str:

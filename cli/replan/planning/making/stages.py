@@ -26,13 +26,13 @@ from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.making.admission_order import Urgency, admission_order, urgency
-from replan.planning.making.limits import Change, Used, partitions_of, topic_of
+from replan.planning.making.limits import Used, partitions_of
 from replan.planning.making.room import Disks, in_room_order
 from replan.planning.placing.problem import NO_LIMIT
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move, ReasonKind
-from replan.planning.plans.plan import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.plans.plan import Change, Facts, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.planning.recovery.recovery import Recovery
 
@@ -161,7 +161,7 @@ def staged(
             break
         rules.heeded = False  # they wait for one another, or for what no stage takes
     never = {change.topic for change, _, _ in beyond if isinstance(change, Create)}
-    left = tuple(c for c in waiting if not never.intersection(topic_of(c)))
+    left = tuple(c for c in waiting if c.topic not in never)
     changes, late = _of(whole, chosen, log_dirs)
     left = (*left, *late)
     return PlanStage(changes, tuple(beyond), left, _at_least(left, limits))
@@ -307,5 +307,4 @@ def _named(change: Change) -> TopicPartition:
     """The partition that stands for a change; of a setting of a topic, its first."""
     for partition in partitions_of(change):
         return partition
-    [topic] = topic_of(change)
-    return TopicPartition(topic, 0)
+    return TopicPartition(str(change.topic), 0)

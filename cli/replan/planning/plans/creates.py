@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from replan.documents.typed import Form, Positive, ReplicaList, Text, once_each
-from replan.model.names import Replicas, TopicId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 
 
 class Create(Form, frozen=True):
@@ -32,6 +32,11 @@ class Create(Form, frozen=True):
     def factor(self) -> int:
         """The replication factor that the topic had when planned."""
         return len(self.lists[0])
+
+    @property
+    def brokers(self) -> list[BrokerId]:
+        """All brokers of its lists."""
+        return sorted({b for listed in self.lists for b in listed})
 
     @property
     def first(self) -> TopicPartition:

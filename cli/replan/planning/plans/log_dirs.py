@@ -42,6 +42,11 @@ class LogMove(Form, frozen=True):
             raise ValueError(": it lies there already")
 
     @property
+    def brokers(self) -> tuple[BrokerId, ...]:
+        """The one that it concerns."""
+        return (self.broker,)
+
+    @property
     def partition(self) -> TopicPartition:
         """Of which partition."""
         return TopicPartition(self.topic, self.number)

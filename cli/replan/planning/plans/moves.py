@@ -145,6 +145,16 @@ class Move(Struct, frozen=True, dict=True):
             if len(set(brokers)) != len(brokers):
                 raise ValueError(f"{self.partition}: duplicate replica in {name} {list(brokers)}")
 
+    @property
+    def topic(self) -> str:
+        """Of which topic."""
+        return self.partition.topic
+
+    @property
+    def brokers(self) -> Replicas:
+        """Those that it concerns."""
+        return (*self.original, *self.target)
+
     @cached_property
     def new(self) -> Replicas:
         """N: the replicas that have to be copied, in target order; asked for many times in each tick."""

@@ -9,8 +9,9 @@ The written form is in `plan_file`; its requests are derived by `preview`; safet
 `left_out_text`, which the applier writes into the journal, too.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from itertools import chain
 
 from msgspec import Struct, field
 
@@ -329,6 +330,10 @@ class PlanWarning(Form, frozen=True):
         _check_facts(self.kind, self.facts)
 
 
+Change = Move | Create | ThrottleSetting | Recovery | LogMove
+"""One thing that a plan does; each says of which `topic` it is, and which `brokers` it concerns."""
+
+
 class Plan(Struct, frozen=True):
     """Moves in the order in which they are admitted, and all that is needed to perform them safely."""
 
@@ -396,10 +401,19 @@ class Plan(Struct, frozen=True):
         return self.steps > 0
 
     @property
+    def by_kind(self) -> tuple[tuple[Change, ...], ...]:
+        """Its steps, those of a kind together; a new kind of step needs a place here."""
+        return self.moves, self.creates, self.standing, self.recoveries, self.log_moves
+
+    @property
+    def all_changes(self) -> Iterator[Change]:
+        """Its steps of all kinds."""
+        return chain.from_iterable(self.by_kind)
+
+    @property
     def steps(self) -> int:
-        """How many moves, creates, standing settings, recoveries and log moves it has."""
-        kinds = (self.moves, self.creates, self.standing, self.recoveries, self.log_moves)
-        return sum(map(len, kinds))
+        """How many there are."""
+        return sum(map(len, self.by_kind))
 
     @property
     def empty(self) -> bool:

@@ -71,6 +71,16 @@ class ThrottleSetting(Form, frozen=True):
         return cls(setting.scope, setting.name, cast("ThrottleKey", setting.key), before, after)
 
     @property
+    def topic(self) -> str | None:
+        """Of which topic; None: of a broker."""
+        return self.name if self.scope is ConfigScope.TOPIC else None
+
+    @property
+    def brokers(self) -> tuple[BrokerId, ...]:
+        """The one that it concerns; none where it is of a topic."""
+        return (BrokerId(int(self.name)),) if self.scope is ConfigScope.BROKER else ()
+
+    @property
     def setting(self) -> SettingName:
         """Which one."""
         return SettingName(self.scope, self.name, self.key)

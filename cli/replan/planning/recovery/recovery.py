@@ -46,6 +46,16 @@ class Recovery(Struct, frozen=True):
     """Of its largest replica, as far as known."""
 
     @property
+    def topic(self) -> str:
+        """Of which topic."""
+        return self.partition.topic
+
+    @property
+    def brokers(self) -> Replicas:
+        """Those that it concerns."""
+        return (*self.original, *self.order)
+
+    @property
     def reorders(self) -> bool:
         """Whether the list is changed first, so that the election takes the chosen one.
 
