@@ -14,7 +14,7 @@ pytestmark = pytest.mark.command
 EXAMPLE = Path(__file__).parents[2] / "examples" / "move"
 HEAVY = {
     "replan.planning.placing.choose",
-    *("confluent_kafka", "deepdiff", "jsonschema", "kafka", "numpy", "pandas"),
+    *("confluent_kafka", "deepdiff", "jsonschema", "kafka", "numpy", "numpy.ma", "pandas"),
     *("http.server", "prometheus_client", "pyarrow", "pyarrow.compute", "pyarrow.parquet"),
     *("pyspark", "rich", "yaml"),
     *(
@@ -46,7 +46,7 @@ IMPORTS: dict[tuple[str, ...], set[str]] = {
     ("snapshot", *FROM, "-o", "copy"): COLUMNS | {"pyarrow.compute", "pyarrow.parquet"},
     ("plan", *FROM, "-f", "as-it-is.yaml"): COLUMNS | {"yaml", *SETTINGS},
     ("plan", *FROM): COLUMNS | {"yaml", *APPLYING, "replan.rehearsal", "replan.simulator"},
-    ("drift", *FROM): COLUMNS | {"yaml", *SETTINGS},
+    ("drift", *FROM): COLUMNS | {"numpy.ma", "yaml", *SETTINGS},
     ("status", *FROM): COLUMNS | APPLYING,
     ("show", "plan.json"): COLUMNS | SETTINGS,
     ("rehearse", "plan.json", *FROM): COLUMNS | {*APPLYING, "replan.rehearsal", "replan.simulator"},
@@ -88,7 +88,7 @@ FROM_BROKERS: dict[tuple[str, ...], set[str]] = {
     ("plan", "-f", "as-it-is.yaml"): ADAPTER | {"yaml", *APPLYING},
     ("plan", "-f", "moves.yaml"): ADAPTER
     | {"yaml", *APPLYING, "replan.rehearsal", "replan.simulator"},
-    ("drift", "-f", "as-it-is.yaml"): ADAPTER | {"yaml", *APPLYING},
+    ("drift", "-f", "as-it-is.yaml"): ADAPTER | {"numpy.ma", "yaml", *APPLYING},
     ("apply", "-f", "as-it-is.yaml", "--auto-approve"): ADAPTER | {"yaml", *APPLYING},
 }
 """The same of commands on brokers."""

@@ -59,9 +59,20 @@ def to_matrix(column: pa.Array | pa.ChunkedArray, width: int | None = None) -> M
 def from_matrix(matrix: Matrix) -> pa.ListArray:
     """The rows as lists; padding is left out, which must be at the end of each row."""
     inside = matrix != PAD
-    offsets = np.zeros(len(matrix) + 1, dtype=np.int32)
-    np.cumsum(inside.sum(axis=1), out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(matrix[inside], pa.int32()))
+    return list_column(matrix[inside], inside.sum(axis=1))
+
+
+def list_column(values: npt.NDArray[np.integer], counts: npt.ArrayLike) -> pa.ListArray:
+    """Lists of broker ids: the first has the first `counts[0]` values, and so on."""
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    return pa.ListArray.from_arrays(number_column(offsets), number_column(values), type=BROKERS)
+
+
+def number_column(values: npt.ArrayLike, dtype: npt.DTypeLike = np.int32) -> pa.Array:
+    """Numbers as a column. `pa.array` would import numpy.ma, to see whether they are masked."""
+    numbers = np.ascontiguousarray(values, dtype=dtype)
+    kind = pa.from_numpy_dtype(numbers.dtype)
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(numbers)])
 
 
 def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
@@ -72,13 +83,19 @@ def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
 
 def take(table: Any, rows: npt.ArrayLike) -> Any:
     """Some rows of a table, or of a column, in this order."""
-    return call_function("take", [table, pa.array(np.asarray(rows, dtype=np.int64))])
+    return call_function("take", [table, number_column(rows, np.int64)])
 
 
 def list_lengths(column: pa.Array | pa.ChunkedArray) -> Ints:
     """How long each list is."""
     offsets: Ints = np.asarray(as_list_array(column).offsets, dtype=np.int64)
     return np.diff(offsets)
+
+
+def distinct(values: npt.NDArray[np.integer]) -> list[int]:
+    """The numbers in these, each once. `np.unique` would import numpy.ma, too."""
+    found: list[int] = call_function("unique", [number_column(values.ravel())]).to_pylist()
+    return found
 
 
 def topics_of(table: pa.Table) -> tuple[pa.Array, Ints]:
@@ -100,8 +117,9 @@ def topics_of(table: pa.Table) -> tuple[pa.Array, Ints]:
 def plain_names(table: pa.Table) -> pa.Table:
     """The topic and the partition of each row, the topic as a string of its own."""
     names, codes = topics_of(table)
-    numbers = np.asarray(table.column("partition"), dtype=np.int32)
-    return pa.table({"topic": take(names, codes), "partition": pa.array(numbers)})
+    return pa.table(
+        {"topic": take(names, codes), "partition": number_column(table.column("partition"))}
+    )
 
 
 def positions_in(names: pa.Array, known: pa.Array) -> Ints:

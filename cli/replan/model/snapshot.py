@@ -18,7 +18,7 @@ import pyarrow as pa
 from msgspec import Struct, field
 
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import BROKERS, list_lengths, take
+from replan.model.columns import BROKERS, list_lengths, number_column, take
 from replan.model.configs import Configs, ConfigSource, TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
@@ -239,10 +239,9 @@ def topic_codes(partitions: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int
 
 
 def partitions_table(
-    topic_names: pa.Array, codes: pa.Array, columns: Mapping[str, pa.Array]
+    topic_names: pa.Array, codes: npt.ArrayLike, columns: Mapping[str, pa.Array]
 ) -> pa.Table:
     """Make a `partitions` table from topic codes and the other columns; sorts nothing."""
-    rows = pa.array(np.asarray(codes, dtype=np.int32))
-    topic = pa.DictionaryArray.from_arrays(rows, topic_names)
+    topic = pa.DictionaryArray.from_arrays(number_column(codes), topic_names)
     arrays = [topic, *(columns[name] for name in PARTITIONS_SCHEMA.names[1:])]
     return pa.Table.from_arrays(arrays, schema=PARTITIONS_SCHEMA)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from replan.model.columns import BROKERS, EXPLICIT_SCHEMA, Ints, take
+from replan.model.columns import EXPLICIT_SCHEMA, Ints, list_column, number_column, take
 from replan.model.declared.placement import (
     LastLeaders,
     LeaderBlacklist,
@@ -134,12 +134,12 @@ def explicit_table(topics: Sequence[ExplicitTopic]) -> pa.Table:
     table = pa.Table.from_arrays(
         [
             pa.DictionaryArray.from_arrays(
-                pa.array(codes), pa.array([t.name for t in topics], pa.string())
+                number_column(codes), pa.array([t.name for t in topics], pa.string())
             ),
-            pa.array(numbers),
+            number_column(numbers),
             replicas,
-            pa.array(lines),
-            pa.array(columns),
+            number_column(lines),
+            number_column(columns),
         ],
         schema=EXPLICIT_SCHEMA,
     )
@@ -234,14 +234,7 @@ def _broker_rates(merged: Merged) -> list[tuple[BrokerId, Declaration]]:
 def _list_array(rows: Sequence[Value]) -> pa.ListArray:
     lists = cast("Sequence[Sequence[int]]", rows)
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    return _as_list_array(offsets, np.fromiter(chain.from_iterable(lists), np.int64))
-
-
-def _as_list_array(offsets: Ints, values: Ints) -> pa.ListArray:
-    return pa.ListArray.from_arrays(
-        pa.array(offsets.astype(np.int32)), pa.array(values.astype(np.int32)), type=BROKERS
-    )
+    return list_column(np.fromiter(chain.from_iterable(lists), np.int64), lengths)
 
 
 def _lines_and_columns(

@@ -152,7 +152,7 @@ def snapshot_of(plan: Plan) -> Snapshot:
         log_dirs=_log_dirs(plan),
         partitions=partitions_table(
             pa.array(topics, pa.string()),
-            pa.array([code for code, _, _ in rows], pa.int32()),
+            [code for code, _, _ in rows],
             {
                 "partition": pa.array([number for _, number, _ in rows], pa.int32()),
                 "leader": pa.array(leaders, pa.int32()),

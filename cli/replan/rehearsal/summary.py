@@ -82,7 +82,7 @@ def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:
         topics=take(snapshot.topics, chosen),
         partitions=partitions_table(
             pa.array(names, pa.string()),
-            pa.array([codes[int(code)] for code in before], pa.int32()),
+            [codes[int(code)] for code in before],
             {name: table.column(name).combine_chunks() for name in table.column_names[1:]},
         ),
         remembered={},

@@ -23,7 +23,7 @@ from replan.documents.json_text import Node, NotJson, decoded, optional, parse_d
 from replan.documents.typed import Brokers, Int32, Int64, ReplicaList
 from replan.errors import BadFile
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import BROKERS, Ints, take
+from replan.model.columns import Ints, list_column, number_column, take
 from replan.model.configs import Configs, ConfigSource, ConfigValue, can_hold
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import (
@@ -204,22 +204,20 @@ def _partitions(topics: Sequence[Node], names: Sequence[str], registered: list[i
     isr = _isr(partitions, replicas, registered)
     table = partitions_table(
         pa.array(names, pa.string()),
-        pa.array(codes, pa.int32()),
+        codes,
         {
-            "partition": pa.array(numbers, pa.int32()),
+            "partition": number_column(numbers),
             "replicas": replicas,
             "isr": isr,
-            "leader": pa.array(_leaders(partitions, replicas, isr), pa.int32()),
-            "leader_epoch": pa.array(
-                np.fromiter([p.leader_epoch or 0 for p in partitions], np.int32, size)
-            ),
+            "leader": number_column(_leaders(partitions, replicas, isr)),
+            "leader_epoch": number_column([p.leader_epoch or 0 for p in partitions]),
             **{
                 column: _list_column(
                     size, list(rare), [getattr(p, column) or () for p in rare.values()]
                 )
                 for column, _ in _LISTS
             },
-            "bytes": pa.array(np.fromiter([p.bytes or 0 for p in partitions], np.int64, size)),
+            "bytes": number_column([p.bytes or 0 for p in partitions], np.int64),
         },
     )
     return _in_order(table, codes, numbers)
@@ -261,9 +259,8 @@ def _list_column(size: int, rows: list[int] | slice, lists: Sequence[Replicas]) 
     """A column of `size` lists: these in these rows, empty in others. Each list has to name a broker once."""
     lengths = np.zeros(size, np.int64)
     lengths[rows] = np.fromiter(map(len, lists), np.int64, len(lists))
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    values = np.fromiter(chain.from_iterable(lists), np.int32, int(offsets[-1]))
-    column = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values), type=BROKERS)
+    values = np.fromiter(chain.from_iterable(lists), np.int32, int(lengths.sum()))
+    column = list_column(values, lengths)
     members = _members(column)
     _require((members[1:] != members[:-1]).all())
     return column

@@ -36,7 +36,7 @@ from replan.kafka.reads.partitions import Page, PartitionColumns, pages, states,
 from replan.kafka.reads.patience import REQUEST_SECONDS, NamedQuestion, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.broker import Broker
-from replan.model.columns import take
+from replan.model.columns import number_column, take
 from replan.model.configs import Configs, TopicSettings
 from replan.model.control_plane import Look, TopicPermission, Wanted, agreeing
 from replan.model.names import BrokerId, Replicas, TopicPartition
@@ -281,12 +281,12 @@ def tables(
     codes = np.asarray(columns.codes())
     rows = kept[codes] if len(kept) else np.array([], dtype=bool)
     places = (np.cumsum(kept) - 1).astype(np.int32)
-    arrays = {**columns.columns(), "bytes": pa.array(sizes, pa.int64())}
+    arrays = {**columns.columns(), "bytes": number_column(sizes, np.int64)}
     if not kept.all():
         arrays = {name: take(array, np.flatnonzero(rows)) for name, array in arrays.items()}
         codes = places[codes[rows]]
     names = topics.column("name").combine_chunks()
-    return topics, partitions_table(names, pa.array(codes, pa.int32()), arrays)
+    return topics, partitions_table(names, codes, arrays)
 
 
 def _topics_table(

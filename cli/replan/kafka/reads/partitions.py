@@ -27,7 +27,7 @@ from replan.kafka.failures import (
 from replan.kafka.messages import DescribeTopicPartitions, Metadata
 from replan.kafka.reads.patience import NamedQuestion, Reads
 from replan.kafka.wire.frames import LONGEST_ONE_BYTE, Cursor, Question
-from replan.model.columns import Ints
+from replan.model.columns import Ints, list_column, number_column
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
 
@@ -411,7 +411,7 @@ class PartitionColumns:
     def codes(self) -> pa.Array:
         """The topic of each row, by its place in `topics`."""
         counts = [topic.count for topic in self.topics]
-        return pa.array(np.repeat(np.arange(len(counts), dtype=np.int32), counts))
+        return number_column(np.repeat(np.arange(len(counts)), counts))
 
     def columns(self) -> dict[str, pa.Array]:
         """Everything but the topic and the sizes, by the names of PARTITIONS_SCHEMA."""
@@ -429,7 +429,7 @@ class PartitionColumns:
 
     def _numbers(self, column: str) -> pa.Array:
         parts = [page.numbers(column) for page in self._pages]
-        return pa.array(np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32))
+        return number_column(np.concatenate([np.zeros(0, np.int32), *parts]))
 
     def _running_rows(self) -> dict[int, Reassignment]:
         places = {topic.name: topic for topic in self.topics}
@@ -454,7 +454,7 @@ class PartitionColumns:
             ids = np.concatenate([*kept, ids[int(ends[max(others)]) :]])
             for row, replicas in others.items():
                 counts[row] = len(replicas)
-        return _list_column(ids.astype(np.int32), counts)
+        return list_column(ids.astype(np.int32), counts)
 
 
 def _few(rows: int, lists: Mapping[int, Replicas]) -> pa.ListArray:
@@ -462,9 +462,4 @@ def _few(rows: int, lists: Mapping[int, Replicas]) -> pa.ListArray:
     counts = np.zeros(rows, np.int64)
     counts[list(lists)] = [len(of) for of in lists.values()]
     ids = np.array([b for of in lists.values() for b in of], np.int32)
-    return _list_column(ids, counts)
-
-
-def _list_column(ids: Ids, counts: Ints) -> pa.ListArray:
-    ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(ends), pa.array(ids))
+    return list_column(ids, counts)

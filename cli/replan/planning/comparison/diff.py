@@ -23,6 +23,7 @@ from replan.model.columns import (
     Matrix,
     from_matrix,
     list_lengths,
+    number_column,
     plain_names,
     same_width,
     take,
@@ -100,7 +101,7 @@ def compare(declared: pa.Table, observed: pa.Table, rows: Ints) -> Differences:
     wanted, targets = same_width(lists[found], targets)
     led = np.full(len(found), True)
     if LED in declared.column_names:
-        led = np.asarray(declared.column(LED))[found]
+        led = np.asarray(declared.column(LED), dtype=bool)[found]
     kind[found] = _kinds(wanted, targets, running, compared, led)
     chosen = np.flatnonzero(kind >= 0)
     table = _table(declared, lists, chosen, kind, found, targets, compared)
@@ -185,10 +186,10 @@ def _table(
         [
             rows.column("topic"),
             rows.column("partition"),
-            pa.array(np.array([str(k) for k in KINDS], dtype=object)[kind[chosen]], pa.string()),
+            take(pa.array([str(k) for k in KINDS]), kind[chosen]),
             from_matrix(lists[chosen]),
             from_matrix(has),
-            pa.array(leaders, pa.int32()),
+            number_column(leaders),
         ],
         schema=DIFFERENCE_SCHEMA,
     )

@@ -22,6 +22,7 @@ from replan.model.columns import (
     Ints,
     Matrix,
     from_matrix,
+    number_column,
     plain_names,
     row,
     same_width,
@@ -122,7 +123,8 @@ def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
     refused = [at for reason in reached.chosen.impossible for at in reason.partitions]
     ours &= ~np.isin(found, refused)
     led = ~led_by_listed | pressed
-    table = names.append_column("replicas", from_matrix(lists)).append_column(LED, pa.array(led))
+    table = names.append_column("replicas", from_matrix(lists))
+    table = table.append_column(LED, number_column(led, np.int8))
     return WantedLists(
         take(table, np.flatnonzero(ours)),
         found[ours],

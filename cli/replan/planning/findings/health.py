@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 from msgspec import Struct
 
-from replan.model.columns import PAD, Ints, list_lengths, take, to_matrix
+from replan.model.columns import PAD, Ints, distinct, list_lengths, take, to_matrix
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, topic_codes
@@ -119,7 +119,7 @@ def brokers_down(snapshot: Snapshot) -> tuple[BrokerDown, ...]:
     table = snapshot.partitions
     lists = to_matrix(table.column("replicas"))
     live, registered = snapshot.live_brokers(), snapshot.broker_ids()
-    named = {int(b) for b in np.unique(lists)} - {PAD}
+    named = set(distinct(lists)) - {PAD}
     down = sorted((named | registered) - live)
     if not down:
         return ()

@@ -117,9 +117,7 @@ def with_journal(snapshot: Snapshot, replicas: Replicas) -> Snapshot:
     return replace(
         snapshot,
         topics=topics,
-        partitions=partitions_table(
-            names_array, pa.array(np.insert(codes, before, at), pa.int32()), columns
-        ),
+        partitions=partitions_table(names_array, np.insert(codes, before, at), columns),
     )
 
 
