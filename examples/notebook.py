@@ -77,4 +77,17 @@ print("Spark: what each owner has to copy")
     .orderBy("owner")
     .show()
 )
+
+# %% Snapshots and declared lists are rows, too: a comparison of one's own. A giant snapshot is several partitions.
+read = spark.read.format("replan").option("lake", lake.address).option("table", "snapshots").load()
+seen = read.filter("part = 'partitions'").select("cluster", "observed_at", "partitions.*")
+declared = rows_frame(tasks, "declared").withColumnRenamed("replicas", "declared")
+print("Spark: partitions that are declared, and those that lie as declared")
+(
+    declared.join(seen, ["cluster", "observed_at", "topic", "partition"], "left")
+    .groupBy("cluster")
+    .agg(f.count("*").alias("partitions"), f.count_if(f.expr("declared = replicas")).alias("there"))
+    .orderBy("cluster")
+    .show()
+)
 spark.stop()

@@ -13,7 +13,7 @@ from tests.commandline import LIMIT_SECONDS, environment, replan
 from tests.fleet.fleets import write_fleet
 
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.tables import COSTS, DRIFT, TABLES
+from replan.fleet.lake.tables import COSTS, DECLARED, DIFFERENCES, DRIFT, TABLES
 
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "notebook.py"
 SEEDS = (24, 25, 27)
@@ -77,6 +77,16 @@ def test_the_notebook_counts_what_the_lake_has_and_writes_nothing(
         != []
     )
     assert sum(int(size) for *_, size in copies) == sum(row["bytes"] for row in costs)
+    declared, differing = (
+        Counter(row["cluster"] for row in lake.read(table).to_pylist() if row.get("kind") in kinds)
+        for table, kinds in ((DECLARED, {None}), (DIFFERENCES, {"replicas", "order", "missing"}))
+    )
+    compared = shown(
+        run.stdout, "Spark: partitions that are declared, and those that lie as declared"
+    )
+    assert [(name, int(count)) for name, count, _ in compared] == sorted(declared.items())
+    for name, count, there in compared:
+        assert 0 < int(there) <= int(count) - differing[name]
     for package, name in (("duckdb", "DuckDB"), ("polars", "Polars")):
         said = f"{name}: what drifted" if find_spec(package) else f"pip install {package}"
         assert said in run.stdout

@@ -125,6 +125,16 @@ def test_groups_of_rows_without_the_topics_that_are_asked_for_are_not_read(tmp_p
     assert all(parts[0][name] == parts[1][name] for name in parts[0].keys() - {"partitions"})
 
 
+def test_parts_of_a_file_are_the_whole_file(tmp_path: Path) -> None:
+    clusters = Clusters(tmp_path, "lake")
+    clusters.regroup(3)
+    file = clusters.lake.files(SNAPSHOTS)["eu"][0]
+    whole = clusters.lake.read_file(SNAPSHOTS, file)
+    shares = [clusters.lake.read_file(SNAPSHOTS, file, share=(n, 4)) for n in range(4)]
+    assert all(0 < share.num_rows < whole.num_rows / 2 for share in shares)
+    assert pa.concat_tables(shares) == whole
+
+
 def test_rates_that_cannot_be_found_are_one_error_and_are_tried_again(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path, "lake")
     oldest = clusters.lake.files(SNAPSHOTS)["eu"][0]

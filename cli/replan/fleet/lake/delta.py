@@ -266,11 +266,12 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         file: TableFile,
         columns: Sequence[str] = (),
         among: "Among | None" = None,
+        share: tuple[int, int] = (0, 1),
     ) -> pa.Table:
         """The rows of a file, with columns that it was written without as null; raises BadFile.
 
         Of a column that is a row of its own, `column.field` asks for a field alone. `among`: groups of rows that have
-        none of these values, and only others, may be left out.
+        none of these values, and only others, may be left out. `share`: which of how many parts of the file.
         """
         asked = list(columns) or table.schema.names
         kinds = _kinds(table, asked)
@@ -281,8 +282,9 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
                 read = pq.ParquetFile(source)
                 there = set(read.schema_arrow.names)
                 wanted = [name for name in asked if name.partition(".")[0] in there]
-                groups = range(read.num_row_groups) if among is None else _groups(read, among)
-                found = read.read_row_groups(list(groups), wanted, use_threads=False)
+                groups = [*(_groups(read, among) if among else range(read.num_row_groups))]
+                start, end = (len(groups) * n // share[1] for n in (share[0], share[0] + 1))
+                found = read.read_row_groups(groups[start:end], wanted, use_threads=False)
             return pa.table(
                 [
                     as_kind(found.column(name), kind)

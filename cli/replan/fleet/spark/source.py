@@ -32,7 +32,8 @@ from replan.fleet.lake.tables import TABLES, LakeTable
 
 PART_BYTES = 32 * 2**20
 PART_FILES = 100
-"""So much one task reads at most, unless one file is larger."""
+PART_ROWS = 500_000
+"""So much one task reads at most, about."""
 ROWS_PER_BATCH = 100_000
 FORMAT = "replan"
 
@@ -43,6 +44,8 @@ class _Files(InputPartition):  # type: ignore[misc]  # PySpark leaves it untyped
 
     files: list[TableFile] = field(default_factory=list)
     bytes: int = 0
+    share: tuple[int, int] = (0, 1)
+    """Which of how many parts of one large file."""
 
 
 class LakeSource(DataSource):  # type: ignore[misc]
@@ -93,6 +96,10 @@ class LakeReader(DataSourceReader):  # type: ignore[misc]
         names = found if self.clusters is None else [n for n in self.clusters if n in found]
         parts = [_Files()]
         for file in chain.from_iterable(found[name] for name in names):
+            shares = 1 + (file.rows or 0) // PART_ROWS
+            if shares > 1:
+                parts[:0] = [_Files([file], share=(n, shares)) for n in range(shares)]
+                continue
             part = parts[-1]
             if len(part.files) >= PART_FILES or (
                 part.files and part.bytes + file.size > PART_BYTES
@@ -106,9 +113,8 @@ class LakeReader(DataSourceReader):  # type: ignore[misc]
         """The rows of one task."""
         assert isinstance(partition, _Files)  # noqa: S101 - they are what `partitions` has made
         for file in partition.files:
-            yield from self.lake.read_file(self.table, file, self.columns).to_batches(
-                ROWS_PER_BATCH
-            )
+            rows = self.lake.read_file(self.table, file, self.columns, share=partition.share)
+            yield from rows.to_batches(ROWS_PER_BATCH)
 
 
 class ArrivalsReader(DataSourceStreamReader):  # type: ignore[misc]
