@@ -1,8 +1,12 @@
-"""docs/architecture.md shows the layers of the import contracts; no page links to or names a file that is not there."""
+"""docs/architecture.md shows the layers of the import contracts; no page links to or names a file that is not there.
+
+And no public class has the name of another one.
+"""
 
 import ast
 import re
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -53,6 +57,15 @@ def test_the_layers_are_those_of_the_import_contracts() -> None:
     drawn = "\n".join("   ".join(row) for row in rows)
     table = "\n".join(f"| `{name}` | {purpose(name)} |" for row in rows for name in row)
     check_section("architecture.md", "## Layers", LAYERS.format(layers=drawn, packages=table))
+
+
+def test_no_class_is_named_as_another_one() -> None:
+    places = defaultdict(list)
+    for path in PRODUCT.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path.relative_to(PRODUCT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -47,7 +47,7 @@ class ElectionFileForm(Form, frozen=True):
     version: Literal[1] = 1
 
 
-class ListedPartition(Struct, frozen=True):
+class ElectionEntry(Struct, frozen=True):
     """What a file says of one partition."""
 
     leader: BrokerId | None
@@ -55,7 +55,7 @@ class ListedPartition(Struct, frozen=True):
     where: Where
 
 
-def read_election_file(path: Path) -> dict[TopicPartition, ListedPartition]:
+def read_election_file(path: Path) -> dict[TopicPartition, ElectionEntry]:
     """The partitions, each once, in the order of the file.
 
     Raises BadFile, and BadPlacement where it is not even YAML.
@@ -78,7 +78,7 @@ def read_election_file(path: Path) -> dict[TopicPartition, ListedPartition]:
         steps = [int(number) if number else key for key, number in _STEP.findall(place)]
         at = source.where(place_of(document, tuple(steps)))
         raise BadFile(f"{at}: $.{place.removeprefix('.')}: {what}") from problem
-    found: dict[TopicPartition, ListedPartition] = {}
+    found: dict[TopicPartition, ElectionEntry] = {}
     for number, row in enumerate(form.partitions):
         where = source.where(place_of(document, ("partitions", number)))
         name, leader = _read(row, f"{where}: $.partitions[{number}]")
@@ -86,7 +86,7 @@ def read_election_file(path: Path) -> dict[TopicPartition, ListedPartition]:
             raise BadFile(
                 f"{where}: $.partitions[{number}]: {name} is listed before with another desiredLeader; keep one"
             )
-        found.setdefault(name, ListedPartition(leader, where))
+        found.setdefault(name, ElectionEntry(leader, where))
     return found
 
 
