@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import groupby
 
-from replan.model.declared.policy import Prices
+from replan.model.declared.policy import Measure, Prices
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.elections.available import UNAVAILABLE, Unavailable
 from replan.planning.findings.health import BrokerDown, Comeback
@@ -28,7 +28,7 @@ from replan.planning.plans.plan import (
 )
 from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.lines import columns
-from replan.wording import SHOWN, capped, count, left_out, listed, ranges, size
+from replan.wording import SHOWN, capped, count, left_out, listed, plural, ranges, size
 
 
 def broker_down_text(found: BrokerDown) -> str:
@@ -101,8 +101,8 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "not even in another order; declare the partition under `assignments` without them"
     ),
     RefusalRule.CORDONED: (
-        "target {target} names brokers {brokers}, all of whose log directories are cordoned; uncordon them, or declare "
-        "others. Until then their replicas can only be dropped"
+        "target {target} names brokers {brokers}, all of whose log directories are cordoned; uncordon them, drain "
+        "them, or declare a list without them: their replicas can only be dropped"
     ),
     RefusalRule.SAFE_START: (
         "with more replicas than {original}, min.insync.replicas {minInsyncReplicas} needs {needed} in sync: writes "
@@ -123,32 +123,32 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "cordoned or drained; bring one back, add a broker, or declare fewer replicas"
     ),
     RefusalRule.TOO_FEW_BROKERS: (
-        "{needed} replicas need as many brokers, and {available} can hold it ({rule}): bring a broker back, add one, "
-        "name more under `brokers`, or lower `replicationFactor`"
+        "it needs {needed_brokers}, and {available} can hold it ({rule}): bring a broker back, add one, name more "
+        "under `brokers`, or lower `replicationFactor`"
     ),
     RefusalRule.WITHOUT_RACK: (
         "the rack of brokers {brokers} is not known, and `spread` goes by racks ({rule}): set broker.rack there, or "
         "take them out of `brokers`"
     ),
     RefusalRule.RACK_LACKS_BROKERS: (
-        "rack {rack} must hold {needed} replicas, and {available} of its brokers can ({rule}): bring a broker back, "
+        "rack {rack} must hold {needed_replicas}, and {available} of its brokers can ({rule}): bring a broker back, "
         "add one there, lower its number in `replicasPerRack`, or name fewer racks' brokers under `brokers`"
     ),
     RefusalRule.RACKS_LACK_BROKERS: (
-        "{needed} racks must hold one replica more than the others, and {available} can ({rule}): add brokers there, "
+        "{needed_racks} must hold one replica more than the others, and {available} can ({rule}): add brokers there, "
         "or lower `replicationFactor`"
     ),
     RefusalRule.NO_RACK_IS_LARGE_ENOUGH: (
-        "`spread: in-rack` needs a rack with {needed} brokers that can hold it, and the largest has {available} "
+        "`spread: in-rack` needs a rack with {needed_brokers} that can hold it, and the largest has {available} "
         "({rule}): add brokers there, or lower `replicationFactor`"
     ),
     RefusalRule.TOPIC_CROWDS_BROKERS: (
-        "`maxReplicasPerBroker` lets brokers {brokers} hold {available} replicas of its topic together, and {needed} "
-        "have nowhere else to lie ({rule}): raise it, bring a broker back, add one, name more under `brokers`, or "
-        "lower `replicationFactor`"
+        "`maxReplicasPerBroker` lets brokers {brokers} hold {available_replicas} of its topic together, and "
+        "{needed} have nowhere else to lie ({rule}): raise it, bring a broker back, add one, name more under "
+        "`brokers`, or lower `replicationFactor`"
     ),
     RefusalRule.BROKERS_FULL: (
-        "a broker may hold {available} replicas ({where}), and with the new partitions of its topic ({rule}) brokers "
+        "a broker may hold {available_replicas} ({where}), and with the new partitions of its topic ({rule}) brokers "
         "{brokers} would hold more, one of them {needed}, and partitions cannot be taken away again: raise "
         "`maxReplicasPerBroker`, lower `partitionCount`, or add brokers"
     ),
@@ -205,8 +205,8 @@ REFUSALS: Mapping[RefusalRule, str] = {
         "with a tenth kept free; make room, uncordon one, or drain the broker"
     ),
     RefusalRule.BEYOND_LIMIT: (
-        "its change alone is beyond a limit, so no stage has it: {measure} {found}, limit {most} ({where}); raise the "
-        "limit, or allow it for one plan: --allow {measure}={found}"
+        "its change alone is beyond a limit, so no stage has it: {measure} {amount}, limit {limit} ({where}); raise "
+        "the limit, or allow it for one plan: --allow {measure}={found}"
     ),
     RefusalRule.FEWER_PARTITIONS: (
         "the topic has more partitions ({observed}) than are declared ({declared}; {rule}): Kafka cannot remove any, "
@@ -296,8 +296,8 @@ WARNINGS: Mapping[WarningKind, str] = {
         "another leader, or none"
     ),
     WarningKind.RACK_NOT_TOLD: (
-        "{named} kept as they are, and nothing balanced: Kafka does not tell the racks of brokers {brokers} while they "
-        "are down, so whether a rule that counts racks is kept shows when they are back"
+        "{named} kept without a change, and nothing balanced: Kafka does not tell the racks of brokers {brokers} while "
+        "they are down, so whether a rule that counts racks is kept shows when they are back"
     ),
     WarningKind.FEWER_RACKS: (
         "`require` at {where} wants {racks} racks, and the brokers that may hold replicas leave fewer to {named}, "
@@ -371,8 +371,24 @@ def refusal_text(refusal: Refusal) -> str:
         "reason": UNAVAILABLE[Unavailable(str(why))] if why is not None else "",
         "topic": refusal.partition.topic,
         "assigned": len(original) if isinstance(original, tuple) else 0,
+        **_counted(refusal.facts),
     }
     return f"{refusal.partition}: {_filled(REFUSALS[refusal.rule], facts)}"
+
+
+def _counted(facts: Facts) -> Facts:
+    """Numbers with what they count, `needed_racks`: `1 rack`; and what is beyond a limit in its words."""
+    found: dict[str, FactValue] = {}
+    for name in ("needed", "available"):
+        number = facts.get(name)
+        if isinstance(number, int):
+            found |= {
+                f"{name}_{plural(of)}": count(number, of) for of in ("broker", "rack", "replica")
+            }
+    if "measure" in facts:
+        numbers = int(str(facts["found"])), int(str(facts["most"]))
+        found["amount"], found["limit"] = Measure(str(facts["measure"])).amounts(*numbers)
+    return found
 
 
 def warning_text(warning: PlanWarning) -> str:

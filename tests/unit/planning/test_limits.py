@@ -76,10 +76,18 @@ def test_what_was_allowed_is_in_the_plan_and_in_its_digest() -> None:
     assert dumps(made) != dumps(make_plan(asked, seen, {Measure.BYTES: 101}))
 
 
+def test_bytes_are_said_as_sizes_unless_these_read_alike() -> None:
+    assert Measure.BYTES.amounts(10**9, 5 * 10**8) == ["1 GB", "500 MB"]
+    assert Measure.BYTES_PER_BROKER.amounts(10**9 + 1, 10**9) == ["1,000,000,001", "1,000,000,000"]
+    assert Measure.PARTITIONS.amounts(1200, 3) == ["1,200", "3"]
+
+
 def test_every_limit_that_is_exceeded_is_named_at_once() -> None:
     both = {**limits(Measure.TOPICS, 1), **limits(Measure.BYTES, 1)}
     with pytest.raises(LimitExceeded) as refused:
         check_limits(MOVES, both)
     assert [e.limit.measure for e in refused.value.exceeded] == [Measure.BYTES, Measure.TOPICS]
-    assert "placement.yaml:9:3: bytes 270, limit 1; largest: orders-0 (200)" in str(refused.value)
+    assert "placement.yaml:9:3: bytes 270 B, limit 1 B; largest: orders-0 (200 B)" in str(
+        refused.value
+    )
     assert "--allow bytes=270 --allow topics=2" in str(refused.value)

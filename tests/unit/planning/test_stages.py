@@ -17,6 +17,7 @@ from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
 from replan.planning.plans.plan_file import dumps, loads
+from replan.reporting.sentences import refusal_text
 
 HERE = Where(FILE, 9, 3)
 MB = 10**6
@@ -107,6 +108,8 @@ def test_what_no_stage_can_take_is_refused_by_name_and_the_rest_goes_on() -> Non
         "found": 90 * MB,
         "most": 50 * MB,
     }
+    assert "bytesPerBroker 90 MB, limit 50 MB (" in refusal_text(refusal)
+    assert "--allow bytesPerBroker=90000000" in refusal_text(refusal)
     assert (plan.left_out, left(plan)) == (Exit.REFUSED, [])
 
 

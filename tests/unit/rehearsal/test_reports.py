@@ -141,6 +141,12 @@ def test_the_worst_run_comes_with_the_seed_that_repeats_it() -> None:
     ) in rehearsal_text(failed)
 
 
+def test_of_many_runs_that_do_not_complete_the_rest_is_counted() -> None:
+    fails = report("kill 4 at 5s")
+    runs = tuple(RandomRun(seed, fails.rehearsal) for seed in range(12))
+    assert "  and 2 more incomplete runs" in rehearsal_text(replace(fails, runs=runs)).splitlines()
+
+
 def test_every_form_has_the_distribution_and_the_worst_seed() -> None:
     runs = with_runs(*map(float, range(20, 40)))
     assert "| duration | 20 s | 30 s | 37 s | 39 s |" in rehearsal_markdown(runs)

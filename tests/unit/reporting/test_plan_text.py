@@ -70,6 +70,11 @@ def test_every_move_is_shown_exactly_once(plan: Plan) -> None:
     assert sorted(shown(text)) == sorted(m.partition for m in plan.moves)
 
 
+def test_of_many_brokers_that_change_the_rest_is_counted() -> None:
+    moves = tuple(move([b], [b + 50], partition=b) for b in range(1, 16))
+    assert "  and 10 more changed brokers" in plan_text(Plan("c", "d", {}, moves)).splitlines()
+
+
 @given(plans())
 def test_what_the_reasons_move_adds_up_to_what_the_head_says(plan: Plan) -> None:
     groups, cost = grouped(plan.moves), estimate(plan)

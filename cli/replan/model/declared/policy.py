@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from replan.model.declared.rules import Spread, TopicRule
 from replan.model.declared.where import Where
-from replan.wording import count
+from replan.wording import count, size
 
 
 class Requirement(Struct, frozen=True):
@@ -58,6 +58,14 @@ class Measure(StrEnum):
     LEADERS = "leaders"
     REPLICATION_FACTOR_DECREASES = "replicationFactorDecreases"
     TOPICS = "topics"
+
+    def amounts(self, *numbers: int) -> list[str]:
+        """Numbers of it in words: bytes as `1 GB`, but in full where two of them would read alike."""
+        sizes = [size(number) for number in numbers]
+        in_bytes = self in {Measure.BYTES, Measure.BYTES_PER_BROKER}
+        if in_bytes and len(set(sizes)) == len(set(numbers)):
+            return sizes
+        return [f"{number:,}" for number in numbers]
 
 
 class Limit(Struct, frozen=True):

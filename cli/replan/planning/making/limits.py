@@ -194,6 +194,7 @@ def may_change_leader(move: Move) -> bool:
 
 def exceeded_text(exceeded: Exceeded) -> str:
     """What is exceeded, by how much, and what contributes most."""
-    limit, amount = exceeded.limit, exceeded.found
-    named = ", ".join(f"{name} ({part:,})" for name, part in exceeded.largest)
-    return f"{limit.measure} {amount:,}, limit {limit.most:,}; largest: {named}"
+    measure, most = exceeded.limit.measure, exceeded.limit.most
+    found, limit = measure.amounts(exceeded.found, most)
+    named = ", ".join(f"{name} ({measure.amounts(part)[0]})" for name, part in exceeded.largest)
+    return f"{measure} {found}, limit {limit}; largest: {named}"

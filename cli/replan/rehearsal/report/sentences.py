@@ -177,7 +177,7 @@ def random_runs(report: Report) -> Iterator[str]:
     if found:
         yield f"Smallest ISR headroom: {found}."
     yield _under(report)
-    yield from capped(missing, _missing, limit=MISSING_SHOWN, noun="run does not complete")
+    yield from capped(missing, _missing, limit=MISSING_SHOWN, noun="incomplete run")
     if report.worst is not None:
         worst = report.worst.rehearsal
         least = worst.smallest_headroom

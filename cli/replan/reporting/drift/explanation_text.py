@@ -168,9 +168,10 @@ def _held(found: Explanation) -> Iterator[Line]:
         yield from (("conflict", text) for text in [first, *(f"    {c}" for c in constraints)])
     for exceeded in found.exceeded:
         limit = exceeded.limit
+        whole, most = limit.measure.amounts(exceeded.found, limit.most)
         yield (
             "held by",
-            f"limit {limit.measure} {limit.most:,} at {limit.where}: the whole plan has {exceeded.found:,}",
+            f"limit {limit.measure} {most} at {limit.where}: the whole plan has {whole}",
         )
     for unbalanced in found.unbalanced:
         yield "held by", f"the whole plan is refused: {balance_text(unbalanced.facts)}"

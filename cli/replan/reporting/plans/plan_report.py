@@ -281,7 +281,7 @@ def _brokers(shares: Sequence[BrokerShare]) -> Iterator[Block]:
     yield Table(
         [*columns, Column("")] if whole else columns,
         rows,
-        "broker that changes",
+        "changed broker",
         limit=BROKERS,
         more=[f"{count(rest, 'broker')} unchanged"] if rest else [],
         beside=3 if whole else 0,

@@ -8,8 +8,8 @@ from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, replicas
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.reporting.sentences import refusal_text
+from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.reporting.sentences import refusal_text, warning_text
 
 
 def registered(
@@ -20,6 +20,45 @@ def registered(
 
 def refused(made: Plan) -> list[tuple[str, str, str]]:
     return [(str(r.partition), r.rule, refusal_text(r)) for r in made.refusals]
+
+
+@pytest.mark.parametrize(
+    ("rule", "facts", "says"),
+    [
+        ("too-few-brokers", {"needed": 1, "available": 0}, "it needs 1 broker, and 0 can hold it"),
+        (
+            "rack-lacks-brokers",
+            {"rack": "c", "needed": 1, "available": 0},
+            "rack c must hold 1 replica, and",
+        ),
+        (
+            "rack-lacks-brokers",
+            {"rack": "c", "needed": 2, "available": 0},
+            "rack c must hold 2 replicas, and",
+        ),
+        ("racks-lack-brokers", {"needed": 1, "available": 0}, "1 rack must hold one replica more"),
+        ("no-rack-is-large-enough", {"needed": 1, "available": 0}, "a rack with 1 broker that"),
+        (
+            "topic-crowds-brokers",
+            {"brokers": (2,), "needed": 2, "available": 1},
+            "lets brokers [2] hold 1 replica of its topic together",
+        ),
+        (
+            "brokers-full",
+            {"where": "p.yaml:3:3", "brokers": (2,), "needed": 2, "available": 1},
+            "a broker may hold 1 replica (",
+        ),
+    ],
+)
+def test_one_of_a_thing_is_not_said_as_of_many(rule: str, facts: Facts, says: str) -> None:
+    refusal = Refusal("orders", 0, RefusalRule(rule), {"rule": "p.yaml:4:3", **facts})
+    assert says in refusal_text(refusal)
+
+
+def test_one_partition_that_is_kept_is_not_said_as_of_many() -> None:
+    facts: Facts = {"brokers": (3,), "partitions": ("orders-0",), "count": 1}
+    said = warning_text(PlanWarning(WarningKind.RACK_NOT_TOLD, facts))
+    assert said.startswith("1 partition (orders-0) kept without a change, and")
 
 
 CASES: list[tuple[str, Placement, Snapshot, str]] = [
@@ -56,7 +95,7 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         snapshot([state([1, 2])], registered=registered(1, 2, cordoned=(2,))),
         (
             "orders-0: target [2, 1] names brokers [2], all of whose log directories are cordoned; "
-            "uncordon them, or declare others. Until then their replicas can only be dropped"
+            "uncordon them, drain them, or declare a list without them: their replicas can only be dropped"
         ),
     ),
     (
