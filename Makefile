@@ -81,8 +81,7 @@ package: install ## build the wheel, install it elsewhere, run it there
 test-browser: docs tools   ## pages, the site and editor support, in Chromium and node; installs both
 	$(PYTEST) tests -m browser
 
-# What the site and the browser need.
-tools: $(DOCS)/bin/check-jsonschema $(SCRIPTS) $(NODE)/.package-lock.json
+tools: $(DOCS)/bin/check-jsonschema $(SCRIPTS) $(NODE)/.package-lock.json   ## what the site and the browser need
 	@command -v chromium >/dev/null || sh .ci/chromium.sh
 
 $(NODE)/.package-lock.json: tests/browser/package-lock.json
