@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from tests.commandline import checked, replan
@@ -12,8 +13,9 @@ from tests.fleet.fleets import write_fleet
 from tests.fleet.stores import KEY, SECRET, Store, object_store
 
 from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.files import put_aside, read_aside, remove
 from replan.fleet.lake.store import from_spark
-from replan.fleet.lake.tables import TABLES
+from replan.fleet.lake.tables import SNAPSHOTS, TABLES
 
 pytestmark = [pytest.mark.command, pytest.mark.slow]
 SEEDS = (24, 25, 30)
@@ -92,6 +94,19 @@ def test_a_fleet_in_a_store_is_judged_as_one_in_folders(home: Path, store: Store
     done_too = replan("fleet", "maintain", *options, folder=home, **store.variables)
     assert done_too.returncode == 0, done_too.stderr
     same(home, store, "plain", done)
+
+
+def test_a_part_of_a_giant_cluster_lies_in_the_store_as_long_as_its_run(store: Store) -> None:
+    rows = pa.table({"topic": ["orders"]}).replace_schema_metadata({"part": "first"})
+    with reached(store):
+        lake = Lake("s3a://ops/aside")
+        lake.begun(SNAPSHOTS)
+        path = put_aside(lake, rows, ".replan-fleet-run")
+        assert f"aside/snapshots/{path}" in "".join(store.contents())
+        found = read_aside(lake, path)
+        assert (found, found.schema.metadata) == (rows, rows.schema.metadata)
+        remove(lake, SNAPSHOTS, [path])
+    assert path not in "".join(store.contents())
 
 
 @pytest.mark.nightly

@@ -82,7 +82,7 @@ def test_giant_clusters_that_are_compared_in_parts_have_the_rows_of_whole_ones(
     assert found.counts == in_parts.counts
     lengths = {len(files) for files in parts[0].files(DECLARED).values()}
     assert lengths > {1}, "some of them need the whole cluster"
-    assert not list(Path(parts[0].address).rglob("*.arrow"))
+    assert not list(Path(parts[0].address).rglob("*.part"))
 
 
 def test_spark_gives_the_same_tables_in_one_commit_each(

@@ -225,7 +225,7 @@ def test_comparing_in_parts_finds_what_comparing_the_whole_finds(
             assert whole.counts == parts.counts
             divided += in_parts
     assert divided > 6
-    assert not list(tmp_path.rglob("*.arrow"))
+    assert not list(tmp_path.rglob("*.part"))
 
 
 LISTS = "version: 1\nassignments:\n" + "".join(

@@ -4,7 +4,7 @@ It can where what is declared of a topic is judged without the others: where not
 to be created. Then the parts find together what the whole finds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import compress
 from typing import get_type_hints
 
@@ -69,7 +69,7 @@ class ClusterPart(Struct, frozen=True):
         """The part that is in such a table."""
         others, topics, first = msgpack.decode(rows.schema.metadata[PART])
         kinds = get_type_hints(Placement)
-        explicit = rows.combine_chunks().replace_schema_metadata()
+        explicit = _coded(rows.combine_chunks(), others["topics"])
         placement = Placement(explicit, **{n: convert(of, kinds[n]) for n, of in others.items()})
         return cls(placement, pa.array(topics, pa.string()), first)
 
@@ -90,16 +90,21 @@ def parts_by_topic(placement: Placement, there: ClusterTopics, parts: int) -> It
     for number in sorted({0, *of_topic.values()}):
         topics = dict(compress(placement.topics.items(), mine == number))
         rows = placement.explicit.filter(pa.array(mine[codes] == number))
-        names = pa.array(topics, pa.string())
-        at = pc.index_in(rows["topic"].cast(pa.string()), value_set=names).combine_chunks()
-        columns = [pa.DictionaryArray.from_arrays(at, names), *rows.columns[1:]]
         own = replace(
             placement,
-            explicit=pa.table(columns, schema=EXPLICIT_SCHEMA),
+            explicit=_coded(rows, topics),
             topics=topics,
             preferred_leaders={n: of for n, of in leaders if of_topic.get(n.topic, 0) == number},
         )
         yield ClusterPart(own, there.names.filter(pa.array(numbers == number)), first=number == 0)
+
+
+def _coded(rows: pa.Table, topics: Iterable[str]) -> pa.Table:
+    """Lists of these topics, each by its place among them."""
+    names = pa.array(topics, pa.string())
+    at = pc.index_in(rows["topic"].cast(pa.string()), value_set=names).combine_chunks()
+    columns = [pa.DictionaryArray.from_arrays(at, names), *rows.columns[1:]]
+    return pa.table(columns, schema=EXPLICIT_SCHEMA)
 
 
 def _judges_each_topic(placement: Placement) -> bool:

@@ -21,7 +21,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import Struct
 from msgspec.structs import replace
-from pyarrow.feather import read_table, write_feather
 
 from replan.documents.files import work_folder
 from replan.errors import BadFile
@@ -135,9 +134,9 @@ def _stats(table: LakeTable, rows: pa.Table) -> str:
 
 def put_aside(lake: Lake, rows: pa.Table, run: str) -> str:
     """Write what a task leaves for others of its run: a file beside the snapshots that no commit names."""
-    path, place = f"{run.lstrip('.')}-{token_hex(8)}.arrow", lake.place(SNAPSHOTS)
+    path, place = f"{run.lstrip('.')}-{token_hex(8)}.part", lake.place(SNAPSHOTS)
     with explained(place), file_system(place).open_output_stream(path) as target:
-        write_feather(rows, target, "zstd")
+        pq.write_table(rows, target, compression="zstd", write_statistics=False)
     return path
 
 
@@ -145,7 +144,7 @@ def read_aside(lake: Lake, path: str) -> pa.Table:
     """What is in such a file; raises BadFile."""
     place = lake.place(SNAPSHOTS)
     with explained(place), file_system(place).open_input_file(path) as source:
-        return read_table(source)
+        return pq.ParquetFile(source).read(use_threads=False)
 
 
 def many(lake: Lake, table: LakeTable, hours: Iterable[Hour]) -> Mapping[Hour, list[TableFile]]:
