@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,8 @@ class Standalone:
     master: str
     folders: tuple[Path, ...]
     """Where each worker keeps what its executors write."""
+    workers: tuple[int, ...]
+    """Their processes."""
 
 
 @pytest.fixture
@@ -40,35 +42,39 @@ def spark_cluster(tmp_path: Path) -> Iterator[Standalone]:
 
 
 @contextmanager
-def standalone(home: Path) -> Iterator[Standalone]:
-    """A master and two workers with a core each, which keep their files in this folder."""
+def standalone(home: Path, before: Sequence[Sequence[str]] = ((), ())) -> Iterator[Standalone]:
+    """A master and workers with a core each, which keep their files in this folder; `before`: each one's command."""
     with ExitStack() as stack:
-        log = stack.enter_context(daemon(home / "master.log", "master.Master"))
+        log = home / "master.log"
+        stack.enter_context(daemon(log, "master.Master"))
         master = awaited(log, MASTER)
-        folders = tuple(home / f"worker-{n}" for n in (1, 2))
-        for folder in folders:
+        folders = tuple(home / f"worker-{n}" for n, _ in enumerate(before, 1))
+        workers = []
+        for folder, words in zip(folders, before, strict=True):
             options = ("--cores", "1", "--memory", "1200m", "--work-dir", str(folder))
-            worker = daemon(home / f"{folder.name}.log", "worker.Worker", *options, master)
-            awaited(stack.enter_context(worker), re.compile(r"(Successfully registered)"))
-        yield Standalone(master, folders)
+            log = home / f"{folder.name}.log"
+            worker = daemon(log, "worker.Worker", *options, master, before=words)
+            workers.append(stack.enter_context(worker))
+            awaited(log, re.compile(r"(Successfully registered)"))
+        yield Standalone(master, folders, tuple(workers))
 
 
 @contextmanager
-def daemon(log: Path, name: str, *arguments: str) -> Iterator[Path]:
-    """One process of Spark's own; ended with the test."""
+def daemon(log: Path, name: str, *arguments: str, before: Sequence[str] = ()) -> Iterator[int]:
+    """One process of Spark's own, and its log; ended with the test. `before`: a program that starts it."""
     import pyspark
 
     program = Path(pyspark.__file__).parent / "bin" / "spark-class"
     options = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [str(program), f"org.apache.spark.deploy.{name}", *options, *arguments],
+            [*before, str(program), f"org.apache.spark.deploy.{name}", *options, *arguments],
             env={"PATH": os.environ["PATH"], "SPARK_LOCAL_IP": "127.0.0.1"},
             stdout=output,
             stderr=output,
         )
         try:
-            yield log
+            yield process.pid
         finally:
             process.terminate()
             process.wait()
