@@ -1,24 +1,27 @@
 """The head of a snapshot: what is said once, whatever its form, and a snapshot put together with it.
 
-Belongs here: format, cluster, time, features, and the parts that few snapshots have. Brokers and topics are in
-`json_brokers` and `json_topics`, the columns of tables in `parquet_form`.
+Belongs here: format, cluster, time, features, and what few snapshots have: the open application, probed logs, offline
+replicas of live brokers. Brokers and topics are in `json_form`, the columns of tables in `parquet_form`.
 """
 
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
-from msgspec import Struct
+from msgspec import Meta, Struct, to_builtins
 
-from replan.documents.json_text import Node, optional, shown
+from replan.documents.json_text import INT64_MAX, Node, optional, shown
+from replan.documents.typed import Form, Int32, ReplicaList, Text, typed
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import list_lengths
 from replan.model.configs import Configs
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Features, OwnApplication, RememberedOrder, Snapshot
+from replan.planning.recovery.log_forms import LogForm, log_form, read_log
 
 KIND = "replan.snapshot"
 FORMAT_VERSION = 1
@@ -57,9 +60,13 @@ def head_of(snapshot: Snapshot) -> dict[str, object]:
         "features": _write_features(snapshot.features),
         "silent": list(snapshot.silent),
         **({"hidden": list(snapshot.hidden)} if snapshot.hidden else {}),
-        **({"offline": _write_offline(snapshot)} if snapshot.offline else {}),
-        **({"logs": _write_logs(snapshot)} if snapshot.logs else {}),
-        **({"application": _write_application(snapshot)} if snapshot.application else {}),
+        **({"offline": _write_offline(snapshot.offline)} if snapshot.offline else {}),
+        **({"logs": _write_logs(snapshot.logs)} if snapshot.logs else {}),
+        **(
+            {}
+            if snapshot.application is None
+            else {"application": _write_application(snapshot.application)}
+        ),
     }
 
 
@@ -80,9 +87,9 @@ def snapshot_of(root: Node, tables: Tables) -> Snapshot:
         silent=() if silent is None else tuple(sorted(silent.broker_list())),
         hidden=tuple(topic.text() for topic in root.elements("hidden")),
         remembered=tables.remembered,
-        offline=_read_offline(root),
-        logs=_read_logs(root),
-        application=_read_application(root),
+        offline=optional(root.get("offline"), _read_offline, {}),
+        logs=optional(root.get("logs"), _read_logs, {}),
+        application=optional(root.get("application"), _read_application, None),
     )
 
 
@@ -97,54 +104,6 @@ def _check_sizes(root: Node, partitions: pa.Table) -> None:
             f"all replicas together have {total:,.0f} bytes, and replan counts up to {MOST_BYTES:,}; the largest is "
             f"{largest['topic']}-{largest['partition']} with {largest['bytes']:,}: correct its `bytes`"
         )
-
-
-def _write_offline(snapshot: Snapshot) -> list[object]:
-    """Replicas that are offline on live brokers; few snapshots have any, so their form is read only for them."""
-    from replan.snapshots.json_rare import write_offline
-
-    return write_offline(snapshot.offline)
-
-
-def _read_offline(root: Node) -> dict[TopicPartition, Replicas]:
-    node = root.get("offline")
-    if node is None:
-        return {}
-    from replan.snapshots.json_rare import read_offline
-
-    return read_offline(node)
-
-
-def _write_logs(snapshot: Snapshot) -> list[object]:
-    """What replicas said of their logs; few snapshots have that, so its form is read only for them."""
-    from replan.snapshots.json_rare import write_logs
-
-    return write_logs(snapshot.logs)
-
-
-def _read_logs(root: Node) -> dict[TopicPartition, LogsFound]:
-    node = root.get("logs")
-    if node is None:
-        return {}
-    from replan.snapshots.json_rare import read_logs
-
-    return read_logs(node)
-
-
-def _write_application(snapshot: Snapshot) -> object:
-    """The application that was open; few snapshots have any, so its form is read only for them."""
-    from replan.snapshots.json_rare import write_application
-
-    return snapshot.application and write_application(snapshot.application)
-
-
-def _read_application(root: Node) -> OwnApplication | None:
-    node = root.get("application")
-    if node is None:
-        return None
-    from replan.snapshots.json_rare import read_application
-
-    return read_application(node)
 
 
 def identity_of(root: Node) -> Identity:
@@ -199,3 +158,108 @@ def _read_features(root: Node) -> Features:
         optional(node.get("replicationFactorGuard"), Node.flag, False),
         optional(node.get("eligibleLeaderReplicas"), Node.flag, False),
     )
+
+
+class TargetForm(Form, frozen=True):
+    """Where one partition is moved to."""
+
+    topic: Text
+    partition: Int32
+    replicas: ReplicaList
+
+
+class RateForm(Form, frozen=True):
+    """The throttle on one broker."""
+
+    broker: Int32
+    bytes_per_second: Annotated[int, Meta(ge=1, le=INT64_MAX)]
+
+
+class ApplicationForm(Form, frozen=True):
+    """The application."""
+
+    id: Text
+    owner: str
+    at_work: bool
+    targets: tuple[TargetForm, ...]
+    rates: tuple[RateForm, ...] = ()
+
+
+def _write_application(application: OwnApplication) -> dict[str, object]:
+    """As a document has it; targets by partition."""
+    rates = [
+        {"broker": broker, "bytesPerSecond": rate}
+        for broker, rate in sorted(application.rates.items())
+    ]
+    return {
+        "id": application.id,
+        "owner": application.owner,
+        "atWork": application.at_work,
+        "targets": [
+            {"topic": name.topic, "partition": name.partition, "replicas": list(target)}
+            for name, target in sorted(application.targets.items())
+        ],
+        **({"rates": rates} if rates else {}),
+    }
+
+
+def _read_application(node: Node) -> OwnApplication:
+    """What is under the key `application`; raises BadFile with the place of what is wrong."""
+    form = typed(node.value, ApplicationForm, node.source, "$.application")
+    return OwnApplication(
+        form.id,
+        form.owner,
+        form.at_work,
+        {TopicPartition(t.topic, t.partition): t.replicas for t in form.targets},
+        {BrokerId(r.broker): r.bytes_per_second for r in form.rates},
+    )
+
+
+class PartitionLogsForm(Form, frozen=True):
+    """The logs of one partition."""
+
+    topic: Text
+    partition: Int32
+    replicas: tuple[LogForm, ...]
+
+
+def _write_logs(logs: Mapping[TopicPartition, LogsFound]) -> list[object]:
+    """All that is known of logs, by partition."""
+    forms = (
+        PartitionLogsForm(*name, tuple(log_form(b, log) for b, log in sorted(of.items())))
+        for name, of in sorted(logs.items())
+    )
+    return [to_builtins(form) for form in forms]
+
+
+def _read_logs(node: Node) -> dict[TopicPartition, LogsFound]:
+    """What is under the key `logs`; raises BadFile with the place of what is wrong."""
+    forms = typed(node.value, tuple[PartitionLogsForm, ...], node.source, "$.logs")
+    return {
+        TopicPartition(form.topic, form.partition): {
+            log.broker: read_log(log) for log in form.replicas
+        }
+        for form in forms
+    }
+
+
+class OfflineForm(Form, frozen=True):
+    """One partition."""
+
+    topic: Text
+    partition: Int32
+    brokers: ReplicaList
+
+
+def _write_offline(offline: Mapping[TopicPartition, Replicas]) -> list[object]:
+    """By partition."""
+    return [
+        {"topic": name.topic, "partition": name.partition, "brokers": list(brokers)}
+        for name, brokers in sorted(offline.items())
+    ]
+
+
+def _read_offline(node: Node) -> dict[TopicPartition, Replicas]:
+    """What is under the key `offline`; raises BadFile with the place of what is wrong."""
+    forms = typed(node.value, tuple[OfflineForm, ...], node.source, "$.offline")
+    return {TopicPartition(form.topic, form.partition): form.brokers for form in forms}

@@ -1,7 +1,7 @@
 """A snapshot as one JSON document: what the keys mean, and what is left out because it follows.
 
-The head is in `head`, what few snapshots have in `json_rare`, text and layout are in `documents.json_text`, files in
-`files`. What is in order is read in one go, its partitions typed; anything else by nodes, which say what is wrong.
+The head is in `head`, text and layout are in `documents.json_text`, files in `files`. What is in order is read in one
+go, its partitions typed; anything else by nodes, which say what is wrong.
 
 People write these documents too (a cluster to simulate, a case for a test), so only what cannot be derived has to be
 said. When reading: a partition's number is its position, its ISR its replicas on registered brokers, its leader the
@@ -38,7 +38,6 @@ from replan.snapshots.head import Tables, check_head, head_of, snapshot_of
 # The `topics` of a snapshot document: partitions nested in topics there, two Arrow tables here.
 #
 # Belongs here: `read_topics` and `write_topics`, and the defaults of topics and partitions.
-# Does not belong here: the head of the document (`head`) and the brokers (`json_brokers`).
 
 THROTTLED_KEYS = ("leader", "follower")
 
