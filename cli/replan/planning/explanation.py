@@ -121,6 +121,11 @@ def explain(
     comparison = compared(placement, snapshot, rates).required()
     placement = comparison.declared
     drift = drift_of(comparison)
+    about |= {
+        TopicPartition(count.topic, count.declared)
+        for count in drift.counts
+        if count.topic == name.topic and count.declared <= name.partition < count.observed
+    }
     differs = [d for d in drift.differences if d.name in about]
     lists = [d for d in drift.partitions if d.name == name]
     found = min(

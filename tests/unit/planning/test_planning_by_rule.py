@@ -813,6 +813,38 @@ def test_fewer_racks_that_cannot_be_avoided_are_said() -> None:
     assert WarningKind.RACKS_LEFT in {w.kind for w in drained.warnings}
 
 
+@pytest.mark.parametrize(
+    ("held", "factor", "target"),
+    [([2, 1], 1, [1]), ([1, 2], 1, [1]), ([2, 1, 3], 2, [1, 3]), ([1, 3, 2], 2, [1, 3])],
+)
+@pytest.mark.parametrize("spread", [Spread.NONE, Spread.RACK])
+def test_of_too_many_replicas_that_of_a_cordoned_broker_goes(
+    held: list[int], factor: int, target: list[int], spread: Spread
+) -> None:
+    """Kafka takes no list that names it, though it leads; nothing is copied."""
+    cordoned = tuple(replace(b, cordoned=b.id == 2) for b in brokers(4, "aaaa"))
+    seen = snapshot([state(held)], registered=cordoned, min_insync_replicas=1)
+    asked = placement(rules=ruled(replication_factor=factor, spread=spread))
+    assert targets(asked, seen) == {"orders-0": target}
+
+
+def test_a_rule_that_contradicts_the_cluster_is_one_mistake_and_no_difference_of_its_partitions() -> (
+    None
+):
+    """What cannot be placed by another rule is said beside it."""
+    other = TopicRule(Where(FILE, 12, 3), "clicks", replication_factor=9)
+    seen = snapshot([state([1, 2]), state([2, 1], partition=1), state([1, 2], topic="clicks")])
+    for parts in (
+        {"replicas_per_rack": {"zz": 1}, "replication_factor": 1},
+        {"in_rack": "zz"},
+        {"brokers": BrokerSelector(racks=("zz",), places={"zz": Where(FILE, 10, 5)})},
+        {"brokers": BrokerSelector((BrokerRange(BrokerId(9), BrokerId(9), HERE, single=True),))},
+    ):
+        drift = find_drift(placement(rules={**ruled(**parts), "clicks": other}), seen)
+        found = [(d.kind, d.topic) for d in drift.differences]
+        assert found == [("unplaceable", "clicks"), ("placement", None)]
+
+
 def test_an_order_by_racks_is_declared_by_its_entry() -> None:
     asked = placement(leader_rules={"ord*": LeaderRule(HERE, "ord*", racks=("a", "c"))})
     seen = snapshot([state([1, 2, 3])], registered=brokers(3, "abc"))

@@ -20,7 +20,7 @@ from replan.model.declared.rules import (
     TopicRule,
 )
 from replan.model.declared.where import Where
-from replan.model.names import BrokerId, parse_topic_partition, replicas
+from replan.model.names import BrokerId, TopicPartition, parse_topic_partition, replicas
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import DeclaredList
 from replan.planning.comparison.diff import DifferenceKind
@@ -74,6 +74,13 @@ def test_a_partition_that_is_to_be_created_is_explained_before_it_is_there() -> 
     assert (len(found.conflicts), found.kinds) == (1, (OtherKind.PARTITIONS,))
     with pytest.raises(BadUsage, match="no list or partitionCount declares it"):
         explained(placement(rules={"orders": rule}), "orders-5")
+
+
+def test_each_partition_beyond_the_declared_number_is_one_too_many() -> None:
+    seen = snapshot([state([1, 2, 3], partition=p) for p in range(4)])
+    asked = placement(rules={"orders": TopicRule(at(9), "orders", partition_count=2)})
+    kinds = [explain(asked, seen, TopicPartition("orders", p)).kinds for p in range(4)]
+    assert kinds == [(), (), (OtherKind.PARTITIONS,), (OtherKind.PARTITIONS,)]
 
 
 def test_a_pattern_that_excepts_the_topic_is_named_with_why_it_does_not_count() -> None:

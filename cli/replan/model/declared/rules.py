@@ -5,7 +5,7 @@ leaves out stays as it is. Not here: how a rule is satisfied (planning).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 
@@ -81,6 +81,12 @@ class TopicRule(Struct, frozen=True):
     def place(self, key: str) -> Where:
         """Where a key is written, or else the entry."""
         return self.places.get(key, self.where)
+
+    def all_places(self) -> Iterator[Where]:
+        """Where it is written, and each of its keys, ids and racks."""
+        selector = self.brokers or BrokerSelector()
+        yield from (self.where, *self.places.values(), *selector.places.values())
+        yield from (found.where for found in selector.ids)
 
     @property
     def names_racks(self) -> bool:

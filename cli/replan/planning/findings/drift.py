@@ -162,7 +162,7 @@ def _differences(
     of_partitions = [
         *(Difference(DriftRule.CONVERGES, DifferenceKind.RUNNING, *name) for name in converging),
         *_of_lists(lists, snapshot),
-        *_counts(counts, snapshot),
+        *map(_count, counts),
         *_in_drained_dirs(placement, snapshot),
     ]
     return [
@@ -204,12 +204,20 @@ def _lists(found: Comparison) -> tuple[list[_List], list[TopicPartition]]:
     ]
     converging = set(on_the_way)
     lists = [of for of in differing if of.name not in converging]
+    mistaken = _mistaken(found)
     lists += [
         _List(p.partition, DifferenceKind.UNPLACEABLE, (), p.replicas, p.leader)
         for p in found.aligned.snapshot.states(sorted(found.left.unplaceable))
-        if p.partition not in lacking
+        if p.partition not in lacking and p.partition.topic not in mistaken
     ]
     return lists, on_the_way
+
+
+def _mistaken(found: Comparison) -> Set[str]:
+    """Topics whose rule cannot be kept since it contradicts the cluster: that is a difference of its own."""
+    at = {mistake.where for mistake in found.mistakes}
+    rules = found.aligned.intents.rules.items() if at else ()
+    return {topic for topic, rule in rules if not at.isdisjoint(rule.all_places())}
 
 
 def _different(found: Comparison, lacking: Collection[TopicPartition]) -> Iterator[_List]:
@@ -345,25 +353,13 @@ def _by_name(found: Difference) -> tuple[str, int, str, int]:
     )
 
 
-def _counts(counts: Iterable[PartitionCount], snapshot: Snapshot) -> Iterator[Difference]:
-    for found in counts:
-        fewer = found.observed < found.declared
-        detail = f"declared {found.declared}, has {found.observed}"
-        rule = DriftRule.TOO_FEW_PARTITIONS if fewer else DriftRule.TOO_MANY_PARTITIONS
-        if fewer:
-            yield Difference(rule, OtherKind.PARTITIONS, found.topic, found.observed, detail=detail)
-            continue
-        rows = list(snapshot.topic_rows(found.topic))[found.declared :]
-        for state in snapshot.states(rows):
-            yield Difference(
-                rule,
-                OtherKind.PARTITIONS,
-                found.topic,
-                state.partition.partition,
-                observed=state.replicas,
-                leader=state.leader,
-                detail=detail,
-            )
+def _count(found: PartitionCount) -> Difference:
+    """Of the first partition that is missing, or that is one too many."""
+    fewer = found.observed < found.declared
+    rule = DriftRule.TOO_FEW_PARTITIONS if fewer else DriftRule.TOO_MANY_PARTITIONS
+    first = min(found.observed, found.declared)
+    detail = f"declared {found.declared}, has {found.observed}"
+    return Difference(rule, OtherKind.PARTITIONS, found.topic, first, detail=detail)
 
 
 def _standing(found: ThrottleSetting) -> Difference:

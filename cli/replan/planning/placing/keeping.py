@@ -1,10 +1,10 @@
 """One partition at a time: keep the most replicas that its rule allows, and fill what is missing. Exact, by itself.
 
-Who gives way where there are too many: not the leader; nor the last of a rack; then a fenced broker before a live one,
-the most loaded, the highest id. Who comes where one is missing (`spread: rack` has decided the rack before): a broker
-that already holds the partition; a rack that would be lost; one with room on its disks; one that may hold more of the
-topic (`spread`); the rack of the broker that leaves; the rack that the partition uses least; then by `loads`; the
-lowest id. The new one takes the place in the list of the one that leaves.
+Who gives way where there are too many: not the last of a rack; of the others who is fenced or cordoned first (no list
+may name a cordoned one), the leader last; the most loaded, the highest id. Who comes where one is missing (`spread:
+rack` has decided the rack before): a broker that already holds the partition; a rack that would be lost; one with room
+on its disks; one that may hold more of the topic (`spread`); the rack of the broker that leaves; the rack that the
+partition uses least; then by `loads`; the lowest id. The new one takes the place in the list of the one that leaves.
 """
 
 from collections import Counter, defaultdict
@@ -60,7 +60,6 @@ class Filler:
         self._held = at.find(problem.partitions.current)
         self._leader = at.find(problem.partitions.leader)
         self._rack = at.racks(brokers.rack).tolist()
-        self._fenced = at.flags(brokers.fenced, others=True, padding=False).tolist()
         there = self._base >= 0
         sizes = problem.partitions.bytes * there.sum(axis=1)
         self._loads = Loads(brokers, int(there.sum()), int(sizes.sum()))
@@ -324,8 +323,8 @@ class Filler:
             hurt = (0, 0, 0, 0)
             if at in more:
                 drops = [self._drop_key(partition, b) for b in kept if self._rack[b] == racks[at]]
-                leads, live, load, broker = min(drops)
-                hurt = (-leads, -live, -load, -broker)
+                opens, leads, load, broker = min(drops)
+                hurt = (-opens, -leads, -load, -broker)
             able = [b for b in open_in.get(racks[at], ()) if b not in kept]
             may = [b for b in able if left[b] > 0]
             free[at] = may or able
@@ -340,7 +339,7 @@ class Filler:
     def _drop_key(self, partition: _Partition, broker: int) -> tuple[bool, bool, int, int]:
         """The smallest gives way first."""
         load = self._loads.of(broker)
-        return (broker == partition.leader, not self._fenced[broker], -load, -broker)
+        return (self._opens[broker], broker == partition.leader, -load, -broker)
 
     def _within(self, partition: _Partition, kept: list[int], counts: dict[int, int]) -> list[int]:
         """As many of `kept` as may stay by rack."""
