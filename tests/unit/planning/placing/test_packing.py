@@ -197,6 +197,28 @@ def test_many_brokers_are_helped_with_few_looks_and_as_few_copies_as_bytes_need(
     assert (found.lists != asked.partitions.current).sum() == 32
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_many_brokers_that_are_helped_at_once_keep_rules_and_number_and_the_next_plan_is_empty(
+    seed: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    racks = [np.arange(1, 49)[rack::3] for rack in range(3)]
+    lists = [[int(rng.choice(rack)) for rack in racks] for _ in range(1000)]
+    asked = problem(
+        brokers("abc" * 16),
+        lists,
+        sizes=rng.lognormal(9, 1, len(lists)).astype(int).tolist(),
+        topics=[row // 20 for row in range(len(lists))],
+        balance=within(replicas=Fraction(1, 20), bytes=Fraction(1, 10)),
+        budget=50_000,
+    )
+    found = choose(asked)
+    assert judge(asked, found) == []
+    assert found.imbalances == ()
+    after = replace(asked.partitions, base=found.lists, current=found.lists)
+    assert (choose(replace(asked, partitions=after)).lists == found.lists).all()
+
+
 def test_who_cannot_be_helped_is_not_looked_at_again_and_again() -> None:
     """Brokers with one partition that is larger than any share add nothing to the looks of later steps."""
     alone, beside = (
