@@ -6,6 +6,7 @@ in the middle of its work, kills it, and lets the next one through.
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,12 @@ def unbroken(tmp_path: Path) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Gate:
+def gate(tmp_path: Path) -> Iterator[Gate]:
     home = tmp_path / "broken"
     home.mkdir()
-    return gated(home)
+    found = gated(home)
+    yield found
+    found.close()
 
 
 def run(home: Path, *command: str) -> "subprocess.Popen[str]":

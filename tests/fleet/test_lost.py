@@ -49,23 +49,31 @@ class Gate:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.met: set[int] = set()
+        self.writer: io.FileIO | None = None
         os.mkfifo(path)
 
     def reader(self, run: "subprocess.Popen[str]") -> int:
-        """A process that has begun to read, each once: those that are met may live on for a while.
+        """A process that has begun to read, each once; it waits until the next is asked for, unless it is killed.
 
         Raises AssertionError where the run has ended, and nobody will.
         """
         while any(self._has(Path("/proc", str(number))) for number in self.met):
-            time.sleep(0.05)  # else it would wait for what this process might write
-        with self._writer(run):
-            while True:
-                assert run.poll() is None, run.communicate()
-                for process in Path("/proc").glob("[0-9]*"):
-                    number = int(process.name)
-                    if number not in {os.getpid(), *self.met} and self._has(process):
-                        self.met.add(number)
-                        return number
+            self.close()  # it finds an empty file
+            time.sleep(0.05)
+        self.writer = self.writer or self._writer(run)
+        while True:
+            assert run.poll() is None, run.communicate()
+            for process in Path("/proc").glob("[0-9]*"):
+                number = int(process.name)
+                if number not in {os.getpid(), *self.met} and self._has(process):
+                    self.met.add(number)
+                    return number
+
+    def close(self) -> None:
+        """Let whoever waits at the gate find an empty file."""
+        if self.writer is not None:
+            self.writer.close()
+            self.writer = None
 
     def _writer(self, run: "subprocess.Popen[str]") -> io.FileIO:
         """The pipe, to write to, once somebody reads from it."""
@@ -108,8 +116,10 @@ def state_and_parent(process: int) -> list[str]:
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Gate:
-    return gated(tmp_path)
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    found = gated(tmp_path)
+    yield found
+    found.close()
 
 
 def gated(home: Path) -> Gate:
