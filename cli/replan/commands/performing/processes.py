@@ -123,7 +123,7 @@ def _ended(process: BaseProcess) -> ReplanError:
 def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
     """What one of the processes does, until it is ended."""
     Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(EOFError):  # nobody is there any more
+    with suppress(EOFError, OSError):  # nobody is there any more
         while True:
             at, of = pipe.recv()
             try:

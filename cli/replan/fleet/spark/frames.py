@@ -16,7 +16,7 @@ from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -52,13 +52,14 @@ FILE = pa.struct(
     ]
 )
 ERROR = pa.struct([(field.name, field.type) for field in ERRORS.columns])
+PART = pa.struct([("part", pa.string()), ("inputs", pa.string())])
 DONE = pa.schema(
     [
         ("number", pa.int64()),
         ("attempt", pa.int32()),
         ("files", pa.list_(FILE)),
         ("errors", pa.list_(ERROR)),
-        ("parts", pa.list_(pa.struct(list(TASKS)))),
+        ("parts", pa.list_(PART)),
     ]
 )
 KEPT = pa.schema([("cluster", pa.string()), ("changed", pa.bool_()), ("file", FILE)])
@@ -103,7 +104,7 @@ def done_in(frame: DataFrame, tasks: Sequence[Task]) -> list[TaskDone]:
         files = tuple(RowFile(**file.asDict()) for file in row["files"])
         errors = [{**asdict(task.hour), **error.asDict()} for error in row["errors"]]
         found = pa.Table.from_pylist(errors, ERRORS.schema)
-        parts = tuple(Task(**part.asDict()) for part in row["parts"])
+        parts = tuple(replace(task, small=None, **part.asDict()) for part in row["parts"])
         done.append(TaskDone(task, files, found, parts, row["attempt"]))
     return done
 
@@ -141,7 +142,7 @@ def _done(
             "attempt": attempt,
             "files": [asdict(file) for file in done.files],
             "errors": done.errors.select(ERRORS.columns.names).to_pylist(),
-            "parts": [asdict(part) for part in done.parts],
+            "parts": [{"part": one.part, "inputs": one.inputs} for one in done.parts],
         }
         yield pa.RecordBatch.from_pylist([row], schema=DONE)
 
