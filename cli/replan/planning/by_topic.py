@@ -10,11 +10,10 @@ from typing import get_type_hints
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Struct, convert, msgpack
 from msgspec.structs import replace
 
-from replan.model.columns import EXPLICIT_SCHEMA, Ints
+from replan.model.columns import EXPLICIT_SCHEMA, Ints, number_column, positions_in, topics_of
 from replan.model.declared.placement import Placement, defaults
 from replan.planning.findings.drift import Drift
 from replan.planning.findings.drift_classes import DriftRule
@@ -102,7 +101,8 @@ def parts_by_topic(placement: Placement, there: ClusterTopics, parts: int) -> It
 def _coded(rows: pa.Table, topics: Iterable[str]) -> pa.Table:
     """Lists of these topics, each by its place among them."""
     names = pa.array(topics, pa.string())
-    at = pc.index_in(rows["topic"].cast(pa.string()), value_set=names).combine_chunks()
+    found, codes = topics_of(rows)
+    at = number_column(positions_in(found, names)[codes])
     columns = [pa.DictionaryArray.from_arrays(at, names), *rows.columns[1:]]
     return pa.table(columns, schema=EXPLICIT_SCHEMA)
 

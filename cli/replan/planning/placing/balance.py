@@ -11,13 +11,13 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.model.columns import Flags, Ints, Matrix, same_width
+from replan.model.columns import Flags, Ints, Matrix
 from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.legal_steps import LegalSteps
 from replan.planning.placing.loads import amounts
 from replan.planning.placing.packing import BrokerTotals
-from replan.planning.placing.positions import Positions
+from replan.planning.placing.positions import Positions, lying
 from replan.planning.placing.problem import (
     NO_LIMIT,
     NO_RACK,
@@ -65,9 +65,7 @@ def until_nothing_moves(
         if not found.imbalances or (lists == before).all() or steps >= problem.budget:
             break
         before, spent = lists.copy(), spent + steps
-        had, chosen = same_width(problem.partitions.current, before)
-        stays = np.isin(np.arange(len(before)), problem.staying)[:, None]
-        current = np.where(stays, had, chosen)
+        current = lying(problem, before, np.arange(len(before)))
         partitions = replace(problem.partitions, base=current, current=current)
         problem = replace(problem, partitions=partitions, budget=problem.budget - steps)
         found = once(problem)
@@ -163,22 +161,20 @@ def _most_replicas(
 
 def _others(problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints) -> Ints:
     """The replicas on each broker that are not placed by these rows."""
-    others, lying = _lying(problem, at, lists, rows)
+    others, beside = _beside(problem, at, lists, rows)
     found: Ints = problem.brokers.replicas + amounts(
-        lying, np.ones(len(others), np.int64), at.count
+        beside, np.ones(len(others), np.int64), at.count
     )
     return found
 
 
-def _lying(
+def _beside(
     problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints
 ) -> tuple[Ints, Matrix]:
-    """The other rows, and on which brokers each lies: who stays as it is lies where it is held."""
+    """The other rows, and on which registered brokers each lies."""
     others = np.setdiff1d(np.arange(len(lists)), rows)
-    held, lists = same_width(problem.partitions.current, lists)
-    stays = np.isin(others, problem.staying)
-    lying = at.find(np.where(stays[:, None], held[others], lists[others]))
-    return others, np.where(lying < at.count, lying, -1).astype(np.int32)
+    found = at.find(lying(problem, lists, others))
+    return others, np.where(found < at.count, found, -1).astype(np.int32)
 
 
 def _is_balanced(
@@ -243,7 +239,7 @@ def _room(
     problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints, of_disks: Ints
 ) -> Ints:
     """What each broker may hold, of its disks: they hold the partitions that are not placed by rule as well."""
-    others, lying = _lying(problem, at, lists, rows)
-    taken = amounts(lying, problem.partitions.bytes[others], at.count)
+    others, beside = _beside(problem, at, lists, rows)
+    taken = amounts(beside, problem.partitions.bytes[others], at.count)
     left: Ints = np.maximum(of_disks - taken, 0)
     return left

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from replan.model.columns import PAD, Flags, Ints, Matrix
+from replan.model.columns import PAD, Flags, Ints, Matrix, same_width
 from replan.planning.placing.problem import NO_RACK, Lie, PlacementProblem
 
 
@@ -66,4 +66,11 @@ def base_lists(problem: PlacementProblem) -> Matrix:
     found: Matrix = np.where(
         listed[partitions.rule][:, None], partitions.base, partitions.current
     ).astype(np.int32)
+    return found
+
+
+def lying(problem: PlacementProblem, lists: Matrix, rows: Ints) -> Matrix:
+    """On which brokers, as ids, some partitions lie by these lists; one that stays as it is lies where it is held."""
+    held, chosen = same_width(problem.partitions.current[rows], lists[rows])
+    found: Matrix = np.where(np.isin(rows, problem.staying)[:, None], held, chosen)
     return found

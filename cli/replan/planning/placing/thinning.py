@@ -17,7 +17,7 @@ from replan.planning.placing.arranging import arranged
 from replan.planning.placing.flow import Bounds, Stuck
 from replan.planning.placing.legal_steps import LegalSteps
 from replan.planning.placing.loads import amounts
-from replan.planning.placing.positions import Positions
+from replan.planning.placing.positions import Positions, lying
 from replan.planning.placing.problem import (
     NO_RACK,
     Impossible,
@@ -67,11 +67,9 @@ class _Topic:
         self._had = at.find(partitions.current[rows])
         others = np.flatnonzero(partitions.topic == topic)
         others = others[~np.isin(others, rows)]
-        stay = np.isin(others, problem.staying)
-        held, wide = same_width(partitions.current, lists)
-        lying = at.find(np.where(stay[:, None], held[others], wide[others]))
+        beside = at.find(lying(problem, lists, others))
         elsewhere = at.find(problem.elsewhere.lists[problem.elsewhere.topic == topic])
-        self._fixed = _counts(lying, count) + _counts(elsewhere, count)
+        self._fixed = _counts(beside, count) + _counts(elsewhere, count)
         self._most = np.maximum(most - self._fixed, 0)
         self._mine = at.find(lists[rows])
         self._allowed = most
