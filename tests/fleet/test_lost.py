@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -41,6 +42,33 @@ if __name__ == "__main__":
     found = judge(Lake("lake"), todo, DRIFT_STAGES, Here(), Hour.of("", at))
     print(json.dumps({name: found.rows[name].to_pylist() for name in ("judged", "errors")}, default=str))
 """
+
+CONTEXT = """
+import sys
+
+from pyspark import SparkContext
+from pyspark.accumulators import _start_update_server
+
+from replan.fleet.spark.session import ProcessLost, spark_session
+
+
+def kill_java(frame, event, argument):
+    if frame.f_code is _start_update_server.__code__:
+        sys.setprofile(None)
+        SparkContext._gateway.proc.kill()
+        SparkContext._gateway.proc.wait()
+
+
+sys.setprofile(kill_java)
+try:
+    with spark_session("local[1]"):
+        print("a context of a Java that is gone")
+except ProcessLost as lost:
+    print(lost)
+with spark_session("local[1]") as spark:
+    print(spark.range(3).count())
+"""
+"""A session whose Java is killed while PySpark makes its context, which Java's has been made for, and one after it."""
 
 
 class Gate:
@@ -297,6 +325,23 @@ def test_java_that_ends_while_it_starts_is_started_once_more(
     assert run.stderr.startswith(said)
     assert (run.returncode, run.stdout, judged(gate.path.parent)) == (1, "", set())
     assert errors(gate.path.parent) == {}
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+def test_java_that_ends_while_a_context_is_made_leaves_room_for_another(temporary: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", CONTEXT],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        env=environment(TMPDIR=str(temporary)),
+        check=False,
+    )
+    assert re.fullmatch(r"Spark's Java process \(pid \d+\) ended by SIGKILL\n3\n", run.stdout), (
+        run.stderr
+    )
+    assert "Traceback" not in run.stderr
 
 
 @pytest.mark.spark

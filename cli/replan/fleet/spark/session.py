@@ -297,6 +297,7 @@ def _end_java(gateway: Any) -> bool:
     # PySpark would go on using them, although they lead nowhere now.
     pyspark.SparkContext._gateway = None
     pyspark.SparkContext._jvm = None
+    pyspark.SparkContext._active_spark_context = None
     with suppress(BrokenPipeError):
         gateway.proc.stdin.close()
     try:
