@@ -34,12 +34,23 @@ def shipped(folder: str, *, in_checkout: str) -> Traversable:
 
 def read_text(path: Path, *, limit: int = MOST_BYTES) -> str:
     """A file as text; raises BadFile where it cannot be read, is larger than the limit, or is not UTF-8."""
+    return text_of(read_content(path, limit=limit), str(path))
+
+
+def read_content(path: Path, *, limit: int = MOST_BYTES) -> bytes:
+    """A file's bytes; raises BadFile where it cannot be read or is larger than the limit."""
     try:
-        return read_bytes(path, limit=limit).decode()
-    except UnicodeDecodeError as problem:
-        raise BadFile(f"{path}: this is not text: byte {problem.start} is not UTF-8") from problem
+        return read_bytes(path, limit=limit)
     except OSError as problem:
         raise cannot("read", path, problem) from problem
+
+
+def text_of(content: bytes, source: str) -> str:
+    """The bytes of a file as text; raises BadFile where they are not UTF-8."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as problem:
+        raise BadFile(f"{source}: this is not text: byte {problem.start} is not UTF-8") from problem
 
 
 def read_bytes(path: Path, *, limit: int = MOST_BYTES, pipe_seconds: float = PIPE_SECONDS) -> bytes:
@@ -50,9 +61,12 @@ def read_bytes(path: Path, *, limit: int = MOST_BYTES, pipe_seconds: float = PIP
         if stat.S_ISREG(found.st_mode) and found.st_size > limit:
             raise _too_large(limit)
         waits = stat.S_ISFIFO(found.st_mode) or stat.S_ISCHR(found.st_mode)
+        whole = max(
+            _CHUNK, found.st_size
+        )  # a file comes in one piece: joining takes longer than reading
         chunks: list[bytes] = []
         size = 0
-        while chunk := _next(file, pipe_seconds if waits else None):
+        while chunk := _next(file, whole, pipe_seconds if waits else None):
             chunks.append(chunk)
             size += len(chunk)
             if size > limit:
@@ -70,12 +84,12 @@ def cannot(verb: str, path: Path, problem: OSError) -> BadFile:
     return BadFile(f"{path}: cannot {verb}: {reason}")
 
 
-def _next(file: int, pipe_seconds: float | None) -> bytes:
+def _next(file: int, size: int, pipe_seconds: float | None) -> bytes:
     if pipe_seconds is not None and not select.select([file], [], [], pipe_seconds)[0]:
         raise OSError(
             errno.ETIMEDOUT, f"this is no file, and nothing came through it for {pipe_seconds:g} s"
         )
-    return os.read(file, _CHUNK)
+    return os.read(file, size)
 
 
 def _too_large(limit: int) -> OSError:

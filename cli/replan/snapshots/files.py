@@ -7,12 +7,12 @@ takes as long as to read a small document.
 
 from pathlib import Path
 
-from replan.documents.files import read_text, write_file
+from replan.documents.files import read_content, read_text, write_file
 from replan.documents.json_text import Node, parse_document, render_document
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.snapshot import Snapshot
 from replan.snapshots.head import Identity, identity_of
-from replan.snapshots.json_form import from_text, to_document
+from replan.snapshots.json_form import from_content, to_document
 
 
 def read_snapshot(path: Path) -> Snapshot:
@@ -22,7 +22,7 @@ def read_snapshot(path: Path) -> Snapshot:
 
         return read_folder(path)
     with garbage_collection_paused():  # it makes values by the hundred thousand, and no cycles
-        return from_text(read_text(path), str(path))
+        return from_content(read_content(path), str(path))
 
 
 def read_identity(path: Path) -> Identity:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
 from msgspec.structs import astuple
 
+from replan.documents.files import text_of
 from replan.documents.json_text import Node, NotJson, decoded, optional, parse_document, shown
 from replan.documents.typed import Brokers, Int32, Int64, ReplicaList
 from replan.errors import BadFile
@@ -260,8 +261,9 @@ def _list_column(size: int, rows: list[int] | slice, lists: Sequence[Replicas]) 
     lengths[rows] = np.fromiter(map(len, lists), np.int64, len(lists))
     values = np.fromiter(chain.from_iterable(lists), np.int32, int(lengths.sum()))
     column = list_column(values, lengths)
-    members = _members(column)
-    _require((members[1:] != members[:-1]).all())
+    if lists:
+        members = _members(column)
+        _require((members[1:] != members[:-1]).all())
     return column
 
 
@@ -567,12 +569,12 @@ def to_document(snapshot: Snapshot) -> dict[str, object]:
     return {key: parts[key] for key in HEAD_KEYS if parts.get(key)}
 
 
-def from_text(text: str, source: str) -> Snapshot:
-    """Read a JSON document; raises BadFile naming `source` and the place of what is wrong."""
+def from_content(content: bytes, source: str) -> Snapshot:
+    """Read a file's JSON document; raises BadFile naming `source` and the place of what is wrong."""
     try:
-        return from_document(_document_of(decoded(text, SnapshotForm)), source)
+        return from_document(_document_of(decoded(content, SnapshotForm)), source)
     except (NotJson, BadFile):  # reading it node by node says what is wrong, and where
-        return from_document(parse_document(text, source), source)
+        return from_document(parse_document(text_of(content, source), source), source)
 
 
 def _document_of(form: SnapshotForm) -> dict[str, object]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.documents.json_text import NotJson, parse_document, parse_json
+from replan.documents.json_text import NotJson, decoded, parse_document, parse_json
 from replan.errors import BadFile
 
 WRONG_TEXTS = [
@@ -37,6 +37,12 @@ def test_keys_are_compared_in_time_that_grows_with_their_number() -> None:
     text = "{" + ", ".join(f'"{key}": 1' for key in (*keys, keys[-1])) + "}"
     with pytest.raises(NotJson, match='the key "k59999" is given twice'):
         parse_json(text)
+
+
+@pytest.mark.parametrize("colon", [":", "\\u003a", "\\u003A"])
+def test_a_key_twice_is_refused_beside_any_spelling_of_a_colon(colon: str) -> None:
+    with pytest.raises(NotJson):
+        decoded(f'{{"a": 1, "a": 1, "b": "{colon}"}}'.encode(), dict[str, object])
 
 
 @given(st.text(), st.text())

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from replan.model.snapshot import Snapshot
 from replan.snapshots.json_form import (
     SnapshotForm,
     derived_topic_id,
+    from_content,
     from_document,
-    from_text,
     to_document,
 )
 
@@ -115,13 +116,14 @@ SPELLINGS = (
 @given(texts())
 def test_a_text_is_read_as_its_nodes_are(text: str) -> None:
     note(text)
+    reads: tuple[Callable[[], Snapshot], ...] = (
+        lambda: from_content(text.encode(), "f"),
+        lambda: from_document(parse_document(text, "f"), "f"),
+    )
     outcomes: list[object] = []
-    for read in (
-        from_text,
-        lambda text, source: from_document(parse_document(text, source), source),
-    ):
+    for read in reads:
         try:
-            outcomes.append(read(text, "f"))
+            outcomes.append(read())
         except BadFile as problem:
             outcomes.append(str(problem))
     assert outcomes[0] == outcomes[1]
@@ -138,8 +140,11 @@ def test_what_is_in_order_is_not_read_twice() -> None:
             ],
         },
     ]
-    text = render_document(document(topics=topics))
-    assert isinstance(decoded(text, SnapshotForm), SnapshotForm)
+    for text in (
+        render_document(document(topics=topics)),
+        json.dumps(document(topics=topics), ensure_ascii=True),
+    ):
+        assert isinstance(decoded(text.encode(), SnapshotForm), SnapshotForm)
 
 
 def test_the_schema_is_a_valid_schema_that_names_its_file() -> None:
