@@ -66,7 +66,7 @@ class Drawn(Struct, frozen=True):
         return (BEGUN,)
 
     def ended(self, end: End, _ledger: Ledger) -> Iterable[CreateRecord]:
-        return (CreateRecord("a-1", TOPIC, TOPIC_ID, 8, end.status),)
+        return (CreateRecord("a-1", TOPIC, TOPIC_ID, 8, status=end.status),)
 
 
 def given(known: RequestMemory[Subject] | None = None, now: float = 100.0) -> StepInput:

@@ -5,49 +5,16 @@ Both journals write the same values: lines of a file, or records of a compacted 
 
 import json
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from replan.applying.journal.records import (
-    Application,
-    Command,
-    CreateRecord,
-    Forget,
-    Kept,
-    Lease,
-    LogMoveRecord,
-    LoopChunk,
-    LoopCommand,
-    MoveRecord,
-    Order,
-    OriginalsChunk,
-    PlanChunk,
-    Record,
-    RecoveryRecord,
-    SavedRate,
-    SavedReplicaList,
-    StandingRecord,
-)
+from replan.applying.journal.records import Forget, Kept, Record
 from replan.documents.typed import complaint
 
 T = TypeVar("T")
 KINDS: Mapping[str, type[Kept]] = {
-    "app": Application,
-    "plan": PlanChunk,
-    "originals": OriginalsChunk,
-    "own": MoveRecord,
-    "create": CreateRecord,
-    "standing": StandingRecord,
-    "recovery": RecoveryRecord,
-    "log": LogMoveRecord,
-    "prior/topic": SavedReplicaList,
-    "prior/broker": SavedRate,
-    "order": Order,
-    "inbox": Command,
-    "loop": LoopChunk,
-    "lease": Lease,
-    "loop-inbox": LoopCommand,
+    kind.begins: kind for of in get_args(Kept) for kind in (of.__subclasses__() or (of,))
 }
 """What a record is, by what its key begins with."""
 

@@ -7,9 +7,10 @@ Of the steps of an application it has one record for each partition, setting or 
 cumulative: the latest one says all that is known of its step.
 """
 
+from collections.abc import Hashable
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -55,6 +56,7 @@ class LastRequest(Form, frozen=True):
 class MoveRecord(Form, frozen=True):
     """One partition that an application has touched or ended; cumulative, one record."""
 
+    begins = "own"
     application: Text
     partition: TopicPartition
     topic_id: TopicId
@@ -98,20 +100,45 @@ class MoveRecord(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key; the topic's id, so that a topic of the same name made later is another one."""
-        return f"own/{self.application}/{self.topic_id}-{self.partition.partition}"
+        return f"{self.begins}/{self.application}/{self.topic_id}-{self.partition.partition}"
 
 
-class CreateRecord(Form, frozen=True):
-    """Partitions that an application has asked for, of one topic; which ones says its plan."""
+class _OfApplication(Form, frozen=True):
+    """What is written down of one application."""
 
     application: Text
+
+
+class StepRecord(_OfApplication, frozen=True, kw_only=True):
+    """What an application does beside moves; each kind of step has one of its own here, and in the schema."""
+
+    begins: ClassVar[str]
+    """What its keys begin with."""
+    stays: ClassVar[bool] = False
+    """Whether it is kept after the end of its application, for as long as that one is."""
+    status: Status = Status.OPEN
+    message: str = ""
+    """Why it ended, when not done."""
+
+    @property
+    def about(self) -> Hashable:
+        """What the steps of its kind are told apart by."""
+        raise NotImplementedError
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        raise NotImplementedError
+
+
+class CreateRecord(StepRecord, frozen=True):
+    """Partitions that an application has asked for, of one topic; which ones says its plan."""
+
+    begins = "create"
     topic: Text
     topic_id: TopicId
     count: Int32
     """How many the topic has afterwards."""
-    status: Status = Status.OPEN
-    message: str = ""
-    """Why it ended, when not done."""
 
     @property
     def about(self) -> str:
@@ -121,19 +148,16 @@ class CreateRecord(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key."""
-        return f"create/{self.application}/{self.topic_id}"
+        return f"{self.begins}/{self.application}/{self.topic_id}"
 
 
-class StandingRecord(Form, frozen=True):
+class StandingRecord(StepRecord, frozen=True):
     """A throttle setting that an application has asked for and that is to stay."""
 
-    application: Text
+    begins = "standing"
     scope: ConfigScope
     name: Text
     config: str
-    status: Status = Status.OPEN
-    message: str = ""
-    """Why it ended, when not done."""
 
     @property
     def about(self) -> SettingName:
@@ -143,7 +167,7 @@ class StandingRecord(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key."""
-        return f"standing/{self.application}/{self.scope}/{self.name}/{self.config}"
+        return f"{self.begins}/{self.application}/{self.scope}/{self.name}/{self.config}"
 
 
 class RecoveryStep(StrEnum):
@@ -156,10 +180,11 @@ class RecoveryStep(StrEnum):
     """The list that was found, once the application is cancelled."""
 
 
-class RecoveryRecord(Form, frozen=True, kw_only=True):
+class RecoveryRecord(StepRecord, frozen=True):
     """A partition that an application has begun to let somebody lead again, on what evidence; kept after its end."""
 
-    application: Text
+    begins = "recovery"
+    stays = True  # what is said to be lost is kept
     partition: TopicPartition
     topic_id: TopicId
     order: ReplicaList
@@ -174,9 +199,6 @@ class RecoveryRecord(Form, frozen=True, kw_only=True):
     """The last request."""
     measured: int | None = None
     """Records that it has lost, as measured afterwards."""
-    status: Status = Status.OPEN
-    message: str = ""
-    """Why it ended, when not done."""
 
     @property
     def about(self) -> TopicPartition:
@@ -186,20 +208,17 @@ class RecoveryRecord(Form, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """Its key; the topic's id, so that a topic of the same name made later is another one."""
-        return f"recovery/{self.application}/{self.topic_id}-{self.partition.partition}"
+        return f"{self.begins}/{self.application}/{self.topic_id}-{self.partition.partition}"
 
 
-class LogMoveRecord(Form, frozen=True):
+class LogMoveRecord(StepRecord, frozen=True):
     """A replica that an application has sent to another log directory of its broker."""
 
-    application: Text
+    begins = "log"
     partition: TopicPartition
     topic_id: TopicId
     broker: Broker
     target: Text
-    status: Status = Status.OPEN
-    message: str = ""
-    """Why it ended, when not done."""
 
     def __post_init__(self) -> None:
         check_name(self.partition)
@@ -212,11 +231,7 @@ class LogMoveRecord(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key."""
-        return f"log/{self.application}/{self.broker}/{self.topic_id}-{self.partition.partition}"
-
-
-StepRecord = CreateRecord | StandingRecord | RecoveryRecord | LogMoveRecord
-"""What an application does beside moves; a new kind of step needs a line here."""
+        return f"{self.begins}/{self.application}/{self.broker}/{self.topic_id}-{self.partition.partition}"
 
 
 def check_name(partition: TopicPartition) -> None:
@@ -266,6 +281,7 @@ class BrokerRates(Form, frozen=True):
 class Application(Form, frozen=True):
     """One run of one plan, however many processes it takes."""
 
+    begins = "app"
     id: Text
     status: ApplicationStatus
     plan_digest: str
@@ -312,7 +328,7 @@ class Application(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key."""
-        return f"app/{self.id}"
+        return f"{self.begins}/{self.id}"
 
     @property
     def throttles_others(self) -> bool:
@@ -332,6 +348,7 @@ def pieces(text: str) -> list[str]:
 class PlanChunk(Form, frozen=True):
     """A piece of the plan file of an application."""
 
+    begins = "plan"
     application: Text
     index: Int32
     text: str
@@ -339,12 +356,13 @@ class PlanChunk(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key; the number is padded so that keys sort as the pieces do."""
-        return f"plan/{self.application}/{self.index:06d}"
+        return f"{self.begins}/{self.application}/{self.index:06d}"
 
 
 class OriginalsChunk(Form, frozen=True):
     """A piece of what an ended application keeps of its moves (`originals`)."""
 
+    begins = "originals"
     application: Text
     index: Int32
     text: str
@@ -352,12 +370,13 @@ class OriginalsChunk(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key."""
-        return f"originals/{self.application}/{self.index:06d}"
+        return f"{self.begins}/{self.application}/{self.index:06d}"
 
 
 class SavedReplicaList(Form, frozen=True):
     """One throttled-replicas list of a topic: what was there before, and which entries are ours."""
 
+    begins = "prior/topic"
     topic: str
     config: str
     overridden: bool
@@ -369,12 +388,13 @@ class SavedReplicaList(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key."""
-        return f"prior/topic/{self.topic}/{self.config}"
+        return f"{self.begins}/{self.topic}/{self.config}"
 
 
 class SavedRate(Form, frozen=True):
     """One throttle rate of a broker: its own dynamic value before, and the values that are ours."""
 
+    begins = "prior/broker"
     broker: Broker
     config: str
     before: str | None
@@ -386,7 +406,7 @@ class SavedRate(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key."""
-        return f"prior/broker/{self.broker}/{self.config}"
+        return f"{self.begins}/{self.broker}/{self.config}"
 
 
 class Order(Form, frozen=True):
@@ -395,6 +415,7 @@ class Order(Form, frozen=True):
     Or the list before a move was given up.
     """
 
+    begins = "order"
     partition: TopicPartition
     topic_id: TopicId
     replicas: ReplicaList
@@ -421,6 +442,7 @@ def order_key(topic: TopicId, partition: int) -> str:
 class Command(Form, frozen=True):
     """What somebody asks of the process at work; `applying.steering` says how it is obeyed."""
 
+    begins = "inbox"
     application: Text
     id: Text
     """Of this command; ids sort by the time at which they were made."""
@@ -459,6 +481,7 @@ INBOX = "inbox/"
 class LoopChunk(Form, frozen=True):
     """A piece of what a loop that reconciles remembers (`reconciling.store`); written without the lock."""
 
+    begins = "loop"
     name: Text
     """What it is a piece of."""
     index: Int32
@@ -469,12 +492,13 @@ class LoopChunk(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key."""
-        return f"loop/{self.name}/{self.index:06d}"
+        return f"{self.begins}/{self.name}/{self.index:06d}"
 
 
 class Lease(Form, frozen=True):
     """Which loop works on the cluster; the lock of the cluster is another one, and held only while it applies."""
 
+    begins = "lease"
     holder: Text
     """Of one process: another one has another."""
     owner: str
@@ -497,6 +521,7 @@ LEASE = "lease/loop"
 class LoopCommand(Form, frozen=True):
     """What somebody asks of the loop while no application is open; written without the lock (`reconciling.store`)."""
 
+    begins = "loop-inbox"
     id: Text
     """Of this command; ids sort by the time at which they were made."""
     verb: Verb
@@ -509,7 +534,7 @@ class LoopCommand(Form, frozen=True):
     @property
     def key(self) -> str:
         """Its key."""
-        return f"loop-inbox/{self.id}"
+        return f"{self.begins}/{self.id}"
 
 
 class Forget(Struct, frozen=True):

@@ -151,7 +151,7 @@ def next_id(plan_digest: str, before: Iterable[Application]) -> str:
 
 
 def _forgotten(ledger: Ledger) -> list[Forget]:
-    """The oldest applications and originals, where more than enough are kept; recoveries go with their application."""
+    """The oldest applications and originals, where more than enough are kept; steps go with their application."""
     records = ledger.records.values()
     over = [r for r in records if isinstance(r, Application)][:-KEPT_APPLICATIONS]
     ids = {a.id for a in over}
@@ -160,7 +160,7 @@ def _forgotten(ledger: Ledger) -> list[Forget]:
     return [
         *(Forget(a.key) for a in over),
         *(Forget(c.key) for c in chunks if c.application not in kept),
-        *(Forget(r.key) for r in records if isinstance(r, RecoveryRecord) and r.application in ids),
+        *(Forget(r.key) for r in records if isinstance(r, StepRecord) and r.application in ids),
     ]
 
 
@@ -242,7 +242,7 @@ def ended(
         r.key: Forget(r.key)
         for r in records
         if isinstance(r, MoveRecord | StepRecord | PlanChunk | Command)
-        and not isinstance(r, RecoveryRecord)  # what is said to be lost is kept
+        and not (isinstance(r, StepRecord) and r.stays)
         and r.application == application.id
     }
     return changed(application, status=status, summary=summary, ended_at=at), *over.values()

@@ -134,7 +134,12 @@ class CreateStep(Struct, frozen=True):
     def _written(self, ledger: Ledger, status: Status, message: str = "") -> CreateRecord:
         create = self.create
         return CreateRecord(
-            ledger.application_id, create.topic, create.topic_id, create.count, status, message
+            ledger.application_id,
+            create.topic,
+            create.topic_id,
+            create.count,
+            status=status,
+            message=message,
         )
 
 

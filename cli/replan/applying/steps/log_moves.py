@@ -124,8 +124,8 @@ class LogMoveStep(Struct, frozen=True):
             move.topic_id,
             move.broker,
             move.target,
-            status,
-            message,
+            status=status,
+            message=message,
         )
 
 

@@ -102,7 +102,9 @@ class StandingStep(Struct, frozen=True):
 
     def _written(self, ledger: Ledger, status: Status, message: str = "") -> StandingRecord:
         of = self.subject
-        return StandingRecord(ledger.application_id, of.scope, of.name, of.key, status, message)
+        return StandingRecord(
+            ledger.application_id, of.scope, of.name, of.key, status=status, message=message
+        )
 
 
 class StandingKind:

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from tests.unit.applying.journal.records import RECORDS
 
-from replan.applying.journal.record_json import NewerRecord, decode, encode
+from replan.applying.journal.record_json import KINDS, NewerRecord, decode, encode
 from replan.applying.journal.records import Forget, Record
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "schema" / "journal.v1.json").read_text())
@@ -20,6 +20,10 @@ def test_a_record_is_read_as_it_was_written_and_fits_the_schema(record: Record) 
     document = {"key": key, "value": None if value is None else json.loads(value)}
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     assert decode(key, value) == record
+
+
+def test_every_kind_has_an_example() -> None:
+    assert {type(r) for r in RECORDS} == set(KINDS.values())
 
 
 OWN: dict[str, Any] = json.loads(encode(RECORDS[3])[1] or b"")
