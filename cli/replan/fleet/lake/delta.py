@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ from replan.fleet.lake.store import (
 from replan.fleet.lake.tables import JUDGED, KEYS, SNAPSHOTS, TABLES, VERSION, LakeTable
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable, QueryBuilder
+    from deltalake import DeltaTable
 
 UNREADABLE = re.compile(r"[\[\]\\]|%[0-9A-Fa-f]{2}")
 """What the library takes for something else in a local path."""
@@ -194,23 +195,21 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
 
         Columns that the table was written without are null.
         """
-        names = list(columns) or table.schema.names
-        schema = pa.schema([table.schema.field(name) for name in names])
+        kinds = _kinds(table, columns)
         with explained(self.place(table)):
             known = self.opened(table)
             if known is None:
-                return schema.empty_table()
+                return pa.schema(kinds.items()).empty_table()
             from deltalake import QueryBuilder
 
             there = {field.name for field in known.schema().fields}
-            asked = ", ".join(f'"{name}"' for name in names if name in there) or "1"
+            asked = ", ".join(f'"{name}"' for name in kinds if name in there) or "1"
             query = f'SELECT {asked} FROM "{table.name}" WHERE {where}'  # noqa: S608 - quoted
-            found = _queried(QueryBuilder().register(table.name, known), query)
-        columns_there = [
-            found.column(f.name).cast(f.type) if f.name in there else pa.nulls(len(found), f.type)
-            for f in schema
-        ]
-        return loose(pa.table(columns_there, schema=schema))
+            try:
+                found = QueryBuilder().register(table.name, known).execute(query).read_all()
+            except Exception as problem:  # what its engine raises has no class of its own
+                raise OSError(str(problem)) from problem
+            return _completed(pa.table(found), kinds, {})
 
     def files(self, table: LakeTable) -> Mapping[str, Sequence[TableFile]]:
         """The files of a table by cluster, oldest first; raises BadFile."""
@@ -249,16 +248,15 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         """The rows of a file that are of these hours."""
         if first <= file.begin and file.end <= last:
             return rows
-        hours = pc.unique(rows["hour"]).to_pylist()
-        keep = [h for h in hours if first <= Hour(first.cluster, file.day, h) <= last]
-        if len(keep) == len(hours):
-            return rows
+        keep = [h for h in range(24) if first <= Hour(first.cluster, file.day, h) <= last]
         return rows.filter(pc.is_in(rows["hour"], pa.array(keep, pa.int32())))
 
-    def rows(self, table: LakeTable, first: Hour, last: Hour, columns: Sequence[str]) -> pa.Table:
-        """The same as one table."""
-        found = list(self.between(table, first, last, columns))
-        return pa.concat_tables(found or [loose(table.schema.empty_table().select(columns))])
+    def rows(
+        self, table: LakeTable, hour: Hour, columns: Sequence[str], among: "Among | None" = None
+    ) -> pa.Table:
+        """The same of one hour as one table."""
+        found = [*self.between(table, hour, hour, columns, among)]
+        return pa.concat_tables(found or [pa.schema(_kinds(table, columns).items()).empty_table()])
 
     def read_file(
         self,
@@ -273,27 +271,18 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         Of a column that is a row of its own, `column.field` asks for a field alone. `among`: groups of rows that have
         none of these values, and only others, may be left out. `share`: which of how many parts of the file.
         """
-        asked = list(columns) or table.schema.names
-        kinds = _kinds(table, asked)
+        kinds = _kinds(table, columns)
         same = {"cluster": file.cluster, "day": file.day}
         place = self.place(table)
         with explained(f"{place}/{file.path}"):
             with file_system(place).open_input_file(file.path) as source:
                 read = pq.ParquetFile(source)
                 there = set(read.schema_arrow.names)
-                wanted = [name for name in asked if name.partition(".")[0] in there]
+                wanted = [name for name in columns or kinds if name.partition(".")[0] in there]
                 groups = [*(_groups(read, among) if among else range(read.num_row_groups))]
                 start, end = (len(groups) * n // share[1] for n in (share[0], share[0] + 1))
                 found = read.read_row_groups(groups[start:end], wanted, use_threads=False)
-            return pa.table(
-                [
-                    as_kind(found.column(name), kind)
-                    if name in there
-                    else pa.repeat(pa.scalar(same.get(name), kind), len(found))
-                    for name, kind in kinds.items()
-                ],
-                names=list(kinds),
-            )
+            return _completed(found, kinds, same)
 
     def require(self) -> None:
         """Raise BadUsage where there is no lake: what only reads one does not begin another."""
@@ -423,9 +412,9 @@ def _groups(read: pq.ParquetFile, among: Among) -> Iterator[int]:
 
 
 def _kinds(table: LakeTable, asked: Sequence[str]) -> Mapping[str, pa.DataType]:
-    """The columns with their types, some of them with the fields alone that are asked for."""
+    """The columns with their types, all if none is asked for; some with the fields alone that are asked for."""
     fields: dict[str, list[str]] = {}
-    for name in asked:
+    for name in asked or table.schema.names:
         column, _, field = name.partition(".")
         fields.setdefault(column, []).extend([field] if field else [])
     kinds = {name: table.schema.field(name).type for name in fields}
@@ -435,24 +424,27 @@ def _kinds(table: LakeTable, asked: Sequence[str]) -> Mapping[str, pa.DataType]:
     }
 
 
-def as_kind(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Values of an older table: of a row that is one value they may have fewer fields."""
-    if values.type == kind:
-        return values
-    if not pa.types.is_struct(kind):
-        return values.cast(kind)
-    there = {field.name for field in values.type}
+def _completed(
+    rows: pa.Table, kinds: Mapping[str, pa.DataType], same: Mapping[str, Any]
+) -> pa.Table:
+    """The rows with these columns; one that they were written without is null, or what is the `same` in all rows."""
 
-    def whole(chunk: pa.StructArray) -> pa.StructArray:
-        parts = [
-            chunk.field(field.name).cast(field.type)
-            if field.name in there
-            else pa.nulls(len(chunk), field.type)
-            for field in kind
-        ]
-        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=chunk.is_null())
+    def values(name: str, kind: pa.DataType) -> pa.ChunkedArray | pa.Array:
+        if name not in there:
+            return pa.repeat(pa.scalar(same.get(name), kind), rows.num_rows)
+        return rows[name] if rows[name].type == kind else rows[name].cast(kind)
 
-    return pa.chunked_array([whole(chunk) for chunk in values.chunks], kind)
+    there = set(rows.schema.names)
+    return pa.table([values(*of) for of in kinds.items()], names=list(kinds))
+
+
+def in_runs(rows: pa.Table, *keys: str) -> Iterator[tuple[tuple[Any, ...], pa.Table]]:
+    """Rows that follow each other with the same values in these columns, and the values."""
+    if rows.num_rows:
+        runs = (pc.run_end_encode(rows[key].combine_chunks()).run_ends for key in keys)
+        ends = sorted({end for one in runs for end in one.to_pylist()})
+        for start, end in pairwise([0, *ends]):
+            yield tuple(rows[key][start].as_py() for key in keys), rows.slice(start, end - start)
 
 
 def loose(rows: pa.Table) -> pa.Table:
@@ -463,13 +455,6 @@ def loose(rows: pa.Table) -> pa.Table:
 @lru_cache(maxsize=64)
 def _loose(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.with_nullable(True) for field in schema])
-
-
-def _queried(builder: "QueryBuilder", query: str) -> pa.Table:
-    try:
-        return pa.table(builder.execute(query).read_all())
-    except Exception as problem:  # what its engine raises has no class of its own
-        raise OSError(str(problem)) from problem
 
 
 def quoted(text: str) -> str:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date
-from itertools import pairwise
 from pathlib import Path
 from random import uniform
 from secrets import token_hex
@@ -24,7 +23,7 @@ from msgspec.structs import replace
 
 from replan.documents.files import work_folder
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Hour, Lake, TableFile, explained, loose
+from replan.fleet.lake.delta import Hour, Lake, TableFile, explained, in_runs, loose
 from replan.fleet.lake.store import file_system, in_store
 from replan.fleet.lake.tables import KEYS, SNAPSHOTS, TABLES, LakeTable
 
@@ -199,15 +198,19 @@ def replace_rows(
     if not named:
         return
     with run_in(lake) as run:
-        lake.begun(table)
-        mine = dict(_by_hour(table, rows))
-        files = {
-            hour: [put_rows(lake, table, mine[hour], hour, run)] if hour in mine else []
-            for hour in named
-        }
-        for hour, small in many(lake, table, mine).items():
-            files[hour] += merged(lake, table, small, run)
-        commit_files(lake, table, files, run, only)
+        files = put_hours(lake, table, _by_hour(table, rows), run)
+        commit_files(lake, table, {hour: files.get(hour, ()) for hour in named}, run, only)
+
+
+def put_hours(
+    lake: Lake, table: LakeTable, found: Iterable[tuple[Hour, pa.Table]], run: str
+) -> Mapping[Hour, Sequence[RowFile]]:
+    """Write the rows of hours, one after the other, and merge what small files there are; raises BadFile."""
+    lake.begun(table)
+    files = {hour: [put_rows(lake, table, rows, hour, run)] for hour, rows in found}
+    for hour, small in many(lake, table, files).items():
+        files[hour] += merged(lake, table, small, run)
+    return files
 
 
 def always(cluster: str) -> Hour:
@@ -218,12 +221,8 @@ def always(cluster: str) -> Hour:
 def _by_hour(table: LakeTable, rows: pa.Table) -> Iterator[tuple[Hour, pa.Table]]:
     """Rows by their hour, or by their cluster where the table has no days."""
     keys = [field.name for field in KEYS] if table.keeps_days else ["cluster"]
-    ordered = rows.sort_by([(key, "ascending") for key in keys]) if rows.num_rows else rows
-    names = list(zip(*(ordered[key].to_pylist() for key in keys), strict=True))
-    starts = [n for n, name in enumerate(names) if n == 0 or name != names[n - 1]]
-    for start, end in pairwise([*starts, len(names)]):
-        at = Hour(*names[start]) if table.keeps_days else always(names[start][0])
-        yield at, ordered.slice(start, end - start)
+    for at, some in in_runs(rows.sort_by([(key, "ascending") for key in keys]), *keys):
+        yield Hour(*at) if table.keeps_days else always(*at), some
 
 
 def commit_files(
@@ -235,8 +234,9 @@ def commit_files(
 ) -> None:
     """Put files in the place of all that the table has of these hours, in one commit; raises BadFile.
 
-    A table that does not divide by day has all rows of these clusters replaced. `only`: a column and its values, of the
-    rows that are replaced. A merged file takes the place of those whose rows it has, as long as they are there.
+    A table that does not divide by day has all rows of these clusters replaced. `only`: a column of one with days and
+    values of it, of the rows that are replaced. A merged file takes the place of those whose rows it has, as long as
+    they are there.
     """
     from deltalake import CommitProperties, Schema
     from deltalake.exceptions import CommitFailedError
@@ -291,40 +291,21 @@ def _replaced(
         places.setdefault((hour.cluster, day), set()).add(hour.hour)
     for (cluster, day), gone in places.items():
         for file in listed.get(cluster, ()):
-            if file.day != day:
+            has = range(file.begin.hour, file.end.hour + 1) if table.keeps_days else gone
+            if file.day != day or gone.isdisjoint(has):
                 continue
-            if table.keeps_days and file.first is not None and file.last is not None:
-                has = set(range(file.first, file.last + 1))
-                if has.isdisjoint(gone):
-                    continue
-                whole = has <= gone
-            else:
-                whole = not table.keeps_days
-            if not whole or only is not None:
+            if only is not None or not gone.issuperset(has):
                 rows = lake.read_file(table, file)
-                kept = rows.filter(pc.invert(_matches(rows, table, gone, only)))
+                match = pc.is_in(rows["hour"], value_set=pa.array(gone, pa.int32()))
+                if only is not None:
+                    match = pc.and_(match, pc.is_in(rows[only[0]], value_set=pa.array(only[1])))
+                kept = rows.filter(pc.invert(match))
                 if kept.num_rows == rows.num_rows:
                     continue
-                yield from _again(lake, table, kept, file, run)
+                if kept.num_rows:
+                    written = _put(lake, table, kept, file.path.rpartition("/")[0], run)
+                    yield _added(table, cluster, day, written)
             yield _removed(table, file)
-
-
-def _matches(rows: pa.Table, table: LakeTable, gone: Iterable[int], only: Only | None) -> pa.Array:
-    found = pa.repeat(pa.scalar(value=True), rows.num_rows)
-    if table.keeps_days:
-        found = pc.is_in(rows["hour"], value_set=pa.array(gone, pa.int32()))
-    if only is not None:
-        found = pc.and_(found, pc.is_in(rows[only[0]], value_set=pa.array(only[1])))
-    return found
-
-
-def _again(
-    lake: Lake, table: LakeTable, rows: pa.Table, file: TableFile, run: str
-) -> "Iterator[AddAction]":
-    """Rows that stay, as a file of their own."""
-    if rows.num_rows:
-        written = _put(lake, table, rows, file.path.rpartition("/")[0], run)
-        yield _added(table, file.cluster, file.day, written)
 
 
 def _merges(
@@ -391,10 +372,8 @@ def sweep(lake: Lake, run: str, tables: Iterable[LakeTable] = tuple(TABLES.value
     for table in tables:
         place = Path(lake.place(table))
         files = list(place.rglob(f"{run.lstrip('.')}-*"))
-        known = lake.opened(table) if files else None
-        there = (
-            set() if known is None else set(pa.table(known.get_add_actions())["path"].to_pylist())
-        )
+        listed = lake.files(table) if files else {}
+        there = {file.path for some in listed.values() for file in some}
         for file in files:
             if str(file.relative_to(place)) not in there:
                 file.unlink(missing_ok=True)

@@ -7,7 +7,6 @@ name has the row as one value. The document in `header` carries the version of t
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +15,10 @@ from msgspec import Struct
 
 from replan.documents.json_text import Node, parse_document
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Hour, Lake, TableFile, filled
-from replan.fleet.lake.files import RowFile, always, commit_files, many, merged, put_rows, run_in
-from replan.fleet.lake.tables import JUDGED, SNAPSHOTS, SUMS
+from replan.fleet.lake.delta import Hour, Lake, TableFile, filled, in_runs
+from replan.fleet.lake.files import commit_files, put_hours, run_in
+from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS, SUMS
+from replan.model.columns import positions_in, topics_of
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.by_topic import ClusterTopics
@@ -26,6 +26,7 @@ from replan.snapshots.head import identity_of
 from replan.snapshots.parquet_form import HEADER_KEYS, SCHEMAS, assembled, header_of, to_tables
 
 HEADER = "header"
+HEAD = ("hour", "cluster_id", "observed_at")
 
 
 class Kept(Struct, frozen=True):
@@ -64,22 +65,16 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
     """Write snapshots under the names of their clusters, each in the place of one of the same hour; raises BadFile.
 
     One after the other, in one commit. Where one takes the place of another that is not the newest, what was judged of
-    that hour and the sums of the rates are removed before: by the log they would still be of as many snapshots.
+    that hour, or could not be, and the sums of the rates are removed before: so it is judged as a late one.
     """
-    files: dict[Hour, list[RowFile]] = {}
+    named = ((Hour.of(cluster, one.observed_at), one) for cluster, one in snapshots)
     with run_in(lake) as run:
-        lake.begun(SNAPSHOTS)
-        for cluster, one in snapshots:
-            hour = Hour.of(cluster, one.observed_at)
-            files[hour] = [put_rows(lake, SNAPSHOTS, rows_of(one, hour), hour, run)]
-        for hour, small in many(lake, SNAPSHOTS, files).items():
-            files[hour] += merged(lake, SNAPSHOTS, small, run)
+        files = put_hours(lake, SNAPSHOTS, ((hour, rows_of(one, hour)) for hour, one in named), run)
         there = lake.files(SNAPSHOTS)
         older = [h for h in files if any(f.end > h for f in there.get(h.cluster, ()))]
-        for table in (SUMS, JUDGED) if older else ():
+        for table in (SUMS, JUDGED, ERRORS) if older else ():
             known = lake.files(table)
-            named = [h if table.keeps_days else always(h.cluster) for h in older]
-            commit_files(lake, table, {h: () for h in named if h.cluster in known}, run)
+            commit_files(lake, table, {h: () for h in older if h.cluster in known}, run)
         commit_files(lake, SNAPSHOTS, files, run)
     return list(files)
 
@@ -118,23 +113,12 @@ def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[Kept]:
     found: list[Kept] = []
     for file in files:
         if file.one is not None and file.headers == 1:
-            hour, cluster_id, moment = file.one
-            found.append(
-                Kept(Hour(file.cluster, file.day, hour), cluster_id, moment, file.rows or 0)
-            )
-            continue
-        rows = lake.read_file(
-            SNAPSHOTS, file, ("hour", "cluster_id", "observed_at", "part", HEADER)
-        )
-        found += [
-            Kept(
-                Hour(file.cluster, file.day, row["hour"]),
-                row["cluster_id"],
-                row["observed_at"],
-                _partitions(row[HEADER]),
-            )
-            for row in rows.filter(pc.equal(rows["part"], HEADER)).to_pylist()
-        ]
+            heads = [(*file.one, file.rows or 0)]
+        else:
+            rows = lake.read_file(SNAPSHOTS, file, (*HEAD, "part", HEADER))
+            rows = rows.filter(pc.equal(rows["part"], HEADER))
+            heads = [(*map(row.get, HEAD), _partitions(row[HEADER])) for row in rows.to_pylist()]
+        found += (Kept(Hour(file.cluster, file.day, head[0]), *head[1:]) for head in heads)
     return sorted(found, key=lambda kept: kept.at)
 
 
@@ -148,11 +132,8 @@ def _partitions(header: str) -> int:
 
 def read_kept(lake: Lake, hour: Hour, topics: pa.Array | None = None) -> Snapshot:
     """The snapshot of an hour, or what it says of these topics and of brokers; raises BadFile."""
-    if topics is None:
-        parts = _parts(lake.rows(SNAPSHOTS, hour, hour, COLUMNS))
-    else:
-        among = "partitions.topic", topics
-        parts = _parts(pa.concat_tables(lake.between(SNAPSHOTS, hour, hour, COLUMNS, among)))
+    among = None if topics is None else ("partitions.topic", topics)
+    parts = _parts(lake.rows(SNAPSHOTS, hour, COLUMNS, among))
     header = _header(lake, hour, parts)
     tables = {name: _part_of(parts, name) for name in SCHEMAS}
     if topics is not None:
@@ -177,12 +158,13 @@ class Sizes(Struct, frozen=True):
 
 def topics_at(lake: Lake, hour: Hour) -> ClusterTopics:
     """The topics in the snapshot of an hour; raises BadFile."""
-    columns = ("hour", "part", "row", "topics.name", "partitions.topic")
-    (rows,) = lake.between(SNAPSHOTS, hour, hour, columns)
+    rows = lake.rows(SNAPSHOTS, hour, ("hour", "part", "row", "topics.name", "partitions.topic"))
     parts = _parts(rows)
     names = _whole(parts, "topics", rows)["name"].combine_chunks()
-    codes = pc.index_in(_whole(parts, "partitions", rows)["topic"], value_set=names)
-    return ClusterTopics(names, np.bincount(np.asarray(codes), minlength=len(names)))
+    found, codes = topics_of(_whole(parts, "partitions", rows))
+    return ClusterTopics(
+        names, np.bincount(positions_in(found, names)[codes], minlength=len(names))
+    )
 
 
 def sizes_between(
@@ -226,11 +208,8 @@ def _header(lake: Lake, hour: Hour, parts: Mapping[str, pa.Table]) -> Node:
 def _parts(rows: pa.Table) -> Mapping[str, pa.Table]:
     """The rows of a snapshot by their part, in the order that they had in it."""
     found: dict[str, list[pa.Table]] = {}
-    names = rows["part"].combine_chunks()
-    runs = pc.run_end_encode(names) if len(names) else None
-    bounds = [0, *([] if runs is None else runs.run_ends.to_pylist())]
-    for start, end in pairwise(bounds):
-        found.setdefault(names[start].as_py(), []).append(rows.slice(start, end - start))
+    for (name,), some in in_runs(rows, "part"):
+        found.setdefault(name, []).append(some)
     return {name: _ordered(pa.concat_tables(some)) for name, some in found.items()}
 
 

@@ -22,7 +22,7 @@ class LakeTable(Struct, frozen=True, dict=True):
 
     name: str
     about: str
-    columns: pa.Schema
+    columns: tuple[pa.Field, ...]
     keeps_days: bool = True
     """Divided by day, too: a rerun replaces the hour of a cluster; else all rows of a cluster."""
 
@@ -56,6 +56,10 @@ _ITEM = (
     _required("class", pa.string()),
     _required("kind", pa.string()),
 )
+_LISTS = (
+    *(pa.field("declared", BROKERS), pa.field("observed", BROKERS)),
+    pa.field("leader", pa.int32()),
+)
 
 
 def _row_of(part: str) -> pa.StructType:
@@ -70,38 +74,32 @@ def _row_of(part: str) -> pa.StructType:
 SNAPSHOTS = LakeTable(
     "snapshots",
     "Clusters as they were observed. `part` says of what a row is, and which of the columns after it has a value.",
-    pa.schema(
-        [
-            *_SEEN,
-            _required("part", pa.string()),
-            _required("row", pa.int32()),  # which row of its part
-            pa.field("header", pa.string()),
-            *(pa.field(part, _row_of(part)) for part in SCHEMAS),
-        ]
+    (
+        *_SEEN,
+        _required("part", pa.string()),
+        _required("row", pa.int32()),  # which row of its part
+        pa.field("header", pa.string()),
+        *(pa.field(part, _row_of(part)) for part in SCHEMAS),
     ),
 )
 DECLARED = LakeTable(
     "declared",
     "The list that each partition should have, blacklists and preferred leaders laid on, as of the newest comparison.",
-    pa.schema(
-        [*_SEEN, _required("digest", pa.string()), *_PARTITION, _required("replicas", BROKERS)]
-    ),
+    (*_SEEN, _required("digest", pa.string()), *_PARTITION, _required("replicas", BROKERS)),
     keeps_days=False,
 )
 RATES = LakeTable(
     "rates",
     "Bytes per second that were written to each partition, from successive snapshots.",
-    pa.schema(
-        [
-            *_SEEN,
-            *_PARTITION,
-            pa.field("bytes_per_second", pa.float64()),  # null: not known, `left_out` says why
-            pa.field("peak_bytes_per_second", pa.float64()),
-            _required("seconds", pa.float64()),  # how much time the rate is from
-            _required("intervals", pa.int32()),
-            pa.field("left_out", pa.string()),  # `shrank` beside a rate: it may be too low
-            pa.field("records_per_second", pa.float64()),  # null: log ends are not known
-        ]
+    (
+        *_SEEN,
+        *_PARTITION,
+        pa.field("bytes_per_second", pa.float64()),  # null: not known, `left_out` says why
+        pa.field("peak_bytes_per_second", pa.float64()),
+        _required("seconds", pa.float64()),  # how much time the rate is from
+        _required("intervals", pa.int32()),
+        pa.field("left_out", pa.string()),  # `shrank` beside a rate: it may be too low
+        pa.field("records_per_second", pa.float64()),  # null: log ends are not known
     ),
 )
 GROWTH = pa.struct(
@@ -118,149 +116,125 @@ SPAN = pa.struct(
 SUMS = LakeTable(
     "sums",
     "What rates are made of, as of the newest: the growth of each partition, and how large it is.",
-    pa.schema(
-        [
-            *_SEEN,
-            *_PARTITION,
-            pa.field("topic_id", pa.string()),
-            pa.field("bytes", pa.float64()),  # null: not known
-            pa.field("log_end", pa.float64()),
-            _required("window", SPAN),  # since the first snapshot of the day before
-            _required("today", SPAN),  # since the first of this day
-        ]
+    (
+        *_SEEN,
+        *_PARTITION,
+        pa.field("topic_id", pa.string()),
+        pa.field("bytes", pa.float64()),  # null: not known
+        pa.field("log_end", pa.float64()),
+        _required("window", SPAN),  # since the first snapshot of the day before
+        _required("today", SPAN),  # since the first of this day
     ),
     keeps_days=False,
 )
 DIFFERENCES = LakeTable(
     "differences",
     "Partitions that are not as declared, by kind, whoever made it so.",
-    pa.schema(
-        [
-            *_SEEN,
-            *_PARTITION,
-            _required("kind", pa.string()),
-            pa.field("declared", BROKERS),
-            pa.field("observed", BROKERS),
-            pa.field("leader", pa.int32()),
-        ]
+    (
+        *_SEEN,
+        *_PARTITION,
+        _required("kind", pa.string()),
+        *_LISTS,
     ),
 )
 DRIFT = LakeTable(
     "drift",
     "What is not where it is declared, by class.",
-    pa.schema(
-        [
-            *_SEEN,
-            *_ITEM,
-            pa.field("declared", BROKERS),
-            pa.field("observed", BROKERS),
-            pa.field("leader", pa.int32()),
-            pa.field("bytes", pa.int64()),
-            pa.field("rule", pa.string()),
-            pa.field("detail", pa.string()),
-            pa.field("owner", pa.string()),
-            pa.field("acknowledged_until", pa.string()),  # then its class is `acknowledged`
-        ]
+    (
+        *_SEEN,
+        *_ITEM,
+        *_LISTS,
+        pa.field("bytes", pa.int64()),
+        pa.field("rule", pa.string()),
+        pa.field("detail", pa.string()),
+        pa.field("owner", pa.string()),
+        pa.field("acknowledged_until", pa.string()),  # then its class is `acknowledged`
     ),
 )
 JUDGED = LakeTable(
     "judged",
     "Each cluster and hour that was compared with its placement.",
-    pa.schema(
-        [
-            *_SEEN,
-            _required("digest", pa.string()),
-            _required("partitions", pa.int64()),
-            _required("drifted", pa.int64()),
-            _required("converging", pa.int64()),
-            _required("acknowledged", pa.int64()),
-            pa.field(
-                "inputs", pa.string()
-            ),  # sha256 of placement, owners, prices, code; null: an error
-            pa.field("stages", pa.string()),  # that were asked for; a rerun of them finds the same
-        ]
+    (
+        *_SEEN,
+        _required("digest", pa.string()),
+        _required("partitions", pa.int64()),
+        _required("drifted", pa.int64()),
+        _required("converging", pa.int64()),
+        _required("acknowledged", pa.int64()),
+        pa.field("inputs", pa.string()),  # sha256 of what it was judged by; null: an error
+        pa.field("stages", pa.string()),  # that were asked for; a rerun of them finds the same
     ),
 )
 COSTS = LakeTable(
     "costs",
     "What it takes to put each drifted partition right.",
-    pa.schema(
-        [
-            *_SEEN,
-            *_PARTITION,
-            _required("bytes", pa.int64()),
-            _required("cross_rack_bytes", pa.int64()),
-            pa.field("seconds", pa.float64()),  # at the declared throttle; null: unlimited
-            pa.field("amount", pa.float64()),  # null: no price is declared
-            pa.field("currency", pa.string()),
-        ]
+    (
+        *_SEEN,
+        *_PARTITION,
+        _required("bytes", pa.int64()),
+        _required("cross_rack_bytes", pa.int64()),
+        pa.field("seconds", pa.float64()),  # at the declared throttle; null: unlimited
+        pa.field("amount", pa.float64()),  # null: no price is declared
+        pa.field("currency", pa.string()),
     ),
 )
 PLANS = LakeTable(
     "plans",
     "The plan of each cluster, with its document as `replan plan` writes it.",
-    pa.schema(
-        [
-            *_SEEN,
-            _required("digest", pa.string()),  # sha256 of the document
-            _required("changes", pa.int64()),
-            _required("refusals", pa.int64()),
-            _required("bytes", pa.int64()),
-            pa.field("seconds", pa.float64()),  # at the declared throttle; null: unlimited
-            _required("document", pa.string()),
-        ]
+    (
+        *_SEEN,
+        _required("digest", pa.string()),  # sha256 of the document
+        _required("changes", pa.int64()),
+        _required("refusals", pa.int64()),
+        _required("bytes", pa.int64()),
+        pa.field("seconds", pa.float64()),  # at the declared throttle; null: unlimited
+        _required("document", pa.string()),
     ),
 )
 HISTORY = LakeTable(
     "history",
     "Since when each thing drifts, how often it came back, and since when it is gone.",
-    pa.schema(
-        [
-            *_ITEM,
-            _required("first_seen", pa.string()),
-            _required("last_seen", pa.string()),
-            _required("spells", pa.int32()),  # how often it began
-            _required("open", pa.bool_()),
-            pa.field("resolved_at", pa.string()),
-            pa.field("resolved_by", pa.string()),  # null: by no application that is known
-            pa.field("acknowledged_until", pa.string()),
-            pa.field("owner", pa.string()),
-            _required("since", pa.string()),  # when the newest spell began
-            _required("flapping", pa.bool_()),  # began three times or more in a week
-            _required("cluster_id", pa.string()),
-        ]
+    (
+        *_ITEM,
+        _required("first_seen", pa.string()),
+        _required("last_seen", pa.string()),
+        _required("spells", pa.int32()),  # how often it began
+        _required("open", pa.bool_()),
+        pa.field("resolved_at", pa.string()),
+        pa.field("resolved_by", pa.string()),  # null: by no application that is known
+        pa.field("acknowledged_until", pa.string()),
+        pa.field("owner", pa.string()),
+        _required("since", pa.string()),  # when the newest spell began
+        _required("flapping", pa.bool_()),  # began three times or more in a week
+        _required("cluster_id", pa.string()),
     ),
     keeps_days=False,
 )
 OFFSETS = LakeTable(
     "offsets",
     "Where the log of each partition ended when its cluster was observed.",
-    pa.schema([*_SEEN, *_PARTITION, _required("log_end", pa.int64())]),
+    (*_SEEN, *_PARTITION, _required("log_end", pa.int64())),
 )
 APPLICATIONS = LakeTable(
     "applications",
     "Which partitions replan's applications have moved, by the journals of the clusters; its hour is that of the end.",
-    pa.schema(
-        [
-            _required("cluster_id", pa.string()),
-            _required("application", pa.string()),
-            _required("owner", pa.string()),
-            _required("plan_digest", pa.string()),
-            _required("opened_at", pa.string()),
-            _required("ended_at", pa.string()),
-            *_PARTITION,
-        ]
+    (
+        _required("cluster_id", pa.string()),
+        _required("application", pa.string()),
+        _required("owner", pa.string()),
+        _required("plan_digest", pa.string()),
+        _required("opened_at", pa.string()),
+        _required("ended_at", pa.string()),
+        *_PARTITION,
     ),
 )
 ERRORS = LakeTable(
     "errors",
     "What could not be done, by cluster and stage.",
-    pa.schema(
-        [
-            _required("stage", pa.string()),
-            _required("file", pa.string()),
-            _required("message", pa.string()),
-        ]
+    (
+        _required("stage", pa.string()),
+        _required("file", pa.string()),
+        _required("message", pa.string()),
     ),
 )
 TABLES: Mapping[str, LakeTable] = {

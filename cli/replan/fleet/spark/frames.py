@@ -141,7 +141,7 @@ def _done(
             "number": number,
             "attempt": attempt,
             "files": [asdict(file) for file in done.files],
-            "errors": done.errors.select(ERRORS.columns.names).to_pylist(),
+            "errors": done.errors.select([field.name for field in ERROR]).to_pylist(),
             "parts": [{"part": one.part, "inputs": one.inputs} for one in done.parts],
         }
         yield pa.RecordBatch.from_pylist([row], schema=DONE)

@@ -8,14 +8,13 @@ carried over from the history that there is: the beginning of what still drifts,
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.fleet.lake.delta import Lake, quoted
+from replan.fleet.lake.delta import Lake, in_runs, quoted
 from replan.fleet.lake.files import RowFile, always, put_rows
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, HISTORY, JUDGED, LakeTable
 
@@ -51,9 +50,17 @@ def known_of(lake: Lake, clusters: Sequence[str]) -> Iterator[tuple[str, History
     for start in range(0, len(clusters), AT_ONCE):
         some = clusters[start : start + AT_ONCE]
         where = f"cluster IN ({', '.join(map(quoted, some))})"
-        found = [_by_cluster(lake.read(table, where, columns)) for table, columns in READ.items()]
+        found = [
+            lake.read(table, where, columns).sort_by("cluster") for table, columns in READ.items()
+        ]
+        of = [{name: mine for (name,), mine in in_runs(rows, "cluster")} for rows in found]
         for name in some:
-            yield name, HistoryRows(*(rows.get(name, empty) for rows, empty in found))
+            yield (
+                name,
+                HistoryRows(
+                    *(mine.get(name, rows[:0]) for mine, rows in zip(of, found, strict=True))
+                ),
+            )
 
 
 def put_history(
@@ -69,18 +76,6 @@ def put_history(
     before, after = (sorted(map(str, found.to_pylist())) for found in (known.before, rows))
     written = rows.num_rows and (part or before != after)
     return before != after, put_rows(lake, HISTORY, rows, always(cluster), run) if written else None
-
-
-def _by_cluster(rows: pa.Table) -> tuple[Mapping[str, pa.Table], pa.Table]:
-    """Rows by their cluster, and none."""
-    ordered = rows.sort_by("cluster")
-    names = ordered.column("cluster").combine_chunks()
-    runs = pc.run_end_encode(names) if len(names) else None
-    ends = [] if runs is None else runs.run_ends.to_pylist()
-    found = {}
-    for start, end in pairwise([0, *ends]):
-        found[names[start].as_py()] = ordered.slice(start, end - start)
-    return found, rows.slice(0, 0)
 
 
 def history_of(cluster: str, known: HistoryRows) -> pa.Table:

@@ -29,8 +29,8 @@ from replan.fleet.lake.delta import Hour, Lake, told
 from replan.fleet.lake.snapshots import Sizes, sizes_between, topics_at
 from replan.fleet.lake.tables import GROWTH, OFFSETS, RATES, SNAPSHOTS, SPAN, SUMS
 from replan.fleet.tasks.work import Work
-from replan.model.columns import to_matrix
-from replan.model.snapshot import Snapshot, topic_codes
+from replan.model.columns import positions_in, take, to_matrix, topics_of
+from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import PartitionIndex
 
 WINDOW_DAYS = 1
@@ -188,7 +188,7 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
 def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
     if hour.cluster not in lake.files(OFFSETS):
         return NO_ENDS
-    return lake.rows(OFFSETS, hour, hour, ["hour", "topic", "partition", "log_end"])
+    return lake.rows(OFFSETS, hour, ["hour", "topic", "partition", "log_end"])
 
 
 def _added(before: _Sums | None, seen: Snapshot | Sizes, log_ends: pa.Table) -> _Sums:
@@ -206,11 +206,9 @@ def _added(before: _Sums | None, seen: Snapshot | Sizes, log_ends: pa.Table) -> 
 
 def _topic_ids(seen: Snapshot | Sizes) -> pa.Array:
     """The id of each partition's topic."""
-    if isinstance(seen, Snapshot):
-        codes = topic_codes(seen.partitions)
-    else:
-        codes = pc.index_in(seen.partitions["topic"], value_set=seen.topics["name"])
-    return seen.topics["id"].combine_chunks().take(pa.array(np.asarray(codes), pa.int64()))
+    names, codes = topics_of(seen.partitions)
+    at = positions_in(names, seen.topics["name"].combine_chunks())
+    return take(seen.topics["id"].combine_chunks(), at[codes])
 
 
 def _picked(values: Any, rows: Numbers, nothing: Any) -> Any:

@@ -172,11 +172,11 @@ def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:
 
     def is_done(task: Task) -> bool:
         hour = task.hour
-        said = lake.rows(ERRORS, hour, hour, ["hour", "stage"])["stage"].to_pylist()
+        said = lake.rows(ERRORS, hour, ["hour", "stage"])["stage"].to_pylist()
         if task.cluster in late or not set(stages).isdisjoint(said):
             return False
         columns = ["hour", "observed_at", "inputs", "stages"]
-        rows = lake.rows(JUDGED, hour, hour, columns).to_pylist()
+        rows = lake.rows(JUDGED, hour, columns).to_pylist()
         return any(
             row["inputs"] == task.inputs is not None
             and row["observed_at"] == task.observed_at

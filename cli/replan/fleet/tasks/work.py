@@ -114,7 +114,7 @@ class Work:
     def parts(self, count: int) -> Iterator[ClusterPart]:
         """The cluster in so many parts, none where it has to be compared whole; raises ReplanError."""
         lake, hour = self.lake, self.task.hour
-        brokers = lake.rows(SNAPSHOTS, hour, hour, ["hour", "brokers"])["brokers"]
+        brokers = lake.rows(SNAPSHOTS, hour, ["hour", "brokers"])["brokers"]
         throttles = pc.list_value_length(pc.struct_field(brokers, "configs"))
         if not pc.sum(throttles).as_py():  # they stay behind where nothing moves in any topic
             yield from parts_by_topic(self.placement, topics_at(lake, hour), count)
