@@ -11,8 +11,10 @@ from tests.fleet.fleets import CLOCK, found_in
 
 from replan.errors import BadFile, BadUsage, ReplanError
 from replan.fleet.engine import Engine, SparkTarget, require_spark
-from replan.fleet.folders import find_placements, find_snapshots, from_folders
+from replan.fleet.folders import find_placements, find_snapshots, from_folders, judged_folders
 from replan.fleet.lake.delta import Lake
+from replan.fleet.perform import DRIFT_STAGES
+from replan.fleet.run import RowsInLake
 from replan.fleet.tasks.todo import Todo
 from replan.snapshots.files import write_snapshot
 
@@ -263,11 +265,13 @@ def test_of_a_placement_of_no_cluster_its_own_mistake_is_said_with_its_line(
 def test_the_lake_of_a_run_is_gone_with_it(folders: Folders, tmp_path: Path) -> None:
     folders.seen("eu", "one")
     folders.declared("eu.yaml")
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    found = found_in(tmp_path, where=SparkTarget(Engine.LOCAL, temporary=temporary))
-    assert (found.rows["judged"].num_rows, found.rows["declared"].num_rows) == (1, 1)
-    assert list(temporary.iterdir()) == []
+    sides, here = (tmp_path / "snapshots", tmp_path / "placements"), SparkTarget(Engine.LOCAL)
+    with judged_folders(*sides, DRIFT_STAGES, here, CLOCK) as found:
+        assert (found.rows["judged"].num_rows, found.rows["declared"].num_rows) == (1, 1)
+        assert isinstance(found.rows, RowsInLake)
+        home = Path(found.rows.lake.address).parent
+        assert home.is_dir()
+    assert not home.exists()
 
 
 def test_executors_elsewhere_need_an_output_that_they_see(folders: Folders, tmp_path: Path) -> None:

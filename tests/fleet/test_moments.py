@@ -73,7 +73,7 @@ class Clusters:
         """What `fleet watch` judges at an hour."""
         now = BEGIN + timedelta(hours=hour)
         days = [(name, "2026-11-21") for name in self.fleet.clusters]
-        return judge_batch(days, self.fleet, self.lake, 0, now, Here()).hours
+        return judge_batch(days, self.fleet, self.lake, now, Here()).hours
 
     def rows(self, *tables: Any) -> dict[str, list[str]]:
         """Rows, less which stages were asked for together."""
@@ -252,6 +252,10 @@ def test_what_came_between_two_runs_is_judged_once_and_what_cannot_be_is_tried_o
     assert len(broken.errors) == 1 + 2 + 1, "us has no snapshot"
     assert len(clusters.run(6.6).errors) == 1 + 1
     assert len(clusters.judged()) == 3
+    clusters.declare(GOOD)
+    assert (clusters.run(6.7).late, len(clusters.judged())) == (0, 4)
+    clusters.arrive(4.5, BAD)
+    assert (clusters.run(6.8).late, len(clusters.judged())) == (1, 5), "what takes its place is"
 
 
 def test_what_is_older_than_the_history_of_its_cluster_stays_out_of_it(clusters: Clusters) -> None:

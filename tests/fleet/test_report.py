@@ -13,7 +13,7 @@ import pytest
 from replan.errors import BadFile
 from replan.fleet.lake.tables import DRIFT, ERRORS, JUDGED
 from replan.fleet.perform import in_order
-from replan.fleet.report import Key, Row, key_of, render_fleet_drift
+from replan.fleet.report import Key, Row, key_of, named, render_fleet_drift
 from replan.fleet.reports.facts import FleetFacts
 from replan.fleet.reports.files import DRIFT as DRIFT_COLUMNS
 from replan.fleet.reports.files import rendered
@@ -211,6 +211,13 @@ def test_no_cell_of_a_csv_file_is_a_formula(before: str, sign: str) -> None:
     text = rendered(facts)["drift.csv"]
     (found,) = csv.DictReader(io.StringIO(text))
     assert found["item"].startswith("'")
+
+
+def test_a_partition_is_told_apart_from_a_topic_of_the_same_name() -> None:
+    topic = {**drifted(1, "partitions", [], []), "topic": "orders-1", "partition": None}
+    rows = [named({"broker": None, **row}) for row in (topic, drifted(1, "order", [], []))]
+    assert rows[0]["item"] == rows[1]["item"] == "orders-1"
+    assert [row["topic"] for row in rows] == ["orders-1", "orders"]
 
 
 def test_no_cell_of_a_csv_file_steers_a_terminal() -> None:

@@ -21,7 +21,7 @@ from replan.model.replica_logs import ReplicaLog
 from replan.model.snapshot import Snapshot
 
 RATES = "throttles: {moves: {rate: 1KB/s}}\n"
-PRICES = '["EUR", "1000000000", null]'
+PRICES = '{"currency": "EUR", "cross_rack_per_gb": "1000000000"}'
 
 
 def found(home: Path, placement: str, states: Sequence[PartitionState], *stages: Stage) -> Rows:

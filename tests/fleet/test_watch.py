@@ -56,12 +56,12 @@ def test_what_arrives_is_judged_once_and_a_replaced_snapshot_again(home: Path) -
     first, second = arrive(home, 3, BAD), arrive(home, 5, GOOD)
     arrive(home, 3, BAD, "other")  # it has no placement
     days = [("eu", "2026-11-21"), ("other", "2026-11-21"), ("stranger", "2026-11-21")]
-    assert judge_batch(days, fleet, lake, 0, CLOCK, Here()).hours == (first, second)
-    assert judge_batch(days, fleet, lake, 1, CLOCK, Here()).hours == ()
+    assert judge_batch(days, fleet, lake, CLOCK, Here()).hours == (first, second)
+    assert judge_batch(days, fleet, lake, CLOCK, Here()).hours == ()
     again = arrive(home, 5, BAD, minute=30)
-    assert judge_batch(days, fleet, lake, 2, CLOCK, Here()).hours == (again,)
+    assert judge_batch(days, fleet, lake, CLOCK, Here()).hours == (again,)
     late = arrive(home, 4, GOOD)
-    assert judge_batch(days, fleet, lake, 3, CLOCK, Here()).hours == (late,)
+    assert judge_batch(days, fleet, lake, CLOCK, Here()).hours == (late,)
     assert judged(home) == [("eu", 3, 1), ("eu", 4, 0), ("eu", 5, 1)]
     (history,) = lake.read(HISTORY).to_pylist()
     assert (history["spells"], history["open"]) == (2, True)
@@ -76,7 +76,7 @@ def test_a_cut_file_of_one_cluster_stops_no_watch(home: Path) -> None:
     first = arrive(home, 3, BAD)
     days = [("eu", "2026-11-21"), ("us", "2026-11-21")]
     for number in (0, 1):
-        done = judge_batch(days, fleet, lake, number, CLOCK, Here())
+        done = judge_batch(days, fleet, lake, CLOCK, Here())
         assert [row["cluster"] for row in done.errors.to_pylist()] == ["us"]
         assert (first in done.hours) == (number == 0)
     (error,) = lake.read(ERRORS).to_pylist()

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from replan.errors import BadUsage, ReplanError
 from replan.fleet.in_process import Here
@@ -57,8 +57,6 @@ class SparkTarget(Struct, frozen=True):
     remote: str | None = None
     between: Path | None = None
     """A folder that all executors see: without a lake of its own a run has one there as long as it lasts."""
-    temporary: Path = field(default_factory=lambda: Path(gettempdir()))
-    """Where it has that lake if all of it runs on this machine."""
 
     def __post_init__(self) -> None:
         for option, value in (("--master", self.master), ("--remote", self.remote)):
@@ -110,7 +108,7 @@ class SparkTarget(Struct, frozen=True):
 def folder_between(where: SparkTarget) -> Path:
     """Where the lake of a run of two folders is; raises BadUsage where executors elsewhere would not see it."""
     if where.chosen(os.environ) is not Engine.SPARK or not where.is_elsewhere:
-        return where.temporary
+        return Path(gettempdir())
     if where.between is None:
         raise BadUsage(
             f"with {'--remote' if where.remote else '--master'} {where.remote or where.master} the executors need a "

@@ -100,18 +100,17 @@ def _note_contradictions(root: YamlMapping, source: Source, problems: Problems) 
     for name, entry in clusters.items() if isinstance(clusters, YamlMapping) else ():
         if not isinstance(entry, YamlMapping):
             continue
-        named = [key for key in SOURCES if key in entry]
-        for key in named[1:]:
-            path = ("clusters", name, key)
-            text = f"{named[0]} says already how the cluster is reached; keep one of them"
-            problems.add(source.where(key_place_of(root, path)), path, text)
+        first, *others = [key for key in SOURCES if key in entry] or [""]
+        text = f"{first} says already how the cluster is reached; keep one of them"
+        wrong = [(key, text) for key in others]
         if "@" in str(entry.get("bootstrapServers", "")):
-            path = ("clusters", name, "bootstrapServers")
             text = "these are HOST:PORT with commas between them; what a client logs in with belongs in commandConfig"
-            problems.add(source.where(key_place_of(root, path)), path, text)
+            wrong.append(("bootstrapServers", text))
         if "commandConfig" in entry and "bootstrapServers" not in entry:
-            path = ("clusters", name, "commandConfig")
             text = "goes with bootstrapServers; add them, or remove this key"
+            wrong.append(("commandConfig", text))
+        for key, text in wrong:
+            path = ("clusters", name, key)
             problems.add(source.where(key_place_of(root, path)), path, text)
 
 
@@ -141,12 +140,8 @@ def _cluster(
 def _prices(found: Mapping[str, Any] | None) -> Prices | None:
     if found is None:
         return None
-    rack, month = (found.get(key) for key in ("crossRackPerGB", "perGBMonth"))
-    return Prices(
-        found["currency"],
-        None if rack is None else Decimal(str(rack)),
-        None if month is None else Decimal(str(month)),
-    )
+    amounts = (found.get(key) for key in ("crossRackPerGB", "perGBMonth"))
+    return Prices(found["currency"], *(a if a is None else Decimal(str(a)) for a in amounts))
 
 
 def _address(lake: str | None, home: Path) -> str | None:

@@ -113,17 +113,13 @@ def find_snapshots(folder: Path) -> list[tuple[str, Path]]:
 
 def find_placements(folder: Path) -> list[tuple[str, Path]]:
     """All placements in a folder with their names, sorted by path; raises BadFile if there is no such folder."""
-    return [
-        (_name(child), child)
-        for child in _children(folder)
-        if child.is_dir() or child.suffix in YAML
-    ]
+    found = (child for child in _children(folder) if child.is_dir() or child.suffix in YAML)
+    return [(_name(child), child) for child in found]
 
 
 def _snapshots_in(path: Path, depth: int = 0) -> Iterator[Path]:
     if path.is_file():
-        if path.suffix == ".json":
-            yield path
+        yield from [path] if path.suffix == ".json" else []
         return
     try:
         children = _children(path)
@@ -195,9 +191,8 @@ def _clusters(
     named: dict[str, list[FileHead]] = {}
     for cluster, claimants in claims.items():
         if len(claimants) == 1:
-            named.setdefault(_called(claimants[0]), []).append(
-                replace(claimants[0], cluster_id=cluster)
-            )
+            one = replace(claimants[0], cluster_id=cluster)
+            named.setdefault(_called(one), []).append(one)
         errors += _others(claimants, f"cluster {cluster} has another placement, {{}}; keep one")
     for name, some in named.items():
         errors += _others(
@@ -224,19 +219,14 @@ def _snapshot_of(placement: FileHead, newest: Mapping[str, FileHead]) -> FileHea
         load_placement([placement.path])  # where it is wrong, that is what has to be said of it
     except BadPlacement as problem:
         return _error(placement, str(problem))
+    why = f"no readable snapshot is named {placement.name}; name it so, or say `cluster.id`"
     if known is not None:
-        return _error(placement, f"no readable snapshot of cluster {known}")
-    if not found:
-        return _error(
-            placement,
-            f"no readable snapshot is named {placement.name}; name it so, or say `cluster.id`",
-        )
-    ids = ", ".join(sorted(str(one.cluster_id) for one in found))
-    return _error(
-        placement,
-        f"snapshots of {len(found)} clusters are named {placement.name} ({ids}); "
-        "say which one is meant with `cluster.id`",
-    )
+        why = f"no readable snapshot of cluster {known}"
+    elif found:
+        ids = ", ".join(sorted(str(one.cluster_id) for one in found))
+        why = f"snapshots of {len(found)} clusters are named {placement.name} ({ids}); "
+        why += "say which one is meant with `cluster.id`"
+    return _error(placement, why)
 
 
 def _others(placements: Sequence[FileHead], message: str) -> Iterator[FleetError]:

@@ -171,7 +171,7 @@ def _error_rows(work: Work, errors: Sequence[tuple[str, str]]) -> pa.Table:
         ],
         "message": [text for _, text in errors],
     }
-    return work.rows(ERRORS, columns, len(errors))
+    return work.rows(ERRORS, columns)
 
 
 def or_message(stage: Stage, work: Work) -> Rows | str:

@@ -85,14 +85,8 @@ def key_of(row: Row) -> Key:
 
 
 def _drifted(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        row["cluster"],
-        item_of(row),
-        row["class"],
-        row["kind"],
-        *_lists(row),
-        row["owner"] or "-",
-    )
+    what = (row["cluster"], item_of(row), row["class"], row["kind"])
+    return (*what, *_lists(row), row["owner"] or "-")
 
 
 def _lists(row: Row) -> tuple[str, str, str]:
@@ -108,6 +102,12 @@ def item_of(row: Mapping[str, Any]) -> str:
     if row["topic"] is not None:
         return row["topic"] if row["partition"] is None else f"{row['topic']}-{row['partition']}"
     return "the cluster" if row["broker"] is None else f"broker {row['broker']}"
+
+
+def named(row: Row) -> Row:
+    """What a row of drift or of a history is about, in words and by its parts: `a-1` may be a topic or a partition."""
+    parts = {k: row[k] for k in ("topic", "partition", "broker")}
+    return {"cluster": row["cluster"], "item": item_of(row), **parts}
 
 
 def error_lines(found: FleetRun, most: int) -> list[str]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from replan.documents.files import publish_folder
 from replan.errors import Exit
@@ -145,7 +145,8 @@ class FleetRun(Struct, frozen=True):
 
 def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], workers: Workers, now: Hour) -> FleetRun:
     """Do these stages for all tasks, and put what they find into the lake; raises ReplanError, and BadFile."""
-    todo = asking_for(stages, todo)
+    asked = ",".join(stages)
+    todo = replace(todo, tasks=tuple(replace(task, stages=asked) for task in todo.tasks))
     if not todo.tasks:
         return commit(lake, todo, stages, (), "", now)
     with run_in(lake) as name:
@@ -155,12 +156,6 @@ def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], workers: Workers, now
         parts = [part for task in tasks for part in in_parts(task, stages)]
         done = list(workers.perform(parts, stages, lake, name))
         return commit(lake, todo, stages, done, name, now)
-
-
-def asking_for(stages: Sequence[Stage], todo: Todo) -> Todo:
-    """The same tasks, each with the stages that are asked for, which `judged` keeps."""
-    asked = ",".join(stages)
-    return replace(todo, tasks=tuple(replace(task, stages=asked) for task in todo.tasks))
 
 
 def with_small_files(lake: Lake, tasks: Sequence[Task], stages: Sequence[Stage]) -> list[Task]:
@@ -262,17 +257,7 @@ def hour_of(row: Mapping[str, Any]) -> Hour:
 
 def error_rows(errors: Iterable[FleetError], stage: str, now: Hour) -> pa.Table:
     """Errors that belong to no snapshot, in the hour of this run."""
-    rows = [
-        {
-            "cluster": error.cluster,
-            "day": now.day,
-            "hour": now.hour,
-            "stage": stage,
-            "file": error.file,
-            "message": error.message,
-        }
-        for error in errors
-    ]
+    rows = [{**asdict(now), "stage": stage, **asdict(error)} for error in errors]
     return pa.Table.from_pylist(rows, schema=ERRORS.schema)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import unpacked
@@ -17,6 +18,8 @@ from replan.fleet.lake.snapshots import keep_snapshots
 from replan.fleet.lake.tables import APPLICATIONS, OFFSETS
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
+
+OF_APPLICATION = ("cluster_id", "owner", "plan_digest", "opened_at", "ended_at")
 
 
 class EndedApplication(Struct, frozen=True):
@@ -74,9 +77,7 @@ def _offsets(seen: Seen, hour: Hour) -> pa.Table:
         "partition": [name.partition for name in names],
         "log_end": list(seen.log_ends.values()),
     }
-    return filled(
-        *(OFFSETS, columns, len(names), hour), *(snapshot.cluster_id, snapshot.observed_at)
-    )
+    return filled(OFFSETS, columns, hour, snapshot.cluster_id, snapshot.observed_at)
 
 
 def _keep_applications(lake: Lake, found: Mapping[str, Sequence[EndedApplication]]) -> None:
@@ -106,18 +107,6 @@ def _keep_applications(lake: Lake, found: Mapping[str, Sequence[EndedApplication
 
 def _rows(ended: EndedApplication, cluster: str) -> Iterator[dict[str, object]]:
     application = ended.application
-    hour = Hour.of(cluster, application.ended_at)
-    for name in ended.moved:
-        yield {
-            "cluster": cluster,
-            "day": hour.day,
-            "hour": hour.hour,
-            "cluster_id": application.cluster_id,
-            "application": application.id,
-            "owner": application.owner,
-            "plan_digest": application.plan_digest,
-            "opened_at": application.opened_at,
-            "ended_at": application.ended_at,
-            "topic": name.topic,
-            "partition": name.partition,
-        }
+    said = {name: getattr(application, name) for name in OF_APPLICATION}
+    same = {**asdict(Hour.of(cluster, application.ended_at)), "application": application.id, **said}
+    return ({**same, "topic": name.topic, "partition": name.partition} for name in ended.moved)

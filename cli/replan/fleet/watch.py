@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -28,12 +27,12 @@ from replan.fleet.engine import Workers
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.arrivals import Touched, touched_between, version_of
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import Kept, kept_in
+from replan.fleet.lake.snapshots import Kept
 from replan.fleet.lake.store import in_store
-from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
+from replan.fleet.lake.tables import ERRORS, SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, in_order
 from replan.fleet.run import error_rows, hour_of, judge_kept, run_history, write_errors
-from replan.fleet.tasks.todo import FleetError, judged_in
+from replan.fleet.tasks.todo import FleetError, unjudged
 from replan.reporting.prometheus import exposition
 
 if TYPE_CHECKING:
@@ -46,7 +45,6 @@ POLL_SECONDS = 1
 class JudgedBatch(Struct, frozen=True):
     """What one batch of commits led to."""
 
-    number: int
     hours: tuple[Hour, ...]
     """The snapshots that were judged."""
     errors: pa.Table
@@ -95,10 +93,10 @@ class Watch(Struct, frozen=True):
     on_batch: Callable[[JudgedBatch], None]
     stop: Callable[[], bool]
 
-    def judge(self, touched: Touched, number: int, workers: Workers) -> None:
+    def judge(self, touched: Touched, workers: Workers) -> None:
         """Judge a batch, and say so; raises ReplanError."""
         began = time.monotonic()
-        done = judge_batch(touched, self.fleet, self.lake, number, datetime.now(UTC), workers)
+        done = judge_batch(touched, self.fleet, self.lake, datetime.now(UTC), workers)
         self.on_batch(replace(done, seconds=time.monotonic() - began))
 
     def require(self) -> None:
@@ -113,11 +111,11 @@ def watch_here(workers: Workers, watch: Watch, *, once: bool = False) -> None:
     """Judge what arrives until asked to stop, or with `once` what has arrived by now; raises ReplanError."""
     watch.require()
     seen = -1
-    for number in count():
+    while True:
         began = time.monotonic()
         newest = version_of(watch.lake)
         if newest > seen:
-            watch.judge(touched_between(watch.lake, seen, newest), number, workers)
+            watch.judge(touched_between(watch.lake, seen, newest), workers)
             seen = newest
         while not (once or watch.stop()):
             left = began + max(watch.seconds, POLL_SECONDS) - time.monotonic()
@@ -139,11 +137,11 @@ def watch_in(
     raised: list[ReplanError] = []
     judging = Lock()  # to stop a query is to cancel its jobs
 
-    def judge(batch: "DataFrame", number: int) -> None:
+    def judge(batch: "DataFrame", _number: int) -> None:
         touched = sorted({(row["cluster"], row["day"]) for row in batch.distinct().collect()})
         try:
             with judging:
-                watch.judge(touched, number, InSpark(session=batch.sparkSession))
+                watch.judge(touched, InSpark(session=batch.sparkSession))
         except ReplanError as problem:  # which Spark would say as text
             raised.append(problem)
             raise
@@ -175,12 +173,7 @@ def _checkpoint(lake: Lake, asked: Path | None) -> Iterator[Path]:
 
 
 def judge_batch(
-    touched_days: Touched,
-    fleet: Fleet,
-    lake: Lake,
-    number: int,
-    now: datetime,
-    workers: Workers,
+    touched_days: Touched, fleet: Fleet, lake: Lake, now: datetime, workers: Workers
 ) -> JudgedBatch:
     """Judge the snapshots of these days that were not judged yet, or are not those that were; raises BadFile.
 
@@ -193,10 +186,10 @@ def judge_batch(
     clusters = sorted({name for name, _ in touched_days if name in fleet.clusters})
     if not found:
         run_history(lake, clusters, workers)  # a batch that was killed may have come so far
-        return JudgedBatch(number, (), errors)
+        return JudgedBatch((), errors)
     run = judge_kept(fleet, lake, found, workers, Hour.of("", now.isoformat()))
     run_history(lake, clusters, workers)
-    return JudgedBatch(number, tuple(kept.at for kept in found), run.with_errors(errors).errors)
+    return JudgedBatch(tuple(kept.at for kept in found), run.with_errors(errors).errors)
 
 
 def _arrived(
@@ -215,7 +208,7 @@ def _arrived(
         if cluster not in fleet.clusters or fleet.cluster(cluster).placement is None:
             continue
         try:
-            arrived = list(_unjudged(lake, cluster, day))
+            arrived = list(unjudged(lake, cluster, date.fromisoformat(day)))
         except BadFile as problem:
             failed(cluster, str(problem), Hour(cluster, date.fromisoformat(day), 0))
             continue
@@ -225,14 +218,3 @@ def _arrived(
             else:
                 found.append(kept)
     return found, in_order(ERRORS.name, errors)
-
-
-def _unjudged(lake: Lake, cluster: str, day: str) -> Iterator[Kept]:
-    files, compared = (
-        [file for file in lake.files(table).get(cluster, ()) if str(file.day) == day]
-        for table in (SNAPSHOTS, JUDGED)
-    )
-    known = set(judged_in(lake, compared))
-    for kept in kept_in(lake, files):
-        if (kept.at.hour, kept.observed_at) not in known:
-            yield kept

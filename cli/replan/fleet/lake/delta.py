@@ -462,18 +462,21 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def filled(
-    table: LakeTable, columns: Mapping[str, Any], count: int, hour: Hour, *seen: str
-) -> pa.Table:
-    """Rows of a table: these columns, of `count` values, and what all have alike. `seen`: cluster id and moment."""
+def filled(table: LakeTable, columns: Mapping[str, Any], hour: Hour, *seen: str) -> pa.Table:
+    """Rows of a table: these columns, lists or arrays, and what all have alike. `seen`: cluster id and moment.
+
+    What else may be null is null.
+    """
     alike = [hour.cluster, hour.day, hour.hour, *seen]
     names = (*(key.name for key in KEYS), "cluster_id", "observed_at")
     same = dict(zip(names, alike, strict=True))
+    count = len(next(iter(columns.values())))
 
     def values(field: pa.Field) -> pa.Array | pa.ChunkedArray:
         found = columns.get(field.name)
         if found is None:
-            return pa.repeat(pa.scalar(same[field.name], field.type), count)
+            value = same.get(field.name) if field.nullable else same[field.name]
+            return pa.repeat(pa.scalar(value, field.type), count)
         return found.cast(field.type) if hasattr(found, "cast") else pa.array(found, field.type)
 
     return pa.table([values(field) for field in table.schema], schema=table.schema)

@@ -333,7 +333,7 @@ def _removed(table: LakeTable, file: TableFile, *, changes: bool = True) -> "Rem
     from deltalake.transaction import RemoveAction
 
     values: dict[str, str | None] = {**_values(table, file.cluster, file.day)}
-    return RemoveAction(file.path, changes, _now(), file.size, values)
+    return RemoveAction(file.path, changes, int(time.time() * 1000), file.size, values)
 
 
 def _added(table: LakeTable, cluster: str, day: date, file: RowFile) -> "AddAction":
@@ -343,7 +343,7 @@ def _added(table: LakeTable, cluster: str, day: date, file: RowFile) -> "AddActi
         path=file.path,
         size=file.bytes,
         partition_values=_values(table, cluster, day),
-        modification_time=_now(),
+        modification_time=int(time.time() * 1000),
         data_change=not file.replaces,
         stats=file.stats,
     )
@@ -352,10 +352,6 @@ def _added(table: LakeTable, cluster: str, day: date, file: RowFile) -> "AddActi
 def _values(table: LakeTable, cluster: str, day: date) -> dict[str, str]:
     values = {"cluster": cluster, "day": str(day)}
     return {key: values[key] for key in table.divided_by}
-
-
-def _now() -> int:
-    return int(time.time() * 1000)
 
 
 def remove(lake: Lake, table: LakeTable, paths: Iterable[str]) -> None:

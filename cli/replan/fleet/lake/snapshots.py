@@ -96,7 +96,7 @@ def rows_of(snapshot: Snapshot, hour: Hour) -> pa.Table:
         around = [pa.nulls(n, kind) for n in (end - rows.num_rows, count - end)]
         values = _values(rows, kind) if rows.num_rows else pa.nulls(0, kind)
         columns[name] = pa.chunked_array([around[0], values, around[1]])
-    return filled(SNAPSHOTS, columns, count, hour, snapshot.cluster_id, snapshot.observed_at)
+    return filled(SNAPSHOTS, columns, hour, snapshot.cluster_id, snapshot.observed_at)
 
 
 def _values(rows: pa.Table, kind: pa.DataType) -> pa.Array:

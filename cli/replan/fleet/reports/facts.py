@@ -13,16 +13,13 @@ from msgspec import Struct, field, to_builtins
 
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Lake, places
-from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLANS, LakeTable
-from replan.fleet.report import Key, Row, item_of, key_of
+from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLANS
+from replan.fleet.report import Key, Row, key_of, named
 from replan.fleet.reports.past import acknowledged, age_of, put_right
 from replan.fleet.run import hour_of
 from replan.fleet.stages.classify import ACKNOWLEDGED
 
-COMPARED = (
-    *("cluster", "day", "hour", "observed_at"),
-    *("partitions", "drifted", "converging", "acknowledged"),
-)
+COMPARED = ("observed_at", "partitions", "drifted", "converging", "acknowledged")
 """What a report says of a comparison."""
 
 
@@ -51,6 +48,11 @@ class ClusterFacts(Struct, frozen=True):
     errors: tuple[Mapping[str, str], ...] = ()
     """Stage, file and message of each."""
 
+    @property
+    def cost(self) -> str:
+        """What its copies cost, in each of its currencies."""
+        return " + ".join(f"{amount:.2f} {name}" for name, amount in sorted(self.amounts.items()))
+
 
 class FleetFacts(Struct, frozen=True):
     """A whole fleet."""
@@ -73,32 +75,26 @@ class FleetFacts(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """As one JSON document."""
-        return {
-            "formatVersion": 1,
-            "kind": "replan.fleetReport",
-            **to_builtins(self),
-        }
+        return {"formatVersion": 1, "kind": "replan.fleetReport", **to_builtins(self)}
 
 
 def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
     """Read the tables; raises BadFile."""
-    rows = lake.read(JUDGED, columns=COMPARED).to_pylist()
+    rows = lake.read(JUDGED, columns=("cluster", "day", "hour", *COMPARED)).to_pylist()
     judged = [row for row in rows if row["cluster"] in fleet.clusters]
     newest: dict[str, Row] = {}
     for row in judged:
         if _moment(row) >= _moment(newest.get(row["cluster"])):
             newest[row["cluster"]] = row
     where = places(DRIFT, map(hour_of, newest.values())) or "false"
-    costs = _by_cluster(lake, COSTS, where)
-    plans = _by_cluster(lake, PLANS, where, ("cluster", "changes", "seconds"))
+    costs = _by_cluster(lake.read(COSTS, where).to_pylist())
+    plans = _by_cluster(lake.read(PLANS, where, ("cluster", "changes", "seconds")).to_pylist())
     errors = _errors(lake, newest)
     history = [row for row in lake.read(HISTORY).to_pylist() if row["cluster"] in newest]
     ages = {key_of(row): row for row in history if row["open"]}
     found = lake.read(DRIFT, where).to_pylist()
     drift = _drift([row for row in found if row["class"] != ACKNOWLEDGED], ages, costs)
-    drifted: dict[str, list[Row]] = defaultdict(list)
-    for row in drift:
-        drifted[row["cluster"]].append(row)
+    drifted = _by_cluster(drift)
     flapping = Counter(row["cluster"] for row in history if row["flapping"])
     clusters = [
         _cluster(
@@ -127,21 +123,16 @@ def _errors(lake: Lake, newest: Mapping[str, Row]) -> Mapping[str, list[Row]]:
             known.clear()
         if _moment(row) >= _moment(newest.get(row["cluster"])):
             known.append(row)
-    found: dict[str, list[Row]] = defaultdict(list)
-    for (cluster, _), rows in sorted(last.items()):
-        found[cluster] += rows
-    return found
+    return _by_cluster(row for _, rows in sorted(last.items()) for row in rows)
 
 
 def _moment(row: Row | None) -> tuple[date, int]:
     return (date.min, 0) if row is None else (row["day"], row["hour"])
 
 
-def _by_cluster(
-    lake: Lake, table: LakeTable, where: str, columns: Sequence[str] = ()
-) -> dict[str, list[Row]]:
+def _by_cluster(rows: Iterable[Row]) -> Mapping[str, list[Row]]:
     found: dict[str, list[Row]] = defaultdict(list)
-    for row in lake.read(table, where, columns).to_pylist():
+    for row in rows:
         found[row["cluster"]].append(row)
     return found
 
@@ -157,11 +148,9 @@ def _drift(
         copy = copies.get((row["cluster"], row["topic"], row["partition"]), {})
         rows.append(
             {
-                "cluster": row["cluster"],
-                "item": item_of(row),
+                **named(row),
                 **{k: row[k] for k in ("class", "kind", "rule", "declared", "observed", "leader")},
-                "detail": row["detail"],
-                "owner": row["owner"],
+                **{k: row[k] for k in ("detail", "owner")},
                 **age_of(row, ages),
                 "copy_bytes": copy.get("bytes", 0),
                 "cross_rack_bytes": copy.get("cross_rack_bytes", 0),
@@ -192,23 +181,19 @@ def _cluster(
     for row in costs:
         if row["amount"] is not None:
             amounts[row["currency"]] += row["amount"]
-    plan = plans[0] if plans else None
+    plan: Row = plans[0] if plans else {}
     return ClusterFacts(
         name,
-        judged["observed_at"],
-        judged["partitions"],
-        judged["drifted"],
-        judged["converging"],
-        judged["acknowledged"],
-        dict(Counter(row["class"] for row in drift).most_common()),
-        min((row["since"] for row in drift), default=None),
-        flapping,
-        sum(row["bytes"] for row in costs),
-        sum(row["cross_rack_bytes"] for row in costs),
-        dict(amounts),
-        None if plan is None else plan["changes"],
-        None if plan is None else plan["seconds"],
-        said,
+        **{k: judged[k] for k in COMPARED},
+        classes=dict(Counter(row["class"] for row in drift).most_common()),
+        oldest=min((row["since"] for row in drift), default=None),
+        flapping=flapping,
+        copy_bytes=sum(row["bytes"] for row in costs),
+        cross_rack_bytes=sum(row["cross_rack_bytes"] for row in costs),
+        amounts=amounts,
+        changes=plan.get("changes"),
+        plan_seconds=plan.get("seconds"),
+        errors=said,
     )
 
 
@@ -221,9 +206,5 @@ def _trend(judged: Iterable[Row]) -> Iterable[Row]:
         drifted += row["drifted"] - known.get(row["cluster"], 0)
         known[row["cluster"]] = row["drifted"]
         when = f"{row['day']}T{row['hour']:02}:00:00Z"
-        moments[_moment(row)] = {
-            "at": when,
-            "drifted": drifted,
-            "clusters": len(known),
-        }
+        moments[_moment(row)] = {"at": when, "drifted": drifted, "clusters": len(known)}
     return moments.values()

@@ -17,18 +17,14 @@ from replan.fleet.reports.page import render_page
 from replan.fleet.reports.prometheus import render_prometheus
 from replan.wording import brokers, one_line
 
-CLUSTER = (
-    "cluster observed_at partitions drifted converging acknowledged oldest flapping copy_bytes cross_rack_bytes "
-    "cost changes errors"
-)
-DRIFT = (
-    "cluster item class kind rule declared observed leader detail owner since spells flapping copy_bytes "
-    "cross_rack_bytes"
-)
+COPY = "copy_bytes cross_rack_bytes"
+CLUSTER = f"cluster observed_at partitions drifted converging acknowledged oldest flapping {COPY} cost changes errors"
+WHAT = "cluster item topic partition broker"
+DRIFT = f"{WHAT} class kind rule declared observed leader detail owner since spells flapping {COPY}"
 FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@]|[\t\r]")
 """What a spreadsheet takes for a formula; some leave out blanks and line feeds before it."""
-RESOLVED = "cluster item class kind owner since resolved_at resolved_by spells flapping"
-ACKNOWLEDGED = "cluster item owner since until"
+RESOLVED = f"{WHAT} class kind owner since resolved_at resolved_by spells flapping"
+ACKNOWLEDGED = f"{WHAT} owner since until"
 
 
 def write_reports(lake: Lake, fleet: Fleet, folder: Path) -> list[Path]:
@@ -77,14 +73,5 @@ def _cell(value: object) -> object:
 
 
 def _cluster(c: ClusterFacts) -> Row:
-    return {
-        "cluster": c.name,
-        **{name: getattr(c, name) for name in CLUSTER.split() if hasattr(c, name)},
-        "cost": money(c),
-        "errors": len(c.errors),
-    }
-
-
-def money(cluster: ClusterFacts) -> str:
-    """What a cluster's copies cost, in each of its currencies."""
-    return " + ".join(f"{amount:.2f} {name}" for name, amount in sorted(cluster.amounts.items()))
+    facts = {name: getattr(c, name) for name in CLUSTER.split()[1:]}
+    return {"cluster": c.name, **facts, "errors": len(c.errors)}

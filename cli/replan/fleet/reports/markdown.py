@@ -1,6 +1,6 @@
 """A report as Markdown: the whole fleet in few lines, for a comment or a chat."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from replan.fleet.report import Row, part_of
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts
@@ -8,9 +8,6 @@ from replan.reporting.markdown import code, escape, head, row
 from replan.wording import capped, count, left_out, size
 
 SHOWN = 30
-FLAPPING = ("kind", "began", "now", "owner")
-RESOLVED = ("kind", "since", "until", "by application", "owner")
-ACKNOWLEDGED = ("since", "until", "owner")
 
 
 def render_markdown(facts: FleetFacts) -> str:
@@ -27,9 +24,9 @@ def render_markdown(facts: FleetFacts) -> str:
         rest = sum(1 for c in facts.clusters if c.drifted or c.errors) - len(shown)
         lines += ["", *left_out(rest, way_out="index.html has them all"), ""]
     flapping = [r for r in (*facts.drift, *facts.resolved) if r["flapping"]]
-    lines += _section("Flapping", FLAPPING, flapping, _flapping)
-    lines += _section("Put right in the last week", RESOLVED, facts.resolved, _resolved)
-    lines += _section("Acknowledged", ACKNOWLEDGED, facts.acknowledged, _acknowledged)
+    lines += _section("Flapping", flapping, _flapping)
+    lines += _section("Put right in the last week", facts.resolved, _resolved)
+    lines += _section("Acknowledged", facts.acknowledged, _acknowledged)
     if failed:
         lines += ["## Not done", ""]
         errors = [(c.name, e) for c in failed for e in c.errors]
@@ -56,47 +53,38 @@ def verdict(facts: FleetFacts) -> str:
 
 
 def _section(
-    title: str, columns: Sequence[str], rows: Sequence[Row], cells: Callable[[Row], Sequence[str]]
+    title: str, rows: Sequence[Row], cells: Callable[[Row], Mapping[str, str]]
 ) -> list[str]:
-    """A table under its own title; nothing where there are no rows."""
+    """A table under its own title, its columns by their heads; nothing where there are no rows."""
     if not rows:
         return []
     more = left_out(len(rows) - SHOWN, way_out="index.html has them all")
-    shown = (row([code(r["cluster"]), code(r["item"]), *cells(r)]) for r in rows[:SHOWN])
-    return [
-        f"## {title}",
-        "",
-        head("cluster", "what", *columns),
-        *shown,
-        "",
-        *(f"{line}\n" for line in more),
+    shown = [
+        {"cluster": code(r["cluster"]), "what": code(r["item"]), **cells(r)}
+        | {"owner": escape(r["owner"] or "")}
+        for r in rows[:SHOWN]
     ]
+    lines = [row([*cells.values()]) for cells in shown]
+    return [f"## {title}", "", head(*shown[0]), *lines, "", *(f"{line}\n" for line in more)]
 
 
-def _flapping(r: Row) -> Sequence[str]:
+def _flapping(r: Row) -> Mapping[str, str]:
     now = f"drifts since {r['since']}" if r.get("resolved_at") is None else "in its place"
-    return (r["kind"], f"{r['spells']:,} times", now, escape(r["owner"] or ""))
+    return {"kind": r["kind"], "began": f"{r['spells']:,} times", "now": now}
 
 
-def _resolved(r: Row) -> Sequence[str]:
+def _resolved(r: Row) -> Mapping[str, str]:
     by = "" if r["resolved_by"] is None else code(r["resolved_by"])
-    return (r["kind"], r["since"], r["resolved_at"], by, escape(r["owner"] or ""))
+    between = {"since": r["since"], "until": r["resolved_at"]}
+    return {"kind": r["kind"], **between, "by application": by}
 
 
-def _acknowledged(r: Row) -> Sequence[str]:
-    return (r["since"], r["until"] or "", escape(r["owner"] or ""))
+def _acknowledged(r: Row) -> Mapping[str, str]:
+    return {"since": r["since"], "until": r["until"] or ""}
 
 
 def _cluster(c: ClusterFacts) -> str:
     if c.observed_at is None:
         return row([code(c.name), "not judged", "", "", "", ""])
-    return row(
-        [
-            code(c.name),
-            f"{c.drifted:,}",
-            f"{c.partitions:,}",
-            c.oldest or "",
-            size(c.copy_bytes),
-            c.observed_at,
-        ]
-    )
+    numbers = (f"{c.drifted:,}", f"{c.partitions:,}")
+    return row([code(c.name), *numbers, c.oldest or "", size(c.copy_bytes), c.observed_at])

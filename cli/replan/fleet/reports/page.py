@@ -16,6 +16,8 @@ from replan.wording import count, duration, listed, size
 MOST_ROWS = 20_000
 """More rows of drift than a browser filters at once; the CSV files have them all."""
 FILTERED = ("drift", "resolved", "acknowledged")
+UNSEEN = ("topic", "partition", "broker")
+"""What `item` says in one word."""
 DRAWN = 450
 """Points of the line over time: of several that fall on one, the highest."""
 LAST = 1 / 30
@@ -39,9 +41,12 @@ aria-label="filter by topic, broker or owner"> <select id="cluster" aria-label="
 
 def render_page(facts: FleetFacts) -> str:
     """HTML; ends with a newline."""
-    rows = {name: [dict(row) for row in getattr(facts, name)] for name in FILTERED}
-    shown = {name: found[:MOST_ROWS] for name, found in rows.items()}
-    left = {name: len(found) - len(shown[name]) for name, found in rows.items()}
+    rows: dict[str, Sequence[Row]] = {name: getattr(facts, name) for name in FILTERED}
+    left = {name: max(len(found) - MOST_ROWS, 0) for name, found in rows.items()}
+    shown = {
+        name: [{k: v for k, v in row.items() if k not in UNSEEN} for row in found[:MOST_ROWS]]
+        for name, found in rows.items()
+    }
     data = json.dumps({**shown, "left": left}).replace("<", "\\u003c")
     body = [
         *html_of(_blocks(facts)),
@@ -53,7 +58,11 @@ def render_page(facts: FleetFacts) -> str:
 
 def _blocks(facts: FleetFacts) -> Iterator[Block]:
     judged = [c for c in facts.clusters if c.observed_at is not None]
-    errors = [(c.name, e) for c in facts.clusters for e in c.errors]
+    errors = [
+        (f"{c.name}, {e['stage']}", e["message"].partition("\n")[0])
+        for c in facts.clusters
+        for e in c.errors
+    ]
     well = judged and not errors and not facts.drift
     yield Title("replan fleet report", count(len(facts.clusters), "cluster"))
     yield line(Span(verdict(facts), Tone.COMES if well else Tone.GOES))
@@ -61,13 +70,7 @@ def _blocks(facts: FleetFacts) -> Iterator[Block]:
         yield from map(line, _sums(judged))
     if errors:
         yield Heading("Not done")
-        yield Items(
-            [
-                Item(line(Span(f"{name}, {e['stage']}", Tone.GOES), f": {_first(e['message'])}"))
-                for name, e in errors
-            ],
-            "error",
-        )
+        yield Items([Item(line(Span(of, Tone.GOES), f": {why}")) for of, why in errors], "error")
     yield Heading("Clusters")
     yield _clusters(facts.clusters)
     yield Heading("Over time")
@@ -98,14 +101,9 @@ def _clusters(clusters: Sequence[ClusterFacts]) -> Table:
     return Table(columns, [_cluster(c, newest) for c in clusters], "cluster", name="clusters")
 
 
-def _first(text: str) -> str:
-    return text.partition("\n")[0]
-
-
 def _cluster(of: ClusterFacts, newest: str) -> Sequence[Cell]:
     if of.observed_at is None:
         return (of.name, Span("not judged", Tone.GOES), *([""] * 10))
-    amounts = (f"{amount:.2f} {currency}" for currency, amount in of.amounts.items())
     return (
         of.name,
         f"{of.drifted:,}",
@@ -115,7 +113,7 @@ def _cluster(of: ClusterFacts, newest: str) -> Sequence[Cell]:
         f"{of.flapping:,}" if of.flapping else "",
         size(of.copy_bytes) if of.copy_bytes else "",
         size(of.cross_rack_bytes) if of.cross_rack_bytes else "",
-        " + ".join(amounts) if of.copy_bytes else "",
+        of.cost if of.copy_bytes else "",
         f"{of.changes:,}" if of.changes else "",
         duration(of.plan_seconds) if of.plan_seconds else "",
         _minute(of.observed_at) if _minute(of.observed_at) != _minute(newest) else "",

@@ -6,7 +6,7 @@ Does not belong here: finding that (`stages/history`).
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from replan.fleet.report import Key, Row, item_of, key_of
+from replan.fleet.report import Key, Row, key_of, named
 from replan.fleet.stages.classify import ACKNOWLEDGED
 
 RECENT = timedelta(days=7)
@@ -33,8 +33,7 @@ def put_right(history: Iterable[Row], newest: str | None) -> list[Row]:
     oldest = None if newest is None else datetime.fromisoformat(newest) - RECENT
     found = [
         {
-            "cluster": row["cluster"],
-            "item": item_of(row),
+            **named(row),
             **{k: row[k] for k in ("class", "kind", "owner")},
             "since": row["since"] or row["first_seen"],
             **{k: row[k] for k in ("resolved_at", "resolved_by", "spells")},
@@ -56,8 +55,7 @@ def acknowledged(drift: Sequence[Row], ages: Mapping[Key, Row]) -> list[Row]:
     """What the placements ask to leave alone, what ends first before the others."""
     found = [
         {
-            "cluster": row["cluster"],
-            "item": item_of(row),
+            **named(row),
             "owner": row["owner"],
             "since": age_of(row, ages)["since"],
             "until": row["acknowledged_until"],

@@ -1,12 +1,10 @@
 """A report as Prometheus text, for the textfile collector."""
 
-from collections.abc import Iterable
 from datetime import datetime
 
-from replan.fleet.reports.facts import ClusterFacts, FleetFacts
-from replan.reporting.prometheus import exposition
+from replan.fleet.reports.facts import FleetFacts
+from replan.reporting.prometheus import Family, exposition
 
-MetricSample = tuple[dict[str, str], float]
 NUMBERS = {
     "partitions": "Partitions that something is declared of.",
     "converging": "Partitions on the way to what is declared.",
@@ -20,31 +18,25 @@ NUMBERS = {
 def render_prometheus(facts: FleetFacts) -> str:
     """In the text format 0.0.4."""
     judged = [c for c in facts.clusters if c.observed_at is not None]
-    classes = [(c, name, number) for c in judged for name, number in sorted(c.classes.items())]
-    families: dict[str, tuple[str, list[MetricSample]]] = {
-        **{name: (about, _samples(judged, name)) for name, about in NUMBERS.items()},
-        "drifted": (
-            "What is not where it is declared, by class.",
-            [({"cluster": c.name, "class": name}, number) for c, name, number in classes],
+    drifted = [
+        ({"cluster": c.name, "class": name}, number)
+        for c in judged
+        for name, number in sorted(c.classes.items())
+    ]
+    oldest = [({"cluster": c.name}, _seconds(c.oldest)) for c in judged if c.oldest is not None]
+    observed = [({"cluster": c.name}, _seconds(c.observed_at or "")) for c in judged]
+    errors = [({"cluster": c.name}, len(c.errors)) for c in facts.clusters]
+    families: tuple[Family, ...] = (
+        *(
+            (n, about, [({"cluster": c.name}, getattr(c, n)) for c in judged])
+            for n, about in NUMBERS.items()
         ),
-        "oldest_timestamp_seconds": (
-            "Since when the oldest of what drifts does so.",
-            [({"cluster": c.name}, _seconds(c.oldest)) for c in judged if c.oldest is not None],
-        ),
-        "observed_timestamp_seconds": (
-            "When the cluster was observed.",
-            [({"cluster": c.name}, _seconds(c.observed_at or "")) for c in judged],
-        ),
-        "errors": (
-            "What could not be done.",
-            [({"cluster": c.name}, len(c.errors)) for c in facts.clusters],
-        ),
-    }
-    return exposition(((f"replan_fleet_{name}", *found) for name, found in families.items()), {})
-
-
-def _samples(clusters: Iterable[ClusterFacts], name: str) -> list[MetricSample]:
-    return [({"cluster": c.name}, getattr(c, name)) for c in clusters]
+        ("drifted", "What is not where it is declared, by class.", drifted),
+        ("oldest_timestamp_seconds", "Since when the oldest of what drifts does so.", oldest),
+        ("observed_timestamp_seconds", "When the cluster was observed.", observed),
+        ("errors", "What could not be done.", errors),
+    )
+    return exposition(((f"replan_fleet_{name}", about, of) for name, about, of in families), {})
 
 
 def _seconds(moment: str) -> float:

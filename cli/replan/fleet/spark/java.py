@@ -7,8 +7,10 @@ run, as in most CI jobs, nobody pays for an archive that nobody uses. Without Ja
 """
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -35,13 +37,8 @@ class Java(Struct, frozen=True):
     @property
     def version(self) -> int | None:
         """Its feature version, such as 17; None where it does not say."""
-        for line in self.release.splitlines():
-            key, _, value = line.partition("=")
-            if key == "JAVA_VERSION":
-                first, *rest = value.strip('"').split(".")
-                number = rest[0] if first == "1" and rest else first
-                return int(number) if number.isdecimal() else None
-        return None
+        found = re.search(r'^JAVA_VERSION="?(?:1\.)?(\d+)', self.release, re.MULTILINE)
+        return found and int(found[1])
 
 
 def find_java(environment: Mapping[str, str]) -> Java:
@@ -62,7 +59,10 @@ def find_java(environment: Mapping[str, str]) -> Java:
                 "install it (Debian: openjdk-17-jre-headless), or set JAVA_HOME"
             )
         binary = Path(found)
-    java = _described(binary.resolve().parents[1])
+    folder, said = binary.resolve().parents[1], ""
+    with suppress(OSError):
+        said = (folder / "release").read_text(encoding="utf-8", errors="replace")
+    java = Java(folder, said)
     if java.version is not None and java.version < OLDEST:
         raise ReplanError(
             f"the Java in {java.home} is version {java.version}; Spark needs {OLDEST} or newer: "
@@ -71,25 +71,21 @@ def find_java(environment: Mapping[str, str]) -> Java:
     return java
 
 
-def _described(home: Path) -> Java:
-    try:
-        return Java(home, (home / "release").read_text(encoding="utf-8", errors="replace"))
-    except OSError:
-        return Java(home, "")
-
-
 def class_archive(
     java: Java, spark_version: str, jars: Path, environment: Mapping[str, str]
 ) -> Path | None:
     """Where the archive for this Java and this Spark is, or will be; None where there can be none."""
-    folder = cache_folder(environment)
+    base = environment.get("XDG_CACHE_HOME")
+    folder = (Path(base) if base else Path.home() / ".cache") / "replan"
+    # Java refuses an archive of other jars, even of the same release.
+    installed = jars.stat().st_mtime_ns if jars.is_dir() else 0
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
     if not java.release or not os.access(folder, os.W_OK):
         return None
-    build = sha256(f"{java.home}\n{java.release}\n{jars}\n{_installed(jars)}".encode())
+    build = sha256(f"{java.home}\n{java.release}\n{jars}\n{installed}".encode())
     return folder / f"spark-{spark_version}-java-{build.hexdigest()[:12]}.jsa"
 
 
@@ -116,14 +112,3 @@ def keep_archive(archive: Path, made: Path, *, ended: bool) -> None:
 def _run_before(archive: Path) -> Path:
     """An empty file that says that the cache has outlived a run."""
     return archive.with_suffix(".seen")
-
-
-def _installed(jars: Path) -> int:
-    """When the jars came there: Java refuses an archive of others, even of the same release."""
-    return jars.stat().st_mtime_ns if jars.is_dir() else 0
-
-
-def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Where caches of this program live (XDG base directories)."""
-    base = environment.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "replan"

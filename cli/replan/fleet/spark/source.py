@@ -7,7 +7,6 @@ Executors open the files that the log of the table names. As a stream (`readStre
 clusters and days have new snapshots: its offset is the version of the table `snapshots`.
 """
 
-import json
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +48,7 @@ class _Files(InputPartition):  # type: ignore[misc]  # PySpark leaves it untyped
 
 
 class LakeSource(DataSource):  # type: ignore[misc]
-    """`lake`: its address; `table`; `columns` and `clusters`: JSON lists, all unless they are given."""
+    """`lake`: its address; `table`; without one, as a stream, the arrivals."""
 
     @classmethod
     def name(cls) -> str:
@@ -62,19 +61,13 @@ class LakeSource(DataSource):  # type: ignore[misc]
         return Lake(self.options["lake"])
 
     def schema(self) -> StructType:
-        """That of the table, or of the columns that are asked for."""
-        return spark_schema(self._columns() if "table" in self.options else TOUCHED)
-
-    def _columns(self) -> pa.Schema:
-        table = TABLES[self.options["table"]]
-        names = json.loads(self.options.get("columns", "[]")) or table.schema.names
-        return pa.schema([table.schema.field(name) for name in names])
+        """That of the table, or of the arrivals."""
+        name = self.options.get("table")
+        return spark_schema(TOUCHED if name is None else TABLES[name].schema)
 
     def reader(self, schema: StructType) -> "LakeReader":  # noqa: ARG002 - ours is declared
         """What reads a table."""
-        clusters = json.loads(self.options.get("clusters", "null"))
-        table = TABLES[self.options["table"]]
-        return LakeReader(self.lake, table, self._columns().names, clusters)
+        return LakeReader(self.lake, TABLES[self.options["table"]])
 
     def streamReader(self, schema: StructType) -> "ArrivalsReader":  # noqa: ARG002, N802
         """What follows the snapshots."""
@@ -87,8 +80,8 @@ class LakeReader(DataSourceReader):  # type: ignore[misc]
 
     lake: Lake
     table: LakeTable
-    columns: Sequence[str]
-    clusters: Sequence[str] | None
+    columns: Sequence[str] = ()
+    clusters: Sequence[str] | None = None
 
     def partitions(self) -> list[InputPartition]:
         """The files, some together."""
@@ -156,9 +149,9 @@ def lake_frame(
 
     This process says who reads which files: for a `LakeSource` Spark would start three more of Python to ask them that.
     """
-    reader = LakeReader(lake, table, columns or table.schema.names, clusters)
+    reader = LakeReader(lake, table, columns, clusters)
     parts = pa.table({"part": pa.array(map(pickle.dumps, reader.partitions()), pa.binary())})
-    schema = pa.schema([table.schema.field(name) for name in reader.columns])
+    schema = pa.schema(map(table.schema.field, columns or table.schema.names))
     frame = spark.createDataFrame(parts, spark_schema(parts.schema))
     return frame.mapInArrow(partial(_read, reader=reader), spark_schema(schema))
 

@@ -33,7 +33,7 @@ def classify(work: Work) -> Mapping[str, pa.Table]:
     }
     return {
         DRIFT.name: pa.concat_tables([drift_rows(work, drifted), _acknowledged(work)]),
-        JUDGED.name: work.rows(JUDGED, numbers, 1),
+        JUDGED.name: work.rows(JUDGED, numbers),
     }
 
 
@@ -56,9 +56,7 @@ def drift_rows(work: Work, found: Sequence[Difference]) -> pa.Table:
     if not found:
         return DRIFT.schema.empty_table()
     columns = {
-        "topic": [c.topic for c in found],
-        "partition": [c.partition for c in found],
-        "broker": [c.broker for c in found],
+        **{name: [getattr(c, name) for c in found] for name in ("topic", "partition", "broker")},
         "class": [c.drift_class.value for c in found],
         "kind": [str(c.kind) for c in found],
         "declared": [list(c.declared) for c in found],
@@ -68,19 +66,14 @@ def drift_rows(work: Work, found: Sequence[Difference]) -> pa.Table:
         "rule": [c.rule.value for c in found],
         "detail": [c.detail or None for c in found],
         "owner": [work.owners.owner_of(c.topic) for c in found],
-        "acknowledged_until": [None] * len(found),
     }
-    return work.rows(DRIFT, columns, len(found))
+    return work.rows(DRIFT, columns)
 
 
 def _acknowledged(work: Work) -> pa.Table:
     names = work.drift.acknowledged
-    if not names:
-        return DRIFT.schema.empty_table()
     entries = acknowledgements_of(names, work.placement, work.snapshot)
-    nothing = [None] * len(names)
     columns = {
-        **{field.name: nothing for field in DRIFT.columns if field.nullable},
         "topic": [name.topic for name in names],
         "partition": [name.partition for name in names],
         "class": [ACKNOWLEDGED] * len(names),
@@ -88,20 +81,14 @@ def _acknowledged(work: Work) -> pa.Table:
         "owner": [work.owners.owner_of(name.topic) for name in names],
         "acknowledged_until": [None if entry is None else entry.expires for entry in entries],
     }
-    return work.rows(DRIFT, columns, len(names))
+    return work.rows(DRIFT, columns)
 
 
 def _bytes(work: Work, found: Sequence[Difference]) -> pa.Array:
     """The size of each partition, null of what is none that there is."""
-    names = pa.table(
-        {
-            "topic": pa.array([c.topic or "" for c in found], pa.string()),
-            "partition": pa.array(
-                [-1 if c.partition is None else c.partition for c in found], pa.int32()
-            ),
-        }
-    )
-    rows = rows_of(names, work.snapshot.partitions)
+    numbers = [-1 if c.partition is None else c.partition for c in found]
+    names = {"topic": [c.topic or "" for c in found], "partition": pa.array(numbers, pa.int32())}
+    rows = rows_of(pa.table(names), work.snapshot.partitions)
     return work.snapshot.partitions.column("bytes").take(
         pa.array(rows, mask=np.asarray(rows < 0), type=pa.int64())
     )

@@ -30,12 +30,8 @@ def cost(work: Work) -> Mapping[str, pa.Table]:
     movable = drift_rows(work, found).to_pylist()
     racks = {broker.id: broker.rack for broker in work.snapshot.brokers}
     rows = [_row(r, racks, work) for r in movable]
-    names = [
-        field.name for field in COSTS.columns if field.name not in {"cluster_id", "observed_at"}
-    ]
-    return {
-        COSTS.name: work.rows(COSTS, {name: [r[name] for r in rows] for name in names}, len(rows))
-    }
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return {COSTS.name: work.rows(COSTS, columns)}
 
 
 def _row(

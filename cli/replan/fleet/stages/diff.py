@@ -28,7 +28,7 @@ def _differences(work: Work) -> pa.Table:
         "observed": [*(list(d.observed) for d in found), *nothing],
         "leader": [*(d.leader for d in found), *nothing],
     }
-    return work.rows(DIFFERENCES, columns, len(found) + len(running))
+    return work.rows(DIFFERENCES, columns)
 
 
 def _declared(work: Work) -> pa.Table:
@@ -37,4 +37,4 @@ def _declared(work: Work) -> pa.Table:
         "digest": pa.repeat(pa.scalar(work.placement.digest), asked.num_rows),
         **{name: asked.column(name) for name in ("topic", "partition", "replicas")},
     }
-    return work.rows(DECLARED, columns, asked.num_rows)
+    return work.rows(DECLARED, columns)

@@ -25,4 +25,4 @@ def plan(work: Work) -> Mapping[str, pa.Table]:
         "seconds": [throttled_seconds(copies, work.placement.move_throttle)],
         "document": [document],
     }
-    return {PLANS.name: work.rows(PLANS, columns, 1)}
+    return {PLANS.name: work.rows(PLANS, columns)}

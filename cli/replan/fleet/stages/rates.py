@@ -47,56 +47,26 @@ class LeftOut(StrEnum):
     SHRANK = "shrank"
 
 
-class _Growth(Struct, frozen=True):
-    """What a number of each partition has grown by in some intervals; its fields are those of `GROWTH`."""
+NO_GROWTH = np.array(
+    (0.0, 0.0, 0, -1.0, False),
+    [*(("grown", "f8"), ("seconds", "f8"), ("intervals", "i4"), ("peak", "f8"), ("shrank", "?"))],
+)
+"""By how much a number has grown before the first interval; its fields are those of `GROWTH`."""
 
-    grown: Floats
-    seconds: Floats
-    """Of the intervals that count."""
-    intervals: Numbers
-    peak: Floats
-    """A second, of the fastest of them."""
-    shrank: Numbers
-    """In some interval, which is left out: so the others may have lost bytes, too."""
 
-    @classmethod
-    def none(cls, count: int) -> "_Growth":
-        """Before the first interval."""
-        zeros = np.zeros(count)
-        no = np.zeros(count, dtype=bool)
-        return cls(zeros, zeros, np.zeros(count, dtype=np.int32), np.full(count, -1.0), no)
-
-    def of(self, rows: Numbers) -> "_Growth":
-        """That of these rows; none of row -1."""
-        nothing = _Growth.none(1)
-        names = (field.name for field in GROWTH)
-        return _Growth(*(_picked(getattr(self, n), rows, getattr(nothing, n)[0]) for n in names))
-
-    def and_then(self, before: Floats, after: Floats, passed: float) -> "_Growth":
-        """With one more interval, of so many seconds; a number that is nan is not known."""
-        if passed <= 0:
-            return self
-        more = after - before
-        counts = more >= 0  # not so of nan
-        known = np.where(counts, more, 0.0)
-        return _Growth(
-            self.grown + known,
-            self.seconds + np.where(counts, passed, 0.0),
-            self.intervals + counts,
-            np.where(counts, np.maximum(self.peak, known / passed), self.peak),
-            self.shrank | (more < 0),
-        )
-
-    @property
-    def unknown(self) -> Numbers:
-        """Where there was no interval."""
-        return np.asarray(self.intervals == 0)
-
-    @property
-    def per_second(self) -> Floats:
-        """On average."""
-        none = np.zeros(len(self.grown))
-        return np.divide(self.grown, self.seconds, out=none, where=self.intervals > 0)
+def _grown(growth: Numbers, before: Floats, after: Floats, passed: float) -> Numbers:
+    """With one more interval, of so many seconds; a number that is nan is not known."""
+    if passed <= 0:
+        return growth
+    more = after - before
+    counts = more >= 0  # not so of nan
+    found = growth.copy()
+    found["grown"] += np.where(counts, more, 0.0)
+    found["seconds"] += np.where(counts, passed, 0.0)
+    found["intervals"] += counts
+    found["peak"] = np.where(counts, np.maximum(found["peak"], more / passed), found["peak"])
+    found["shrank"] |= more < 0  # the interval is left out, so the others may have lost bytes, too
+    return found
 
 
 class _Span(Struct, frozen=True):
@@ -104,13 +74,13 @@ class _Span(Struct, frozen=True):
 
     since: str
     snapshots: int
-    bytes: _Growth
-    records: _Growth
+    bytes: Numbers
+    records: Numbers
 
     @classmethod
     def begun(cls, seen: "Snapshot | Sizes") -> "_Span":
         """That has one snapshot."""
-        none = _Growth.none(seen.partitions.num_rows)
+        none = np.full(seen.partitions.num_rows, NO_GROWTH)
         return cls(seen.observed_at, 1, none, none)
 
 
@@ -146,13 +116,16 @@ class _Sums(Struct, frozen=True):
         rows = np.where(np.asarray(same), rows, -1)
         before, after = (datetime.fromisoformat(s.observed_at).timestamp() for s in (self, seen))
 
+        def grown(growth: Numbers, old: Floats, new: Floats) -> Numbers:
+            kept = _picked(growth, rows, NO_GROWTH)
+            return _grown(kept, _picked(old, rows, np.nan), new, after - before)
+
         def added(span: _Span) -> _Span:
-            old = [_picked(values, rows, np.nan) for values in (self.bytes, self.ends)]
             return replace(
                 span,
                 snapshots=span.snapshots + 1,
-                bytes=span.bytes.of(rows).and_then(old[0], seen.bytes, after - before),
-                records=span.records.of(rows).and_then(old[1], seen.ends, after - before),
+                bytes=grown(span.bytes, self.bytes, seen.bytes),
+                records=grown(span.records, self.ends, seen.ends),
             )
 
         today = added(self.today) if self.day == seen.day else seen.today
@@ -178,11 +151,8 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
             if seen.cluster_id == work.task.cluster_id:
                 sums = _added(sums, seen, _log_ends(work.lake, seen.at))
     sums = _added(sums, newest, _log_ends(work.lake, hour))
-    count = newest.partitions.num_rows
-    return {
-        RATES.name: work.rows(RATES, measured(sums), count),
-        SUMS.name: work.rows(SUMS, _columns(sums), count),
-    }
+    found = work.rows(RATES, measured(sums))
+    return {RATES.name: found, SUMS.name: work.rows(SUMS, _columns(sums))}
 
 
 def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
@@ -241,9 +211,11 @@ def _kept(work: Work, first: Hour, last: Hour, topics: pa.Array | None) -> _Sums
 
 def _span_of(rows: pa.ChunkedArray) -> _Span:
     since, snapshots = (pc.struct_field(rows, name)[0].as_py() for name in ("since", "snapshots"))
-    numbers = (pc.struct_field(rows, name) for name in ("bytes", "records"))
-    columns = [[pc.struct_field(n, field.name).to_numpy() for field in GROWTH] for n in numbers]
-    return _Span(since, snapshots, *(_Growth(*values) for values in columns))
+    growths = [np.empty(len(rows), NO_GROWTH.dtype) for _ in range(2)]
+    for growth, numbers in zip(growths, ("bytes", "records"), strict=True):
+        for name in growth.dtype.names or ():
+            growth[name] = pc.struct_field(rows, [numbers, name]).to_numpy()
+    return _Span(since, snapshots, *growths)
 
 
 def _columns(sums: _Sums) -> Mapping[str, Any]:
@@ -253,29 +225,41 @@ def _columns(sums: _Sums) -> Mapping[str, Any]:
         "topic_id": sums.topic_ids,
         "bytes": pa.array(sums.bytes, from_pandas=True),
         "log_end": pa.array(sums.ends, from_pandas=True),
-        "window": _struct_of(sums.window, SPAN, len(sums.bytes)),
-        "today": _struct_of(sums.today, SPAN, len(sums.bytes)),
+        "window": _column_of(sums.window),
+        "today": _column_of(sums.today),
     }
 
 
-def _struct_of(value: Any, kind: pa.DataType, count: int) -> pa.Array:
-    """The fields of a span or a growth as those of one column; what is the same in all rows is repeated."""
-    if not pa.types.is_struct(kind):
-        return value if isinstance(value, np.ndarray) else pa.repeat(pa.scalar(value, kind), count)
-    parts = [_struct_of(getattr(value, field.name), field.type, count) for field in kind]
-    return pa.StructArray.from_arrays([pa.array(part) for part in parts], fields=list(kind))
+def _column_of(span: _Span) -> pa.Array:
+    """A span as a column, what is the same in all rows being repeated."""
+    same = [pa.scalar(span.since), pa.scalar(span.snapshots, pa.int32())]
+    growths = [
+        pa.StructArray.from_arrays([pa.array(of[field.name]) for field in GROWTH], fields=[*GROWTH])
+        for of in (span.bytes, span.records)
+    ]
+    parts = [*(pa.repeat(value, len(span.bytes)) for value in same), *growths]
+    return pa.StructArray.from_arrays(parts, fields=[*SPAN])
 
 
 def measured(sums: _Sums) -> Mapping[str, Any]:
     """The columns of RATES."""
-    written, records = sums.window.bytes, sums.window.records
-    why = np.where(written.shrank, LeftOut.SHRANK.value, LeftOut.NO_EARLIER.value).astype(object)
+    written, shrank = sums.window.bytes, sums.window.bytes["shrank"]
+    unknown = written["intervals"] == 0
+    why = np.where(shrank, LeftOut.SHRANK.value, LeftOut.NO_EARLIER.value).astype(object)
     return {
         **{name: sums.names[name] for name in ("topic", "partition")},
-        "bytes_per_second": pa.array(written.per_second, mask=written.unknown),
-        "peak_bytes_per_second": pa.array(written.peak, mask=written.unknown),
-        "seconds": written.seconds,
-        "intervals": written.intervals,
-        "left_out": pa.array(why, pa.string(), mask=~(written.unknown | written.shrank)),
-        "records_per_second": pa.array(records.per_second, mask=records.unknown),
+        "bytes_per_second": _per_second(written),
+        "peak_bytes_per_second": pa.array(written["peak"], mask=unknown),
+        "seconds": written["seconds"],
+        "intervals": written["intervals"],
+        "left_out": pa.array(why, pa.string(), mask=~(unknown | shrank)),
+        "records_per_second": _per_second(sums.window.records),
     }
+
+
+def _per_second(growth: Numbers) -> pa.Array:
+    """On average; null where there was no interval."""
+    known, none = growth["intervals"] > 0, np.zeros(len(growth))
+    return pa.array(
+        np.divide(growth["grown"], growth["seconds"], out=none, where=known), mask=~known
+    )

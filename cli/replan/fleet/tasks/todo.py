@@ -4,24 +4,22 @@ The newest snapshot of a cluster counts, as far as the clock of the run allows i
 an error, and hides nothing. Late ones came after the comparison of a newer one, or between two runs.
 """
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 from hashlib import sha256
-from itertools import groupby
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
 import replan
 from replan.errors import BadFile, ReplanError
 from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.lake.delta import Hour, Lake, TableFile, apart, told
+from replan.fleet.lake.delta import Lake, TableFile, apart, told
 from replan.fleet.lake.snapshots import Kept, kept_in
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
-from replan.fleet.tasks.work import Task, digest_of, prices_text, sources_at
+from replan.fleet.tasks.work import Task, digest_of, sources_at
 
 
 class FleetError(Struct, frozen=True):
@@ -121,46 +119,40 @@ def _late(lake: Lake, newest: Iterable[Kept]) -> Iterator[Kept]:
 
     What stands before the first comparison is older than the history of its cluster.
     """
-    snapshots, judged, errors = (lake.files(table) for table in (SNAPSHOTS, JUDGED, ERRORS))
     for last in newest:
         name = last.at.cluster
-        compared = judged.get(name, ())
+        compared = lake.files(JUDGED).get(name)
         if not compared:
             continue
-        begin = Hour(name, compared[0].day, compared[0].first or 0)
-        for day, some in groupby(snapshots.get(name, ()), key=lambda file: file.day):
+        begin = compared[0].begin
+        for day in sorted({file.day for file in lake.files(SNAPSHOTS).get(name, ())}):
             if not begin.day <= day <= last.at.day:
                 continue
-            files, done = list(some), [file for file in compared if file.day == day]
-            if _is_covered(files, done):
-                continue
-            known = set(judged_in(lake, done))
-            failed = {
-                hour
-                for file in errors.get(name, ())
-                if file.day == day
-                for hour in lake.read_file(ERRORS, file, ["hour"])["hour"].to_pylist()
-            }
-            for kept in kept_in(lake, files):
-                tried = (kept.at.hour, kept.observed_at) in known or kept.at.hour in failed
-                if begin < kept.at < last.at and kept.cluster_id == last.cluster_id and not tried:
+            for kept in unjudged(lake, name, day):
+                mine = begin < kept.at < last.at and kept.cluster_id == last.cluster_id
+                if mine and not lake.rows(ERRORS, kept.at, ["hour"]).num_rows:
                     yield kept
 
 
-def _is_covered(snapshots: Sequence[TableFile], judged: Sequence[TableFile]) -> bool:
-    """Whether the logs say that each snapshot of a day was judged: as many, from the first moment to the last."""
-    seen = told((file, file.headers) for file in snapshots)
-    return seen is not None and seen == told((file, file.rows) for file in judged)
+def unjudged(lake: Lake, cluster: str, day: date) -> Iterator[Kept]:
+    """The snapshots of a day that were not judged, or are not those that were; raises BadFile.
 
-
-def judged_in(lake: Lake, files: Iterable[TableFile]) -> Iterator[tuple[int, str]]:
-    """The hours and moments of the snapshots that were judged, by these files; raises BadFile."""
-    for file in files:
+    The logs say that there are none where as many were judged, from the first moment to the last.
+    """
+    files, judged = (
+        [file for file in lake.files(table).get(cluster, ()) if file.day == day]
+        for table in (SNAPSHOTS, JUDGED)
+    )
+    there = told((file, file.headers) for file in files)
+    if there is not None and there == told((file, file.rows) for file in judged):
+        return
+    known: set[str] = set()
+    for file in judged:
         if file.one is not None:
-            yield file.one[0], file.one[2]
+            known.add(file.one[2])
         else:
-            rows = lake.read_file(JUDGED, file, ["hour", "observed_at"])
-            yield from zip(*(rows[name].to_pylist() for name in rows.schema.names), strict=True)
+            known |= {*lake.read_file(JUDGED, file, ["observed_at"])["observed_at"].to_pylist()}
+    yield from (kept for kept in kept_in(lake, files) if kept.observed_at not in known)
 
 
 def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:
@@ -192,8 +184,8 @@ def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:
 def task_of(fleet: Fleet, lake: Lake, kept: Kept) -> Task:
     """The task for one snapshot of a cluster that has a placement."""
     cluster = fleet.cluster(kept.at.cluster)
-    placement, owners = placement_of(cluster), json.dumps(dict(cluster.owners))
-    prices = prices_text(cluster)
+    placement, owners = placement_of(cluster), json.encode(cluster.owners).decode()
+    prices = None if cluster.prices is None else json.encode(cluster.prices).decode()
     return Task(
         kept.at.cluster,
         kept.cluster_id,

@@ -6,12 +6,12 @@ A task is a row, so that it travels to where it is done: a process of this machi
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec.json
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
@@ -49,7 +49,7 @@ class Task(Struct, frozen=True):
     owners: str = "{}"
     """JSON, as the fleet file has them."""
     prices: str | None = None
-    """JSON: currency, across racks, a month."""
+    """JSON, likewise."""
     inputs: str | None = None
     """What it is judged by: the digest of program and options, and of the placement; None where nobody asks for it."""
     stages: str | None = None
@@ -77,15 +77,6 @@ TASKS = pa.schema(
         for name in Task.__struct_fields__
     ]
 )
-
-
-def prices_text(cluster: FleetCluster) -> str | None:
-    """What copies and storage cost in a cluster, as a task has it."""
-    prices = cluster.prices
-    if prices is None:
-        return None
-    amounts = (prices.cross_rack_per_gb, prices.per_gb_month)
-    return json.dumps([prices.currency, *(p if p is None else str(p) for p in amounts)])
 
 
 class Work:
@@ -160,19 +151,11 @@ class Work:
     @cached_property
     def prices(self) -> Prices | None:
         """What copies and storage cost."""
-        if self.task.prices is None:
-            return None
-        currency, rack, month = json.loads(self.task.prices)
-        return Prices(currency, *(p if p is None else Decimal(p) for p in (rack, month)))
+        return msgspec.json.decode(self.task.prices or "null", type=Prices | None)
 
-    def rows(self, table: LakeTable, columns: Mapping[str, Any], count: int) -> pa.Table:
-        """Rows of a table: those columns, lists or arrays of `count`, and what is the same in all rows."""
-        if not count:
-            return table.schema.empty_table()
-        return filled(
-            *(table, columns, count, self.task.hour),
-            *(self.task.cluster_id, self.task.observed_at),
-        )
+    def rows(self, table: LakeTable, columns: Mapping[str, Any]) -> pa.Table:
+        """Rows of a table: those columns, lists or arrays, and what is the same in all rows."""
+        return filled(table, columns, self.task.hour, self.task.cluster_id, self.task.observed_at)
 
 
 def sources_at(place: str) -> list[Source]:
