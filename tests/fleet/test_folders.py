@@ -10,9 +10,10 @@ from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 from tests.fleet.fleets import CLOCK, found_in
 
 from replan.errors import BadFile, BadUsage, ReplanError
-from replan.fleet.engine import Engine, SparkTarget, require_spark
+from replan.fleet.engine import Engine, SparkTarget
 from replan.fleet.folders import find_placements, find_snapshots, from_folders, judged_folders
 from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.store import require
 from replan.fleet.perform import DRIFT_STAGES
 from replan.fleet.run import RowsInLake
 from replan.fleet.tasks.todo import Todo
@@ -285,21 +286,11 @@ def test_executors_elsewhere_need_an_output_that_they_see(folders: Folders, tmp_
     )
 
 
-@pytest.mark.parametrize(
-    ("package", "remote", "extra"),
-    [
-        ("pyspark", None, "replan[fleet]"),
-        ("pandas", None, "replan[fleet]"),
-        ("grpc", "sc://host", "pyspark[connect]"),
-    ],
-)
-def test_without_a_package_the_way_to_it_is_said(
-    package: str, remote: str | None, extra: str
-) -> None:
+def test_without_a_package_the_way_to_it_is_said() -> None:
     with pytest.raises(ReplanError) as refused:
-        require_spark(remote, lambda asked: None if asked == package else asked)
+        require("the engine spark", "nowhere", "pyspark[connect]")
     assert str(refused.value) == (
-        f"the engine spark needs {package}, which is not installed: pip install '{extra}'"
+        "the engine spark needs nowhere, which is not installed: pip install 'pyspark[connect]'"
     )
 
 

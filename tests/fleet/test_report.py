@@ -213,7 +213,7 @@ def test_no_cell_of_a_csv_file_is_a_formula(before: str, sign: str) -> None:
     assert found["item"].startswith("'")
 
 
-def test_a_partition_is_told_apart_from_a_topic_of_the_same_name() -> None:
+def test_a_partition_and_a_topic_of_one_name_differ_by_their_parts() -> None:
     topic = {**drifted(1, "partitions", [], []), "topic": "orders-1", "partition": None}
     rows = [named({"broker": None, **row}) for row in (topic, drifted(1, "order", [], []))]
     assert rows[0]["item"] == rows[1]["item"] == "orders-1"

@@ -1,21 +1,20 @@
 """Which engine does the work of a fleet, and doing it. What is done is in `perform`."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from replan.errors import BadUsage, ReplanError
+from replan.errors import BadUsage
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile
-from replan.fleet.lake.store import SUBMITTED
+from replan.fleet.lake.store import SUBMITTED, require
 from replan.fleet.perform import Stage, TaskDone
 from replan.fleet.spark.java import alone
 from replan.fleet.tasks.work import Task
@@ -71,7 +70,10 @@ class SparkTarget(Struct, frozen=True):
         if self.chosen(os.environ) is Engine.LOCAL:
             yield Here()
             return
-        require_spark(self.remote)
+        for package in ("pyspark", "pandas"):
+            require("the engine spark", package)
+        if self.remote is not None:
+            require("Spark Connect", "grpc", "pyspark[connect]")
         from replan.fleet.spark.on_spark import InSpark
 
         with InSpark(self.master or LOCAL_MASTER, self.remote) as spark:
@@ -115,17 +117,3 @@ def folder_between(where: SparkTarget) -> Path:
             "folder that all of them see: a lake there, or with two folders an --output there"
         )
     return where.between
-
-
-def require_spark(
-    remote: str | None = None, find: Callable[[str], object | None] = find_spec
-) -> None:
-    """Raise ReplanError where a package is not installed that the engine needs, as `find` shows by its name."""
-    needed = {"pyspark": "replan[fleet]", "pandas": "replan[fleet]"}
-    if remote is not None:
-        needed["grpc"] = "pyspark[connect]"
-    for package, extra in needed.items():
-        if find(package) is None:
-            raise ReplanError(
-                f"the engine spark needs {package}, which is not installed: pip install '{extra}'"
-            )

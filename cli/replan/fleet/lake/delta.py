@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from functools import cached_property, lru_cache
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from threading import get_ident
@@ -22,13 +21,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from replan.errors import BadFile, BadUsage, ReplanError
+from replan.errors import BadFile, BadUsage
 from replan.fleet.lake.store import (
     DOCS,
     causes,
     file_system,
     in_store,
     prepare,
+    require,
     settings,
     take,
     way_out,
@@ -151,10 +151,7 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
     still: bool = False
 
     def __post_init__(self) -> None:
-        if find_spec("deltalake") is None:
-            raise ReplanError(
-                "a lake needs deltalake, which is not installed: pip install 'replan[fleet]'"
-            )
+        require("a lake", "deltalake")
         store, found, rest = self.address.partition("://")
         if not found and (wrong := UNREADABLE.search(self.place(SNAPSHOTS))):
             raise BadUsage(
@@ -190,10 +187,17 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
             return f"{self.address.rstrip('/')}/{table.name}"
         return str(Path(self.address).absolute() / table.name)
 
-    def read(self, table: LakeTable, where: str = "true", columns: Sequence[str] = ()) -> pa.Table:
+    def read(
+        self,
+        table: LakeTable,
+        where: str = "true",
+        columns: Sequence[str] = (),
+        *,
+        distinct: bool = False,
+    ) -> pa.Table:
         """The rows that a condition of SQL holds for; none where there is no table yet. Raises BadFile.
 
-        Columns that the table was written without are null.
+        Columns that the table was written without are null. `distinct`: of rows that are alike one.
         """
         kinds = _kinds(table, columns)
         with explained(self.place(table)):
@@ -204,7 +208,8 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
 
             there = {field.name for field in known.schema().fields}
             asked = ", ".join(f'"{name}"' for name in kinds if name in there) or "1"
-            query = f'SELECT {asked} FROM "{table.name}" WHERE {where}'  # noqa: S608 - quoted
+            select = "SELECT DISTINCT" if distinct else "SELECT"
+            query = f'{select} {asked} FROM "{table.name}" WHERE {where}'
             try:
                 found = QueryBuilder().register(table.name, known).execute(query).read_all()
             except Exception as problem:  # what its engine raises has no class of its own

@@ -36,7 +36,8 @@ def rates_until(lake: Lake, cluster_id: str, hour: Hour | None = None) -> KeptRa
     is left out: retention or compaction is at work there, so that its rate is too low, by a factor that nobody knows.
     """
     where = f"cluster_id = {quoted(cluster_id)}"
-    moments = lake.read(RATES, where, ["day", "hour", "observed_at"]).to_pylist()
+    seen = lake.read(RATES, where, ["day", "hour", "observed_at"], distinct=True)
+    moments = seen.to_pylist()
     if hour is not None:
         moments = [m for m in moments if (str(m["day"]), m["hour"]) <= (str(hour.day), hour.hour)]
     if not moments:

@@ -65,7 +65,8 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
     """Write snapshots under the names of their clusters, each in the place of one of the same hour; raises BadFile.
 
     One after the other, in one commit. Where one takes the place of another that is not the newest, what was judged of
-    that hour, or could not be, and the sums of the rates are removed before: so it is judged as a late one.
+    that hour, or failed, and the sums of the rates are removed before: by the log they would still be of as many
+    snapshots, and what failed would not be tried again.
     """
     named = ((Hour.of(cluster, one.observed_at), one) for cluster, one in snapshots)
     with run_in(lake) as run:

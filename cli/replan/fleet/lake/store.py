@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -38,6 +39,12 @@ S3A = "spark.hadoop.fs.s3a."
 CREDENTIALS = tuple(OF_SPARK.values())[-3:]
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What spark-submit sets for the program that it starts: there its Java runs already, and knows its settings."""
+
+
+def require(what: str, package: str, extra: str = "replan[fleet]") -> None:
+    """Raise ReplanError where a package is not installed that something needs."""
+    if find_spec(package) is None:
+        raise ReplanError(f"{what} needs {package}, which is not installed: pip install '{extra}'")
 
 
 def in_store(place: object) -> bool:

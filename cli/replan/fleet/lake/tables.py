@@ -57,7 +57,8 @@ _ITEM = (
     _required("kind", pa.string()),
 )
 _LISTS = (
-    *(pa.field("declared", BROKERS), pa.field("observed", BROKERS)),
+    pa.field("declared", BROKERS),
+    pa.field("observed", BROKERS),
     pa.field("leader", pa.int32()),
 )
 

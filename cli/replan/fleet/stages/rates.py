@@ -49,7 +49,7 @@ class LeftOut(StrEnum):
 
 NO_GROWTH = np.array(
     (0.0, 0.0, 0, -1.0, False),
-    [*(("grown", "f8"), ("seconds", "f8"), ("intervals", "i4"), ("peak", "f8"), ("shrank", "?"))],
+    [("grown", "f8"), ("seconds", "f8"), ("intervals", "i4"), ("peak", "f8"), ("shrank", "?")],
 )
 """By how much a number has grown before the first interval; its fields are those of `GROWTH`."""
 

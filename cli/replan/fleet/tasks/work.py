@@ -15,6 +15,7 @@ import msgspec.json
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
+from msgspec.structs import fields
 
 from replan.errors import BadPlacement
 from replan.fleet.fleet_file import FleetCluster
@@ -69,12 +70,8 @@ class Task(Struct, frozen=True):
 
 TASKS = pa.schema(
     [
-        pa.field(
-            name,
-            pa.int64() if name == "partitions" else pa.string(),
-            nullable=name in {"prices", "inputs", "stages", "part", "small"},
-        )
-        for name in Task.__struct_fields__
+        pa.field(f.name, pa.int64() if f.type is int else pa.string(), nullable=f.default is None)
+        for f in fields(Task)
     ]
 )
 
