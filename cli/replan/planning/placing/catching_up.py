@@ -8,8 +8,9 @@ would hold less than half of what is even (one that joined to replace a dead one
 with the same bytes, what is held becomes even.
 
 What comes to a rack is known before anything is chosen, but for replicas that may go to several racks: those of a
-broker that leaves are counted in its rack, others evenly. So is what stays, but where too many lie in a rack: the
-leader's is counted, and of each other one its part. So the parts are near what makes racks even, not exact.
+broker that leaves are counted in its rack, or where `other_racks` sends them, others evenly. So is what stays, but
+where too many lie in a rack: the leader's is counted, and of each other one its part. So the parts are near what makes
+racks even, not exact.
 """
 
 from fractions import Fraction
@@ -18,7 +19,8 @@ import numpy as np
 
 from replan.model.columns import Flags, Ints, Matrix
 from replan.planning.placing.loads import MORE, NEAR, Parts
-from replan.planning.placing.positions import Positions, base_lists
+from replan.planning.placing.other_racks import OWN
+from replan.planning.placing.positions import Positions, base_lists, may_stay
 from replan.planning.placing.problem import Lie, PlacementProblem, Rule
 from replan.planning.placing.shares import filled
 
@@ -32,17 +34,24 @@ CHUNK = 1 << 16
 """Partitions whose racks are counted at a time: bounds the memory."""
 
 
-def parts_of_copies(problem: PlacementProblem, at: Positions, settled: Flags) -> dict[int, Parts]:
-    """Of each rule under which copies do not go by weight alone: the part of each broker in them, by position."""
+def parts_of_copies(
+    problem: PlacementProblem, at: Positions, settled: Flags, others: Ints
+) -> dict[int, Parts]:
+    """Of each rule under which copies do not go by weight alone: the part of each broker in them, by position.
+
+    `others`: the rack that gets what leaves each partition, where not its own (`other_racks`).
+    """
     coming = ~settled & (problem.partitions.current >= 0).any(axis=1)
     if not coming.any():
         return {}
     base = base_lists(problem)
     lists = at.find(base)
-    stays = _stays(problem, at, lists) | (settled[:, None] & (lists >= 0) & (lists < at.count))
+    stays = may_stay(problem, at, lists, problem.partitions.rule) | (
+        settled[:, None] & (lists >= 0) & (lists < at.count)
+    )
     likely = np.where(stays, FINE, 0)
     likely[coming] = _likely(problem, at, lists, stays, np.flatnonzero(coming))
-    behind = _Behind(problem, at, lists, stays, likely)
+    behind = _Behind(problem, at, lists, stays, likely, others)
     found = {}
     for number in np.unique(problem.partitions.rule[coming]).tolist():
         rows = np.flatnonzero(coming & (problem.partitions.rule == number))
@@ -50,16 +59,6 @@ def parts_of_copies(problem: PlacementProblem, at: Positions, settled: Flags) ->
         if of_rule is not None:
             found[number] = of_rule
     return found
-
-
-def _stays(problem: PlacementProblem, at: Positions, lists: Matrix) -> Flags:
-    """Which members of each list its rule lets stay."""
-    gone = np.isin(at.ids, list(problem.drained))
-    may = np.zeros((len(problem.rules), len(at.ids) + 1), dtype=bool)
-    for number, rule in enumerate(problem.rules):
-        may[number, : at.count] = True if rule.lie is Lie.LISTED else rule.candidates
-        may[number, :-1] &= ~gone
-    return may[problem.partitions.rule[:, None], lists] & (lists >= 0)
 
 
 def _likely(
@@ -95,9 +94,10 @@ class _Behind:
         lists: Matrix,
         stays: Flags,
         likely: Ints,
+        others: Ints,
     ) -> None:
         self._problem, self._at = problem, at
-        self._lists, self._stays = lists, stays
+        self._lists, self._stays, self._others = lists, stays, others
         brokers, sizes = problem.brokers, problem.partitions.bytes
         self._rack = at.racks(brokers.rack)
         number, taken = brokers.replicas * FINE, brokers.bytes.copy()
@@ -181,8 +181,9 @@ class _Behind:
 
     def _coming(self, rule: Rule, rows: Ints, racks: list[list[int]]) -> list[tuple[int, int]]:
         """About how many replicas come to each of these racks, and bytes."""
-        number_of = {int(self._rack[some[0]]): number for number, some in enumerate(racks)}
-        place = np.array([number_of.get(rack, -1) for rack in self._rack.tolist()])
+        place = np.full(int(self._rack.max()) + 1, -1)
+        for number, brokers in enumerate(racks):
+            place[self._rack[brokers[0]]] = number
         replicas, sizes = np.zeros(len(racks), np.int64), np.zeros(len(racks), np.int64)
         anywhere = [0, 0]
         for start in range(0, len(rows), CHUNK):
@@ -201,11 +202,11 @@ class _Behind:
     def _lacking(self, rule: Rule, rows: Ints, place: Ints, racks: int) -> tuple[Ints, Ints]:
         """What each of some partitions lacks in each rack, and what may come to any of them."""
         factor = self._problem.partitions.factor[rows]
+        stays, lists, others = self._stays[rows], self._lists[rows], self._others[rows][:, None]
+        rack_of = np.where((others == OWN) | stays, self._rack[lists], others)
         there, leaves = (
-            np.stack(
-                [((place[self._lists[rows]] == rack) & of).sum(axis=1) for rack in range(racks)], 1
-            )
-            for of in (self._stays[rows], ~self._stays[rows] & (self._lists[rows] >= 0))
+            np.stack([((place[rack_of] == rack) & of).sum(axis=1) for rack in range(racks)], 1)
+            for of in (stays, ~stays & (lists >= 0))
         )
         least, most = np.zeros_like(there), np.broadcast_to(factor[:, None], there.shape)
         if rule.lie is Lie.RACK:

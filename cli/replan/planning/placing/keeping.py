@@ -3,8 +3,9 @@
 Who gives way where there are too many: not the last of a rack; of the others who is fenced or cordoned first (no list
 may name a cordoned one), the leader last; the most loaded, the highest id. Who comes where one is missing (`spread:
 rack` has decided the rack before): a broker that already holds the partition; a rack that would be lost; one with room
-on its disks; one that may hold more of the topic (`spread`); the rack of the broker that leaves; the rack that the
-partition uses least; then by `loads`; the lowest id. The new one takes the place in the list of the one that leaves.
+on its disks; one that may hold more of the topic (`spread`); the rack of the broker that leaves, or where `other_racks`
+sends it; the rack that the partition uses least; then by `loads`; the lowest id. The new one takes the place in the
+list of the one that leaves.
 """
 
 from collections import Counter, defaultdict
@@ -17,6 +18,7 @@ from replan.model.columns import Flags
 from replan.planning.placing.arranging import arranged
 from replan.planning.placing.catching_up import parts_of_copies
 from replan.planning.placing.loads import Loads
+from replan.planning.placing.other_racks import OWN, other_racks
 from replan.planning.placing.positions import Positions, base_lists
 from replan.planning.placing.problem import (
     NO_RACK,
@@ -82,7 +84,8 @@ class Filler:
         self._unknown = set(np.flatnonzero(brokers.rack == NO_RACK).tolist())
         self._lacks: dict[_Lack, tuple[int, list[int]]] = {}
         self._loads.add(self._base[untouched], problem.partitions.bytes[untouched])
-        self._parts = parts_of_copies(problem, at, untouched)
+        self._others = other_racks(problem, at, self._base, untouched)
+        self._parts = parts_of_copies(problem, at, untouched, self._others)
         self.spread = TopicSpread(problem, at, np.flatnonzero(~untouched), base_lists(problem))
 
     def _by_rack(self, brokers: Iterable[int]) -> dict[int, list[int]]:
@@ -247,6 +250,11 @@ class Filler:
             stays.pop()
         return [b for b in kept if b in stays]
 
+    def _homes(self, partition: _Partition, leaving: list[int]) -> list[int]:
+        """The racks that get what leaves a partition: those of the brokers that leave, or another one."""
+        other = int(self._others[partition.row])
+        return [self._rack[b] for b in leaving] if other == OWN else [other for _ in leaving]
+
     def _racks_of(self, brokers: Iterable[int]) -> set[int]:
         return {self._rack[b] for b in brokers}
 
@@ -317,7 +325,7 @@ class Filler:
         first = more if len(more) <= extras else []  # each keeps what it has
         others = [at for at in range(len(racks)) if at not in first]
         left = self.spread.left_of(partition.row)
-        leaving = [self._rack[b] for b in partition.base if b not in kept]
+        leaving = self._homes(partition, [b for b in partition.base if b not in kept])
         free, keys = {}, {}
         for at in others:
             hurt = (0, 0, 0, 0)
@@ -376,7 +384,7 @@ class Filler:
         the topic. Fewer where there are no more.
         """
         new: list[int] = []
-        homes = [self._rack[b] for b in leaving]
+        homes = self._homes(partition, leaving)
         least = len(self._racks_of(before))
         for _ in range(partition.factor - len(there)):
             used = Counter([self._rack[b] for b in [*there, *new]])

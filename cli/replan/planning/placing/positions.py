@@ -69,6 +69,17 @@ def base_lists(problem: PlacementProblem) -> Matrix:
     return found
 
 
+def may_stay(problem: PlacementProblem, at: Positions, lists: Matrix, rule: Ints) -> Flags:
+    """Which members of some lists their rules let stay; `lists`: positions, `rule`: of each list."""
+    gone = np.isin(at.ids, list(problem.drained))
+    may = np.zeros((len(problem.rules), len(at.ids) + 1), dtype=bool)
+    for number, of in enumerate(problem.rules):
+        may[number, : at.count] = True if of.lie is Lie.LISTED else of.candidates
+        may[number, :-1] &= ~gone
+    found: Flags = may[rule[:, None], lists] & (lists >= 0)
+    return found
+
+
 def lying(problem: PlacementProblem, lists: Matrix, rows: Ints) -> Matrix:
     """On which brokers, as ids, some partitions lie by these lists; one that stays as it is lies where it is held."""
     held, chosen = same_width(problem.partitions.current[rows], lists[rows])

@@ -165,6 +165,20 @@ def test_who_has_more_gets_something_where_the_others_may_get_no_more() -> None:
     assert filled(60, [1] * 4, [16] * 4, [0, 50, 50, 100]) == [16, 16, 16, 12]
 
 
+def test_what_would_be_too_much_for_a_rack_goes_to_one_that_has_none_of_the_partition() -> None:
+    """Each rack has 20, and 2 would be alone in the first: seven go to the third, and an eighth would not help."""
+    lists = [[1, 3]] * 10 + [[2, 5]] * 10 + [[4, 6]] * 10
+    for lie in (Lie.RACK, Lie.NONE, Lie.LISTED):
+        found = chosen(problem(brokers("aabbcc"), lists, lie=lie, drained=[1])).lists
+        assert Counter(found.ravel().tolist()) == {2: 13, 3: 10, 4: 10, 5: 14, 6: 13}
+
+
+def test_what_lies_in_all_racks_stays_in_its_own_however_much_that_is() -> None:
+    lists = [[1, 3, 5]] * 10 + [[2, 4, 6]] * 10
+    found = chosen(problem(brokers("aabbcc"), lists, drained=[1])).lists
+    assert Counter(found.ravel().tolist()) == {2: 20, 3: 10, 4: 10, 5: 10, 6: 10}
+
+
 def test_who_loses_most_gets_most() -> None:
     """Of ten partitions 1, who leads, stays, and 2 goes: 1 has ten, 2 nothing and 3 five before 12 come."""
     lists = [[1, 2]] * 10 + [[4, 5]] * 12 + [[3, 4]] * 5
