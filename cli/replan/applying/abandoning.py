@@ -16,7 +16,7 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.ledger import Ledger, fold, open_applications, unended
+from replan.applying.journal.ledger import Ledger, fold, open_applications
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import (
     Application,
@@ -27,7 +27,6 @@ from replan.applying.journal.records import (
     Order,
     Reached,
     Record,
-    StandingRecord,
     Status,
     changed,
 )
@@ -40,8 +39,8 @@ from replan.applying.reasons.reason import Leftover, Note
 from replan.applying.run.application_run import Sender, intents
 from replan.applying.run.opening import closing, ended, next_id, open_plan
 from replan.applying.settings import Settings
+from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.log_moves import LOG_MOVES
-from replan.applying.steps.standing_throttles import are_set
 from replan.applying.throttles import (
     ThrottleHistory,
     ThrottleInput,
@@ -373,7 +372,8 @@ def abandon(
     elif copies is RunningCopies.REFUSED and alone:
         _await_arrivals(ports, ledger, settings, report, since)
     outcome, ledger = restored(ports, ledger, settings, report, abandoned=True, since=since)
-    ledger = ledger if plan is None else ledger.after(_settled(plan, ledger, reader))
+    if plan is not None:
+        ledger = ledger.after([r for kind in KINDS for r in kind.settled(plan, ledger, reader)])
     lists = _lists_left(begun, ledger, reader)
     closed = _with_results(outcome, begun, ledger, plan)
     text, at = summary(closed.results, abandoned=True), settings.moment()
@@ -462,16 +462,6 @@ def _with_results(outcome: Outcome, begun: Ledger, ledger: Ledger, plan: Plan | 
         return replace(outcome, results=results_of(sorted(begun.owned), begun, {}))
     found = results_of(sorted({*begun.owned, *(m.partition for m in plan.moves)}), begun, {})
     return replace(outcome, results=plan_results(plan, ledger, {}, found))
-
-
-def _settled(plan: Plan, ledger: Ledger, reader: ClusterReader) -> list[StandingRecord]:
-    """What has become of the settings that were asked for and are to stay, once none of them may arrive any more."""
-    records = ledger.steps_of(StandingRecord)
-    waiting = [s for s in plan.standing if s.setting in records and unended(records[s.setting])]
-    return [
-        changed(records[name], status=Status.DONE if there else Status.CANCELLED)
-        for name, there in are_set(waiting, reader).items()
-    ]
 
 
 def _lists_left(begun: Ledger, ledger: Ledger, reader: ClusterReader) -> list[Record]:

@@ -20,10 +20,8 @@ from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
 from replan.planning.findings.health import HealthState, judge
-from replan.planning.plans.creates import Create
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
-from replan.planning.recovery.recovery import Recovery
 
 Observation = Look
 """One look at everything that a tick needs."""
@@ -381,10 +379,6 @@ class Job(Struct, frozen=True):
     """The plan's moves by partition."""
     places: Mapping[TopicPartition, int]
     """Where each stands in the plan."""
-    creates: Mapping[str, Create]
-    """The plan's creates by topic."""
-    recoveries: Mapping[TopicPartition, Recovery] = field(default_factory=dict)
-    """The plan's recoveries by partition."""
 
     @classmethod
     def of(cls, plan: Plan, settings: Settings) -> "Job":
@@ -394,8 +388,6 @@ class Job(Struct, frozen=True):
             settings,
             {m.partition: m for m in plan.moves},
             {m.partition: place for place, m in enumerate(plan.moves)},
-            {c.topic: c for c in plan.creates},
-            {r.partition: r for r in plan.recoveries},
         )
 
 

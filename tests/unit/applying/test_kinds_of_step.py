@@ -20,7 +20,7 @@ from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.log_moves import LOG_MOVES
 from replan.applying.steps.recovering import RECOVERIES
 from replan.applying.steps.standing_throttles import STANDING_THROTTLES
-from replan.applying.steps.step import StepKind
+from replan.applying.steps.step import AnyKind
 from replan.applying.views.standing import NOT_LOOKED_UP, open_application
 from replan.commands.inputs.plans import part_of
 from replan.errors import Exit
@@ -28,7 +28,7 @@ from replan.planning.plans.plan_file import dumps, loads
 from replan.reporting.lines import drawn
 from replan.reporting.plans.plan_report import plan_lines
 
-LABS: Mapping[StepKind, Callable[[], Lab]] = {
+LABS: Mapping[AnyKind, Callable[[], Lab]] = {
     CREATES: creating.growing,
     STANDING_THROTTLES: standing.made,
     RECOVERIES: recovering.leaderless,
@@ -37,27 +37,31 @@ LABS: Mapping[StepKind, Callable[[], Lab]] = {
 ALONE = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: type(kind).__name__)
 
 
-def alone(kind: StepKind) -> Lab:
+def alone(kind: AnyKind) -> Lab:
     """A cluster with a plan that has steps of this kind and nothing else."""
     made = LABS[kind]()
     made.plan = replace(made.plan, moves=())
     return made
 
 
-def steps_of(kind: StepKind, made: Lab) -> int:
+def steps_of(kind: AnyKind, made: Lab) -> int:
     """How many steps of the kind have not ended, by the journal."""
     return len(kind.pending(Job.of(made.plan, made.settings), fold(made.journal.read())))
 
 
 @ALONE
-def test_a_plan_of_it_alone_changes_something_and_comes_back_from_its_file(kind: StepKind) -> None:
+def test_a_plan_of_it_alone_changes_something_and_comes_back_from_its_file(
+    kind: AnyKind,
+) -> None:
     made = alone(kind)
     assert made.plan.steps == steps_of(kind, made) > 0
     assert loads(dumps(made.plan), "plan.json") == made.plan
 
 
 @ALONE
-def test_people_see_it_in_the_plan_and_in_no_part_that_is_of_something_else(kind: StepKind) -> None:
+def test_people_see_it_in_the_plan_and_in_no_part_that_is_of_something_else(
+    kind: AnyKind,
+) -> None:
     plan = alone(kind).plan
     nothing = replace(plan, creates=(), standing=(), recoveries=(), log_moves=())
     assert drawn(plan_lines(plan)) != drawn(plan_lines(nothing))
@@ -66,7 +70,7 @@ def test_people_see_it_in_the_plan_and_in_no_part_that_is_of_something_else(kind
 
 
 @ALONE
-def test_it_is_applied_once_and_applied_again_where_it_was_undone(kind: StepKind) -> None:
+def test_it_is_applied_once_and_applied_again_where_it_was_undone(kind: AnyKind) -> None:
     made = alone(kind)
     assert not kind.there(made.plan, made.plane)
     assert made.apply().exit_code is Exit.OK
@@ -74,7 +78,7 @@ def test_it_is_applied_once_and_applied_again_where_it_was_undone(kind: StepKind
 
 
 @ALONE
-def test_status_says_that_it_waits(kind: StepKind) -> None:
+def test_status_says_that_it_waits(kind: AnyKind) -> None:
     made = alone(kind)
     made.apply(stop=lambda: True)
     open_now = open_application(fold(made.journal.read()), made.plan, None, NOT_LOOKED_UP)
@@ -83,7 +87,7 @@ def test_status_says_that_it_waits(kind: StepKind) -> None:
 
 
 @ALONE
-def test_of_an_ended_application_only_what_is_lost_stays_written_down(kind: StepKind) -> None:
+def test_of_an_ended_application_only_what_is_lost_stays_written_down(kind: AnyKind) -> None:
     made = alone(kind)
     seconds = 4 if kind.copies else 1  # a throttle is set first
     made.apply(stop=made.stop_at(made.clock.now() + seconds))

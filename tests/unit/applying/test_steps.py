@@ -27,6 +27,7 @@ from replan.applying.reasons.reason import HoldReason
 from replan.applying.settings import Settings
 from replan.applying.steps.step import (
     Ask,
+    FromRecord,
     StepInput,
     StepsDecided,
     Verdict,
@@ -45,7 +46,7 @@ DONE = End(Status.DONE)
 AGAIN: Suspect[Ask] = Suspect(Ask("once more"), PartitionsUnseen())
 
 
-class Drawn(Struct, frozen=True):
+class Drawn(Struct, FromRecord, frozen=True):
     """A step whose verdict a test chooses; it says nothing else."""
 
     verdict: Verdict
@@ -62,11 +63,11 @@ class Drawn(Struct, frozen=True):
     def arrival_possible(self, _end: End, _given: StepInput, seconds: float) -> HoldReason:
         return CreateArrivalPossible(seconds)
 
+    def begun(self, _ledger: Ledger) -> CreateRecord:
+        return BEGUN
+
     def asking(self, _ask: Ask, _ledger: Ledger) -> Iterable[CreateRecord]:
         return (BEGUN,)
-
-    def ended(self, end: End, _ledger: Ledger) -> Iterable[CreateRecord]:
-        return (CreateRecord("a-1", TOPIC, TOPIC_ID, 8, status=end.status),)
 
 
 def given(known: RequestMemory[Subject] | None = None, now: float = 100.0) -> StepInput:

@@ -56,7 +56,6 @@ from replan.applying.journal.records import (
     OriginalsChunk,
     PlanChunk,
     Record,
-    RecoveryRecord,
     Status,
     StepRecord,
     changed,
@@ -267,12 +266,7 @@ def unfinished(ledger: Ledger, plan: Plan) -> list[Origin]:
         for name, own in ledger.owned.items()
         if own.asked is not None and own.status not in stays
     ]
-    return moved + [
-        Origin(r.partition, r.topic_id, r.original, r.order, led=False)
-        for r in plan.recoveries
-        if r.partition in ledger.steps_of(RecoveryRecord)
-        and ledger.steps_of(RecoveryRecord)[r.partition].status is Status.CANCELLED
-    ]
+    return moved + [origin for kind in KINDS for origin in kind.goes_back(plan, ledger)]
 
 
 def plan_back(ledger: Ledger, plan: Plan, snapshot: Snapshot) -> Plan:

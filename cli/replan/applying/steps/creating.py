@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from replan.applying.journal.ledger import Ledger, Subject, unended
+from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import CreateRecord, Status
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
@@ -33,7 +33,15 @@ from replan.applying.reasons.holds import (
     TopicUnsettled,
 )
 from replan.applying.reasons.reason import HoldReason
-from replan.applying.steps.step import Ask, Requests, StepInput, Verdict, suspected
+from replan.applying.steps.step import (
+    Ask,
+    FromRecord,
+    Requests,
+    StepInput,
+    StepKind,
+    Verdict,
+    suspected,
+)
 from replan.model.broker import Broker
 from replan.model.control_plane import ClusterReader, NewPartitions, Rejected, Wanted
 from replan.model.names import TopicPartition
@@ -49,7 +57,7 @@ INVALID_ASSIGNMENT = 39
 """All brokers of a list are fenced or shutting down; or one is not registered or cordoned, for which it is final."""
 
 
-class CreateStep(Struct, frozen=True):
+class CreateStep(Struct, FromRecord, frozen=True):
     """The partitions that one topic is to get."""
 
     create: Create
@@ -122,39 +130,19 @@ class CreateStep(Struct, frozen=True):
         """A request names no topic id."""
         return CreateArrivalPossible(seconds)
 
-    def asking(self, _ask: Ask, ledger: Ledger) -> Iterable[CreateRecord]:
-        """That it has begun."""
-        return () if self.record is not None else (self._written(ledger, Status.OPEN),)
-
-    def ended(self, end: End, ledger: Ledger) -> Iterable[CreateRecord]:
-        """How it ended."""
-        message = "" if end.reason is None else end.reason.of(self.subject)
-        return (self._written(ledger, end.status, message),)
-
-    def _written(self, ledger: Ledger, status: Status, message: str = "") -> CreateRecord:
+    def begun(self, ledger: Ledger) -> CreateRecord:
+        """Of which topic, and how many it is to have."""
         create = self.create
-        return CreateRecord(
-            ledger.application_id,
-            create.topic,
-            create.topic_id,
-            create.count,
-            status=status,
-            message=message,
-        )
+        return CreateRecord(ledger.application_id, create.topic, create.topic_id, create.count)
 
 
-class CreateKind:
+class CreateKind(StepKind[CreateStep]):
     """The kind of step that adds partitions to topics."""
 
-    copies = False
-
-    def pending(self, job: Job, ledger: Ledger) -> list[CreateStep]:
-        """Those that have not ended."""
-        steps = (
-            CreateStep(c, ledger.steps_of(CreateRecord).get(topic))
-            for topic, c in job.creates.items()
-        )
-        return [step for step in steps if unended(step.record)]
+    def steps(self, plan: Plan, ledger: Ledger) -> list[CreateStep]:
+        """Those of a plan."""
+        records = ledger.steps_of(CreateRecord)
+        return [CreateStep(c, records.get(c.topic)) for c in plan.creates]
 
     def reads(self, job: Job, ledger: Ledger, known: RequestMemory[Subject]) -> Wanted:
         """All partitions of their topics, and whether brokers of lists that Kafka refused are cordoned."""

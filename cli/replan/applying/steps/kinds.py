@@ -4,6 +4,6 @@ from replan.applying.steps.creating import CREATES
 from replan.applying.steps.log_moves import LOG_MOVES
 from replan.applying.steps.recovering import RECOVERIES
 from replan.applying.steps.standing_throttles import STANDING_THROTTLES
-from replan.applying.steps.step import StepKind
+from replan.applying.steps.step import AnyKind
 
-KINDS: tuple[StepKind, ...] = (STANDING_THROTTLES, LOG_MOVES, CREATES, RECOVERIES)
+KINDS: tuple[AnyKind, ...] = (STANDING_THROTTLES, LOG_MOVES, CREATES, RECOVERIES)

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 
 from replan.applying.admission import Slots
-from replan.applying.journal.ledger import Ledger, Subject, unended
+from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import LogMoveRecord, Status
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
@@ -38,8 +38,10 @@ from replan.applying.reasons.reason import HoldReason
 from replan.applying.steering import throttle_of
 from replan.applying.steps.step import (
     Ask,
+    FromRecord,
     Requests,
     StepInput,
+    StepKind,
     StepsDecided,
     Verdict,
     judged,
@@ -57,7 +59,7 @@ LOOKED_AT = 4
 """How many waiting replicas of a broker are looked at, for each of its slots."""
 
 
-class LogMoveStep(Struct, frozen=True):
+class LogMoveStep(Struct, FromRecord, frozen=True):
     """A replica that is to lie in another log directory of its broker."""
 
     move: LogMove
@@ -107,40 +109,21 @@ class LogMoveStep(Struct, frozen=True):
         """A request names no topic id: a replica of another topic of the name would be copied by it."""
         return ReplicaUnread(self.move.broker) if end.reason is None else Rechecking(end.reason)
 
-    def asking(self, _ask: Ask, ledger: Ledger) -> Iterable[LogMoveRecord]:
-        """That it has begun."""
-        return () if self.record is not None else (self._written(ledger, Status.OPEN),)
-
-    def ended(self, end: End, ledger: Ledger) -> Iterable[LogMoveRecord]:
-        """How it ended."""
-        message = "" if end.reason is None else end.reason.of(self.move.partition)
-        return (self._written(ledger, end.status, message),)
-
-    def _written(self, ledger: Ledger, status: Status, message: str = "") -> LogMoveRecord:
-        move = self.move
-        return LogMoveRecord(
-            ledger.application_id,
-            move.partition,
-            move.topic_id,
-            move.broker,
-            move.target,
-            status=status,
-            message=message,
-        )
+    def begun(self, ledger: Ledger) -> LogMoveRecord:
+        """Of which replica, and where it goes."""
+        move, application = self.move, ledger.application_id
+        return LogMoveRecord(application, move.partition, move.topic_id, move.broker, move.target)
 
 
-class LogMoveKind:
+class LogMoveKind(StepKind[LogMoveStep]):
     """The kind of step that moves replicas between the log directories of their broker."""
 
     copies = True
 
-    def pending(self, job: Job, ledger: Ledger) -> list[LogMoveStep]:
-        """Those that have not ended."""
-        steps = (
-            LogMoveStep(m, ledger.steps_of(LogMoveRecord).get(m.replica))
-            for m in job.plan.log_moves
-        )
-        return [step for step in steps if unended(step.record)]
+    def steps(self, plan: Plan, ledger: Ledger) -> list[LogMoveStep]:
+        """Those of a plan."""
+        records = ledger.steps_of(LogMoveRecord)
+        return [LogMoveStep(move, records.get(move.replica)) for move in plan.log_moves]
 
     def looked_at(self, job: Job, ledger: Ledger) -> list[LogMoveStep]:
         """Those to look at now: all that were asked for, and of each broker the first that wait."""

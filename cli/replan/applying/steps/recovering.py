@@ -53,7 +53,7 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.ledger import Ledger, Subject, unended
+from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import (
     Forget,
     Order,
@@ -83,13 +83,23 @@ from replan.applying.reasons.holds import (
     RecoveryArrivalPossible,
     RecoveryUnseen,
 )
-from replan.applying.steps.step import Ask, Requests, StepInput, Verdict, suspected
+from replan.applying.steps.step import (
+    Ask,
+    FromRecord,
+    Requests,
+    StepInput,
+    StepKind,
+    Verdict,
+    ending,
+    suspected,
+)
 from replan.model.control_plane import Answer, ClusterReader, ClusterWriter, ElectionType, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogReader, LogsFound, ProbeFailure, ReplicaLog
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.plans.origins import Origin
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import lost
 from replan.planning.recovery.probing import Probing
@@ -151,7 +161,7 @@ class LeaderRequest(Struct, frozen=True):
     """Of an election."""
 
 
-class RecoveringStep(Struct, frozen=True):
+class RecoveringStep(Struct, FromRecord, frozen=True):
     """A partition that is to be led again."""
 
     recovery: Recovery
@@ -258,10 +268,24 @@ class RecoveringStep(Struct, frozen=True):
         better = _better(recovery, logs) if elects and not recovery.clean else ()
         return RecoveryArrivalPossible(recovery.chosen, led, better, seconds=seconds)
 
+    def begun(self, ledger: Ledger) -> RecoveryRecord:
+        """What was found, and what it loses."""
+        recovery = self.recovery
+        return RecoveryRecord(
+            application=ledger.application_id,
+            partition=recovery.partition,
+            topic_id=recovery.topic_id,
+            order=recovery.order,
+            method=recovery.method,
+            clean=recovery.clean,
+            evidence="; ".join(_said(recovery)),
+            lost=recovery.loss.records,
+        )
+
     def asking(self, ask: Ask, ledger: Ledger) -> Iterable[Record]:
         """What is asked for; with the list, the order before, which the next plan puts back where none is declared."""
         recovery, step = self.recovery, ask.request.step
-        yield changed(self.record or _begun(recovery, ledger), asked=step)
+        yield changed(self.record or self.begun(ledger), asked=step)
         order = _order_before(recovery)
         whole = len(recovery.order) == len(recovery.original)
         if step is RecoveryStep.LIST and whole and ledger.order(order.key) is None:
@@ -269,27 +293,21 @@ class RecoveringStep(Struct, frozen=True):
 
     def ended(self, end: End, ledger: Ledger) -> Iterable[Record]:
         """How it ended; the order before is forgotten once it is there again."""
-        recovery, message = self.recovery, "" if end.reason is None else end.reason.of(self.subject)
-        record = self.record or _begun(recovery, ledger)
-        if isinstance(end, Measured):
-            record = changed(record, measured=end.lost)
-        yield changed(record, status=end.status, message=message)
+        recovery, record = self.recovery, ending(self, end, ledger)
+        yield changed(record, measured=end.lost) if isinstance(end, Measured) else record
         order = _order_before(recovery)
         back = end.reason == TakenBack(recovery.original, recovery.original)
         if back and ledger.order(order.key) == order:
             yield Forget(order.key)
 
 
-class RecoveryKind:
+class RecoveryKind(StepKind[RecoveringStep]):
     """The kind of step that lets partitions be led again."""
 
-    copies = False
-
-    def pending(self, job: Job, ledger: Ledger) -> list[RecoveringStep]:
-        """Those that have not ended."""
-        found = job.recoveries.items()
-        steps = (RecoveringStep(r, ledger.steps_of(RecoveryRecord).get(name)) for name, r in found)
-        return [step for step in steps if unended(step.record)]
+    def steps(self, plan: Plan, ledger: Ledger) -> list[RecoveringStep]:
+        """Those of a plan."""
+        records = ledger.steps_of(RecoveryRecord)
+        return [RecoveringStep(r, records.get(r.partition)) for r in plan.recoveries]
 
     def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[Subject]) -> Wanted:
         """Their partitions."""
@@ -310,6 +328,15 @@ class RecoveryKind:
         for kind in (ElectionType.UNCLEAN, ElectionType.PREFERRED):
             names = [n for n, r in asks.items() if r.step is RecoveryStep.ELECT and r.kind is kind]
             yield names, partial(_elected, names=names, kind=kind)
+
+    def goes_back(self, plan: Plan, ledger: Ledger) -> list[Origin]:
+        """The lists of those that were cancelled."""
+        ended = [
+            step.recovery
+            for step in self.steps(plan, ledger)
+            if step.record is not None and step.record.status is Status.CANCELLED
+        ]
+        return [Origin(r.partition, r.topic_id, r.original, r.order, led=False) for r in ended]
 
 
 RECOVERIES = RecoveryKind()
@@ -428,19 +455,6 @@ def to_probe(
         elif state.leader == recovery.chosen and state.leader_epoch > recovery.leader_epoch:
             found[recovery.partition] = (state.leader,)
     return found
-
-
-def _begun(recovery: Recovery, ledger: Ledger) -> RecoveryRecord:
-    return RecoveryRecord(
-        application=ledger.application_id,
-        partition=recovery.partition,
-        topic_id=recovery.topic_id,
-        order=recovery.order,
-        method=recovery.method,
-        clean=recovery.clean,
-        evidence="; ".join(_said(recovery)),
-        lost=recovery.loss.records,
-    )
 
 
 def _said(recovery: Recovery) -> Iterable[str]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger, Subject, unended
-from replan.applying.journal.records import StandingRecord, Status
+from replan.applying.journal.records import Record, StandingRecord, Status, changed
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job
 from replan.applying.partitions import End, Hold, rejected
@@ -24,8 +24,10 @@ from replan.applying.reasons.holds import SettingInUse, SettingUnread, SettingUn
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.steps.step import (
     Ask,
+    FromRecord,
     Requests,
     StepInput,
+    StepKind,
     Verdict,
     suspected,
 )
@@ -44,7 +46,7 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
 
-class StandingStep(Struct, frozen=True):
+class StandingStep(Struct, FromRecord, frozen=True):
     """A throttle setting that is to stay."""
 
     wanted: ThrottleSetting
@@ -91,34 +93,19 @@ class StandingStep(Struct, frozen=True):
         """As `judge` says."""
         return SettingUnseen()
 
-    def asking(self, _ask: Ask, ledger: Ledger) -> Iterable[StandingRecord]:
-        """That it has begun."""
-        return () if self.record is not None else (self._written(ledger, Status.OPEN),)
-
-    def ended(self, end: End, ledger: Ledger) -> Iterable[StandingRecord]:
-        """How it ended."""
-        message = "" if end.reason is None else end.reason.of(self.subject)
-        return (self._written(ledger, end.status, message),)
-
-    def _written(self, ledger: Ledger, status: Status, message: str = "") -> StandingRecord:
+    def begun(self, ledger: Ledger) -> StandingRecord:
+        """Of which setting."""
         of = self.subject
-        return StandingRecord(
-            ledger.application_id, of.scope, of.name, of.key, status=status, message=message
-        )
+        return StandingRecord(ledger.application_id, of.scope, of.name, of.key)
 
 
-class StandingKind:
+class StandingKind(StepKind[StandingStep]):
     """The kind of step that sets throttles for good."""
 
-    copies = False
-
-    def pending(self, job: Job, ledger: Ledger) -> list[StandingStep]:
-        """Those that have not ended."""
-        steps = (
-            StandingStep(w, ledger.steps_of(StandingRecord).get(w.setting))
-            for w in job.plan.standing
-        )
-        return [step for step in steps if unended(step.record)]
+    def steps(self, plan: Plan, ledger: Ledger) -> list[StandingStep]:
+        """Those of a plan."""
+        records = ledger.steps_of(StandingRecord)
+        return [StandingStep(wanted, records.get(wanted.setting)) for wanted in plan.standing]
 
     def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[Subject]) -> Wanted:
         """The settings of their topics and brokers."""
@@ -136,6 +123,16 @@ class StandingKind:
             asks.keys(),
             lambda writer: _by_setting(asks, writer.alter_configs(list(asks.values()))),
         )
+
+    def settled(self, plan: Plan, ledger: Ledger, cluster: ClusterReader) -> list[Record]:
+        """Done where the place has the value, and else cancelled."""
+        steps = [step for step in self.steps(plan, ledger) if unended(step.record)]
+        there = are_set([step.wanted for step in steps if step.record is not None], cluster)
+        return [
+            changed(step.record, status=Status.DONE if there[step.subject] else Status.CANCELLED)
+            for step in steps
+            if step.record is not None
+        ]
 
 
 STANDING_THROTTLES = StandingKind()

@@ -14,23 +14,25 @@ sent. Everything that holds for all of them is here, so that no kind can forget 
 The columns that a step goes through: verdict -> agreed -> arrival -> closed -> limits -> asked.
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
 
-from replan.applying.journal.ledger import Ledger, Subject
-from replan.applying.journal.records import Record, Status, StepRecord
+from replan.applying.journal.ledger import Ledger, Subject, unended
+from replan.applying.journal.records import Record, Status, StepRecord, changed
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import End, Hold, Suspect
 from replan.applying.reasons.holds import Cancelling, Rechecking
 from replan.applying.reasons.reason import EndReason, HoldReason
-from replan.model.configs import ConfigResource
+from replan.model.configs import ConfigResource, SettingName
 from replan.model.control_plane import Answer, ClusterReader, ClusterWriter, Rejected, Wanted
 from replan.model.names import TopicPartition
 from replan.model.replica_logs import LogsFound
+from replan.planning.plans.origins import Origin
 from replan.planning.plans.plan import Plan
 
 
@@ -102,6 +104,9 @@ class Step(Protocol):
     def arrival_possible(self, end: End, given: StepInput, seconds: float) -> HoldReason:
         """Why it does not end yet: a request of it may arrive for so many seconds."""
 
+    def begun(self, ledger: Ledger) -> StepRecord:
+        """Its record where nothing is written down of it yet."""
+
     def asking(self, ask: Ask, ledger: Ledger) -> Iterable[Record]:
         """What is written down before a request is sent."""
 
@@ -109,28 +114,74 @@ class Step(Protocol):
         """What is written down at the end."""
 
 
+def ending(step: Step, end: End, ledger: Ledger) -> StepRecord:
+    """How it ended; a replica is named by its partition."""
+    subject = step.subject
+    named = subject if isinstance(subject, TopicPartition | SettingName) else subject[0]
+    message = "" if end.reason is None else end.reason.of(named)
+    return changed(step.record or step.begun(ledger), status=end.status, message=message)
+
+
+class FromRecord:
+    """What most steps write down: that they have begun, and how they ended."""
+
+    __slots__ = ()
+
+    def asking(self: Step, _ask: Ask, ledger: Ledger) -> Iterable[Record]:
+        """That it has begun."""
+        return () if self.record is not None else (self.begun(ledger),)
+
+    def ended(self: Step, end: End, ledger: Ledger) -> Iterable[Record]:
+        """How it ended."""
+        return (ending(self, end, ledger),)
+
+
 Requests = Iterator[tuple[Collection[Subject], Callable[[ClusterWriter], Mapping[Any, Answer]]]]
 """What is sent together: the subjects, and the request, whose answers are by subject."""
 
 
-class StepKind(Protocol):
+S = TypeVar("S", bound=Step)
+
+
+class StepKind(ABC, Generic[S]):
     """One kind of step."""
 
-    @property
-    def copies(self) -> bool:
-        """Whether its steps copy: then they need slots and a throttle, and are decided after the moves."""
+    copies = False
+    """Whether its steps copy: then they need slots and a throttle, and are decided after the moves."""
 
-    def pending(self, job: Job, ledger: Ledger) -> list[Any]:
-        """Those that have not ended: of `Step`."""
+    @abstractmethod
+    def steps(self, plan: Plan, ledger: Ledger) -> list[S]:
+        """Those of a plan, with what is written down of them."""
 
+    def pending(self, job: Job, ledger: Ledger) -> list[S]:
+        """Those that have not ended."""
+        return [step for step in self.steps(job.plan, ledger) if unended(step.record)]
+
+    @abstractmethod
     def reads(self, job: Job, ledger: Ledger, known: RequestMemory[Subject]) -> Wanted:
         """What a look has to show of them."""
 
+    @abstractmethod
     def there(self, plan: Plan, cluster: ClusterReader) -> bool:
         """Whether the cluster shows all of a plan as they are to be: it was applied before."""
 
+    @abstractmethod
     def requests(self, asks: Mapping[Any, Any]) -> Requests:
         """How it sends what its steps ask for, by subject."""
+
+    def goes_back(self, _plan: Plan, _ledger: Ledger) -> list[Origin]:
+        """What the moves of a plan back restore after a cancel; what else has begun stays as it is."""
+        return []
+
+    def settled(self, _plan: Plan, _ledger: Ledger, _cluster: ClusterReader) -> list[Record]:
+        """How those have ended that were asked for, where an application is left and none may arrive any more.
+
+        Of a kind that says nothing here they are shown as running.
+        """
+        return []
+
+
+AnyKind = StepKind[Any]
 
 
 class StepsDecided(Struct):
@@ -158,9 +209,6 @@ class StepsDecided(Struct):
     def end(self, step: Step, end: End, ledger: Ledger) -> None:
         """End one."""
         self.records.extend(step.ended(end, ledger))
-
-
-S = TypeVar("S", bound=Step)
 
 
 def judged(

@@ -96,8 +96,8 @@ from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.log_moves import LOG_MOVES, LogCopies, log_copies
 from replan.applying.steps.standing_throttles import first_of, set_first, standing_places
 from replan.applying.steps.step import (
+    AnyKind,
     StepInput,
-    StepKind,
     StepsDecided,
     judged,
 )
@@ -562,7 +562,7 @@ class TickBuilder:
         self._view = throttle_input(tick, state)
         self._throttles = ThrottleTick()
         self._given = step_input(tick, state)
-        self._steps: dict[StepKind, StepsDecided] = {}
+        self._steps: dict[AnyKind, StepsDecided] = {}
         self._log_copies = LogCopies()
         self._growing = {s.create.topic for s in CREATES.pending(tick.job, state.ledger)}
         self._first: Mapping[ConfigResource, SettingName] = {}
@@ -593,7 +593,7 @@ class TickBuilder:
                 listed = self._tick.seen.running[name].target
                 self._draft.notes.append(ArrivedLate(name, listed))
 
-    def decide_steps(self, kind: StepKind) -> None:
+    def decide_steps(self, kind: AnyKind) -> None:
         """The steps of a kind that does not copy come before the moves: nothing of a move is needed for them."""
         decided, ledger = StepsDecided(), self._state.ledger
         steps = kind.pending(self._tick.job, ledger)
@@ -601,7 +601,7 @@ class TickBuilder:
             decided.ask(step, ask, ledger)
         self._take(kind, decided)
 
-    def _take(self, kind: StepKind, decided: StepsDecided) -> None:
+    def _take(self, kind: AnyKind, decided: StepsDecided) -> None:
         self._steps[kind] = decided
         self._draft.records.extend(decided.records)
         for subject, reason in decided.holds.items():

@@ -44,7 +44,7 @@ from replan.applying.steering import throttle_of
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.recovering import RECOVERIES
 from replan.applying.steps.standing_throttles import place_of
-from replan.applying.steps.step import StepKind
+from replan.applying.steps.step import AnyKind
 from replan.applying.throttles import (
     ThrottleHistory,
     ThrottleInput,
@@ -506,7 +506,7 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
     """Lists that must not: sent with AllowReplicationFactorChange = false (KIP-860)."""
     elections: tuple[tuple[TopicPartition, ...], ...] = ()
     """By request, in the order in which they are sent, each once the one before was answered."""
-    steps: Mapping[StepKind, Mapping[Subject, Any]] = field(default_factory=dict)
+    steps: Mapping[AnyKind, Mapping[Subject, Any]] = field(default_factory=dict)
     """What is asked for beside moves, by its kind."""
     step_holds: Mapping[Subject, HoldReason] = field(default_factory=dict)
     """Why steps wait that are not of a partition."""

@@ -1,23 +1,17 @@
 """How an application ended, or was left: a value, with the exit code that it means. Rendering is in `reporting`."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, Subject
-from replan.applying.journal.records import (
-    CreateRecord,
-    LogMoveRecord,
-    MoveRecord,
-    RecoveryRecord,
-    StandingRecord,
-    Status,
-    StepRecord,
-)
+from replan.applying.journal.records import MoveRecord, RecoveryRecord, Status, StepRecord
 from replan.applying.reasons.reason import HoldReason, Leftover, Note
+from replan.applying.steps.creating import CreateStep
+from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.step import Step
 from replan.errors import Exit
 from replan.model.configs import SettingName
 from replan.model.names import BrokerId, TopicPartition
@@ -218,7 +212,13 @@ def results_of(
     plan_order: Iterable[TopicPartition], ledger: Ledger, holds: Mapping[Subject, HoldReason]
 ) -> tuple[PartitionResult, ...]:
     """How each move of a plan stands."""
-    return tuple(_result(n, ledger.owned.get(n), holds.get(n)) for n in plan_order)
+    found = ((n, ledger.owned.get(n)) for n in plan_order)
+    return tuple(
+        PartitionResult(
+            name, *_stands(own, holds.get(name)), last_step_at="" if own is None else own.changed_at
+        )
+        for name, own in found
+    )
 
 
 def new_text(first: TopicPartition, number: int) -> str:
@@ -236,44 +236,29 @@ def plan_results(
     """How each step of a plan stands; `moves`: those of its moves, where they are not to be read from the ledger."""
     if moves is None:
         moves = results_of((m.partition for m in plan.moves), ledger, holds)
-    standing, created = ledger.steps_of(StandingRecord), ledger.steps_of(CreateRecord)
-    recovered, log_moved = ledger.steps_of(RecoveryRecord), ledger.steps_of(LogMoveRecord)
-    return (
-        *(
-            SettingResult(s.setting, *_found(standing.get(s.setting), holds.get(s.setting)))
-            for s in plan.standing
-        ),
-        *(
-            replace(
-                _result(c.first, created.get(c.topic), holds.get(c.first)), created=len(c.lists)
-            )
-            for c in plan.creates
-        ),
-        *(
-            _result(r.partition, recovered.get(r.partition), holds.get(r.partition))
-            for r in plan.recoveries
-        ),
-        *moves,
-        *(
-            LogMoveResult(
-                m.partition, m.broker, *_found(log_moved.get(m.replica), holds.get(m.replica))
-            )
-            for m in plan.log_moves
-        ),
-    )
+    return (*_of_steps(plan, ledger, holds), *moves, *_of_steps(plan, ledger, holds, copies=True))
 
 
-def _result(
-    name: TopicPartition,
-    own: MoveRecord | CreateRecord | RecoveryRecord | None,
-    hold: HoldReason | None,
-) -> PartitionResult:
-    lost = own.measured if isinstance(own, RecoveryRecord) else None
-    last = own.changed_at if isinstance(own, MoveRecord) else ""
-    return PartitionResult(name, *_found(own, hold), lost=lost, last_step_at=last)
+def _of_steps(
+    plan: Plan, ledger: Ledger, holds: Mapping[Subject, HoldReason], *, copies: bool = False
+) -> Iterator[AnyResult]:
+    """How its steps beside moves stand, those that copy or the others."""
+    kinds = [kind for kind in KINDS if kind.copies is copies]
+    steps: list[Step] = [step for kind in kinds for step in kind.steps(plan, ledger)]
+    for step in steps:
+        stands = _stands(step.record, holds.get(step.subject))
+        match step.subject:
+            case SettingName() as setting:
+                yield SettingResult(setting, *stands)
+            case TopicPartition() as name:
+                created = len(step.create.lists) if isinstance(step, CreateStep) else 0
+                lost = step.record.measured if isinstance(step.record, RecoveryRecord) else None
+                yield PartitionResult(name, *stands, lost=lost, created=created)
+            case name, broker:
+                yield LogMoveResult(name, broker, *stands)
 
 
-def _found(
+def _stands(
     own: MoveRecord | StepRecord | None, hold: HoldReason | None
 ) -> tuple[Result, str, HoldReason | None]:
     """How a step stands, why it has ended without being done, and why it waits."""
