@@ -164,10 +164,10 @@ class _Question:
         _, known = covered(placement, snapshot)
         self._staying = np.flatnonzero(by_rule & (known >= 0))
         self._kept = np.concatenate([self._staying, np.array(fixed, dtype=np.int64)])
-        stays = np.isin(self.rows, self._kept)
         sizes = every[self.rows]
         table = broker_table(self._brokers, drained, placement, base[rest], every[rest])
         table = _with_room(table, placement, snapshot.log_dirs, held[self.rows], sizes)
+        leading, led = _leading(placement, snapshot, held)
         self.problem = PlacementProblem(
             table,
             PartitionTable(
@@ -175,7 +175,7 @@ class _Question:
                 factor=wanted[self.rows],
                 base=base[self.rows],
                 current=held[self.rows],
-                leader=_leading(placement, snapshot, held)[self.rows],
+                leader=leading[self.rows],
                 bytes=sizes,
                 topic=codes[self.rows].astype(np.int64),
             ),
@@ -185,7 +185,8 @@ class _Question:
             () if unjudged.any() else balanced_by(placement, aligned.rates),
             rates_of_rows(aligned.rates, take(partitions, self.rows)),
             leading_of(aligned, self.rows, lists),
-            np.flatnonzero(stays),
+            np.flatnonzero(np.isin(self.rows, self._kept)),
+            np.flatnonzero(led[self.rows]),
         )
 
     def _may_keep(self, rule: Rule, anywhere: Rule, held: Sequence[int]) -> bool:
@@ -448,12 +449,16 @@ def _room(
     return room
 
 
-def _leading(placement: Placement, snapshot: Snapshot, held: Matrix) -> Ints:
-    """Who leads each observed partition, or shall lead it by its id and holds it: who goes last where some must go."""
+def _leading(placement: Placement, snapshot: Snapshot, held: Matrix) -> tuple[Ints, Flags]:
+    """Who leads each observed partition, or shall lead it by its id and holds it: who goes last where some must go.
+
+    And where that is declared.
+    """
     leading = np.asarray(snapshot.partitions.column("leader")).astype(np.int64)
+    declared = np.zeros(len(leading), dtype=bool)
     wanted = placement.preferred_leaders
     rows = rows_of(named_partitions(wanted), snapshot.partitions) if wanted else ()
     for at, preferred in zip(rows, wanted.values(), strict=True):
         if at >= 0 and preferred.broker in held[at]:
-            leading[at] = preferred.broker
-    return leading
+            leading[at], declared[at] = preferred.broker, True
+    return leading, declared

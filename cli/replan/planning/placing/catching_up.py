@@ -17,10 +17,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from replan.model.columns import Flags, Ints, Matrix
+from replan.model.columns import Ints, Matrix
+from replan.planning.placing.giving_way import FINE, held
 from replan.planning.placing.loads import MORE, NEAR, Parts
 from replan.planning.placing.other_racks import OWN
-from replan.planning.placing.positions import Positions, base_lists, may_stay
+from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import Lie, PlacementProblem, Rule
 from replan.planning.placing.shares import filled
 
@@ -28,30 +29,23 @@ BEHIND = 2
 """A broker is far behind where it comes to hold less than this part of an even share."""
 LITTLE, FAR, OF = 21, 23, 20
 """So many times its even share of bytes a broker may come to hold by what it gets; `FAR`: where brokers are drained."""
-FINE = 1000
-"""The broker that lacks most has so many parts, and so has a replica that stays for sure."""
 CHUNK = 1 << 16
 """Partitions whose racks are counted at a time: bounds the memory."""
 
 
 def parts_of_copies(
-    problem: PlacementProblem, at: Positions, settled: Flags, others: Ints
+    problem: PlacementProblem, at: Positions, lists: Matrix, likely: Ints, others: Ints
 ) -> dict[int, Parts]:
     """Of each rule under which copies do not go by weight alone: the part of each broker in them, by position.
 
-    `others`: the rack that gets what leaves each partition, where not its own (`other_racks`).
+    `lists`: as positions; `likely`: what part of each member stays (`giving_way`); `others`: the rack that gets what
+    leaves each partition, where not its own (`other_racks`).
     """
-    coming = ~settled & (problem.partitions.current >= 0).any(axis=1)
+    there = (problem.partitions.current >= 0).any(axis=1)
+    coming = there & ((likely > 0).sum(axis=1) != problem.partitions.factor)
     if not coming.any():
         return {}
-    base = base_lists(problem)
-    lists = at.find(base)
-    stays = may_stay(problem, at, lists, problem.partitions.rule) | (
-        settled[:, None] & (lists >= 0) & (lists < at.count)
-    )
-    likely = np.where(stays, FINE, 0)
-    likely[coming] = _likely(problem, at, lists, stays, np.flatnonzero(coming))
-    behind = _Behind(problem, at, lists, stays, likely, others)
+    behind = _Behind(problem, at, lists, likely, others)
     found = {}
     for number in np.unique(problem.partitions.rule[coming]).tolist():
         rows = np.flatnonzero(coming & (problem.partitions.rule == number))
@@ -61,51 +55,16 @@ def parts_of_copies(
     return found
 
 
-def _likely(
-    problem: PlacementProblem, at: Positions, lists: Matrix, stays: Flags, rows: Ints
-) -> Ints:
-    """What part of each replica of some partitions stays, of FINE: the leader's all, the others' as many as may.
-
-    Too many lie in a rack where replicas spread over racks, else anywhere.
-    """
-    lists, stays, partitions = lists[rows], stays[rows], problem.partitions
-    rule, factor = partitions.rule[rows], partitions.factor[rows]
-    racks = [len(np.unique(problem.brokers.rack[of.candidates])) for of in problem.rules]
-    spread = np.array([of.lie is Lie.RACK for of in problem.rules])[rule]
-    most = np.where(spread, -(-factor // np.maximum(np.array(racks)[rule], 1)), factor)
-    group = np.where(spread[:, None], at.racks(problem.brokers.rack)[lists], 0)
-    leads = stays & (lists == at.find(partitions.leader)[rows][:, None])
-    likely = np.zeros(lists.shape, dtype=np.int64)
-    for slot in range(lists.shape[1]):
-        alike = stays & (group == group[:, slot, None])
-        led, others = (alike & leads).sum(axis=1), (alike & ~leads).sum(axis=1)
-        part = np.clip(most - led, 0, others) * FINE // np.maximum(others, 1)
-        likely[:, slot] = np.where(leads[:, slot], FINE, part) * stays[:, slot]
-    return likely
-
-
 class _Behind:
     """What each broker holds of what stays, half in replicas and half in bytes, and what comes to its rack."""
 
     def __init__(
-        self,
-        problem: PlacementProblem,
-        at: Positions,
-        lists: Matrix,
-        stays: Flags,
-        likely: Ints,
-        others: Ints,
+        self, problem: PlacementProblem, at: Positions, lists: Matrix, likely: Ints, others: Ints
     ) -> None:
         self._problem, self._at = problem, at
-        self._lists, self._stays, self._others = lists, stays, others
-        brokers, sizes = problem.brokers, problem.partitions.bytes
-        self._rack = at.racks(brokers.rack)
-        number, taken = brokers.replicas * FINE, brokers.bytes.copy()
-        for slot in range(lists.shape[1]):
-            there = stays[:, slot] & (lists[:, slot] < at.count)
-            holders, parts = lists[there, slot], likely[there, slot]
-            np.add.at(number, holders, parts)
-            np.add.at(taken, holders, sizes[there] * parts // FINE)
+        self._lists, self._stays, self._others = lists, likely > 0, others
+        self._rack = at.racks(problem.brokers.rack)
+        number, taken = held(problem, at, lists, likely)
         number //= FINE
         self._drained = np.isin(at.ids, list(problem.drained))
         self._of_a_replica, self._of_a_byte = max(int(taken.sum()), 1), max(int(number.sum()), 1)

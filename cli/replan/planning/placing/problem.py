@@ -125,6 +125,8 @@ class PlacementProblem(Struct, frozen=True):
     """Needed where leaders are balanced."""
     staying: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Rows that keep what they have, whatever is chosen for them: the others are balanced around them."""
+    led: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Rows whose leader is declared by its id."""
     budget: int = 50_000
     """Steps of the search over bytes, which is bin packing; further looks for one count as steps."""
 

@@ -186,6 +186,16 @@ def test_who_loses_most_gets_most() -> None:
     assert {b: held[b] for b in (1, 2, 3)} == {1: 10, 2: 9, 3: 8}
 
 
+def test_a_leader_gives_way_where_its_broker_leads_more_than_is_even_unless_that_is_declared() -> (
+    None
+):
+    """Broker 1 leads ten, of which its rack keeps ten: five each are even, and one more is near enough."""
+    asked = problem(brokers("aabb"), [[1, 2]] * 10)
+    assert Counter(chosen(asked).lists.ravel().tolist()) == {1: 6, 2: 4, 3: 5, 4: 5}
+    declared = replace(asked, led=np.arange(10))
+    assert Counter(chosen(declared).lists.ravel().tolist()) == {1: 10, 3: 5, 4: 5}
+
+
 @given(jobs(), st.data())
 def test_who_gets_what_does_not_depend_on_the_order_of_partitions_that_differ(
     asked: PlacementProblem, data: st.DataObject
