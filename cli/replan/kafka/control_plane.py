@@ -178,8 +178,8 @@ def open_cluster(
 ) -> KafkaControlPlane:
     """Connect to the cluster behind `--bootstrap-server` and `--command-config`.
 
-    `timeout_seconds` bounds connecting, and each reading with all its attempts. `clock.interrupt` cuts both short. What
-    was spent before leaves connecting that much less time, at least a third.
+    `timeout_seconds` bounds connecting, and each reading with all its attempts. `clock.interrupt` cuts both short.
+    `spent_seconds`: what of that had passed before, for connecting (`connecting_seconds`).
 
     Raises:
         BadUsage: an address is not HOST:PORT.
@@ -189,8 +189,7 @@ def open_cluster(
     """
     clock = SystemClock() if clock is None else clock
     properties = client_properties(bootstrap, command_config)
-    limit_seconds = min(BOOTSTRAP_SECONDS, timeout_seconds)
-    limit_seconds = max(limit_seconds / 3, limit_seconds - spent_seconds)
+    limit_seconds = connecting_seconds(timeout_seconds, spent_seconds)
     wire = connect(properties, clock.interrupt, limit_seconds=limit_seconds)
     reads = Reads(wire, clock, patience_seconds=timeout_seconds)
 
@@ -205,3 +204,9 @@ def open_cluster(
         return principal_of(properties)
 
     return KafkaControlPlane(wire, reads, journal, wall_clock=wall_clock, principal=principal)
+
+
+def connecting_seconds(timeout_seconds: float, spent_seconds: float) -> float:
+    """How long connecting may take: what was spent before leaves it that much less time, at least a third."""
+    limit = min(BOOTSTRAP_SECONDS, timeout_seconds)
+    return max(limit / 3, limit - spent_seconds)
