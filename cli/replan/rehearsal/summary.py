@@ -9,7 +9,6 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from replan.model.columns import take
-from replan.model.configs import ConfigScope
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.plans.plan import Plan
@@ -41,7 +40,7 @@ def quick_rehearsal(
     if not plan.moves:
         return (), None
     options = Options(limit_looks=LOOKS, rates=written)
-    names = _topics(plan)
+    names = plan.topics
     if len(plan.moves) > MOVES:
         return _coarsely(plan, snapshot, options, f"it has more than {MOVES:,} moves"), None
     there = sum(len(snapshot.topic_rows(name)) for name in names)
@@ -70,7 +69,7 @@ def _assumed(options: Options) -> str:
 
 def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:
     """The snapshot with nothing but the topics that the plan touches; the other partitions play no part."""
-    found = {name: snapshot.topic_row(name) for name in sorted(_topics(plan))}
+    found = {name: snapshot.topic_row(name) for name in sorted(plan.topics)}
     topics = {name: row for name, row in found.items() if row is not None}
     rows = [row for name in topics for row in snapshot.topic_rows(name)]
     names, chosen = list(topics), list(topics.values())
@@ -87,11 +86,3 @@ def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:
         ),
         remembered={},
     )
-
-
-def _topics(plan: Plan) -> set[str]:
-    """The topics that a plan touches."""
-    settings = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
-    moved = {m.partition.topic for m in plan.moves} | {m.partition.topic for m in plan.log_moves}
-    recovered = {r.partition.topic for r in plan.recoveries}
-    return moved | recovered | {c.topic for c in plan.creates} | settings

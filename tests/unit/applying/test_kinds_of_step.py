@@ -12,6 +12,7 @@ from tests.unit.applying import test_killed_standing as standing
 from tests.unit.applying.lab import Lab
 
 from replan.applying.journal.ledger import fold
+from replan.applying.journal.originals import Originals, unpacked
 from replan.applying.journal.records import ApplicationStatus, RecoveryRecord
 from replan.applying.observation import Job
 from replan.applying.run.opening import ended
@@ -24,8 +25,12 @@ from replan.applying.steps.step import AnyKind
 from replan.applying.views.standing import NOT_LOOKED_UP, open_application
 from replan.commands.inputs.plans import part_of
 from replan.errors import Exit
-from replan.planning.plans.plan_file import dumps, loads
+from replan.planning.plans.plan_file import digest, dumps, loads
+from replan.rehearsal.options import Options
+from replan.rehearsal.run import rehearse
+from replan.rehearsal.setup import snapshot_of
 from replan.reporting.lines import drawn
+from replan.reporting.plans.plan_difference import between
 from replan.reporting.plans.plan_report import plan_lines
 
 LABS: Mapping[AnyKind, Callable[[], Lab]] = {
@@ -63,8 +68,9 @@ def test_people_see_it_in_the_plan_and_in_no_part_that_is_of_something_else(
     kind: AnyKind,
 ) -> None:
     plan = alone(kind).plan
-    nothing = replace(plan, creates=(), standing=(), recoveries=(), log_moves=())
+    nothing = plan.only(lambda _: False)
     assert drawn(plan_lines(plan)) != drawn(plan_lines(nothing))
+    assert between(nothing, plan).settings
     assert part_of(plan, [TOPIC], ()).changes
     assert not part_of(plan, ["another"], ()).changes
 
@@ -75,6 +81,24 @@ def test_it_is_applied_once_and_applied_again_where_it_was_undone(kind: AnyKind)
     assert not kind.there(made.plan, made.plane)
     assert made.apply().exit_code is Exit.OK
     assert kind.there(made.plan, made.plane)
+
+
+@ALONE
+def test_a_plan_back_knows_that_it_was_applied(kind: AnyKind) -> None:
+    made = alone(kind)
+    made.apply()
+    ledger = fold(made.journal.read())
+    [application] = ledger.applications(digest(made.plan))
+    kept = unpacked(ledger, application)
+    assert kept is not None
+    assert replace(kept, throttle=None) != Originals([])
+
+
+@ALONE
+def test_its_plan_says_enough_of_the_cluster_to_be_rehearsed(kind: AnyKind) -> None:
+    plan = alone(kind).plan
+    rehearsed = rehearse(plan, snapshot_of(plan), Options())
+    assert rehearsed.exit_code is Exit.OK, rehearsed.text
 
 
 @ALONE

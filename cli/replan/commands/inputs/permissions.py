@@ -52,10 +52,10 @@ def note_missing(plan: "Plan", cluster: Target) -> None:
 def _missing(
     plan: "Plan", cluster: Target, connection: Connection, throttled: Collection[str] = ()
 ) -> "tuple[str, tuple[Missing, ...]]":
-    from replan.planning.findings.checkup import missing_to_apply, topics_of
+    from replan.planning.findings.checkup import missing_to_apply
 
     if connection.access is None:
         return "", ()
     journals = cluster.journal_place.topics
-    access = connection.access(journals, topics_of(plan) | set(throttled))
+    access = connection.access(journals, plan.topics | set(throttled))
     return access.principal, missing_to_apply(plan, access, journals, throttled)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,12 +24,10 @@ from replan.model.snapshot import Snapshot
 from replan.placement_file.units import parse_size
 from replan.planning.comparison.alignment import partition_counts
 from replan.planning.plans import plan_file
-from replan.planning.plans.plan import Change, Facts, Plan
+from replan.planning.plans.plan import Facts, Plan
 from replan.planning.safety.plan_laws import require_lawful
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, Pending, PlanContext, own_text
 from replan.wording import count, duration
-
-C = TypeVar("C", bound=Change)
 
 
 class PlanView(Struct, frozen=True):
@@ -253,19 +250,9 @@ def part_of(made: Plan, topics: Sequence[str], brokers: Sequence[int]) -> Plan:
         by_topic = not topics or (topic is not None and any(matches(p, topic) for p in topics))
         return by_topic and (not brokers or not set(brokers).isdisjoint(concerned))
 
-    def of(changes: tuple[C, ...]) -> tuple[C, ...]:
-        return tuple(c for c in changes if concerns(c.topic, c.brokers))
-
     refusals = (r for r in made.refusals if concerns(r.partition.topic, _brokers_of(r.facts)))
-    return replace(
-        made,
-        moves=of(made.moves),
-        refusals=tuple(refusals),
-        creates=of(made.creates),
-        recoveries=of(made.recoveries),
-        log_moves=of(made.log_moves),
-        standing=of(made.standing),
-    )
+    part = made.only(lambda change: concerns(change.topic, change.brokers))
+    return replace(part, refusals=tuple(refusals))
 
 
 def _brokers_of(facts: Facts) -> Iterator[int]:

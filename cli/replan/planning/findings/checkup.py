@@ -251,19 +251,14 @@ def missing_to_apply(
     limited |= {s.name for s in standing if s.scope is ConfigScope.TOPIC}
     found = [
         *_on_cluster(cluster, access),
-        *_on_topics("Describe", topics_of(plan), access),
-        *_on_topics("DescribeConfigs", topics_of(plan), access),
+        *_on_topics("Describe", plan.topics, access),
+        *_on_topics("DescribeConfigs", plan.topics, access),
         *_on_topics("AlterConfigs", limited, access),
         *_on_topics("Alter", {c.topic for c in plan.creates}, access),
     ]
     for need in NEEDS[:2]:
         found += _missing_on_journals(need, access, journals)
     return tuple(found)
-
-
-def topics_of(plan: Plan) -> frozenset[str]:
-    """The topics that a plan changes."""
-    return frozenset(c.topic for c in plan.all_changes if c.topic is not None)
 
 
 def clock_check(found: ClockDifference) -> Check:

@@ -71,11 +71,8 @@ class Changes(Struct, frozen=True):
 
     def __iter__(self) -> Iterator[Change]:
         """All of them."""
-        yield from self.creates
-        yield from self.standing
-        yield from self.recoveries
-        yield from self.log_drains
-        yield from self.log_balance
+        for kind in BESIDE_MOVES:
+            yield from getattr(self, kind)
         yield from self.moves
 
     def by_rank(self) -> list[Change]:
@@ -88,6 +85,9 @@ class Changes(Struct, frozen=True):
         ranked[Rank.DRAINED] += self.log_drains
         ranked[Rank.BALANCED] += self.log_balance
         return [change for rank in Rank for change in ranked[rank]]
+
+
+BESIDE_MOVES = Changes.__struct_fields__[1:]
 
 
 class PlanStage(Struct, frozen=True):
@@ -281,14 +281,8 @@ def _of(whole: Changes, chosen: _Chosen, log_dirs: Iterable[LogDir]) -> tuple[Ch
     taken = set(map(id, chosen.changes))
     judged = {m.partition: (m, seen) for m, seen in whole.judged if id(m) in taken}
     ordered, late = in_room_order(admission_order(judged.values()), log_dirs)
-    changes = Changes(
-        [judged[m.partition] for m in ordered],
-        [c for c in whole.creates if id(c) in taken],
-        [s for s in whole.standing if id(s) in taken],
-        [r for r in whole.recoveries if id(r) in taken],
-        [m for m in whole.log_drains if id(m) in taken],
-        [m for m in whole.log_balance if id(m) in taken],
-    )
+    rest = {k: [c for c in getattr(whole, k) if id(c) in taken] for k in BESIDE_MOVES}
+    changes = Changes([judged[m.partition] for m in ordered], **rest)
     return changes, [of.move for of in late]
 
 

@@ -9,11 +9,12 @@ The written form is in `plan_file`; its requests are derived by `preview`; safet
 `left_out_text`, which the applier writes into the journal, too.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from replan.documents.json_text import advice, shown
 from replan.documents.typed import Form, Int32, Int64, Text
@@ -334,6 +335,10 @@ Change = Move | Create | ThrottleSetting | Recovery | LogMove
 """One thing that a plan does; each says of which `topic` it is, and which `brokers` it concerns."""
 
 
+STEPS = ("moves", "creates", "standing", "recoveries", "log_moves")
+"""The fields of a plan that hold its steps, by kind."""
+
+
 class Plan(Struct, frozen=True):
     """Moves in the order in which they are admitted, and all that is needed to perform them safely."""
 
@@ -401,19 +406,23 @@ class Plan(Struct, frozen=True):
         return self.steps > 0
 
     @property
-    def by_kind(self) -> tuple[tuple[Change, ...], ...]:
-        """Its steps, those of a kind together; a new kind of step needs a place here."""
-        return self.moves, self.creates, self.standing, self.recoveries, self.log_moves
-
-    @property
     def all_changes(self) -> Iterator[Change]:
         """Its steps of all kinds."""
-        return chain.from_iterable(self.by_kind)
+        return chain.from_iterable(getattr(self, kind) for kind in STEPS)
 
     @property
     def steps(self) -> int:
         """How many there are."""
-        return sum(map(len, self.by_kind))
+        return sum(len(getattr(self, kind)) for kind in STEPS)
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Those that it changes."""
+        return frozenset(c.topic for c in self.all_changes if c.topic is not None)
+
+    def only(self, keep: Callable[[Change], bool]) -> "Plan":
+        """The same with those of its steps alone that are to be kept."""
+        return replace(self, **{k: tuple(filter(keep, getattr(self, k))) for k in STEPS})
 
     @property
     def empty(self) -> bool:

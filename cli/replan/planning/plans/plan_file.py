@@ -38,6 +38,7 @@ from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move, MoveReason, StandaloneElection
 from replan.planning.plans.plan import (
+    STEPS,
     Plan,
     PlanWarning,
     Refusal,
@@ -198,6 +199,20 @@ class PlanForm(Form, frozen=True, kw_only=True):
                 )
 
 
+ALIKE = [
+    name
+    for name in PlanForm.__struct_fields__
+    if name in Plan.__struct_fields__ and name not in {"throttle", "allowed", "recoveries", "moves"}
+]
+"""What a document has as the plan has it: the steps of a new kind, too, unless they are named here."""
+ROWS = {
+    key
+    for name, key in zip(PlanForm.__struct_fields__, PlanForm.__struct_encode_fields__, strict=True)
+    if name in {"topics", *STEPS}
+}
+"""The lists that are written one value a line."""
+
+
 def _check_brokers(brokers: Mapping[str, Any], at: str = ".brokers") -> None:
     for key in brokers:
         if not (key.isascii() and key.isdecimal() and len(key) < 11 and str(int(key)) == key):
@@ -252,7 +267,7 @@ def _body(plan: Plan) -> str:
 
 
 def _part(key: str, value: Any) -> str:
-    if key not in {"topics", "standing", "creates", "recoveries", "logMoves", "moves"}:
+    if key not in ROWS:
         return f"{_json(key)}: {_json(value)}"
     rows = ",".join("\n  " + _json(row) for row in value)
     return f"{_json(key)}: [{rows}" + ("\n]" if rows else "]")
@@ -272,30 +287,20 @@ def _form_of(plan: Plan) -> PlanForm:
     numbers = {reason: i for i, reason in enumerate(reasons)}
     topics = {m.partition.topic: m for m in plan.moves}
     return PlanForm(
+        **{name: getattr(plan, name) for name in ALIKE},
         format_version=1,
         kind="replan.plan",
-        cluster_id=plan.cluster_id,
-        cluster_name=plan.cluster_name,
-        placement_digest=plan.placement_digest,
-        placement_commit=plan.placement_commit,
         brokers={str(b): rack for b, rack in sorted(plan.racks.items())},
-        silent=plan.silent,
         throttle=_throttle(plan.throttle),
         convergence=None
         if plan.judged_by is None
         else ConvergenceForm(plan.judged_by.digest, plan.judged_by.unknown),
         allowed=dict(sorted(plan.allowed.items())),
-        warnings=plan.warnings,
-        refusals=plan.refusals,
-        conflicts=plan.conflicts,
         reasons=tuple(reasons),
         topics=tuple(
             TopicForm(name, of.topic_id, of.min_insync_replicas, of.unclean_election)
             for name, of in sorted(topics.items())
         ),
-        standing=plan.standing,
-        log_moves=plan.log_moves,
-        creates=plan.creates,
         recoveries=tuple(_recovery(r) for r in plan.recoveries),
         moves=tuple(_row(m, numbers[m.reason], plan) for m in plan.moves),
         digest="",
@@ -307,15 +312,8 @@ def _plan_of(form: PlanForm) -> Plan:
     topics = {topic.name: topic for topic in form.topics}
     throttle = form.throttle
     return Plan(
-        cluster_id=form.cluster_id,
-        cluster_name=form.cluster_name,
-        placement_digest=form.placement_digest,
-        placement_commit=form.placement_commit,
+        **{name: getattr(form, name) for name in ALIKE},
         racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
-        silent=form.silent,
-        standing=form.standing,
-        log_moves=form.log_moves,
-        creates=form.creates,
         recoveries=tuple(_read_recovery(row) for row in form.recoveries),
         moves=tuple(_move(row, topics[row.topic], form.reasons[row.reason]) for row in form.moves),
         throttle=None
@@ -334,9 +332,6 @@ def _plan_of(form: PlanForm) -> Plan:
         if form.convergence is None
         else JudgedBy(form.convergence.rates, form.convergence.unknown),
         allowed=form.allowed,
-        refusals=form.refusals,
-        conflicts=form.conflicts,
-        warnings=form.warnings,
         remember=frozenset(
             TopicPartition(row.topic, row.partition) for row in form.moves if row.remember
         ),

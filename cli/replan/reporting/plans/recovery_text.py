@@ -34,8 +34,7 @@ METHODS = {
 
 def recovery_lines(recovery: Recovery) -> Iterator[str]:
     """One recovery: who leads, why, the candidates, and the loss."""
-    how = "cleanly" if recovery.clean else f"unclean, by {METHODS[recovery.method]}"
-    yield f"{recovery.partition}  no leader -> {recovery.chosen}  ({how})"
+    yield f"{recovery.partition}  {choice_text(recovery)}"
     yield from candidate_lines(recovery.candidates, recovery.bytes)
     if recovery.reorders:
         gone = tuple(b for b in recovery.original if b not in recovery.order)
@@ -51,6 +50,12 @@ def recovery_lines(recovery: Recovery) -> Iterator[str]:
     )
     yield f"elect  {recovery.chosen} ({election} election{wait})"
     yield f"{loss_text(recovery)}"
+
+
+def choice_text(recovery: Recovery) -> str:
+    """Who leads, and why."""
+    how = "cleanly" if recovery.clean else f"unclean, by {METHODS[recovery.method]}"
+    return f"no leader -> {recovery.chosen}  ({how})"
 
 
 def loss_text(recovery: Recovery) -> str:
