@@ -6,11 +6,13 @@ from random import Random
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.fleet.fleets import found_in, keep_snapshot
 
 from replan.commands.fleet.judge import perform_and_write
+from replan.errors import BadFile
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
@@ -256,6 +258,26 @@ def test_what_came_between_two_runs_is_judged_once_and_what_cannot_be_is_tried_o
     assert (clusters.run(6.7).late, len(clusters.judged())) == (0, 4)
     clusters.arrive(4.5, BAD)
     assert (clusters.run(6.8).late, len(clusters.judged())) == (1, 5), "what takes its place is"
+
+
+def test_a_damaged_file_of_results_is_named_and_without_its_day_all_is_found_again(
+    clusters: Clusters,
+) -> None:
+    for hour in (-22, -21, 1, 2, 3):
+        clusters.arrive(hour, BAD)
+        clusters.run(hour + 0.1)
+    before = clusters.rows()
+    (listed, *_) = [f for f in clusters.lake.files(DRIFT)["eu"] if f.day == BEGIN.date()]
+    damaged = Path(clusters.lake.place(DRIFT), listed.path)
+    damaged.write_bytes(b"torn")
+    with pytest.raises(BadFile) as raised:
+        clusters.run(4)
+    assert all(name in str(raised.value) for name in (clusters.lake.place(DRIFT), damaged.name))
+    for table in (DRIFT, JUDGED):
+        known = DeltaTable(clusters.lake.place(table))
+        known.delete(f"cluster = 'eu' AND day = '{BEGIN.date()}'")
+    clusters.run(4.1)
+    assert clusters.rows() == before
 
 
 def test_what_is_older_than_the_history_of_its_cluster_stays_out_of_it(clusters: Clusters) -> None:

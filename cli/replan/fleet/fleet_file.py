@@ -117,18 +117,16 @@ def _note_contradictions(root: YamlMapping, source: Source, problems: Problems) 
 def _cluster(
     name: str, entry: Mapping[str, Any], fleet: Mapping[str, Any], home: Path
 ) -> FleetCluster:
-    def path(key: str) -> Path | None:
-        return home / entry[key] if key in entry else None
-
-    def place(key: str) -> Path | str | None:
-        return entry[key] if "://" in entry.get(key, "") else path(key)
+    def place(key: str) -> Any:
+        found = entry.get(key)
+        return found if found is None or "://" in found else home / found
 
     timeout = entry.get("timeout", fleet.get("timeout"))
     return FleetCluster(
         name,
         entry.get("bootstrapServers"),
-        path("commandConfig"),
-        path("simulated"),
+        place("commandConfig"),
+        place("simulated"),
         place("snapshot"),
         place("placement"),
         DEFAULT_TIMEOUT_SECONDS if timeout is None else parse_seconds(timeout),

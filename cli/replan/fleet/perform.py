@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
 from importlib import import_module
+from typing import Any
 
 import pyarrow as pa
 from msgspec import Struct
@@ -71,7 +72,8 @@ class TaskDone(Struct, frozen=True):
 
     task: Task
     files: tuple[RowFile, ...]
-    errors: pa.Table
+    errors: Sequence[Mapping[str, Any]]
+    """Rows of `errors`."""
     parts: tuple[Task, ...] = ()
     """Those in which a giant cluster is to be compared, which was not done."""
     attempt: int = 0
@@ -141,7 +143,7 @@ def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Task
     for name, (day, paths) in json.loads(task.small or "{}").items():
         small = [TableFile(path, task.cluster, date.fromisoformat(day)) for path in paths]
         files += merged(lake, TABLES[name], small, run)
-    return TaskDone(task, tuple(files), found[ERRORS.name], tuple(parts))
+    return TaskDone(task, tuple(files), found[ERRORS.name].to_pylist(), tuple(parts))
 
 
 def _parts(work: Work, stages: Sequence[Stage]) -> Sequence[ClusterPart]:
@@ -158,7 +160,7 @@ def _parts(work: Work, stages: Sequence[Stage]) -> Sequence[ClusterPart]:
 def not_done(task: Task, stages: Sequence[Stage], why: str) -> TaskDone:
     """A task that nobody could do: each stage says so."""
     said = [(stage.value, why) for stage in stages_of(task, stages)]
-    return TaskDone(task, (), _error_rows(Work(task), said))
+    return TaskDone(task, (), _error_rows(Work(task), said).to_pylist())
 
 
 def _error_rows(work: Work, errors: Sequence[tuple[str, str]]) -> pa.Table:

@@ -178,7 +178,7 @@ def commit(
     A cluster that cannot be judged keeps what its hour has. `judged` and `errors` come last: an hour that is in one of
     them has all that was found of it.
     """
-    said = [row for one in done for row in one.errors.to_pylist()]
+    said = [row for one in done for row in one.errors]
     failed = frozenset((hour_of(row), row["stage"]) for row in said)
     unpaired = error_rows(todo.errors, stages[0].value, now)
     errors = in_order(ERRORS.name, [_once(said, stages), unpaired])
@@ -241,10 +241,10 @@ def _judge_once(lake: Lake, files: dict[tuple[str, Hour], list[RowFile]], run: s
             remove(lake, JUDGED, parts)
 
 
-def _once(errors: Iterable[dict[str, Any]], stages: Sequence[Stage]) -> pa.Table:
+def _once(errors: Iterable[Mapping[str, Any]], stages: Sequence[Stage]) -> pa.Table:
     """Each failed part says the same in each stage that needs it; only the first of them is kept."""
     order = [stage.value for stage in stages]
-    first: dict[tuple[Hour, str], dict[str, Any]] = {}
+    first: dict[tuple[Hour, str], Mapping[str, Any]] = {}
     for row in sorted(errors, key=lambda row: order.index(row["stage"])):
         first.setdefault((hour_of(row), row["message"]), row)
     return pa.Table.from_pylist(list(first.values()), schema=ERRORS.schema)

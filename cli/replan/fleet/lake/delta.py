@@ -50,6 +50,7 @@ LISTED = (
     *("min.observed_at", "max.observed_at", "min.cluster_id", "max.cluster_id"),
 )
 """What is taken from the log of a table, as its library names it."""
+DAMAGED = 'if it is damaged, see `replan docs fleet`, "A damaged file"'
 Among = tuple[str, pa.Array]
 """A column, or a field as `column.field`, and values of it."""
 
@@ -213,7 +214,7 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
             try:
                 found = QueryBuilder().register(table.name, known).execute(query).read_all()
             except Exception as problem:  # what its engine raises has no class of its own
-                raise OSError(str(problem)) from problem
+                raise OSError(f"{problem}; {DAMAGED}") from problem
             return _completed(pa.table(found), kinds, {})
 
     def files(self, table: LakeTable) -> Mapping[str, Sequence[TableFile]]:

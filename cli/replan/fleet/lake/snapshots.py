@@ -83,27 +83,25 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
 def rows_of(snapshot: Snapshot, hour: Hour) -> pa.Table:
     """A snapshot as rows of the table, one part after the other."""
     tables = to_tables(snapshot)
-    header = pa.table({"header": [json.dumps(header_of(snapshot, tables))]})
-    parts = {HEADER: header, **tables}
-    counts = [rows.num_rows for rows in parts.values()]
-    count = sum(counts)
-    ends = dict(zip(parts, np.cumsum(counts).tolist(), strict=True))
-    columns: dict[str, pa.Array | pa.ChunkedArray] = {
-        "part": pa.array(np.repeat([*parts], counts), pa.string()),
-        "row": pa.array(np.concatenate([np.arange(n, dtype=np.int32) for n in counts])),
-    }
-    for name, rows in parts.items():
-        kind, end = SNAPSHOTS.schema.field(name).type, ends[name]
-        around = [pa.nulls(n, kind) for n in (end - rows.num_rows, count - end)]
-        values = _values(rows, kind) if rows.num_rows else pa.nulls(0, kind)
-        columns[name] = pa.chunked_array([around[0], values, around[1]])
+    header = pa.table({HEADER: [json.dumps(header_of(snapshot, tables))]})
+    parts = [
+        {
+            "part": pa.repeat(name, n),
+            "row": np.arange(n, dtype=np.int32),
+            name: _values(name, rows),
+        }
+        for name, rows in {HEADER: header, **tables}.items()
+        if (n := rows.num_rows)
+    ]
+    whole = pa.concat_tables(map(pa.table, parts), promote_options="default")
+    columns = dict(zip(whole.schema.names, whole.columns, strict=True))
     return filled(SNAPSHOTS, columns, hour, snapshot.cluster_id, snapshot.observed_at)
 
 
-def _values(rows: pa.Table, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_string(kind):
-        return rows.column(0).combine_chunks()
-    return rows.cast(pa.schema(list(kind))).combine_chunks().to_struct_array().combine_chunks()
+def _values(name: str, rows: pa.Table) -> pa.ChunkedArray:
+    """The rows of a part, each as one value."""
+    kind = SNAPSHOTS.schema.field(name).type
+    return rows[name] if name == HEADER else rows.cast(pa.schema(list(kind))).to_struct_array()
 
 
 def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[Kept]:

@@ -103,9 +103,8 @@ def done_in(frame: DataFrame, tasks: Sequence[Task]) -> list[TaskDone]:
         task = tasks[row["number"]]
         files = tuple(RowFile(**file.asDict()) for file in row["files"])
         errors = [{**asdict(task.hour), **error.asDict()} for error in row["errors"]]
-        found = pa.Table.from_pylist(errors, ERRORS.schema)
         parts = tuple(replace(task, small=None, **part.asDict()) for part in row["parts"])
-        done.append(TaskDone(task, files, found, parts, row["attempt"]))
+        done.append(TaskDone(task, files, errors, parts, row["attempt"]))
     return done
 
 
@@ -141,7 +140,7 @@ def _done(
             "number": number,
             "attempt": attempt,
             "files": [asdict(file) for file in done.files],
-            "errors": done.errors.select([field.name for field in ERROR]).to_pylist(),
+            "errors": done.errors,
             "parts": [{"part": one.part, "inputs": one.inputs} for one in done.parts],
         }
         yield pa.RecordBatch.from_pylist([row], schema=DONE)
