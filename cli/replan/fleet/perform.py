@@ -31,6 +31,7 @@ from replan.fleet.lake.tables import (
     TABLES,
 )
 from replan.fleet.tasks.work import Task, Work
+from replan.model.columns import with_column
 from replan.planning.by_topic import ClusterPart
 
 
@@ -121,8 +122,8 @@ def perform(work: Work, stages: Sequence[Stage]) -> Rows:
             errors.append((stage.value, rows))
     if errors and JUDGED.name in found:
         unsaid = pa.nulls(found[JUDGED.name].num_rows, pa.string())
-        at = JUDGED.schema.get_field_index("inputs")  # so that it is judged again
-        found[JUDGED.name] = found[JUDGED.name].set_column(at, JUDGED.schema.field(at), unsaid)
+        # So that it is judged again.
+        found[JUDGED.name] = with_column(found[JUDGED.name], "inputs", unsaid)
     return {**found, ERRORS.name: _error_rows(work, errors)}
 
 

@@ -18,7 +18,7 @@ from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile, filled, in_runs
 from replan.fleet.lake.files import commit_files, put_hours, run_in
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS, SUMS
-from replan.model.columns import positions_in, topics_of
+from replan.model.columns import positions_in, topics_of, with_column
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.by_topic import ClusterTopics
@@ -230,6 +230,5 @@ def _part_of(parts: Mapping[str, pa.Table], name: str) -> pa.Table:
     rows = _whole(parts, name, parts[name])
     for field in schema:
         if pa.types.is_list(field.type) and rows.column(field.name).null_count == rows.num_rows:
-            empty = pa.array([[]] * rows.num_rows, field.type)
-            rows = rows.set_column(rows.schema.get_field_index(field.name), field.name, empty)
+            rows = with_column(rows, field.name, pa.array([[]] * rows.num_rows, field.type))
     return rows

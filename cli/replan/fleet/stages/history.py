@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from replan.fleet.lake.delta import Lake, in_runs, quoted
 from replan.fleet.lake.files import RowFile, always, put_rows
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, HISTORY, JUDGED, LakeTable
+from replan.model.columns import with_column
 
 KEYS = ("topic", "partition", "broker", "kind")
 FLAPPING_SPELLS = 3
@@ -50,17 +51,13 @@ def known_of(lake: Lake, clusters: Sequence[str]) -> Iterator[tuple[str, History
     for start in range(0, len(clusters), AT_ONCE):
         some = clusters[start : start + AT_ONCE]
         where = f"cluster IN ({', '.join(map(quoted, some))})"
-        found = [
-            lake.read(table, where, columns).sort_by("cluster") for table, columns in READ.items()
-        ]
-        of = [{name: mine for (name,), mine in in_runs(rows, "cluster")} for rows in found]
-        for name in some:
-            yield (
-                name,
-                HistoryRows(
-                    *(mine.get(name, rows[:0]) for mine, rows in zip(of, found, strict=True))
-                ),
-            )
+        found: dict[str, list[pa.Table]] = {name: [] for name in some}
+        for table, columns in READ.items():
+            rows = lake.read(table, where, columns).sort_by("cluster")
+            mine = {name: of for (name,), of in in_runs(rows, "cluster")}
+            for name in some:
+                found[name].append(mine.get(name, rows[:0]))
+        yield from ((name, HistoryRows(*tables)) for name, tables in found.items())
 
 
 def put_history(
@@ -100,20 +97,15 @@ def spells(
 ) -> pa.Table:
     """The history out of the comparisons in their order, the drift that each found, and an earlier history."""
     place = {(m["day"], m["hour"]): i for i, m in enumerate(moments)}
-    at = np.array(
-        [
-            place.get(key, -1)
-            for key in zip(drifted["day"].to_pylist(), drifted["hour"].to_pylist(), strict=True)
-        ],
-        dtype=np.int64,
-    )
+    hours = zip(drifted["day"].to_pylist(), drifted["hour"].to_pylist(), strict=True)
+    at = np.array([place.get(hour, -1) for hour in hours], dtype=np.int64)
     drifted, at = drifted.filter(pa.array(at >= 0)), at[at >= 0]
     groups = _groups(drifted)
     order = np.lexsort((at, groups))
     groups, at = groups[order], at[order]
-    first = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
-    bounds = [*first.tolist(), len(groups)]
-    begins = np.append(True, (groups[1:] != groups[:-1]) | (at[1:] > at[:-1] + 1))[: len(groups)]
+    first = np.diff(groups, prepend=-1) != 0
+    bounds = [*np.flatnonzero(first).tolist(), len(groups)]
+    begins = first | (np.diff(at, prepend=0) > 1)
     newest = drifted.take(pa.array(order[np.array(bounds[1:], dtype=np.int64) - 1]))
     seen = [m["observed_at"] for m in moments]
     carried = {_key(row): row for row in before.to_pylist()}
@@ -129,11 +121,8 @@ def spells(
             }
         )
     found = {_key(row) for row in rows}
-    rows += [
-        _gone(row, seen)
-        for row in before.to_pylist()
-        if _is_older(row, seen) and _key(row) not in found
-    ]
+    gone = (row for key, row in carried.items() if _is_older(row, seen) and key not in found)
+    rows += [_gone(row, seen) for row in gone]
     rows.sort(key=lambda r: [(r[k] is None, r[k]) for k in (*_ITEM, "first_seen")])
     return pa.Table.from_pylist(rows, schema=HISTORY.schema)
 
@@ -158,10 +147,8 @@ def _spell(
     if known is None or not _is_older(known, seen):
         return found
     later = sum(n > 0 and seen[n] > known["last_seen"] for n in began)
-    found |= {
-        "first_seen": known["first_seen"],
-        "spells": max(len(began), known["spells"] + later),
-    }
+    spells = max(len(began), known["spells"] + later)
+    found |= {"first_seen": known["first_seen"], "spells": spells}
     if began == [0]:  # it may be older than the oldest comparison
         found["since"] = known["since"]
     return found
@@ -176,15 +163,13 @@ def _gone(known: dict[str, Any], seen: Sequence[str]) -> dict[str, Any]:
     """The row of a thing that no comparison that is left has found: it was gone at the oldest of them at the latest."""
     if not seen:
         return known
-    quiet = (
-        datetime.fromisoformat(known["since"]) <= datetime.fromisoformat(seen[-1]) - FLAPPING_TIME
-    )
+    since, newest = (datetime.fromisoformat(moment) for moment in (known["since"], seen[-1]))
     return {
         **known,
         "last_seen": min(known["last_seen"], seen[0]),
         "open": False,
         "resolved_at": min(known["resolved_at"] or seen[0], seen[0]),
-        "flapping": known["flapping"] and not quiet,
+        "flapping": known["flapping"] and since > newest - FLAPPING_TIME,
     }
 
 
@@ -215,8 +200,7 @@ def resolved(found: pa.Table, applications: pa.Table, before: pa.Table) -> pa.Ta
             and one["opened_at"] <= row["resolved_at"]
         ]
         by.append(fits[-1] if fits else known.get((*_key(row), row["resolved_at"])))
-    at = HISTORY.schema.get_field_index("resolved_by")
-    return found.set_column(at, HISTORY.schema.field(at), pa.array(by, pa.string()))
+    return with_column(found, "resolved_by", pa.array(by, pa.string()))
 
 
 def _groups(drifted: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
