@@ -122,7 +122,7 @@ class StepRecord(_OfApplication, frozen=True, kw_only=True):
 
     @property
     def about(self) -> Hashable:
-        """What the steps of its kind are told apart by."""
+        """What it is about, which no other step of its kind is."""
         raise NotImplementedError
 
     @property
