@@ -5,7 +5,7 @@ bytes, of what stays: the largest partitions first. So it is known what each bro
 part of the copies each gets.
 
 A leader goes as others do where its broker keeps more bytes than are even by what it leads alone, which no copies can
-mend; unless a placement says that it is to lead.
+heal; unless a placement says that it is to lead.
 """
 
 from collections.abc import Iterable
