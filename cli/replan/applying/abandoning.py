@@ -40,7 +40,12 @@ from replan.applying.run.application_run import Sender, intents
 from replan.applying.run.opening import closing, ended, next_id, open_plan
 from replan.applying.settings import Settings
 from replan.applying.steps.kinds import KINDS
-from replan.applying.steps.log_moves import LOG_MOVES
+from replan.applying.steps.log_moves import (
+    LOG_MOVES,
+    copying_within,
+    places_of_begun,
+    rates_of_copies,
+)
 from replan.applying.throttles import (
     ThrottleHistory,
     ThrottleInput,
@@ -63,7 +68,6 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
-    LOG_DIRS_RATE,
     elements,
     override_of,
 )
@@ -72,11 +76,9 @@ from replan.model.control_plane import (
     Clock,
     ClusterReader,
     ClusterWriter,
-    LogPlace,
     Look,
     OutcomeUnknown,
     Rejected,
-    ReplicaName,
     Wanted,
 )
 from replan.model.names import BrokerId, TopicPartition
@@ -211,28 +213,8 @@ def _wanted(ledger: Ledger) -> Wanted:
         topics={topic for topic, _ in ledger.entries},
         rates_of={broker for broker, _ in ledger.rates},
         registered={broker for broker, _ in ledger.rates},
-        places_of=log_moves_of(ledger),
+        places_of=places_of_begun(ledger),
     )
-
-
-def copying_within(ledger: Ledger, seen: Observation) -> dict[ReplicaName, str]:
-    """The copies of the open application between log directories that run, and where each replica lies."""
-    return {
-        replica: place.path
-        for replica, record in ledger.steps_of(LogMoveRecord).items()
-        if record.status is Status.OPEN
-        and (place := seen.places.get(replica[1], {}).get(replica[0], GONE)).path
-        and place.future_path == record.target
-    }
-
-
-def log_moves_of(ledger: Ledger) -> dict[BrokerId, list[TopicPartition]]:
-    """The replicas that were sent to another log directory and have not ended, by their broker."""
-    found: dict[BrokerId, list[TopicPartition]] = {}
-    for (name, broker), record in ledger.steps_of(LogMoveRecord).items():
-        if record.status is Status.OPEN:
-            found.setdefault(broker, []).append(name)
-    return found
 
 
 def expanded(ledger: Ledger) -> list[TopicPartition]:
@@ -280,13 +262,7 @@ def _kept(
         for (_, config), kept in entries.items()
         for entry in kept
     }
-    within = {
-        (broker, LOG_DIRS_RATE)
-        for (name, broker), record in ledger.steps_of(LogMoveRecord).items()
-        if not abandoned
-        and record.status is Status.OPEN
-        and seen.places.get(broker, {}).get(name, GONE).future_path
-    }
+    within = set() if abandoned else rates_of_copies(ledger, seen)
     rates = {
         where: int(prior.ours[-1])
         for where, prior in ledger.rates.items()
@@ -295,7 +271,6 @@ def _kept(
     return WantedThrottles({where: kept for where, kept in entries.items() if kept}, rates)
 
 
-GONE = LogPlace(None)
 RATE_OF = {LEADER_REPLICAS: LEADER_RATE, FOLLOWER_REPLICAS: FOLLOWER_RATE}
 """The rate that a list of throttled replicas goes with."""
 
@@ -491,7 +466,7 @@ def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies
 
     Where those of the application are to be cancelled, the reassignments of other tools that it throttles.
     """
-    seen = reader.look(Wanted(partitions=expanded(ledger), places_of=log_moves_of(ledger)))
+    seen = reader.look(Wanted(partitions=expanded(ledger), places_of=places_of_begun(ledger)))
     names = copying_now(ledger, seen) + [name for name, _ in copying_within(ledger, seen)]
     others = not_ours(seen, ledger)
     if copies is RunningCopies.CANCELLED:
@@ -544,7 +519,7 @@ def _without_copies(
     while True:
         late, until = ports.clock.now() - began, ports.clock.now() + settings.look_seconds
         seen = ports.reader.look(
-            Wanted(partitions=list(ledger.owned), places_of=log_moves_of(ledger))
+            Wanted(partitions=list(ledger.owned), places_of=places_of_begun(ledger))
         )
         within = copying_within(ledger, seen)
         ours = {n: own for n, own in ledger.owned.items() if runs_own(seen, own)}
@@ -571,12 +546,8 @@ def _without_copies(
         within_due = sent.steps[LOG_MOVES]
         if sent.resizing or within_due:
             asked = [intent(own, CANCEL) for own in due.values()]
-            log_moves = [
-                ledger.steps_of(LogMoveRecord)[replica]
-                for replica in within
-                if replica in within_due
-            ]
-            ports.journal.append([*asked, *log_moves])
+            log_moves = ledger.steps_of(LogMoveRecord)
+            ports.journal.append([*asked, *(log_moves[r] for r in within if r in within_due)])
             ledger = ledger.after(asked)
             answers = Sender(ports.writer, ports.clock, until).send(sent)
             if answers.refused is not None:

@@ -170,6 +170,40 @@ def places_of(moves: Iterable[LogMove]) -> dict[BrokerId, list[TopicPartition]]:
     return found
 
 
+def places_of_begun(ledger: Ledger) -> dict[BrokerId, list[TopicPartition]]:
+    """The replicas that were sent and have not ended, by their broker; as `abandon` has it, which reads no plan."""
+    found: dict[BrokerId, list[TopicPartition]] = {}
+    for partition, broker in _begun(ledger):
+        found.setdefault(broker, []).append(partition)
+    return found
+
+
+def copying_within(ledger: Ledger, seen: Look) -> dict[ReplicaName, str]:
+    """Those of them whose copies run to where they were sent, and where each replica lies."""
+    found = {replica: (of, _seen_at(replica, seen)) for replica, of in _begun(ledger).items()}
+    return {
+        replica: place.path
+        for replica, (record, place) in found.items()
+        if place.path and place.future_path == record.target
+    }
+
+
+def rates_of_copies(ledger: Ledger, seen: Look) -> set[RateKey]:
+    """The rates of the brokers on which any of them copies."""
+    copying = (replica for replica in _begun(ledger) if _seen_at(replica, seen).future_path)
+    return {(broker, LOG_DIRS_RATE) for _, broker in copying}
+
+
+def _begun(ledger: Ledger) -> dict[ReplicaName, LogMoveRecord]:
+    records = ledger.steps_of(LogMoveRecord).items()
+    return {replica: record for replica, record in records if record.status is Status.OPEN}
+
+
+def _seen_at(replica: ReplicaName, seen: Look) -> LogPlace:
+    partition, broker = replica
+    return seen.places.get(broker, {}).get(partition, LogPlace(None))
+
+
 def _place(move: LogMove, seen: Look) -> LogPlace | Hold | Suspect[Ask]:
     """Where it lies; or what follows where it is not there any more, is another topic's, or is not read."""
     hidden = unshown(seen, move.partition)

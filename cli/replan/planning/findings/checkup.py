@@ -10,11 +10,15 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from replan.model.access import Access, ClockDifference
-from replan.model.configs import ConfigScope
 from replan.model.names import BrokerId
 from replan.model.snapshot import Features, Snapshot
 from replan.planning.findings.health import Health, HealthState, judge
-from replan.planning.plans.plan import Plan
+from replan.planning.plans.creates import Create
+from replan.planning.plans.log_dirs import LogMove
+from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Change, Plan
+from replan.planning.plans.standing_throttles import ThrottleSetting
+from replan.planning.recovery.recovery import Recovery
 
 NAMED = 20
 NOBODY: Mapping[BrokerId, str] = MappingProxyType({})
@@ -243,22 +247,32 @@ def missing_to_apply(
     """
     throttle = plan.throttle
     limits = throttle is not None and (throttle.rate is not None or bool(throttle.brokers))
-    standing = [s.setting for s in plan.standing]
-    rates = limits or any(s.scope is ConfigScope.BROKER for s in standing)
-    acts = bool(plan.moves or plan.log_moves or plan.recoveries)
-    cluster = ["Describe", "DescribeConfigs", *["Alter"] * acts, *["AlterConfigs"] * rates]
-    limited = {m.partition.topic for m in plan.moves if m.new and limits} | set(throttled)
-    limited |= {s.name for s in standing if s.scope is ConfigScope.TOPIC}
+    limited = {m.topic for m in plan.moves if m.new and limits} | set(throttled)
+    needed = {_needed(change) for change in plan.all_changes}
+    needed |= {("AlterConfigs", topic) for topic in (limited | {None} if limits else limited)}
+    cluster = sorted(operation for operation, topic in needed if topic is None)
     found = [
-        *_on_cluster(cluster, access),
+        *_on_cluster(["Describe", "DescribeConfigs", *cluster], access),
         *_on_topics("Describe", plan.topics, access),
         *_on_topics("DescribeConfigs", plan.topics, access),
-        *_on_topics("AlterConfigs", limited, access),
-        *_on_topics("Alter", {c.topic for c in plan.creates}, access),
     ]
+    for operation in ("AlterConfigs", "Alter"):
+        topics = {topic for of, topic in needed if of == operation and topic is not None}
+        found += _on_topics(operation, topics, access)
     for need in NEEDS[:2]:
         found += _missing_on_journals(need, access, journals)
     return tuple(found)
+
+
+def _needed(change: Change) -> tuple[str, str | None]:
+    """The operation that one step takes, and on which topic; None is on the cluster."""
+    match change:
+        case Move() | Recovery() | LogMove():
+            return "Alter", None
+        case ThrottleSetting():
+            return "AlterConfigs", change.topic
+        case Create():
+            return "Alter", change.topic
 
 
 def clock_check(found: ClockDifference) -> Check:
