@@ -9,15 +9,21 @@ linear program (`placing_bound`) make of it:
 * least: what bytes would be at the least where as much comes to each rack, and what stays is as it is;
 * busiest: of the brokers that get something in one rack, what the busiest gets by their mean; and the worst seed;
 * due: the same by their mean or by what it lacks to an even share of its rack's bytes, where that is more;
+* kept: in how many seeds the busiest gets at most 1.1 times that mean, or one largest partition more; and with those in
+  which who gets more than that holds no more in the end than an even share of its rack's bytes, or that much more;
+* possible: the least that the busiest gets in any plan that brings as much to each rack, and leaves no broker with more
+  than the fullest of its rack has: a linear program, of plans that balance nothing;
 * topic: the most that a broker holds of a topic that has as many replicas as there are brokers, by its share.
 
 A second table has the measures in which none of replan's rows of a job is the best. How long the plans take says
 `placing_rehearsed`.
 
-    python -m benchmarks.placing                 # all jobs, 20 seeds
-    python -m benchmarks.placing 3 "drain one"   # some
+    python -m benchmarks.placing                       # all jobs, 20 seeds
+    python -m benchmarks.placing 3 "drain one"         # some
+    python -m benchmarks.placing --save FILE.jsonl     # a line a seed, and those that it has are not made again
 """
 
+import argparse
 import sys
 import tempfile
 import time
@@ -26,9 +32,9 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from benchmarks.placing_bound import bound, bound_of_spread_topics
+from benchmarks.placing_bound import bound, bound_of_spread_topics, least_busiest
 from benchmarks.placing_peers import Lists
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 from tests.builders import snapshot, state
 
@@ -352,8 +358,16 @@ class Row(Struct, frozen=True):
     due: float
     topic: float
     least: float
+    kept: bool
+    even: bool
+    """Whether it is kept, or who gets more holds no more than an even share."""
     cpu: float
     unmet: int = 0
+    possible: float | None = None
+
+
+Found = Row | float | None
+"""What a planner made, or a bound; None: it was not solved in time."""
 
 
 def judged(job: Job, lists: Lists, of: list[int], cpu: float, refused: int = 0) -> Row:
@@ -372,7 +386,13 @@ def judged(job: Job, lists: Lists, of: list[int], cpu: float, refused: int = 0) 
             if broker not in before:
                 got[broker] += size
                 copies += bool(before)
-    evens, worst, busiest, due, least = [], 0.0, 1.0, 1.0, 0.0
+    evens, worst, busiest, due, least, kept, even = [], 0.0, 1.0, 1.0, 0.0, True, True
+    moved = (
+        size
+        for before, found, size in zip(had, lists, sizes, strict=True)
+        if not set(found) <= set(before)
+    )
+    largest = max(moved, default=0)
     for number, may in enumerate(job.may):
         on = sorted(may)
         topics = [t for t in range(len(job.topics)) if not job.sets or job.sets[t] == number]
@@ -383,14 +403,36 @@ def judged(job: Job, lists: Lists, of: list[int], cpu: float, refused: int = 0) 
         for rack in set(may.values()):
             of_rack = [b for b, r in may.items() if r == rack]
             stays = used[of_rack] - got[of_rack]
-            least = max(least, level(stays, got[of_rack].sum()) / used[on].mean())
+            least = max(least, level(stays, got[of_rack].sum()) / float(used[on].mean()))
             some = np.array([b for b in of_rack if got[b]], dtype=int)
             lacks = used[of_rack].mean() - (used[some] - got[some])
             average = got[some].sum() / max(len(some), 1)
             busiest = max(busiest, float((got[some] / average).max(initial=0)))
             due = max(due, float((got[some] / np.maximum(average, lacks)).max(initial=0)))
+            much = some[got[some] > max(1.1 * average, average + largest)]
+            kept = kept and not len(much)
+            even = even and bool((used[much] <= used[of_rack].mean() + largest).all())
     most = tuple(max(of_sets) for of_sets in zip(*evens, strict=True))
-    return Row(copies, float(got.sum()), most, busiest, due, worst, least, cpu, refused)
+    return Row(copies, float(got.sum()), most, busiest, due, worst, least, kept, even, cpu, refused)
+
+
+def possible(job: Job, lists: Lists) -> float | None:
+    """The least busiest receiver of plans that bring as much to each rack, and leave the fullest broker no fuller."""
+    [may] = job.may
+    used, got = (np.zeros(max(job.every) + 1) for _ in range(2))
+    for before, found, size in zip(job.had, lists, job.sizes, strict=True):
+        used[found] += size
+        got[[b for b in found if b not in before]] += size
+    if not got.any():
+        return None
+    of_racks = [[b for b in may if may[b] == rack] for rack in range(max(may.values()) + 1)]
+    comes = [float(got[some].sum()) for some in of_racks]
+    means = [
+        n / max(int((got[some] > 0).sum()), 1) for n, some in zip(comes, of_racks, strict=True)
+    ]
+    fullest = [float(used[some].max(initial=0)) for some in of_racks]
+    least = least_busiest(job.had, job.sizes, job.factor, may, comes, means, fullest)
+    return None if np.isnan(least) else least
 
 
 def level(has: np.ndarray, comes: float) -> float:
@@ -450,12 +492,14 @@ NAMES = {
 }
 
 
-def made(job: Job, seed: int) -> Iterator[tuple[str, Row | float]]:
+def made(job: Job, seed: int) -> Iterator[tuple[str, Found]]:
     """What each planner makes of one job, and the bound of its bytes."""
     for name, asked in job.asked.items():
         plan, took = planned(job, asked)
-        yield f"replan{name}", judged(job, *after(job, plan), took, len(plan.refusals))
+        lists, of = after(job, plan)
+        row = judged(job, lists, of, took, len(plan.refusals))
         if job.grown:  # it copies nothing
+            yield f"replan{name}", row
             continue
         tolerances = [
             (measure, float(part.rstrip("%,}")) / 100)
@@ -463,7 +507,10 @@ def made(job: Job, seed: int) -> Iterator[tuple[str, Row | float]]:
             for part in asked.partition(f"{measure}: ")[2].split()[:1]
             if part.endswith(("%,", "%}"))
         ]
-        yield f"bound{name}", sum(of_set(job, number, tolerances) for number in range(len(job.may)))
+        some = not tolerances and len(job.may) == 1
+        yield f"replan{name}", replace(row, possible=possible(job, lists) if some else None)
+        least = sum(of_set(job, number, tolerances) for number in range(len(job.may)))
+        yield f"bound{name}", None if np.isnan(least) else least
         if job.joined and not job.dead and [measure for measure, _ in tolerances] == ["replicas"]:
             count, within = len(job.every), tolerances[0][1]
             yield (
@@ -494,31 +541,41 @@ def of_set(job: Job, number: int, tolerances: Sequence[tuple[str, float]]) -> fl
     return bound(had, sizes, [job.factor] * len(rows), [job.may[number]] * len(rows), tolerances)
 
 
-def table(results: dict[tuple[str, str], list[Row | float]]) -> None:
+def table(results: dict[tuple[str, str], list[Found]]) -> None:
     """Averages over the seeds."""
     columns = (
-        "copies, TB, bytes (least), replicas, leaders, busiest (worst), due (worst), topic, CPU, "
-        "refused"
+        "copies, TB, bytes (least), replicas, leaders, busiest (worst), possible, kept (or even), "
+        "due (worst), topic, CPU, refused"
     )
     print("| job | by |", " | ".join(columns.split(", ")), "|")
-    print("| --- | --- |", " ".join(["---: |"] * 10))
+    print("| --- | --- |", " ".join(["---: |"] * 12))
     for (job, by), found in results.items():
         rows = [row for row in found if isinstance(row, Row)]
         if not rows:
-            numbers = [n for n in found if isinstance(n, float)]
-            print(f"| {job} | {by} | | {np.mean(numbers) / 1e12:.3f} | | | | | | | | |")
+            print(f"| {job} | {by} | | {solved(found, 1e12, 3)} |{' |' * 10}")
             continue
         means = [f"{np.mean([r.evens[i] for r in rows]):.2f}" for i in range(3)]
         means[0] += f" ({np.mean([r.least for r in rows]):.2f})"
         evens = " | ".join(means)
         busiest, due = [r.busiest for r in rows], [r.due for r in rows]
+        least = [r.possible for r in rows]
         print(
             f"| {job} | {by} | {np.mean([r.copies for r in rows]):,.0f} "
             f"| {np.mean([r.bytes for r in rows]) / 1e12:.3f} | {evens} "
-            f"| {np.mean(busiest):.2f} ({max(busiest):.2f}) | {np.mean(due):.2f} ({max(due):.2f}) "
-            f"| {np.mean([r.topic for r in rows]):.2f} "
+            f"| {np.mean(busiest):.2f} ({max(busiest):.2f}) | {solved(least, 1, 2)} "
+            f"| {sum(r.kept for r in rows)} ({sum(r.even for r in rows)}) "
+            f"| {np.mean(due):.2f} ({max(due):.2f}) | {np.mean([r.topic for r in rows]):.2f} "
             f"| {np.mean([r.cpu for r in rows]):.2f} | {sum(r.unmet > 0 for r in rows) or ''} |"
         )
+
+
+def solved(found: Sequence[Found], unit: float, digits: int) -> str:
+    """The mean of those that were solved, with their number where some were not."""
+    numbers = [n for n in found if isinstance(n, float)]
+    if not numbers:
+        return ""
+    some = "" if len(numbers) == len(found) else f" (of {len(numbers)})"
+    return f"{np.mean(numbers) / unit:.{digits}f}{some}"
 
 
 MEASURES: dict[str, Callable[[Row], float]] = {
@@ -533,7 +590,7 @@ MEASURES: dict[str, Callable[[Row], float]] = {
 """Of each the least is the best."""
 
 
-def behind(results: dict[tuple[str, str], list[Row | float]]) -> None:
+def behind(results: dict[tuple[str, str], list[Found]]) -> None:
     """Where none of replan's rows of a job is the best."""
     print("| job | measure | replan | better | and copies, TB (replan) |")
     print("| --- | --- | ---: | --- | ---: |")
@@ -556,27 +613,36 @@ def behind(results: dict[tuple[str, str], list[Row | float]]) -> None:
                 )
 
 
-def of_seed(seed: int, only: Sequence[str]) -> list[tuple[tuple[str, str], Row | float]]:
+Line = tuple[int, list[tuple[str, str, Found]]]
+"""A seed, and of each job and planner what it made."""
+
+
+def of_seed(seed: int, only: Sequence[str]) -> Line:
     """All that is made of the jobs of one seed."""
-    return [
-        ((job.name, by), found)
+    return seed, [
+        (job.name, by, found)
         for job in jobs(seed)
         if not only or job.name in only
         for by, found in made(job, seed)
     ]
 
 
-def main() -> None:
+def main(seeds: int, only: Sequence[str], save: Path | None) -> None:
     """Two seeds at a time."""
-    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS
-    results: dict[tuple[str, str], list[Row | float]] = {}
+    text = save.read_bytes().splitlines() if save and save.exists() else []
+    lines = [json.decode(line, type=Line) for line in text]
+    rest = [seed for seed in range(1, seeds + 1) if seed not in dict(lines)]
     with ProcessPoolExecutor(2) as pool:
-        for number, found in enumerate(
-            pool.map(of_seed, range(1, seeds + 1), [sys.argv[2:]] * seeds)
-        ):
-            for key, row in found:
-                results.setdefault(key, []).append(row)
-            print(f"seed {number + 1} of {seeds}", file=sys.stderr, flush=True)
+        for line in pool.map(of_seed, rest, [only] * len(rest)):
+            lines.append(line)
+            if save:
+                with save.open("ab") as file:
+                    file.write(json.encode(line) + b"\n")
+            print(f"seed {line[0]}: {len(lines)} of {seeds}", file=sys.stderr, flush=True)
+    results: dict[tuple[str, str], list[Found]] = {}
+    for _, found in sorted(lines, key=lambda line: line[0]):
+        for job, by, row in found:
+            results.setdefault((job, by), []).append(row)
     results = {key: results[key] for key in sorted(results, key=_order)}
     table(results)
     print()
@@ -588,4 +654,11 @@ def _order(key: tuple[str, str]) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("seeds", type=int, nargs="?", default=SEEDS)
+    parser.add_argument("jobs", nargs="*")
+    parser.add_argument("--save", type=Path)
+    given = parser.parse_args()
+    main(given.seeds, given.jobs, given.save)
