@@ -113,15 +113,13 @@ def snapshot_of(plan: Plan) -> Snapshot:
     growing = {create.topic: create for create in plan.creates}
     ids = {s.partition.topic: s.topic_id for s in (*plan.log_moves, *steps)}
     ids |= {create.topic: create.topic_id for create in plan.creates}
-    configured = {s.setting.name for s in plan.standing if s.setting.scope is ConfigScope.TOPIC}
     within: dict[TopicPartition, list[LogMove]] = {}
     for within_broker in plan.log_moves:
         within.setdefault(within_broker.partition, []).append(within_broker)
-    topics = sorted(of_topic.keys() | growing | configured | {n.topic for n in within})
-    sizes = dict.fromkeys(configured, 1)
-    for name in within:
-        sizes[name.topic] = max(sizes.get(name.topic, 0), name.partition + 1)
-    sizes |= {name: max(max(of) + 1, sizes.get(name, 0)) for name, of in of_topic.items()}
+    topics = sorted(plan.topics)
+    sizes = dict.fromkeys(topics, 1)
+    for name in (*within, *(step.partition for step in steps)):
+        sizes[name.topic] = max(sizes[name.topic], name.partition + 1)
     sizes |= {name: create.present for name, create in growing.items()}
     rows = [
         (code, number, of_topic.get(name, {}).get(number))

@@ -32,6 +32,7 @@ from replan.rehearsal.setup import snapshot_of
 from replan.reporting.lines import drawn
 from replan.reporting.plans.plan_difference import between
 from replan.reporting.plans.plan_report import plan_lines
+from replan.reporting.plans.steps_text import before_moves
 
 LABS: Mapping[AnyKind, Callable[[], Lab]] = {
     CREATES: creating.growing,
@@ -70,6 +71,7 @@ def test_people_see_it_in_the_plan_and_in_no_part_that_is_of_something_else(
     plan = alone(kind).plan
     nothing = plan.only(lambda _: False)
     assert drawn(plan_lines(plan)) != drawn(plan_lines(nothing))
+    assert list(before_moves(plan, 10)), "before_moves says nothing of it"
     assert between(nothing, plan).settings
     assert part_of(plan, [TOPIC], ()).changes
     assert not part_of(plan, ["another"], ()).changes
@@ -91,14 +93,14 @@ def test_a_plan_back_knows_that_it_was_applied(kind: AnyKind) -> None:
     [application] = ledger.applications(digest(made.plan))
     kept = unpacked(ledger, application)
     assert kept is not None
-    assert replace(kept, throttle=None) != Originals([])
+    assert replace(kept, throttle=None) != Originals([]), "originals_of keeps nothing of it"
 
 
 @ALONE
 def test_its_plan_says_enough_of_the_cluster_to_be_rehearsed(kind: AnyKind) -> None:
     plan = alone(kind).plan
     rehearsed = rehearse(plan, snapshot_of(plan), Options())
-    assert rehearsed.exit_code is Exit.OK, rehearsed.text
+    assert rehearsed.exit_code is Exit.OK, f"snapshot_of lacks what it needs: {rehearsed.text}"
 
 
 @ALONE
@@ -126,4 +128,4 @@ def test_of_an_ended_application_only_what_is_lost_stays_written_down(kind: AnyK
 
 
 def test_every_kind_has_an_example() -> None:
-    assert set(LABS) == set(KINDS)
+    assert set(LABS) == set(KINDS), "a kind of step needs an example in LABS"
