@@ -415,6 +415,22 @@ def test_a_balance_does_without_a_partition_that_is_to_move_for_its_rule_and_can
     assert [r.rule for r in plan.refusals] == [RefusalRule.NO_LEADER]
 
 
+def test_partitions_that_crowd_a_broker_and_cannot_move_are_refused_whatever_the_balance() -> None:
+    """Their topic is below its min ISR, so that none of it moves; two of three would have to."""
+    seen = snapshot([state([1], partition=n) for n in range(3)], registered=brokers(4, "abcd"))
+    asked = placement(
+        rules=ruled(replication_factor=1, max_replicas_per_broker=1),
+        balance=Balance(HERE, within(replicas=Fraction(1, 2))),
+    )
+    plan = make_plan(asked, seen)
+    refused = [(str(r.partition), r.rule) for r in plan.refusals]
+    assert refused == [(f"orders-{n}", RefusalRule.SAFE_START) for n in (1, 2)]
+    drift = find_drift(asked, seen).partitions
+    assert {str(d.name): d.kind for d in drift} == dict.fromkeys(
+        ("orders-1", "orders-2"), DifferenceKind.UNPLACEABLE
+    )
+
+
 def test_a_balance_that_is_required_and_cannot_be_reached_refuses_the_plan() -> None:
     asked = placement(
         rules=ruled(replication_factor=1),

@@ -103,14 +103,7 @@ def plan_of(
     judge = Judge.of(snapshot)
     known = _lookups(aligned, differs.table, judge.nameable)
     creates = tuple(c for c in growth.creates if within(c.first))
-    reasons = [
-        *growth.refusals,
-        *fewer_partitions(aligned),
-        *placing_refusals(
-            asked.chosen.impossible, left.unplaceable, aligned.intents.rules, snapshot
-        ),
-    ]
-    refused = [refusal for refusal in reasons if within(refusal.partition)]
+    refused = [refusal for refusal in _not_placed(found) if within(refusal.partition)]
     off_balance = found.off_balance
     if off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(off_balance)
@@ -196,6 +189,21 @@ def plan_of(
         allowed=dict(allowed),
     )
     return require_invariants(placement, snapshot, plan, changes.judged, asked.chosen.findings)
+
+
+def _not_placed(found: Comparison) -> Iterator[Refusal]:
+    """Why partitions are not where they are declared, and no move is asked for."""
+    cannot_move = {refusal.partition: refusal for refusal in found.without}
+    yield from found.growth.refusals
+    yield from fewer_partitions(found.aligned)
+    for refusal in placing_refusals(
+        found.wanted.chosen.impossible,
+        found.left.unplaceable,
+        found.aligned.intents.rules,
+        found.aligned.snapshot,
+    ):
+        crowds = refusal.rule is RefusalRule.TOPIC_CROWDS_BROKERS
+        yield cannot_move.get(refusal.partition, refusal) if crowds else refusal
 
 
 def _moves(

@@ -5,10 +5,11 @@ topic are units that go from broker to broker (`flow`) until none has more than 
 does, then more, each time by the way that copies least. Where no way is left, partitions that lie in one rack go to
 another as a whole. Where that does not do, those
 brokers together must hold more than they may, whatever else is done with this topic: that is proved, and as many of
-their partitions keep what they have as it takes. New partitions go where they can, and are not given up here.
+their partitions keep what they have as it takes, those that cannot move now before others. New partitions go where
+they can, and are not given up here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -43,16 +44,40 @@ def thin_out(
     partitions = problem.partitions
     most = most_by_rule(problem)[partitions.rule]
     there = (partitions.current != PAD).any(axis=1)
-    free = placed & there & (most < ANY)
-    free[problem.staying] = False
-    ruled = np.flatnonzero(free)
+    ruled = placed & there & (most < ANY)
+    stays = np.isin(np.arange(len(lists)), problem.staying)
+    free, staying = np.flatnonzero(ruled & ~stays), np.flatnonzero(ruled & stays)
     found: list[Impossible] = []
-    for topic in np.unique(partitions.topic[ruled]).tolist():
-        rows = ruled[partitions.topic[ruled] == topic]
+    for topic in np.unique(partitions.topic[free]).tolist():
+        rows = free[partitions.topic[free] == topic]
         one = _Topic(problem, at, lists, rows, int(most[rows].min()))
         if one.is_crowded:
             found += one.thin_out(placed)
+    for topic in np.unique(partitions.topic[staying]).tolist():
+        rows = staying[partitions.topic[staying] == topic]
+        found += _too_many_stay(problem, at, rows, int(most[rows].min()))
     return tuple(found)
+
+
+def _too_many_stay(
+    problem: PlacementProblem, at: Positions, rows: Ints, most: int
+) -> Iterator[Impossible]:
+    """Why some partitions of a topic that stay break its rule: more of them lie on a broker than it allows."""
+    count, topic = len(problem.brokers.ids), problem.partitions.topic[rows[0]]
+    mine = at.find(problem.partitions.current[rows])
+    declared = at.find(problem.elsewhere.lists[problem.elsewhere.topic == topic])
+    held = _counts(mine, count)
+    over = np.minimum(held + _counts(declared, count) - most, held)
+    brokers = np.flatnonzero(over > 0).tolist()
+    kept = [np.flatnonzero((mine == b).any(axis=1))[-over[b] :] for b in brokers]
+    if kept:
+        yield Impossible(
+            Obstacle.TOPIC_CROWDS_BROKERS,
+            tuple(rows[np.unique(np.concatenate(kept))].tolist()),
+            brokers=tuple(int(at.ids[b]) for b in brokers),
+            needed=int(held[brokers].sum() + _counts(declared, count)[brokers].sum()),
+            available=most * len(brokers),
+        )
 
 
 class _Topic:
