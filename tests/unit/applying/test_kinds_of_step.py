@@ -93,7 +93,7 @@ def test_a_plan_back_knows_that_it_was_applied(kind: AnyKind) -> None:
     [application] = ledger.applications(digest(made.plan))
     kept = unpacked(ledger, application)
     assert kept is not None
-    assert replace(kept, throttle=None) != Originals([]), "originals_of keeps nothing of it"
+    assert replace(kept, throttle=None) != Originals([]), "it keeps nothing in Originals"
 
 
 @ALONE

@@ -5,8 +5,9 @@ import json
 from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
 from replan.applying.journal.ledger import Ledger, fold
-from replan.applying.journal.originals import originals_of, packed
+from replan.applying.journal.originals import packed
 from replan.applying.journal.records import ApplicationStatus, PlanChunk, changed
+from replan.applying.run.opening import originals_of
 from replan.reporting.application.journal_text import render_journal, render_journal_json
 
 

@@ -86,6 +86,11 @@ class Ledger(Struct, frozen=True):
         found: Mapping[Any, S] = self.begun.get(kind, {})
         return found
 
+    def lasting(self, kind: type[S]) -> list[S]:
+        """Those of one kind that are done, or have not ended."""
+        lasts = {Status.OPEN, Status.DONE}
+        return [record for record in self.steps_of(kind).values() if record.status in lasts]
+
     @property
     def throttles(self) -> int:
         """How many throttle settings are replan's and are to be restored."""

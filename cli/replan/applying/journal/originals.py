@@ -16,12 +16,7 @@ from msgspec.structs import replace
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.records import (
     Application,
-    CreateRecord,
-    LogMoveRecord,
     OriginalsChunk,
-    RecoveryRecord,
-    StandingRecord,
-    Status,
     pieces,
 )
 from replan.errors import BadFile, BadUsage, Held
@@ -29,7 +24,6 @@ from replan.model.configs import SettingName
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import Replicas, TopicId, TopicPartition
 from replan.planning.plans.origins import Grown, Origin
-from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
 Form = TypeVar("Form", bound=msgspec.Struct)
@@ -63,45 +57,6 @@ class Originals(msgspec.Struct, frozen=True):
             for t in self.topics
             for number, was, became, done, led in t.partitions
         ]
-
-
-def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
-    """What the open application has touched; `plan`: its plan, where this release can read it."""
-    led = (
-        {} if plan is None else {m.partition: m.leader in {None, m.original[0]} for m in plan.moves}
-    )
-    topics = dict[tuple[str, str], PackedTopic]()
-    for name, own in sorted(ledger.owned.items()):
-        if own.asked is None:
-            continue
-        topic = topics.setdefault(
-            (name.topic, own.topic_id), PackedTopic(name.topic, own.topic_id, [])
-        )
-        done = own.status is Status.DONE
-        topic.partitions.append(
-            (name.partition, own.original, own.target, done, led.get(name, True))
-        )
-    kept = {Status.OPEN, Status.DONE}
-    creates = {} if plan is None else {c.topic: c for c in plan.creates}
-    grown = [
-        Grown(c.topic, creates[c.topic].present if c.topic in creates else 0, c.count)
-        for c in ledger.steps_of(CreateRecord).values()
-        if c.status in kept
-    ]
-    settings = [] if plan is None else [s for s in plan.standing if _is_done(s, ledger)]
-    throttle = None if plan is None else plan.throttle
-    within = {str(r.partition) for r in ledger.steps_of(LogMoveRecord).values() if r.status in kept}
-    recovered = [
-        str(r.partition) for r in ledger.steps_of(RecoveryRecord).values() if r.status in kept
-    ]
-    return Originals(
-        list(topics.values()), grown, settings, throttle, sorted(within), sorted(recovered)
-    )
-
-
-def _is_done(setting: ThrottleSetting, ledger: Ledger) -> bool:
-    record = ledger.steps_of(StandingRecord).get(setting.setting)
-    return record is not None and record.status is Status.DONE
 
 
 class _Settings(msgspec.Struct, frozen=True):

@@ -45,7 +45,7 @@ import hashlib
 from collections.abc import Iterable
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.originals import originals_of, packed
+from replan.applying.journal.originals import Originals, PackedTopic, packed
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
@@ -214,6 +214,27 @@ def closing(
     kept = [] if application.takes_back else packed(application.id, originals_of(ledger, plan))
     application = changed(application, bytes=copied_bytes(ledger, plan))
     return *ended(application, ledger.records.values(), status, summary, at), *kept
+
+
+def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
+    """What the open application has touched; `plan`: its plan, where this release can read it."""
+    led = (
+        {} if plan is None else {m.partition: m.leader in {None, m.original[0]} for m in plan.moves}
+    )
+    topics = dict[tuple[str, str], PackedTopic]()
+    for name, own in sorted(ledger.owned.items()):
+        if own.asked is None:
+            continue
+        topic = topics.setdefault(
+            (name.topic, own.topic_id), PackedTopic(name.topic, own.topic_id, [])
+        )
+        done = own.status is Status.DONE
+        topic.partitions.append(
+            (name.partition, own.original, own.target, done, led.get(name, True))
+        )
+    throttle = None if plan is None else plan.throttle
+    stays = {field: of for kind in KINDS for field, of in kind.stays(plan, ledger).items()}
+    return Originals(list(topics.values()), throttle=throttle, **stays)
 
 
 def copied_bytes(ledger: Ledger, plan: Plan | None) -> int:

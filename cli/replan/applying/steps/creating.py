@@ -46,6 +46,7 @@ from replan.model.broker import Broker
 from replan.model.control_plane import ClusterReader, NewPartitions, Rejected, Wanted
 from replan.model.names import TopicPartition
 from replan.planning.plans.creates import Create
+from replan.planning.plans.origins import Grown
 from replan.planning.plans.plan import Plan
 
 LOOK_AGAIN = frozenset({3, 37, 89})
@@ -171,6 +172,12 @@ class CreateKind(StepKind[CreateStep]):
                 first[topic]: answer for topic, answer in writer.create_partitions(topics).items()
             },
         )
+
+    def stays(self, plan: Plan | None, ledger: Ledger) -> Mapping[str, list[Grown]]:
+        """The topics with their counts before, 0 where that is not known, and after."""
+        before = {} if plan is None else {c.topic: c.present for c in plan.creates}
+        lasting = ledger.lasting(CreateRecord)
+        return {"grown": [Grown(r.topic, before.get(r.topic, 0), r.count) for r in lasting]}
 
 
 CREATES = CreateKind()

@@ -158,6 +158,10 @@ class LogMoveKind(StepKind[LogMoveStep]):
         """All in one request."""
         yield asks.keys(), lambda writer: writer.move_logs(asks)
 
+    def stays(self, _plan: Plan | None, ledger: Ledger) -> Mapping[str, list[str]]:
+        """Their partitions."""
+        return {"within": sorted({str(r.partition) for r in ledger.lasting(LogMoveRecord)})}
+
 
 LOG_MOVES = LogMoveKind()
 

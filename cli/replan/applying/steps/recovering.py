@@ -329,6 +329,10 @@ class RecoveryKind(StepKind[RecoveringStep]):
             names = [n for n, r in asks.items() if r.step is RecoveryStep.ELECT and r.kind is kind]
             yield names, partial(_elected, names=names, kind=kind)
 
+    def stays(self, _plan: Plan | None, ledger: Ledger) -> Mapping[str, list[str]]:
+        """Their partitions."""
+        return {"recovered": sorted(str(r.partition) for r in ledger.lasting(RecoveryRecord))}
+
     def goes_back(self, plan: Plan, ledger: Ledger) -> list[Origin]:
         """The lists of those that were cancelled."""
         ended = [

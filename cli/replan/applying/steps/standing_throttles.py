@@ -134,6 +134,12 @@ class StandingKind(StepKind[StandingStep]):
             if step.record is not None
         ]
 
+    def stays(self, plan: Plan | None, ledger: Ledger) -> Mapping[str, list[ThrottleSetting]]:
+        """Those that were set."""
+        steps = [] if plan is None else self.steps(plan, ledger)
+        done = (s for s in steps if s.record is not None and s.record.status is Status.DONE)
+        return {"settings": [step.wanted for step in done]}
+
 
 STANDING_THROTTLES = StandingKind()
 

@@ -169,6 +169,13 @@ class StepKind(ABC, Generic[S]):
     def requests(self, asks: Mapping[Any, Any]) -> Requests:
         """How it sends what its steps ask for, by subject."""
 
+    @abstractmethod
+    def stays(self, plan: Plan | None, ledger: Ledger) -> Mapping[str, Any]:
+        """What an ended application keeps of them for a plan back: fields of `Originals`.
+
+        `plan`: its plan, where this release can read it.
+        """
+
     def goes_back(self, _plan: Plan, _ledger: Ledger) -> list[Origin]:
         """What the moves of a plan back restore after a cancel; what else has begun stays as it is."""
         return []
