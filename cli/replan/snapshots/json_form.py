@@ -201,7 +201,7 @@ def _partitions(topics: Sequence[Node], names: Sequence[str], registered: list[i
         if partition.partition is not UNSET:
             numbers[row] = partition.partition
     replicas = _list_column(size, slice(None), [p.replicas for p in partitions])
-    isr = _isr(partitions, replicas, registered)
+    isr = _isr(partitions, replicas, rare, registered)
     table = partitions_table(
         pa.array(names, pa.string()),
         codes,
@@ -209,7 +209,7 @@ def _partitions(topics: Sequence[Node], names: Sequence[str], registered: list[i
             "partition": number_column(numbers),
             "replicas": replicas,
             "isr": isr,
-            "leader": number_column(_leaders(partitions, replicas, isr)),
+            "leader": number_column(_leaders(rare, replicas, isr)),
             "leader_epoch": number_column([p.leader_epoch or 0 for p in partitions]),
             **{
                 column: _list_column(
@@ -241,12 +241,14 @@ def _typed(topic: Node) -> Sequence[ListedPartition]:
 
 
 def _with_rare_keys(partitions: Sequence[ListedPartition]) -> dict[int, ListedPartition]:
-    """Those with a number of their own, in the middle of a reassignment, or with an ELR, by row."""
+    """Those of which more is said than replicas, leader epoch and bytes, by row."""
     return {
         row: p
         for row, p in enumerate(partitions)
         if not (
-            p.partition is UNSET
+            p.isr is UNSET
+            and p.leader is UNSET
+            and p.partition is UNSET
             and p.adding is UNSET
             and p.removing is UNSET
             and p.elr is UNSET
@@ -280,37 +282,36 @@ def _are_among(some: Ints, members: Ints) -> bool:
 
 
 def _isr(
-    partitions: Sequence[ListedPartition], replicas: pa.ListArray, registered: list[int]
+    partitions: Sequence[ListedPartition],
+    replicas: pa.ListArray,
+    rare: Mapping[int, ListedPartition],
+    registered: list[int],
 ) -> pa.ListArray:
     """Who is in sync; where none is written, the replicas on registered brokers."""
-    stated = [p.isr for p in partitions]
-    if stated.count(UNSET) == len(stated) and np.isin(replicas.values, registered).all():
+    stated = any(p.isr is not UNSET for p in rare.values())
+    if not stated and np.isin(replicas.values, registered).all():
         return replicas
     brokers = frozenset(registered)
     isr = _list_column(
         len(partitions),
         slice(None),
-        [
-            _assumed(p.replicas, brokers) if of is UNSET else of
-            for p, of in zip(partitions, stated, strict=True)
-        ],
+        [_assumed(p.replicas, brokers) if p.isr is UNSET else p.isr for p in partitions],
     )
     _require(_are_among(_members(isr), _members(replicas)))
     return isr
 
 
 def _leaders(
-    partitions: Sequence[ListedPartition], replicas: pa.ListArray, isr: pa.ListArray
+    rare: Mapping[int, ListedPartition], replicas: pa.ListArray, isr: pa.ListArray
 ) -> Ints:
     """Who leads, -1 for nobody; where nothing is written, the first that is in sync."""
     offsets = np.asarray(isr.offsets)
     some = offsets[1:] > offsets[:-1]
     leaders = np.full(len(isr), -1)
     leaders[some] = np.asarray(isr.values)[offsets[:-1][some]]
-    stated = [p.leader for p in partitions]
-    if stated.count(UNSET) < len(stated):
-        rows = [row for row, leader in enumerate(stated) if leader is not UNSET]
-        leaders[rows] = [-1 if stated[row] is None else stated[row] for row in rows]
+    stated = {row: p.leader for row, p in rare.items() if p.leader is not UNSET}
+    if stated:
+        leaders[list(stated)] = [-1 if leader is None else leader for leader in stated.values()]
         led = np.flatnonzero(leaders >= 0)
         _require(_are_among(led << 32 | leaders[led], _members(replicas)))
     return leaders
