@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
@@ -22,7 +23,14 @@ from replan.applying.journal.records import (
 from replan.applying.reasons.holds import Confirming, NoSlot, Paused
 from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
-from replan.applying.steering import MoveRates, kept_rates, steered, taken_over, throttle_of
+from replan.applying.steering import (
+    MoveRates,
+    for_application,
+    kept_rates,
+    steered,
+    taken_over,
+    throttle_of,
+)
 from replan.applying.views.outcome import Ending, Result
 from replan.applying.views.standing import open_application
 from replan.applying.views.waiting import watched
@@ -198,6 +206,27 @@ def test_whoever_takes_over_forgets_what_was_sent_to_the_process_before() -> Non
     done = Command(opened.id, "00", Verb.PAUSE, sender=BOB, obeyed_by="ann")
     made.journal.append([late, done])
     assert taken_over(ledger_of(made), made.settings, None) == (Forget(late.key),)
+
+
+def test_whoever_takes_over_keeps_throttles_where_the_process_before_was_to() -> None:
+    made = two_copies()
+    made.settings = replace(made.settings, preserve_throttles=True)
+    made.apply(stop=lambda: True)
+    ledger = ledger_of(made)
+    after = ledger.after(taken_over(ledger, Settings(slots_per_broker=3), None)).application
+    assert after is not None
+    assert (after.keep_throttles, after.slots) == (True, 3)
+
+
+def test_only_what_was_sent_to_the_open_application_and_waits_is_obeyed() -> None:
+    made = two_copies()
+    made.apply(stop=lambda: True)
+    opened = ledger_of(made).application
+    assert opened is not None
+    waits = Command(opened.id, "01", Verb.PAUSE, sender=BOB)
+    obeyed = changed(waits, obeyed_by="ann")
+    stray = Command("another-1", "01", Verb.PAUSE, sender=BOB)
+    assert for_application(opened, [stray, obeyed, waits]) == [waits]
 
 
 def test_status_waits_by_the_settings_of_the_process_at_work() -> None:

@@ -7,9 +7,10 @@ from tests.builders import CLUSTER_ID, move, state
 from tests.unit.applying.lab import MB, Boundary, Lab, killed_anywhere, lab
 
 from replan.applying.abandoning import RunningCopies, throttle_clear
-from replan.applying.journal.ledger import fold
+from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
-from replan.applying.other_tools import plan_of_throttle
+from replan.applying.observation import Observation
+from replan.applying.other_tools import not_ours, plan_of_throttle
 from replan.applying.reasons.notes import RateKept, RateLowered, RateRemoved, SlowerAlready
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Ending
@@ -27,6 +28,7 @@ from replan.model.configs import (
 )
 from replan.model.control_plane import Wanted
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import Reassignment
 from replan.planning.plans.plan_file import dumps, loads
 from replan.planning.safety.plan_laws import require_lawful
 from replan.rehearsal.recording import throttles_of
@@ -109,6 +111,16 @@ def copying_beside_a_rate() -> Lab:
         [broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "90000000")]
     )
     return made
+
+
+def test_what_only_removes_copies_nothing_and_is_left_alone() -> None:
+    one, two = BrokerId(1), BrokerId(2)
+    running = {
+        P0: Reassignment((one, two), adding=(), removing=(two,)),
+        P1: Reassignment((one, two), adding=(two,), removing=(one,)),
+    }
+    seen = Observation(brokers={}, running=running)
+    assert not_ours(seen, Ledger()).keys() == {P1}
 
 
 def test_killed_before_or_after_any_effect_the_next_run_restores() -> None:

@@ -76,6 +76,13 @@ LOW = WritesWouldStop(replicas(1), 2, 2)
             id="the minimum would rise",
         ),
         pytest.param(
+            move([1, 2], [1, 2, 4], min_insync_replicas=3),
+            state([1, 2], [1]),
+            seen(),
+            WritesWouldStop(replicas(1), 3, 3),
+            id="under min ISR, and the minimum would rise",
+        ),
+        pytest.param(
             SWAP,
             state([1, 2, 3], [1]),
             seen(settings=TopicSettings(2, unclean_election=True)),

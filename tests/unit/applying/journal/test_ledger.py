@@ -11,7 +11,9 @@ from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
+    CreateRecord,
     Forget,
+    LastRequest,
     MoveRecord,
     Record,
     SavedRate,
@@ -22,6 +24,7 @@ from replan.errors import Held
 from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE
 from replan.model.names import BrokerId, replicas
 from replan.model.snapshot import RememberedOrder
+from replan.planning.plans.requests import RequestKind
 
 
 def filled() -> Journal:
@@ -123,3 +126,25 @@ def test_two_open_applications_are_refused_with_the_command_that_ends_both() -> 
         "Two processes wrote to it at once. `replan abandon` ends them all: their moves stay as they are, and "
         "throttles set by replan are restored."
     )
+
+
+def asked(kind: RequestKind, *, confirmed: bool) -> MoveRecord:
+    last = LastRequest(kind, replicas(4, 2, 3), confirmed)
+    return MoveRecord("a-1", P0, TOPIC_ID, replicas(1, 2, 3), replicas(4, 2, 3), asked=last)
+
+
+@pytest.mark.parametrize(
+    ("record", "may_arrive"),
+    [
+        pytest.param(asked(RequestKind.ASSIGN, confirmed=False), True, id="a list"),
+        pytest.param(asked(RequestKind.ASSIGN, confirmed=True), False, id="an answered list"),
+        pytest.param(asked(RequestKind.ELECT, confirmed=False), False, id="an election"),
+        pytest.param(CreateRecord("a-1", "orders", TOPIC_ID, 4), True, id="an open step"),
+        pytest.param(
+            CreateRecord("a-1", "orders", TOPIC_ID, 4, status=Status.DONE), False, id="a done step"
+        ),
+        pytest.param(CreateRecord("b-1", "orders", TOPIC_ID, 4), False, id="of another"),
+    ],
+)
+def test_what_may_arrive_of_the_open_application(record: Record, may_arrive: bool) -> None:
+    assert fold([APP, record]).may_arrive is may_arrive

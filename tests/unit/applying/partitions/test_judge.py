@@ -17,6 +17,7 @@ from replan.applying.reasons.ends import (
     RejectedByKafka,
 )
 from replan.applying.reasons.holds import (
+    ArrivalPossible,
     AwaitingSync,
     Confirming,
     EffectUnseen,
@@ -320,6 +321,16 @@ QUARANTINED = Hold(
             id="assigned, the preferred leader out of sync",
         ),
         pytest.param(sight(own(ELECT), state([4, 1, 5])), End(Status.DONE), id="done"),
+        pytest.param(
+            sight(own(ASSIGN, confirmed=False), state([4, 1, 5]), quarantine=5),
+            Hold(ArrivalPossible(RequestKind.ASSIGN, SWAP.target, 5)),
+            id="done, a list may arrive",
+        ),
+        pytest.param(
+            sight(own(ELECT, confirmed=False), state([4, 1, 5]), quarantine=5),
+            End(Status.DONE),
+            id="done, an election may arrive",
+        ),
         pytest.param(
             sight(own(ASSIGN), state([1, 2, 3, 4, 5], [4, 1, 5], adding=[2, 3])),
             CANCEL,

@@ -42,9 +42,20 @@ SWAP = move([1, 2, 3], [4, 2, 5], size=100)
         (AS_PLANNED, {b: r for b, r in REGISTERED.items() if b != 3}, None),
         (AS_PLANNED, REGISTERED | {BrokerId(4): Broker(BrokerId(4), "a", fenced=True)}, None),
         (AS_PLANNED, REGISTERED | {BrokerId(4): Broker(BrokerId(4), None, fenced=True)}, None),
+        (
+            AS_PLANNED,
+            REGISTERED | {BrokerId(4): Broker(BrokerId(4), "z", fenced=True)},
+            NotAsPlanned(Fact.RACK, "a", "z", BrokerId(4)),
+        ),
     ],
 )
 def test_a_precondition_says_what_was_expected_and_what_is_found(
     settings: TopicSettings | None, registered: dict[BrokerId, Broker], reason: EndReason | None
 ) -> None:
     assert broken_precondition(SWAP, settings, registered, RACKS) == reason
+
+
+def test_unclean_election_that_was_turned_off_is_not_as_planned_either() -> None:
+    planned = move([1, 2, 3], [4, 2, 5], unclean_election=True)
+    off = NotAsPlanned(Fact.UNCLEAN_ELECTION, planned=True, found=False)
+    assert broken_precondition(planned, AS_PLANNED, REGISTERED, RACKS) == off

@@ -126,6 +126,15 @@ CASES: list[tuple[str, Placement, Snapshot, str]] = [
         ),
     ),
     (
+        "safe-start",  # a list as long as before is longer while it copies
+        placement({"orders": [[2]]}),
+        snapshot([state([1])]),
+        (
+            "orders-0: with more replicas than [1], min.insync.replicas 2 needs 2 in sync: writes with acks=all would "
+            "stop for the whole copy; set min.insync.replicas of orders to 1 first and back afterwards"
+        ),
+    ),
+    (
         "unclean-guard",
         placement({"orders": [[1, 2, 3]]}),
         snapshot([state([1, 2], [1])], unclean=["orders"]),

@@ -1,0 +1,70 @@
+"""Which order and which list are kept to come back to, when a move begins and when one is given up."""
+
+import pytest
+from tests.builders import move
+
+from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.records import LastRequest, MoveRecord, Order, changed
+from replan.applying.partitions import left_behind, remembering
+from replan.model.names import Replicas, replicas
+from replan.planning.plans.requests import RequestKind
+
+SWAP = move([1, 2, 3], [4, 1, 5])
+EXPANDED = replicas(1, 2, 3, 4, 5)
+
+
+def order(*listed: int, left: Replicas = ()) -> Order:
+    return Order(SWAP.partition, SWAP.topic_id, replicas(*listed), left)
+
+
+@pytest.mark.parametrize(
+    ("kept", "written"),
+    [
+        pytest.param(None, (order(1, 2, 3),), id="none yet"),
+        pytest.param(order(3, 2, 1), (), id="the first one of the same replicas stays"),
+        pytest.param(order(3, 2, 6), (order(1, 2, 3),), id="one of other replicas is over"),
+        pytest.param(
+            changed(order(3, 2, 1), recovered=True),
+            (order(3, 2, 1),),
+            id="one that a recovery left",
+        ),
+    ],
+)
+def test_the_order_to_come_back_to_is_the_first(
+    kept: Order | None, written: tuple[Order, ...]
+) -> None:
+    ledger = Ledger() if kept is None else Ledger().after([kept])
+    assert remembering(SWAP, ledger) == written
+
+
+@pytest.mark.parametrize(
+    ("asked", "past", "kept"),
+    [
+        pytest.param(None, (), (), id="nothing asked for"),
+        pytest.param(
+            LastRequest(RequestKind.EXPAND, EXPANDED),
+            (EXPANDED,),
+            (order(1, 2, 3, left=EXPANDED),),
+            id="it copies",
+        ),
+        pytest.param(
+            LastRequest(RequestKind.CANCEL, ()),
+            (EXPANDED,),
+            (order(1, 2, 3, left=EXPANDED),),
+            id="a cancel, which may have been refused",
+        ),
+        pytest.param(
+            LastRequest(RequestKind.ASSIGN, SWAP.original),
+            (SWAP.original,),
+            (),
+            id="nothing that was added",
+        ),
+    ],
+)
+def test_a_move_that_is_given_up_leaves_the_list_that_may_run(
+    asked: LastRequest | None, past: tuple[Replicas, ...], kept: tuple[Order, ...]
+) -> None:
+    own = MoveRecord(
+        "a-1", SWAP.partition, SWAP.topic_id, SWAP.original, SWAP.target, asked=asked, past=past
+    )
+    assert left_behind(own, Ledger()) == kept
