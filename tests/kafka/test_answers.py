@@ -14,6 +14,7 @@ from replan.kafka.control_plane import open_cluster
 from replan.kafka.reads.partitions import PAGE, pages
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.wire import connect
+from replan.kafka.writes import LISTS_PER_REQUEST
 from replan.model.configs import (
     LEADER_RATE,
     LEADER_REPLICAS,
@@ -133,6 +134,26 @@ def test_what_the_answer_to_a_change_leaves_out_has_no_known_outcome() -> None:
     assert answers[ConfigScope.TOPIC, "t00000"] == Accepted()
     assert isinstance(answers[ConfigScope.TOPIC, "t00001"], OutcomeUnknown)
     assert isinstance(answers[ConfigScope.BROKER, "1"], OutcomeUnknown)
+
+
+def test_a_list_that_the_answer_leaves_out_has_no_known_outcome() -> None:
+    lists = {name: (ONE, BrokerId(2)) for name in (T0, T1)}
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.trouble.left_out.add("t00001")
+        answers = connected.reassign(lists, allow_replication_factor_change=True)
+
+    assert answers[T0] == Accepted()
+    assert isinstance(answers[T1], OutcomeUnknown)
+
+
+def test_lists_beyond_what_one_request_takes_are_all_answered() -> None:
+    names = [TopicPartition("t00000", number) for number in range(LISTS_PER_REQUEST + 1)]
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        answers = connected.reassign(
+            dict.fromkeys(names, (ONE,)), allow_replication_factor_change=True
+        )
+
+    assert answers == dict.fromkeys(names, Accepted())
 
 
 def test_whether_a_change_would_be_taken_is_answered_without_it() -> None:

@@ -133,7 +133,7 @@ class Trouble:
     unread: set[str] = field(default_factory=set)
     """Topics whose settings this user may not read: answered with 29 for as long as they are here."""
     left_out: set[str] = field(default_factory=set)
-    """Topics and brokers that the answers to changes of configurations leave out."""
+    """Topics and brokers that the answers to writes leave out."""
     default_rates: bool = False
     """Whether brokers tell the rates that nobody has set, as Kafka's defaults."""
     unequal_sizes: bool = False
@@ -253,7 +253,7 @@ class FakeCluster:
         if key in fake_topics.REQUESTS:
             message = self.topics.answer(key, asked, (broker, *self._address(broker)))
         else:
-            message = messages[key]() if key in messages else _accepted(key, asked)
+            message = messages[key]() if key in messages else self._accepted(key, asked)
         return bytes(message.encode(version=version))
 
     def _versions(self, broker: int) -> Any:
@@ -529,6 +529,31 @@ class FakeCluster:
             ],
         )
 
+    def _accepted(self, key: int, asked: Any) -> Any:
+        """Yes to every write, whatever it asks."""
+        if key != 45:
+            raise NotImplementedError(f"API {key}")
+        of = admin.AlterPartitionReassignmentsResponse
+        topic = of.ReassignableTopicResponse
+        row = topic.ReassignablePartitionResponse
+        return of(
+            throttle_time_ms=0,
+            allow_replication_factor_change=True,
+            error_code=0,
+            error_message=None,
+            responses=[
+                topic(
+                    name=t.name,
+                    partitions=[
+                        row(partition_index=p.partition_index, error_code=0, error_message=None)
+                        for p in t.partitions
+                    ],
+                )
+                for t in asked.topics
+                if t.name not in self.trouble.left_out
+            ],
+        )
+
     def _config_error(self, name: str) -> int:
         if name in self.trouble.unread:
             return 29
@@ -585,34 +610,6 @@ def _alter(own: dict[str, str], name: str, operation: int, value: str) -> None:
     else:
         wanted = (value, "", ",".join(dict.fromkeys([*items, *given])))
         own[name] = (*wanted, ",".join(i for i in items if i not in given))[operation]
-
-
-def _accepted(key: int, asked: Any) -> Any:
-    """Yes to every write, whatever it asks."""
-    match key:
-        case 45:
-            of = admin.AlterPartitionReassignmentsResponse
-            topic = of.ReassignableTopicResponse
-            return of(
-                throttle_time_ms=0,
-                allow_replication_factor_change=True,
-                error_code=0,
-                error_message=None,
-                responses=[
-                    topic(
-                        name=t.name,
-                        partitions=[
-                            topic.ReassignablePartitionResponse(
-                                partition_index=p.partition_index, error_code=0, error_message=None
-                            )
-                            for p in t.partitions
-                        ],
-                    )
-                    for t in asked.topics
-                ],
-            )
-        case _:
-            raise NotImplementedError(f"API {key}")
 
 
 def _missing(name: str, error: int) -> bytes:

@@ -239,9 +239,12 @@ def test_what_has_more_partitions_than_declared_is_drained_all_the_same() -> Non
     assert loads(dumps(plan), "plan.json") == plan
 
 
-def test_a_topic_on_which_something_runs_waits_for_the_next_plan() -> None:
-    running = [TWO[0], state([2, 3, 4, 5], [2, 3, 4], partition=1, adding=[5])]
-    before = snapshot(running, registered=brokers(6, "abc"))
+@pytest.mark.parametrize(("adding", "removing"), [([5], []), ([], [5])])
+def test_a_topic_on_which_something_runs_waits_for_the_next_plan(
+    adding: list[int], removing: list[int]
+) -> None:
+    running = state([2, 3, 4, 5], [2, 3, 4], partition=1, adding=adding, removing=removing)
+    before = snapshot([TWO[0], running], registered=brokers(6, "abc"))
     plan = make_plan(placement(rules=ruled(partition_count=3)), before)
 
     [refusal] = plan.refusals

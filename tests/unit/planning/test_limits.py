@@ -6,7 +6,7 @@ from tests.builders import move, placement, snapshot, state
 from replan.errors import BadUsage, Exit
 from replan.model.declared.policy import Limit, Limits, Measure
 from replan.model.declared.where import Where
-from replan.planning.making.limits import Exceeded, LimitExceeded, check_limits, raised
+from replan.planning.making.limits import Exceeded, LimitExceeded, Used, check_limits, raised
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan_file import dumps, loads
@@ -54,6 +54,15 @@ def test_each_measure_names_what_it_found_and_the_largest(
 
 def test_only_the_brokers_beyond_their_limit_are_named() -> None:
     assert exceeded(Measure.BYTES_PER_BROKER, 100).largest == (("broker 4", 170),)
+
+
+def test_a_change_fits_beside_what_was_taken_before_it() -> None:
+    used = Used(Limit(Measure.BYTES_PER_BROKER, Where("placement.yaml", 9, 3), 100))
+    half = move([1, 2, 3], [1, 2, 4], size=60)
+    assert used.fits(half)
+    used.take(half)
+    assert not used.fits(move([1, 2, 3], [1, 2, 4], partition=1, size=60))
+    assert used.fits(move([1, 2, 3], [1, 2, 5], partition=2, size=60))
 
 
 def test_a_limit_can_be_raised_and_never_lowered_or_made_up() -> None:

@@ -40,6 +40,7 @@ def code(controller: Controller, asked: AlterIsr) -> int:
         (lambda c: c.isr(1, 2, recovering=True), 42),
         (lambda c: c.isr(1, recovering=True), 42),
         (lambda c: c.isr(1, 2, epochs={BrokerId(2): 99}), 107),
+        (lambda c: c.isr(1, 2, epochs={BrokerId(2): 1}), 107),
         (lambda c: c.isr(1, 2, epochs={BrokerId(2): -1}), 0),
     ],
 )
