@@ -12,7 +12,7 @@ linear program (`placing_bound`) make of it:
 * kept: in how many seeds the busiest gets at most 1.1 times that mean, or one largest partition more; and with those in
   which who gets more than that holds no more in the end than an even share of its rack's bytes, or that much more;
 * possible: the least that the busiest gets in any plan that brings as much to each rack, and leaves no broker with more
-  than the fullest of its rack has: a linear program, of plans that balance nothing;
+  than the fullest of its rack has, nor with less than the emptiest: a linear program, of plans that balance nothing;
 * topic: the most that a broker holds of a topic that has as many replicas as there are brokers, by its share.
 
 A second table has the measures in which none of replan's rows of a job is the best. How long the plans take says
@@ -417,7 +417,7 @@ def judged(job: Job, lists: Lists, of: list[int], cpu: float, refused: int = 0) 
 
 
 def possible(job: Job, lists: Lists) -> float | None:
-    """The least busiest receiver of plans that bring as much to each rack, and leave the fullest broker no fuller."""
+    """The least busiest receiver of plans that bring as much to each rack, and leave its brokers as even."""
     [may] = job.may
     used, got = (np.zeros(max(job.every) + 1) for _ in range(2))
     for before, found, size in zip(job.had, lists, job.sizes, strict=True):
@@ -430,8 +430,8 @@ def possible(job: Job, lists: Lists) -> float | None:
     means = [
         n / max(int((got[some] > 0).sum()), 1) for n, some in zip(comes, of_racks, strict=True)
     ]
-    fullest = [float(used[some].max(initial=0)) for some in of_racks]
-    least = least_busiest(job.had, job.sizes, job.factor, may, comes, means, fullest)
+    holds = [(float(used[some].min()), float(used[some].max())) for some in of_racks]
+    least = least_busiest(job.had, job.sizes, job.factor, may, comes, means, holds)
     return None if np.isnan(least) else least
 
 
