@@ -96,16 +96,18 @@ def _decide(
     leaders = at.find(partitions.leader)[rows].tolist()
     declared = np.isin(rows, problem.led).tolist()
     for number, row in enumerate(rows.tolist()):
-        members = lists[row].tolist()
+        members, parts, size = lists[row].tolist(), likely[row].tolist(), int(partitions.bytes[row])
         by_rack: dict[int, list[int]] = {}
-        for slot in np.flatnonzero(stays[row]).tolist():
-            by_rack.setdefault(rack[members[slot]], []).append(slot)
+        for slot, (broker, may) in enumerate(zip(members, stays[row].tolist(), strict=True)):
+            if may:
+                by_rack.setdefault(rack[broker], []).append(slot)
         for slots in by_rack.values():
             if len(slots) > most[number]:
-                parts = {members[slot]: int(likely[row, slot]) for slot in slots}
-                size, leader = int(partitions.bytes[row]), leaders[number]
-                goes = kept.decide(parts, most[number], size, leader, declared[number])
-                likely[row, slots] = [FINE * (members[slot] not in goes) for slot in slots]
+                had = {members[slot]: parts[slot] for slot in slots}
+                goes = kept.decide(had, most[number], size, leaders[number], declared[number])
+                for slot in slots:
+                    parts[slot] = 0 if members[slot] in goes else FINE
+        likely[row] = parts
 
 
 class _Kept:
