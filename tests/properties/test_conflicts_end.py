@@ -102,7 +102,7 @@ def likeness(found: Conflict) -> object:
 
 
 @given(drawn())
-@examples(fast=10, full=25, nightly=4_000)
+@examples(fast=10, full=25, nightly=1_500)
 def test_changing_a_line_as_it_says_ends_the_conflict(world: World) -> None:
     ends(*planned(world))
 
