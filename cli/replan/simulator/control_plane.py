@@ -114,11 +114,17 @@ class LastLook(Struct, frozen=True):
         return seen(name, topic, partition) if known is None else known
 
     def brokers(
-        self, cluster: ClusterState, named: Iterable[BrokerId]
+        self, cluster: ClusterState, named: Iterable[BrokerId], cordons_of: Collection[BrokerId]
     ) -> Mapping[BrokerId, Broker]:
-        """The brokers that a client sees."""
+        """The brokers that a client sees; cordons as of when they were last wanted, now `cordons_of`."""
+        before = self.look.brokers
         same = cluster.brokers is self.cluster.brokers and cluster.rules.lists_fenced
-        return self.look.brokers if same and self.look.brokers else brokers_shown(cluster, named)
+        listed = before if same and before else brokers_shown(cluster, named)
+        cordoned = {b: of.cordoned for b, of in before.items()}
+        cordoned.update((b, cluster.brokers[b].cordoned) for b in cordons_of)
+        if all(of.cordoned == cordoned.get(b, False) for b, of in listed.items()):
+            return listed
+        return {b: replace(of, cordoned=cordoned.get(b, False)) for b, of in listed.items()}
 
     def settings(self, cluster: ClusterState, name: str) -> TopicSettings:
         """The settings of a topic."""
@@ -145,7 +151,11 @@ def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted, last: L
     }
     answering = {q: {b for b in of if answers(simulation, b, q)} for q, of in asked.items()}
     return Look(
-        brokers=last.brokers(cluster, {*members, *wanted.registered}),
+        brokers=last.brokers(
+            cluster,
+            {*members, *wanted.registered},
+            answering[BrokerQuestion.SIZES] & set(wanted.cordons_of),
+        ),
         running=running,
         partitions=partitions,
         unclear=unclear,

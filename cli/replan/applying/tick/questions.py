@@ -39,14 +39,15 @@ def wanted(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> W
 def _to_be_cordoned(state: RunState, job: Job, names: Iterable[TopicPartition]) -> set[BrokerId]:
     """The brokers of which it matters whether they are cordoned.
 
-    New ones; leaving ones of a list that Kafka refused, and those that a list leaves out and that may be back.
+    New ones of what may begin now; leaving ones of a list that Kafka refused, and those that a list leaves out and that
+    may be back.
     """
     brokers = {b for n in state.admitted for b in job.moves[n].new}
     refused = [n for n, answer in state.moves.answers.items() if isinstance(answer, Rejected)]
     for name in names:
         own = state.ledger.owned.get(name)
         if own is None:
-            brokers |= job.moves[name].unnameable
+            brokers |= {*job.moves[name].new, *job.moves[name].unnameable}
         elif own.reached is Reached.NOTHING:
             brokers |= left_out(job.moves[name], own) or frozenset()
     return brokers.union(*(job.moves[n].leaving for n in refused))
