@@ -431,6 +431,41 @@ def test_partitions_that_crowd_a_broker_and_cannot_move_are_refused_whatever_the
     )
 
 
+def test_a_way_that_takes_something_back_uses_no_partition_twice() -> None:
+    """The cheapest way of one replica from broker 3 to 5 takes one of metrics-b twice, and metrics-a-1 back."""
+    lists = {
+        "clicks": [[1], [1, 2]],
+        "events": [[2]],
+        "metrics-a": [[5, 2], [3], [5, 1]],
+        "metrics-b": [[1, 2, 3]],
+        "orders": [[1, 2, 3], [5, 3, 2]],
+        "others": [[3], [4], [5], [1], [2], [3], [4], [5], [1]],
+    }
+    sizes = {("metrics-a", 0): 1_000_000, ("metrics-a", 1): 1_000_000}
+    seen = snapshot(
+        [
+            state(list_, topic=name, partition=n, size=sizes.get((name, n), 0))
+            for name, of in lists.items()
+            for n, list_ in enumerate(of)
+        ],
+        registered=[Broker(BrokerId(b), rack) for b, rack in enumerate("bcabc", start=1)],
+        min_insync_replicas=1,
+    )
+    every = BrokerSelector((BrokerRange(BrokerId(1), BrokerId(5), HERE, single=False),))
+    asked = placement(
+        rules={
+            **ruled("metrics-*", brokers=every),
+            **ruled("clicks", max_replicas_per_broker=1, **per_rack(a=1, b=1)),
+        },
+        balance=Balance(HERE, within(maxReplicasPerBroker=Fraction(5))),
+    )
+    after = {str(m.partition): list(m.target) for m in make_plan(asked, seen).moves}
+    held = Counter(
+        b for s in seen.states(range(18)) for b in after.get(str(s.partition), s.replicas)
+    )
+    assert max(held.values()) == 6  # of 28 on five brokers
+
+
 def test_a_balance_that_is_required_and_cannot_be_reached_refuses_the_plan() -> None:
     asked = placement(
         rules=ruled(replication_factor=1),

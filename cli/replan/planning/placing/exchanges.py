@@ -49,12 +49,16 @@ class ReplicaExchanges:
             self._search(broker, np.arange(count))
             self._refresh(broker)
 
-    def carry(self, source: int, target: int) -> None:
-        """Take the cheapest replica from one broker to the other."""
+    def next_of(self, source: int, target: int) -> int:
+        """The row of the cheapest replica that can go from one broker to the other."""
         best = self._cheapest(source, target)
         if best is None:
             raise ValueError(f"nothing can go from {source} to {target}")
-        self.take(best[2], source, target)
+        return best[2]
+
+    def carry(self, source: int, target: int) -> None:
+        """Take the cheapest replica from one broker to the other."""
+        self.take(self.next_of(source, target), source, target)
 
     def take(self, row: int, source: int, target: int) -> None:
         """Take the replica of one partition from one broker to the other."""

@@ -9,7 +9,8 @@ then every broker with too little gets from one that has more than its least. Wh
 the bounds exists: the brokers that can be reached are the proof.
 
 Of paths that cost the same, the one with the fewest steps is taken. Such a path uses no partition in two ways that
-exclude each other: it could be cut short between the two.
+exclude each other: it could be cut short between the two. Where an edge between the two takes something back, the cut
+would cost more; then taking something back counts as free, too.
 """
 
 from typing import Protocol
@@ -37,6 +38,10 @@ class Exchanges(Protocol):
     @property
     def costs(self) -> Costs:
         """What they cost now."""
+        ...
+
+    def next_of(self, source: int, target: int) -> int:
+        """Of which partition the cheapest unit from one to the other is."""
         ...
 
     def carry(self, source: int, target: int) -> None:
@@ -76,11 +81,20 @@ def _carry_one(counts: Ints, sources: Flags, sinks: Flags, exchanges: Exchanges)
     paths = _Paths(exchanges.costs, sources)
     if not (paths.bytes[sinks] < FAR).any():
         return False
-    for source, target in paths.to(paths.nearest(sinks)):
+    edges = paths.to(paths.nearest(sinks))
+    if len({exchanges.next_of(*edge) for edge in edges}) < len(edges):
+        paths = _Paths(_without_refunds(exchanges.costs), sources)
+        edges = paths.to(paths.nearest(sinks))
+    for source, target in edges:
         exchanges.carry(source, target)
         counts[source] -= 1
         counts[target] += 1
     return True
+
+
+def _without_refunds(costs: Costs) -> Costs:
+    """The same where taking something back is free."""
+    return Costs(np.maximum(costs.bytes, 0), np.maximum(costs.changes, 0))
 
 
 def _reached(ways: Flags, start: int) -> tuple[int, ...]:
@@ -99,7 +113,7 @@ class _Paths:
 
     def __init__(self, costs: Costs, sources: Flags) -> None:
         if not self._ended(costs, sources):
-            self._ended(Costs(np.maximum(costs.bytes, 0), np.maximum(costs.changes, 0)), sources)
+            self._ended(_without_refunds(costs), sources)
 
     def _ended(self, costs: Costs, sources: Flags) -> bool:
         """Whether the ways are found; not where one goes round and round, as each time it costs less."""

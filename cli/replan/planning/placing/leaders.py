@@ -89,6 +89,10 @@ class _Leaderships:
             heapify(heap)
             self._refresh(*pair)
 
+    def next_of(self, source: int, target: int) -> int:
+        """The partition of `source` that costs the least changes if `target` leads it."""
+        return self._heaps[source, target][0][1]
+
     def carry(self, source: int, target: int) -> None:
         """Let `target` lead the partition of `source` that costs the least changes."""
         _, row = heappop(self._heaps[source, target])
