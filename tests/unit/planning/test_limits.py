@@ -52,6 +52,11 @@ def test_each_measure_names_what_it_found_and_the_largest(
     assert exceeded(measure, found - 1).found == found
 
 
+def test_a_leader_that_leaves_counts_although_no_election_is_asked_for() -> None:
+    leaves = move([1, 2, 3], [1, 2, 4], leader=3, elect=False)
+    assert exceeded(Measure.LEADERS, 0, [leaves]).found == 1
+
+
 def test_only_the_brokers_beyond_their_limit_are_named() -> None:
     assert exceeded(Measure.BYTES_PER_BROKER, 100).largest == (("broker 4", 170),)
 

@@ -159,7 +159,7 @@ def parts_of(change: Change, measure: Measure) -> Iterator[tuple[Key, int]]:
             yield change.broker, change.bytes
         case Measure.LEADERS, Recovery():
             yield change.partition, 1
-        case Measure.LEADERS, Move() if may_change_leader(change):
+        case Measure.LEADERS, Move() if change.may_change_leader:
             yield change.partition, 1
         case Measure.REPLICATION_FACTOR_DECREASES, Move():
             yield change.partition, int(len(change.target) < len(change.original))
@@ -185,11 +185,6 @@ def _name(key: Key, measure: Measure) -> str:
     if isinstance(key, TopicPartition) and measure in {Measure.PARTITIONS, Measure.LEADERS}:
         return key.topic
     return str(key)
-
-
-def may_change_leader(move: Move) -> bool:
-    """Whether another replica may lead afterwards: the head of the list or the wanted leader changes."""
-    return move.original[0] != move.target[0] or (move.elect and move.leader != move.target[0])
 
 
 def exceeded_text(exceeded: Exceeded) -> str:

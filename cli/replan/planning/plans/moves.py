@@ -200,6 +200,11 @@ class Move(Struct, frozen=True, dict=True):
         return self.leader != self.target[0] and (self.elect or self.leader not in self.target)
 
     @property
+    def may_change_leader(self) -> bool:
+        """Whether another may lead afterwards: the controller by itself follows the head of a list that changes."""
+        return self.original[0] != self.target[0] or self.changes_leader
+
+    @property
     def is_leader_only(self) -> bool:
         """Whether nothing changes but who leads: same list, in the same order."""
         return self.original == self.target
