@@ -67,6 +67,21 @@ def test_the_largest_goes_where_most_room_is() -> None:
     assert in_drained(at) == [("orders", 0, B4, "/a"), ("orders", 1, B4, "/a")]
 
 
+def test_a_drain_leaves_room_for_the_replicas_that_the_same_plan_brings() -> None:
+    """One of 380 comes to broker 4, which has 400 for it or for what leaves /a."""
+    other = state([1, 2, 3], topic="clicks", size=380)
+    at = seen([380], log_dir("/a", 900, 0, cordoned=True), log_dir("/b", 500))
+    partitions = snapshot([state([4, 1, 2], size=380), other], registered=brokers(5, "abc"))
+    both = replace(partitions, log_dirs=at.log_dirs)
+    asked = replace(drained("/a"), explicit=placement({"clicks": [[4, 2, 3]]}).explicit)
+    plan = make_plan(asked, both)
+    assert [list(m.new) for m in plan.moves] == [[4]]
+    assert plan.log_moves == ()
+    [refused] = plan.refusals
+    assert (refused.topic, refused.rule) == ("orders", RefusalRule.NO_ROOM_IN_LOG_DIRS)
+    assert refused.facts["largest"] == 20
+
+
 def test_what_fits_nowhere_is_refused_by_name() -> None:
     at = seen([500, 50], log_dir("/a", 500, 0, 1), log_dir("/b", 300))
     plan = make_plan(drained("/a"), at)

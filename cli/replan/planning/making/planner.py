@@ -37,7 +37,7 @@ from replan.planning.making.limits import check_limits, raised
 from replan.planning.making.plan_warnings import ended_entries, log_dir_warnings, plan_warnings
 from replan.planning.making.recoveries import Recoveries, declared_wishes, recoveries
 from replan.planning.making.required_racks import RequiredRacks
-from replan.planning.making.room import NoRoomFor, in_room_order
+from replan.planning.making.room import NoRoomFor, coming, in_room_order
 from replan.planning.making.stages import Changes, PlanStage, Together, require_limits, staged
 from replan.planning.making.why_moved import Lookups, MoveWanted, reason_of
 from replan.planning.plans.log_dirs import NoRoomLeft, log_dir_balance, log_drains
@@ -125,8 +125,9 @@ def plan_of(
         or _within(s.setting, within)
         or (scope is not None and s.setting in scope.settings)
     )
-    drains = log_drains(placement, snapshot, targets)
-    dirs = log_dir_balance(placement, snapshot, targets, drains)
+    comes = coming(ordered, snapshot.log_dirs)
+    drains = log_drains(placement, snapshot, targets, comes)
+    dirs = log_dir_balance(placement, snapshot, targets, drains, comes)
     dirs_off_balance = found.log_dirs_off_balance(dirs.then)
     if dirs_off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(dirs_off_balance)

@@ -26,7 +26,7 @@ from msgspec import Struct, field
 
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plans.log_dirs import HEADROOM
+from replan.planning.plans.log_dirs import HEADROOM, Coming
 from replan.planning.plans.moves import Move
 
 ENDLESS = 1 << 62
@@ -110,6 +110,18 @@ class Disks(Struct):
         if path is None:
             return dirs[0] if len(dirs) == 1 else None
         return next((d for d in dirs if d.path == path), None)
+
+
+def coming(moves: Iterable[Move], log_dirs: Iterable[LogDir]) -> Coming:
+    """What moves bring to each directory, made in this order; of what they take away nothing is counted."""
+    disks, found = Disks.of(log_dirs), dict[tuple[BrokerId, str], int]()
+    for move in moves:
+        disks.done(move)
+        for broker in move.new:
+            path = disks.lies.get((move.partition, broker))
+            if path is not None:
+                found[broker, path] = found.get((broker, path), 0) + move.bytes
+    return found
 
 
 def in_room_order(

@@ -57,6 +57,11 @@ class LogMove(Form, frozen=True):
         return self.partition, self.broker
 
 
+Coming = Mapping[tuple[BrokerId, str], int]
+"""Bytes that other brokers' replicas bring to each directory, by the same plan."""
+NOTHING_COMES: Coming = {}
+
+
 class NoRoomLeft(Struct, frozen=True):
     """A replica that fits into no other directory of its broker."""
 
@@ -85,11 +90,11 @@ class _Room(Struct):
     left: dict[str, int | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, dirs: list[LogDir], drained: set[str]) -> "_Room":
+    def of(cls, dirs: list[LogDir], drained: set[str], comes: Coming) -> "_Room":
         open_dirs = (
             d for d in dirs if d.error is None and not d.cordoned and d.path not in drained
         )
-        return cls({d.path: takes(d) for d in sorted(open_dirs, key=lambda d: d.path)})
+        return cls({d.path: left_in(d, comes) for d in sorted(open_dirs, key=lambda d: d.path)})
 
     def taken(self, size: int) -> str | None:
         """Where so many bytes go; None where they do not fit."""
@@ -114,10 +119,22 @@ def takes(found: LogDir, free: float | Fraction = HEADROOM) -> int | None:
     return max(0, found.usable_bytes - int(found.total_bytes * free))
 
 
+def left_in(found: LogDir, comes: Coming, free: float | Fraction = HEADROOM) -> int | None:
+    """The same, beside what comes to it."""
+    room = takes(found, free)
+    return None if room is None else max(0, room - comes.get((found.broker, found.path), 0))
+
+
 def log_drains(
-    placement: Placement, snapshot: Snapshot, targets: Mapping[TopicPartition, Replicas]
+    placement: Placement,
+    snapshot: Snapshot,
+    targets: Mapping[TopicPartition, Replicas],
+    comes: Coming = NOTHING_COMES,
 ) -> LogDrains:
-    """Where the replicas in these directories go; `targets`: the lists that partitions get by the same plan."""
+    """Where the replicas in these directories go.
+
+    `targets`: the lists that partitions get by the same plan; `comes`: what these bring to directories.
+    """
     entries = sorted(placement.log_dir_blacklist, key=lambda e: (e.broker, e.path))
     dirs: dict[BrokerId, list[LogDir]] = {}
     for found in snapshot.log_dirs if entries else ():
@@ -125,7 +142,7 @@ def log_drains(
     drained: dict[BrokerId, set[str]] = {}
     for entry in entries:
         drained.setdefault(entry.broker, set()).add(entry.path)
-    rooms = {b: _Room.of(dirs.get(b, []), paths) for b, paths in drained.items()}
+    rooms = {b: _Room.of(dirs.get(b, []), paths, comes) for b, paths in drained.items()}
     moves: list[LogMove] = []
     no_room: list[NoRoomLeft] = []
     unread: list[LogDirBlacklist] = []
@@ -186,8 +203,12 @@ def log_dir_balance(
     snapshot: Snapshot,
     targets: Mapping[TopicPartition, Replicas],
     drains: LogDrains,
+    comes: Coming = NOTHING_COMES,
 ) -> LogDirBalance:
-    """Which replicas go where; `targets`: the lists that partitions get, `drains`: what directories give, by then."""
+    """Which replicas go where.
+
+    `targets`: the lists that partitions get, `drains`: what directories give, `comes`: what moves bring to them.
+    """
     asked = [] if placement.balance is None else placement.balance.tolerances
     within = next((t.within for t in asked if t.measure is BalanceMeasure.LOG_DIRS), None)
     if within is None:
@@ -204,7 +225,7 @@ def log_dir_balance(
     then: dict[BrokerId, Fraction] = {}
     for broker, dirs in of.items():
         if len(dirs) > 1:
-            disks = _Directories(dirs, snapshot, targets, drains, within, free)
+            disks = _Directories(dirs, snapshot, targets, drains, within, free, comes)
             now[broker] = disks.reached()
             moves += disks.balanced()
             then[broker] = disks.reached()
@@ -230,6 +251,7 @@ class _Directories:
         drains: LogDrains,
         within: Fraction,
         free: float | Fraction,
+        comes: Coming,
     ) -> None:
         self._dirs, self._broker = dirs, dirs[0].broker
         self._names: list[tuple[TopicPartition, TopicId, int]] = []
@@ -243,7 +265,7 @@ class _Directories:
         self._used: Ints = np.zeros(len(dirs), dtype=np.int64)
         np.add.at(self._used, self._at, self._sizes)
         self._room = np.array(
-            [ANY if (r := takes(d, free)) is None else r for d in dirs], dtype=np.int64
+            [ANY if (r := left_in(d, comes, free)) is None else r for d in dirs], dtype=np.int64
         )
         place = {d.path: number for number, d in enumerate(dirs)}
         for move in drains.moves:
