@@ -82,3 +82,11 @@ def test_it_is_in_the_plan_file_and_nothing_is_said_where_nothing_changes(tmp_pa
     there = with_journal(seen(), replicas(4, 5, 6))
     assert there.partition(TopicPartition("zoo", 0)) == seen().partition(TopicPartition("zoo", 0))
     assert plan_with_journal(placement, there).journal_replicas == ()
+
+
+@pytest.mark.parametrize("stage", ["", ", stage: true"])
+def test_a_limit_does_not_count_what_is_yet_to_be_made(tmp_path: Path, stage: str) -> None:
+    text = f"{PLACEMENTS['a drained broker']}\nlimits: {{partitions: 2{stage}}}"
+    plan = plan_with_journal(declared(tmp_path, text), seen())
+    assert [m.topic for m in plan.moves] == ["orders", "zoo"]
+    assert (plan.refusals, 1 in plan.journal_replicas) == ((), False)

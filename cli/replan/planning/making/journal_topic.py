@@ -57,6 +57,7 @@ def plan_with_journal(
         only=[*only, JOURNAL_TOPIC] if only else (),
         rates=rates,
         within_limits=within_limits,
+        unmade=JOURNAL_TOPIC,
     )
     wanted = next((m.target for m in made.moves if m.partition == JOURNAL), first)
     without = replace(

@@ -59,6 +59,7 @@ def make_plan(
     only: Sequence[str] = (),
     rates: Rates | None = None,
     within_limits: bool = False,
+    unmade: str | None = None,
 ) -> Plan:
     """Plan what brings the cluster from the snapshot to the placement.
 
@@ -66,7 +67,9 @@ def make_plan(
     another cluster.
     """
     found = compared(placement, snapshot, rates)
-    return plan_of(found, allowed, only=only, rates=rates, within_limits=within_limits)
+    return plan_of(
+        found, allowed, only=only, rates=rates, within_limits=within_limits, unmade=unmade
+    )
 
 
 @garbage_collection_paused()  # it makes values by the hundred thousand, and no cycles
@@ -78,13 +81,14 @@ def plan_of(
     scope: Scope | None = None,
     rates: Rates | None = None,
     within_limits: bool = False,
+    unmade: str | None = None,
 ) -> Plan:
     """Plan what a comparison found.
 
     `allowed`: limits of the placement that are raised for this plan alone. `only`: the topics, patterns and partitions
     to plan; all without any. `scope`: the same, chosen by a policy. `rates`: what producers write; without them nobody
     judges whether the copies end. `within_limits`: plan the part that the limits allow, as `limits.stage` of the
-    placement does.
+    placement does. `unmade`: a topic that is yet to be made, so that moving it changes nothing: no limit counts it.
 
     Raises BadPlacement where the placement contradicts the cluster, LimitExceeded where the plan would change
     more than the placement allows and is not made in stages, NeverConverges where copies would never end at their
@@ -134,8 +138,9 @@ def plan_of(
     within_brokers = () if scope is None else scope.log_moves
     balances = within if scope is None else scope.balanced.__contains__
     asked_for = {move.replica for move in within_brokers}
+    free = [(move, states[move.partition]) for move in ordered if move.topic == unmade]
     changes = Changes(
-        [(move, states[move.partition]) for move in ordered],
+        [(move, states[move.partition]) for move in ordered if move.topic != unmade],
         creates,
         standing,
         recovered.chosen,
@@ -161,7 +166,7 @@ def plan_of(
         placement_digest=placement.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         silent=tuple(sorted(snapshot.silent)),
-        moves=tuple(changes.moves),
+        moves=(*changes.moves, *(move for move, _ in free)),
         creates=tuple(changes.creates),
         recoveries=tuple(changes.recoveries),
         standing=tuple(changes.standing),
@@ -186,10 +191,12 @@ def plan_of(
             *log_dir_warnings(drains),
             *stage.warnings,
         ),
-        remember=frozenset(remember.intersection(m.partition for m in changes.moves)),
+        remember=frozenset(remember.intersection(m.partition for m, _ in (*changes.judged, *free))),
         allowed=dict(allowed),
     )
-    return require_invariants(placement, snapshot, plan, changes.judged, asked.chosen.findings)
+    return require_invariants(
+        placement, snapshot, plan, [*changes.judged, *free], asked.chosen.findings
+    )
 
 
 def _not_placed(found: Comparison) -> Iterator[Refusal]:
