@@ -116,7 +116,6 @@ def plan_of(
     refused += unsafe
     ordered, lacking = in_room_order(admission_order(judged), snapshot.log_dirs)
     refused += map(_lacks_room, lacking)
-    planned_or_lacking = [move for move, _ in judged]
     states = {move.partition: seen for move, seen in judged}
     targets = {move.partition: move.target for move in ordered}
     recovered = _recoveries(placement, snapshot, within)
@@ -174,7 +173,7 @@ def plan_of(
         judged_by=judged_by,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
-        conflicts=conflicts(aligned, refused, planned_or_lacking, asked.chosen),
+        conflicts=conflicts(aligned, refused, [move for move, _ in judged], asked.chosen),
         warnings=(
             *(
                 PlanWarning(WarningKind.BALANCE, far.facts)
