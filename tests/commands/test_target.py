@@ -87,6 +87,7 @@ clusters:
   sim: {simulated: sim.json, prices: {currency: EUR, crossRackPerGB: 0.02}}
   kept: {snapshot: kept.json}
   fed: {placement: fed/}
+  bare: {bootstrapServers: "kafka-2:9092"}
 """
 
 
@@ -109,6 +110,13 @@ def test_a_cluster_of_the_fleet_file_has_its_address_properties_placement_and_ti
     assert LiveTarget(fleet_cluster="sim", fleet=fleet).simulated == home / "sim.json"
     assert JournaledTarget(fleet_cluster="kept", fleet=fleet).snapshot == home / "kept.json"
     assert placement_files(None, eu) == [home / "eu"]
+
+
+def test_properties_of_the_environment_are_not_for_a_cluster_of_the_fleet_file(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CONFIG_VARIABLE, str(PROPERTIES))
+    assert LiveTarget(fleet_cluster="bare", fleet=fleet).command_config is None
 
 
 def test_what_is_written_counts_although_it_is_the_default(fleet: Path) -> None:
