@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.builders import move, placement, snapshot, state
+from tests.builders import TOPIC_ID, move, placement, snapshot, state
 from tests.readings import plan_text
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.making.planner import make_plan
+from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps, loads
@@ -18,7 +19,7 @@ from replan.planning.plans.preview import estimate
 from replan.reporting.lines import Span, Tone, drawn, line, table
 from replan.reporting.plans.move_groups import grouped
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_report import plan_lines
+from replan.reporting.plans.plan_report import part_lines, plan_lines
 
 GB = 10**9
 LISTS = st.lists(st.integers(1, 6), min_size=1, max_size=4, unique=True)
@@ -73,6 +74,15 @@ def test_every_move_is_shown_exactly_once(plan: Plan) -> None:
 def test_of_many_brokers_that_change_the_rest_is_counted() -> None:
     moves = tuple(move([b], [b + 50], partition=b) for b in range(1, 16))
     assert "  and 10 more changed brokers" in plan_text(Plan("c", "d", {}, moves)).splitlines()
+
+
+@pytest.mark.parametrize("steps", [True, False])
+def test_all_of_a_plan_is_shown_although_it_moves_nothing_between_brokers(steps: bool) -> None:
+    moves = tuple(LogMove("orders", TOPIC_ID, n, BrokerId(1), "/a", "/b", 1) for n in range(3))
+    plan = Plan("c", "d", {}, (), log_moves=moves)
+    lines = part_lines(plan, plan, everything=True, steps=steps)
+    for text in (plan_text(plan, everything=True, steps=steps), drawn(lines)):
+        assert all(f"orders-{n}" in text for n in range(3))
 
 
 @given(plans())

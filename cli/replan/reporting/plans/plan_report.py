@@ -92,7 +92,7 @@ def plan_report(
     steps: bool = False,
 ) -> Iterator[Block]:
     """The whole plan. `steps`: each move by itself, with what it asks of the cluster, in the order of the plan."""
-    limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
+    limit = None if everything else SHOWN
     yield _title(plan)
     yield from map(heading, totals(plan, sizes_known=plan.sizes_known))
     yield from map(line, context.findings(plan))
@@ -109,10 +109,10 @@ def plan_report(
     else:
         yield from _moved(plan, context, None if everything else ROWS)
     yield from _timeline(plan, context)
-    yield from _brokers(broker_shares(plan, context.snapshot))
+    yield from _brokers(broker_shares(plan, context.snapshot), None if everything else BROKERS)
     yield from warned(plan)
     yield from refused("Refused", [r for r in plan.refusals if not r.held], limit)
-    yield from conflicts(plan)
+    yield from conflicts(plan, limit)
     yield from held(plan, limit)
     yield from _end(plan)
     if plan.moves or plan.creates:
@@ -124,7 +124,7 @@ def part_lines(
     plan: Plan, part: Plan, *, everything: bool = False, steps: bool = False
 ) -> list[Line]:
     """A part of a plan as text, with what of it comes before the moves, and how much it is."""
-    limit = max(len(part.moves), len(part.refusals), len(part.log_moves)) if everything else SHOWN
+    limit = None if everything else SHOWN
     rows = _groups(part.moves, None if everything else ROWS, sizes_known=plan.sizes_known)
     copied = f"{size(estimate(part).bytes)} of {size(estimate(plan).bytes)} to copy"
     shown = f"{len(part.moves):,} of {count(len(plan.moves), 'move')}"
@@ -133,7 +133,7 @@ def part_lines(
             *before_moves(part, limit),
             *(moves_with_steps(part, limit, sizes_known=plan.sizes_known) if steps else rows),
             *refused("Refused", part.refusals, limit),
-            *conflicts(part),
+            *conflicts(part, limit),
             line(f"Shown: {shown}; {copied}. Plan digest {digest(plan)[:16]}."),
         ]
     )
@@ -260,7 +260,7 @@ def _marks(found: Marks) -> tuple[Span, ...]:
     return tuple(part for span in spans for part in (Span(" "), span))[1:]
 
 
-def _brokers(shares: Sequence[BrokerShare]) -> Iterator[Block]:
+def _brokers(shares: Sequence[BrokerShare], limit: int | None) -> Iterator[Block]:
     """What brokers hold before, at most on the way, and after; as changes where the cluster is not known."""
     touched = [share for share in shares if share.changes]
     if not touched:
@@ -282,7 +282,7 @@ def _brokers(shares: Sequence[BrokerShare]) -> Iterator[Block]:
         [*columns, Column("")] if whole else columns,
         rows,
         "changed broker",
-        limit=BROKERS,
+        limit=limit,
         more=[f"{count(rest, 'broker')} unchanged"] if rest else [],
         beside=3 if whole else 0,
         name="brokers",

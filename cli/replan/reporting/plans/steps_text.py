@@ -39,17 +39,17 @@ def transcript(
     plan: Plan, context: PlanContext = NOTHING_BESIDE, *, everything: bool = False
 ) -> Iterator[Block]:
     """Every step, then warnings, refusals and the summary."""
-    limit = max(len(plan.moves), len(plan.refusals)) if everything else SHOWN
+    limit = None if everything else SHOWN
     yield from before_moves(plan, limit)
     yield from moves_with_steps(plan, limit, sizes_known=plan.sizes_known)
     yield from warned(plan)
     yield from refused("Refused", [r for r in plan.refusals if not r.held], limit)
-    yield from conflicts(plan)
+    yield from conflicts(plan, limit)
     yield from held(plan, limit)
     yield from map(line, summary(plan, context.findings(plan), sizes_known=plan.sizes_known))
 
 
-def before_moves(plan: Plan, limit: int) -> Iterator[Block]:
+def before_moves(plan: Plan, limit: int | None) -> Iterator[Block]:
     """Recoveries, throttles that stay, other log directories, and new partitions."""
     if plan.recoveries:
         yield Heading("Partitions that nobody leads", len(plan.recoveries), in_text=False)
@@ -59,7 +59,7 @@ def before_moves(plan: Plan, limit: int) -> Iterator[Block]:
         yield Heading("Throttles that stay")
         settings = [(str(s.setting), setting_text(s)) for s in plan.standing]
         heads = (Column("setting", code=True), Column("change"))
-        yield Table(heads, settings, limit=SHOWN, heads=False, indent=4)
+        yield Table(heads, settings, limit=limit, heads=False, indent=4)
     if plan.log_moves:
         yield Heading("Within their brokers, to other log directories")
         rows = [(str(m.partition), log_move_text(m)) for m in plan.log_moves]
@@ -71,11 +71,11 @@ def before_moves(plan: Plan, limit: int) -> Iterator[Block]:
         for create in plan.creates:
             made = create.partitions.items()
             cells = columns([("create", str(n.partition), brokers(of)) for n, of in made])
-            items.append(Item(line(create_text(create)), capped(cells, limit=SHOWN)))
+            items.append(Item(line(create_text(create)), capped(cells, limit=limit)))
         yield Items(items, indent=0)
 
 
-def held(plan: Plan, limit: int) -> Iterator[Block]:
+def held(plan: Plan, limit: int | None) -> Iterator[Block]:
     """What an application of replan or another party moves."""
     for title, rule in ((OWN, RefusalRule.OWN_RUNNING), (LEFT, RefusalRule.LEFT_RUNNING)):
         yield from refused(title, [r for r in plan.refusals if r.rule is rule], limit)
@@ -83,7 +83,9 @@ def held(plan: Plan, limit: int) -> Iterator[Block]:
     yield from refused("Held by another party", others, limit)
 
 
-def moves_with_steps(plan: Plan, limit: int, *, sizes_known: bool = False) -> Iterator[Block]:
+def moves_with_steps(
+    plan: Plan, limit: int | None, *, sizes_known: bool = False
+) -> Iterator[Block]:
     """Each move, its reason, and its steps in columns."""
     if not plan.moves:
         return
@@ -107,7 +109,7 @@ def warned(plan: Plan) -> Iterator[Block]:
         yield Items(found, "warning", label=Span("Warning: ", Tone.CHANGES), indent=0)
 
 
-def refused(title: str, refusals: Sequence[Refusal], limit: int) -> Iterator[Block]:
+def refused(title: str, refusals: Sequence[Refusal], limit: int | None) -> Iterator[Block]:
     """The partitions that are left out, each with why."""
     if refusals:
         rules = Counter(r.rule for r in refusals)
@@ -116,7 +118,7 @@ def refused(title: str, refusals: Sequence[Refusal], limit: int) -> Iterator[Blo
         yield Items([Item(line(f"{refusal_text(r)}  [{r.rule}]")) for r in refusals], limit=limit)
 
 
-def conflicts(plan: Plan) -> Iterator[Block]:
+def conflicts(plan: Plan, limit: int | None) -> Iterator[Block]:
     """What is behind the refusals; change one line of a conflict, and it is resolved."""
     if plan.conflicts:
         yield Heading(
@@ -124,4 +126,4 @@ def conflicts(plan: Plan) -> Iterator[Block]:
         )
         found = (conflict_lines(conflict) for conflict in plan.conflicts)
         items = [Item(line(first), rest) for first, *rest in found]
-        yield Items(items, "conflict", SHOWN)
+        yield Items(items, "conflict", limit)
