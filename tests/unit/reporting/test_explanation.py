@@ -27,7 +27,7 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import Explanation, Overruled, explain
 from replan.planning.findings.drift_classes import OtherKind
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import RefusalRule
+from replan.planning.plans.plan import Facts, Plan, Refusal, RefusalRule
 from replan.reporting.drift.explanation_text import render_explanation, render_explanation_json
 from replan.reporting.lines import drawn
 from replan.reporting.plans.plan_report import part_lines
@@ -210,3 +210,11 @@ def test_a_part_of_a_plan_says_how_much_of_it_it_is() -> None:
     assert "orders-1  [1,2,3] -> [1,5,3]" in drawn(part_lines(plan, part, steps=True))
     nothing = part_of(plan, ["clicks"], [])
     assert "Shown: 0 of 2 moves" in drawn(part_lines(plan, nothing))
+
+
+def test_a_part_of_a_plan_has_what_is_refused_about_its_broker() -> None:
+    facts: Facts = {"broker": 4, "path": "/a", "bytes": 5, "usable": 3}
+    refusal = Refusal("orders", 0, RefusalRule.NO_ROOM, facts)
+    plan = Plan("c", "d", {}, (), refusals=(refusal,))
+    assert part_of(plan, [], [4]).refusals == (refusal,)
+    assert part_of(plan, [], [5]).refusals == ()  # 5 bytes are no broker

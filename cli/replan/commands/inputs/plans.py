@@ -256,9 +256,11 @@ def part_of(made: Plan, topics: Sequence[str], brokers: Sequence[int]) -> Plan:
 
 
 def _brokers_of(facts: Facts) -> Iterator[int]:
-    for found in facts.values():
+    for name, found in facts.items():
         if isinstance(found, tuple):
             yield from (broker for broker in found if isinstance(broker, int))
+        elif name == "broker" and isinstance(found, int):
+            yield found
 
 
 def render_difference(before: Plan, after: Plan, form: Form, *, everything: bool) -> str:
