@@ -81,6 +81,15 @@ def test_limits_of_the_placement_before_hide_nothing(
     assert "this change causes 2 moves" in said(capsys, "--since", "before.yaml")
 
 
+@pytest.mark.parametrize("options", [["--allow", "partitions=9"], ["--within-limits"]])
+def test_options_of_limits_are_of_the_placement_after(
+    work: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work / "before.yaml").write_text(PLACEMENT)
+    (work / "placement.yaml").write_text(f"{CHANGED}limits: {{partitions: 4}}\n")
+    assert "this change causes 2 moves" in said(capsys, "--since", "before.yaml", *options)
+
+
 def test_a_placement_of_another_cluster_is_said_and_no_error(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

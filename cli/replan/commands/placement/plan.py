@@ -1,5 +1,6 @@
 """Commands about plans: `plan` makes one, `show` shows one that was saved."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -136,17 +137,18 @@ def plan(
         check_age(cluster, seen.snapshot, max_snapshot_age)
         make = plan_with_journal if cluster.journal_is_topic else make_plan
 
-        def planned(of: "Placement") -> "Plan":
+        def planned(of: "Placement", *, limited: bool) -> "Plan":
             return make(
-                *(of, seen.snapshot, allowed),
+                *(of, seen.snapshot, allowed if limited else {}),
                 only=only or (),
                 rates=written,
-                within_limits=within_limits,
+                within_limits=within_limits and limited,
             )
 
         with planning(placement, seen.snapshot):
-            made = planned(placement)
-            pending = pending_since(since, files, planned) if since else None
+            made = planned(placement, limited=True)
+            unlimited = partial(planned, limited=False)
+            pending = pending_since(since, files, unlimited) if since else None
         if annotations:
             from replan.reporting.plans.findings import plan_findings
 
