@@ -35,6 +35,7 @@ def refused(moves: list[Move], throttle: MoveThrottle, rates: Rates) -> tuple[To
     with pytest.raises(NeverConverges) as error:
         check_convergence(moves, throttle, rates, CLUSTER_ID)
     assert error.value.exit_code is Exit.REFUSED
+    assert "--only" in str(error.value)  # no plan is written, so nothing about applying one helps
     return error.value.too_slow
 
 

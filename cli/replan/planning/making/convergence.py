@@ -48,7 +48,7 @@ class NeverConverges(UnsafePlan):
         super().__init__(
             f"the throttle never lets the copies of {count(len(self.too_slow), 'broker side')} end, so the plan is "
             f"refused as a whole:\n{lines}\n"
-            "Raise `throttles.moves` there at least so far, or copy less at once: fewer --slots when applying"
+            "Raise `throttles.moves` there at least so far, or plan fewer of these partitions at once, with --only"
         )
 
 
