@@ -175,3 +175,11 @@ def test_a_stage_keeps_topics_apart_unless_they_wait_for_one_another(
         limits=limits(partitions=1),
     )
     assert names(make_plan(asked, seen, within_limits=True)) == [first]
+
+
+def test_what_needs_no_creation_is_left_for_later_although_no_stage_creates() -> None:
+    seen = snapshot([state([1, 2, 3], partition=n) for n in range(3)])
+    asked = placement({"orders": [*[[1, 2, 4]] * 3, *[[1, 2, 3]] * 3]}, limits=limits(partitions=2))
+    plan = make_plan(asked, seen, within_limits=True)
+    assert (names(plan), plan.creates) == (["orders-0", "orders-1"], ())
+    assert left(plan) == [(1, 1)]

@@ -14,7 +14,7 @@ A change that is beyond a limit all by itself fits into no stage: it is refused 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 
 from msgspec import Struct, field
@@ -160,8 +160,8 @@ def staged(
         if not (rules.heeded and blocked and blocked == len(waiting)):
             break
         rules.heeded = False  # they wait for one another, or for what no stage takes
-    never = {change.topic for change, _, _ in beyond if isinstance(change, Create)}
-    left = tuple(c for c in waiting if c.topic not in never)
+    never = {c.topic: c for c, _, _ in beyond if isinstance(c, Create)}
+    left = tuple(c for c in waiting if not _needs(c, never))
     changes, late = _of(whole, chosen, log_dirs)
     left = (*left, *late)
     return PlanStage(changes, tuple(beyond), left, _at_least(left, limits))
@@ -243,10 +243,7 @@ class _Chosen(Struct):
             return True
         if not isinstance(change, Move):
             return False
-        created = self.awaited.get(change.partition.topic)
-        if created is not None and change.partition.partition >= created.present:
-            return True
-        return self.disks.lacking(change) is not None
+        return _needs(change, self.awaited) or self.disks.lacking(change) is not None
 
     def take(self, change: Change) -> None:
         """Count a change as done."""
@@ -256,6 +253,14 @@ class _Chosen(Struct):
             del self.awaited[change.topic]
         elif isinstance(change, Move):
             self.disks.done(change)
+
+
+def _needs(change: Change, creates: Mapping[str, Create]) -> bool:
+    """Whether a change moves a partition that one of these, by topic, creates."""
+    if not isinstance(change, Move):
+        return False
+    create = creates.get(change.topic)
+    return create is not None and change.partition.partition >= create.present
 
 
 def _alone(
