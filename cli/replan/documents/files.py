@@ -61,9 +61,8 @@ def read_bytes(path: Path, *, limit: int = MOST_BYTES, pipe_seconds: float = PIP
         if stat.S_ISREG(found.st_mode) and found.st_size > limit:
             raise _too_large(limit)
         waits = stat.S_ISFIFO(found.st_mode) or stat.S_ISCHR(found.st_mode)
-        whole = max(
-            _CHUNK, found.st_size
-        )  # a file comes in one piece: joining takes longer than reading
+        # A file comes in one piece: joining takes longer than reading.
+        whole = max(_CHUNK, found.st_size)
         chunks: list[bytes] = []
         size = 0
         while chunk := _next(file, whole, pipe_seconds if waits else None):

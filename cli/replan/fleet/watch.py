@@ -29,10 +29,10 @@ from replan.fleet.lake.arrivals import Touched, touched_between, version_of
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import Kept
 from replan.fleet.lake.store import in_store
-from replan.fleet.lake.tables import ERRORS, SNAPSHOTS
+from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, in_order
 from replan.fleet.run import error_rows, hour_of, judge_kept, run_history, write_errors
-from replan.fleet.tasks.todo import FleetError, unjudged
+from replan.fleet.tasks.todo import FleetError, of_day, unjudged
 from replan.reporting.prometheus import exposition
 
 if TYPE_CHECKING:
@@ -204,13 +204,15 @@ def _arrived(
         error = FleetError(cluster, place, message)
         errors.append(error_rows([error], DRIFT_STAGES[0].value, when))
 
-    for cluster, day in touched_days:
+    for cluster, text in touched_days:
         if cluster not in fleet.clusters or fleet.cluster(cluster).placement is None:
             continue
+        day = date.fromisoformat(text)
         try:
-            arrived = list(unjudged(lake, cluster, date.fromisoformat(day)))
+            files, compared = (of_day(lake.files(of), cluster, day) for of in (SNAPSHOTS, JUDGED))
+            arrived = list(unjudged(lake, files, compared))
         except BadFile as problem:
-            failed(cluster, str(problem), Hour(cluster, date.fromisoformat(day), 0))
+            failed(cluster, str(problem), Hour(cluster, day, 0))
             continue
         for kept in arrived:
             if wrong := kept.dated_after(now):

@@ -197,9 +197,8 @@ class Target(Struct, frozen=True):
         in_topic = self.journal is not None and self.journal.path is None
         if in_topic and self.bootstrap_server is None:
             raise BadUsage("--journal topic:NAME goes with --bootstrap-server; write file:PATH")
-        listed = (
-            self.fleet_cluster is not None
-        )  # the properties of the environment are of another cluster
+        # The properties of the environment are not those of a cluster of the fleet file.
+        listed = self.fleet_cluster is not None
         if self.bootstrap_server is not None and self.command_config is None and not listed:
             properties = os.environ.get(CONFIG_VARIABLE)
             self._set("command_config", None if properties is None else Path(properties))

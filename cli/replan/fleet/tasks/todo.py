@@ -4,7 +4,7 @@ The newest snapshot of a cluster counts, as far as the clock of the run allows i
 an error, and hides nothing. Late ones came after the comparison of a newer one, or between two runs.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache
 from hashlib import sha256
@@ -119,30 +119,41 @@ def _late(lake: Lake, newest: Iterable[Kept]) -> Iterator[Kept]:
 
     What stands before the first comparison is older than the history of its cluster.
     """
+    snapshots, judged, errors = (lake.files(table) for table in (SNAPSHOTS, JUDGED, ERRORS))
     for last in newest:
         name = last.at.cluster
-        compared = lake.files(JUDGED).get(name)
+        compared = judged.get(name)
         if not compared:
             continue
         begin = compared[0].begin
-        for day in sorted({file.day for file in lake.files(SNAPSHOTS).get(name, ())}):
+        for day in sorted({file.day for file in snapshots.get(name, ())}):
             if not begin.day <= day <= last.at.day:
                 continue
-            for kept in unjudged(lake, name, day):
-                mine = begin < kept.at < last.at and kept.cluster_id == last.cluster_id
-                if mine and not lake.rows(ERRORS, kept.at, ["hour"]).num_rows:
-                    yield kept
+            late = [
+                kept
+                for kept in unjudged(lake, of_day(snapshots, name, day), of_day(judged, name, day))
+                if begin < kept.at < last.at and kept.cluster_id == last.cluster_id
+            ]
+            failed = {
+                hour
+                for file in (of_day(errors, name, day) if late else ())
+                for hour in lake.read_file(ERRORS, file, ["hour"])["hour"].to_pylist()
+            }
+            yield from (kept for kept in late if kept.at.hour not in failed)
 
 
-def unjudged(lake: Lake, cluster: str, day: date) -> Iterator[Kept]:
-    """The snapshots of a day that were not judged, or are not those that were; raises BadFile.
+def of_day(
+    files: Mapping[str, Sequence[TableFile]], cluster: str, day: date
+) -> Sequence[TableFile]:
+    """The files of a cluster and day, of those of a table by cluster."""
+    return [file for file in files.get(cluster, ()) if file.day == day]
+
+
+def unjudged(lake: Lake, files: Sequence[TableFile], judged: Sequence[TableFile]) -> Iterator[Kept]:
+    """The snapshots of a cluster and day that were not judged, or are not those that were; raises BadFile.
 
     The logs say that there are none where as many were judged, from the first moment to the last.
     """
-    files, judged = (
-        [file for file in lake.files(table).get(cluster, ()) if file.day == day]
-        for table in (SNAPSHOTS, JUDGED)
-    )
     there = told((file, file.headers) for file in files)
     if there is not None and there == told((file, file.rows) for file in judged):
         return

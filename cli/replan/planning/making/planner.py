@@ -40,7 +40,13 @@ from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.making.room import NoRoomFor, coming, in_room_order
 from replan.planning.making.stages import Changes, PlanStage, Together, require_limits, staged
 from replan.planning.making.why_moved import Lookups, MoveWanted, reason_of
-from replan.planning.plans.log_dirs import NoRoomLeft, log_dir_balance, log_drains
+from replan.planning.plans.log_dirs import (
+    NOTHING_COMES,
+    NoRoomLeft,
+    concerns_log_dirs,
+    log_dir_balance,
+    log_drains,
+)
 from replan.planning.plans.moves import Move, move_of
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import standing_differences
@@ -128,7 +134,7 @@ def plan_of(
         or _within(s.setting, within)
         or (scope is not None and s.setting in scope.settings)
     )
-    comes = coming(ordered, snapshot.log_dirs)
+    comes = coming(ordered, snapshot.log_dirs) if concerns_log_dirs(placement) else NOTHING_COMES
     drains = log_drains(placement, snapshot, targets, comes)
     dirs = log_dir_balance(placement, snapshot, targets, drains, comes)
     dirs_off_balance = found.log_dirs_off_balance(dirs.then)

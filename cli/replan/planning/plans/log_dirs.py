@@ -209,8 +209,7 @@ def log_dir_balance(
 
     `targets`: the lists that partitions get, `drains`: what directories give, `comes`: what moves bring to them.
     """
-    asked = [] if placement.balance is None else placement.balance.tolerances
-    within = next((t.within for t in asked if t.measure is BalanceMeasure.LOG_DIRS), None)
+    within = _tolerance(placement)
     if within is None:
         return LogDirBalance()
     share = placement.reconcile.log_dir_share
@@ -230,6 +229,17 @@ def log_dir_balance(
             moves += disks.balanced()
             then[broker] = disks.reached()
     return LogDirBalance(tuple(moves), _imbalance(now, within), _imbalance(then, within))
+
+
+def _tolerance(placement: Placement) -> Fraction | None:
+    """Within which part of their shares directories are to be; None where no balance asks for it."""
+    asked = [] if placement.balance is None else placement.balance.tolerances
+    return next((t.within for t in asked if t.measure is BalanceMeasure.LOG_DIRS), None)
+
+
+def concerns_log_dirs(placement: Placement) -> bool:
+    """Whether a placement says what is to lie in which directories, so that `log_drains` or the balance looks there."""
+    return bool(placement.log_dir_blacklist) or _tolerance(placement) is not None
 
 
 def _imbalance(reached: Mapping[BrokerId, Fraction], within: Fraction) -> Imbalance | None:
