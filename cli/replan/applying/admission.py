@@ -28,6 +28,7 @@ from replan.applying.reasons.holds import (
 )
 from replan.applying.reasons.reason import HoldReason
 from replan.model.broker import LogDir
+from replan.model.control_plane import ReplicaName
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition, is_internal
 from replan.model.partition import PartitionState, Reassignment, effective_min_isr
@@ -234,6 +235,9 @@ class Room(Struct, frozen=True):
     its turn may come to, beside the largest of the promised ones. What is there already takes more of the directory it
     lies in.
 
+    A replica that goes to another directory of its broker comes to the one that was asked for. It counts there in full;
+    for Kafka's turn it may be there already or not yet, and have left its own directory or not.
+
     Room counts only when a reading showed it, so what was admitted since the last reading stays reserved until the next
     one, also where a copy has ended or a replica was dropped meanwhile (file.delete.delay.ms).
     """
@@ -241,49 +245,97 @@ class Room(Struct, frozen=True):
     dirs: tuple[LogDir, ...] = ()
     promised: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
     """Bytes by broker and partition."""
+    within: Mapping[BrokerId, Mapping[TopicPartition, tuple[str, int]]] = field(
+        default_factory=dict
+    )
+    """Of the replicas that go to another directory: which one, and how many bytes."""
 
     def reserve(self, partition: TopicPartition, brokers: Iterable[BrokerId], size: int) -> "Room":
         """The room after a copy of so many bytes to each broker was admitted; once more makes no difference."""
         promised = {b: {**self.promised.get(b, {}), partition: size} for b in brokers}
-        return Room(self.dirs, {**self.promised, **promised})
+        return replace(self, promised={**self.promised, **promised})
+
+    def reserve_within(self, replica: ReplicaName, path: str, size: int) -> "Room":
+        """The same for a replica that goes to a directory of its broker."""
+        partition, broker = replica
+        of = {**self.within.get(broker, {}), partition: (path, size)}
+        return replace(self, within={**self.within, broker: of})
 
     def why_not(self, partition: TopicPartition, broker: BrokerId, size: int) -> NoRoom | None:
         """Why a replica of so many bytes does not fit on a broker; None where it fits or the room is not known."""
-        found = [self._no_room(d, size) for d in self._turns(partition, broker)]
+        found = [_no_room(turn, size) for turn in self._beside(partition, broker).turns()]
         lacking = [no for no in found if no is not None]
         return min(lacking, key=lambda no: (no.usable - no.promised, no.path), default=None)
 
-    def _no_room(self, chosen: "_Turn", size: int) -> NoRoom | None:
-        found = chosen.directory
-        if found.usable_bytes is None or found.total_bytes is None or not size:
-            return None
-        kept_free = int(found.total_bytes * HEADROOM)
-        if found.usable_bytes - chosen.promised - size >= kept_free:
-            return None
-        return NoRoom(
-            found.broker, found.path, size, found.usable_bytes, chosen.promised, kept_free
-        )
+    def why_not_within(self, replica: ReplicaName, path: str, size: int) -> NoRoom | None:
+        """Why a replica does not fit in a directory of its broker, whatever of the copies Kafka makes there."""
+        beside = self._beside(*replica)
+        turns = (beside.at_most(d) for d in beside.dirs if d.path == path)
+        found = (_no_room(turn, size, within=True) for turn in turns)
+        return next((no for no in found if no is not None), None)
 
-    def _turns(self, partition: TopicPartition, broker: BrokerId) -> Iterator["_Turn"]:
-        """The directories that Kafka may put the next replica in, once all that is promised is there."""
-        usable = [d for d in self.dirs if d.broker == broker and d.error is None and not d.cordoned]
-        others = {p: b for p, b in self.promised.get(broker, {}).items() if p != partition}
-        there = {p: d for d in usable for p in others if _lies_in(p, d)}
-        coming = sorted((b for p, b in others.items() if p not in there), reverse=True)
-        logs = [d.logs for d in usable]
+    def _beside(self, partition: TopicPartition, broker: BrokerId) -> "_Coming":
+        """What comes to a broker beside the replica of this partition."""
+        dirs = [d for d in self.dirs if d.broker == broker and d.error is None]
+        copies = {p: b for p, b in self.promised.get(broker, {}).items() if p != partition}
+        moves = {p: to for p, to in self.within.get(broker, {}).items() if p != partition}
+        there = {p: d.path for d in dirs for p in copies if _lies_in(p, d)}
+        known, most, least = Counter[str](), Counter[str](), Counter[str]()
+        for d in dirs:
+            most[d.path] = d.logs + sum(path == d.path for path, _ in moves.values())
+            least[d.path] = d.logs - sum(_lies_in(p, d) for p in moves)
+        for path, size in (*moves.values(), *((path, copies[p]) for p, path in there.items())):
+            known[path] += size
+        coming = sorted((b for p, b in copies.items() if p not in there), reverse=True)
+        logs = [most[d.path] for d in dirs if not d.cordoned]
         heapify(logs)
-        for _ in coming if usable else ():
+        for _ in coming if logs else ():
             heapreplace(logs, logs[0] + 1)
-        for d in usable:
-            if d.logs <= logs[0]:
-                more = sum(b for p, b in others.items() if there.get(p) is d)
-                yield _Turn(d, more + sum(coming[: logs[0] - d.logs]))
+        return _Coming(dirs, known, coming, least, logs[0] if logs else 0)
 
 
 class _Turn(Struct, frozen=True):
     directory: LogDir
     promised: int
     """Bytes that come to lie in it before, at most."""
+
+
+class _Coming(Struct, frozen=True):
+    """What comes to the directories of a broker."""
+
+    dirs: list[LogDir]
+    known: Mapping[str, int]
+    """Bytes that come to a directory for certain."""
+    free: list[int]
+    """Bytes of each copy for which Kafka has yet to choose a directory, the largest first."""
+    least: Mapping[str, int]
+    """The logs of each directory, without any of those copies; at least."""
+    fewest: int
+    """Those of the directory with the fewest, once all copies are there; at most."""
+
+    def turns(self) -> Iterator[_Turn]:
+        """The directories that Kafka may put the next replica in, once all that comes is there."""
+        for d in self.dirs:
+            before = self.fewest - self.least[d.path]
+            if not d.cordoned and before >= 0:
+                yield _Turn(d, self.known[d.path] + sum(self.free[:before]))
+
+    def at_most(self, directory: LogDir) -> _Turn:
+        """A directory with all that may come to it."""
+        copies = 0 if directory.cordoned else self.fewest - self.least[directory.path] + 1
+        more = sum(self.free[: max(0, copies)])
+        return _Turn(directory, self.known[directory.path] + more)
+
+
+def _no_room(turn: _Turn, size: int, *, within: bool = False) -> NoRoom | None:
+    found = turn.directory
+    if found.usable_bytes is None or found.total_bytes is None or not size:
+        return None
+    kept_free = int(found.total_bytes * HEADROOM)
+    if found.usable_bytes - turn.promised - size >= kept_free:
+        return None
+    at = (found.broker, found.path, size, found.usable_bytes, turn.promised, kept_free)
+    return NoRoom(*at, within)
 
 
 def _lies_in(partition: TopicPartition, directory: LogDir) -> bool:

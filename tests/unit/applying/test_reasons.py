@@ -182,6 +182,7 @@ HOLDS: list[HoldReason] = [
     UncleanElectionPossible("orders", replicas(1)),
     NoRoom(B4, "/a", 100, 300, 120, 100),
     NoRoom(B4, "/a", 100, 199, 0, 100),
+    NoRoom(B4, "/a", 100, 300, 120, 100, True),
     TopicReassigned(tuple(TopicPartition("orders", p) for p in range(4))),
     NoSlot(B4, 5, 5),
     NoSlot(B4, 1, 5),

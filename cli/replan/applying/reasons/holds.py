@@ -107,7 +107,7 @@ class UncleanElectionPossible(HoldReason, frozen=True):
 
 
 class NoRoom(HoldReason, frozen=True):
-    """The log directory that Kafka would choose has no room; all sizes in bytes."""
+    """The log directory that Kafka would choose, or that a replica is to go to, has no room; all sizes in bytes."""
 
     changing = (
         "size",
@@ -123,12 +123,15 @@ class NoRoom(HoldReason, frozen=True):
     promised: int
     """Of `usable`, to other copies."""
     kept_free: int
+    within: bool = False
+    """It is to go there from another directory of the broker."""
 
     def __str__(self) -> str:
         also = f", {self.promised} of them promised to other copies" if self.promised else ""
+        chosen = "" if self.within else " (the directory with the fewest logs)"
         return (
-            f"broker {self.broker} has no room: {self.size} bytes to {self.path} (the directory with the "
-            f"fewest logs), {self.usable} usable{also}, {self.kept_free} must stay free; make room there"
+            f"broker {self.broker} has no room: {self.size} bytes to {self.path}{chosen}, "
+            f"{self.usable} usable{also}, {self.kept_free} must stay free; make room there"
         )
 
 

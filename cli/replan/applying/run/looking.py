@@ -11,6 +11,7 @@ from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Command
 from replan.applying.observation import Job, TickInput
 from replan.applying.run.opening import plan_back, unfinished
+from replan.applying.steps.log_moves import LOG_MOVES
 from replan.applying.steps.recovering import probe, to_probe
 from replan.applying.tick.questions import copying, urgent, wanted
 from replan.applying.tick.run_state import RunState
@@ -55,7 +56,8 @@ class TickReader(Struct, frozen=True):
     ) -> tuple[TickInput, RunState]:
         """Read what a tick is decided by. Raises ClusterUnreachable and ClusterRefused."""
         job, clock = self.job, self.ports.clock
-        if state.copies_waiting and admitting:
+        waits = state.copies_waiting or LOG_MOVES.waits(job, state.ledger)
+        if waits and admitting:
             state = self._now_and_then(state, clock.now())
         now = clock.now()
         state = state.without_old_unknowns(now, job.settings.quarantine_seconds)
@@ -102,7 +104,7 @@ class TickReader(Struct, frozen=True):
                 state = replace(state, readings=replace(state.readings, disks_at=now))
                 state = state.with_room(self.job, self.ports.reader.log_dirs())
             began, known = self.ports.clock.now(), state.neighbours
-            if began >= known.due and state.ledger.open:
+            if began >= known.due and state.copies_waiting and state.ledger.open:
                 period = self.job.settings.neighbours_seconds
                 state = replace(state, neighbours=known.later(began, period))
                 snapshot = self.ports.reader.observe()

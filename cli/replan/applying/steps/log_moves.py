@@ -4,7 +4,8 @@ A broker copies such a replica by itself and then swaps it in (KIP-113). The sam
 while it copies and when it is done: so one without an answer is sent again, and one that arrives late does no harm. One
 copy takes one slot of its broker, and starts only under the throttle that the plan declares for what the broker
 receives (`replica.alter.log.dirs.io.max.bytes.per.second`, saved and restored as the other rates). A partition that the
-plan moves to other brokers comes first.
+plan moves to other brokers comes first. One starts only where it has room beside all copies that may come to its
+directory.
 
 A replica is known by its partition and the topic's id: AlterReplicaLogDirs and DescribeLogDirs know names only, so the
 partition is looked at, too. One of a recreated topic, or that its broker has no more, is stale, once no request of it
@@ -26,7 +27,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
-from replan.applying.admission import Slots
+from replan.applying.admission import Room, Slots
 from replan.applying.journal.ledger import Ledger, Subject
 from replan.applying.journal.records import LogMoveRecord, Status
 from replan.applying.known import RequestMemory
@@ -84,7 +85,7 @@ class LogMoveStep(Struct, FromRecord, frozen=True):
             elsewhere = OtherLogDir(move.source, place.future_path or place.path)
             return suspected(Status.STALE, elsewhere)
         refusal = given.refusal(self.subject)
-        start = Ask(move.target, CopyingInBroker(0, move.bytes))
+        start = Ask(move.target, self._copying(place))
         return start if refusal is None else rejected(refusal)
 
     def judge_cancelled(self, given: StepInput) -> Verdict:
@@ -135,6 +136,10 @@ class LogMoveKind(StepKind[LogMoveStep]):
             if begun or waiting[broker] <= LOOKED_AT * job.settings.slots_per_broker:
                 found.append(step)
         return found
+
+    def waits(self, job: Job, ledger: Ledger) -> bool:
+        """Whether any has yet to be asked for."""
+        return any(step.record is None for step in self.pending(job, ledger))
 
     def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[Subject]) -> Wanted:
         """Their partitions, where their replicas lie, and the rates of their brokers where they are throttled."""
@@ -192,6 +197,19 @@ def copying_within(ledger: Ledger, seen: Look) -> dict[ReplicaName, str]:
     }
 
 
+def with_log_moves(
+    room: Room, job: Job, ledger: Ledger, holds: Mapping[Subject, HoldReason]
+) -> Room:
+    """The room beside the replicas that were sent and have not ended, less what was there at the last look."""
+    begun = _begun(ledger)
+    for move in job.plan.log_moves:
+        if move.replica in begun:
+            hold = holds.get(move.replica)
+            left = hold.total - hold.copied if isinstance(hold, CopyingInBroker) else move.bytes
+            room = room.reserve_within(move.replica, move.target, max(0, left))
+    return room
+
+
 def rates_of_copies(ledger: Ledger, seen: Look) -> set[RateKey]:
     """The rates of the brokers on which any of them copies."""
     copying = (replica for replica in _begun(ledger) if _seen_at(replica, seen).future_path)
@@ -206,6 +224,11 @@ def _begun(ledger: Ledger) -> dict[ReplicaName, LogMoveRecord]:
 def _seen_at(replica: ReplicaName, seen: Look) -> LogPlace:
     partition, broker = replica
     return seen.places.get(broker, {}).get(partition, LogPlace(None))
+
+
+def _wants(move: LogMove, seen: Look) -> tuple[ReplicaName, str, int]:
+    """Which replica goes to which directory, and how many bytes."""
+    return move.replica, move.target, max(move.bytes, _seen_at(move.replica, seen).bytes)
 
 
 def _place(move: LogMove, seen: Look) -> LogPlace | Hold | Suspect[Ask]:
@@ -240,6 +263,8 @@ class LogCopies(Struct):
     decided: StepsDecided = field(default_factory=StepsDecided)
     running: list[LogMoveStep] = field(default_factory=list)
     starting: list[tuple[LogMoveStep, Ask]] = field(default_factory=list)
+    room: Room = field(default_factory=Room)
+    """Less what those take that start."""
 
     def rates(self, throttle: MoveThrottle | None) -> dict[RateKey, int]:
         """The rates that they need, bytes per second."""
@@ -269,12 +294,13 @@ def log_copies(
     closed: HoldReason | None,
     slots: Slots,
     moving: frozenset[TopicPartition],
+    room: Room,
 ) -> LogCopies:
     """Decide for each that has not ended; `closed`: why nothing is to be asked for now, if so.
 
     `moving`: the partitions whose moves to other brokers have not ended. Takes slots.
     """
-    found, ready = LogCopies(), list[tuple[LogMoveStep, Ask]]()
+    found, ready = LogCopies(room=room), list[tuple[LogMoveStep, Ask]]()
     steps = LOG_MOVES.looked_at(given.tick.job, given.ledger)
     for step, ask in judged(steps, given, closed, found.decided):
         if ask.takes_back:
@@ -292,7 +318,10 @@ def log_copies(
             holds[step.subject] = MoveFirst()
         elif full is not None:
             holds[step.subject] = slots.why_full(full)
+        elif (lacks := found.room.why_not_within(*_wants(step.move, given.tick.seen))) is not None:
+            holds[step.subject] = lacks
         else:
             slots.take(brokers)
+            found.room = found.room.reserve_within(*_wants(step.move, given.tick.seen))
             found.starting.append((step, ask))
     return found

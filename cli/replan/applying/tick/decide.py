@@ -696,7 +696,10 @@ class TickBuilder:
             else frozenset()
         )
         closed = self._nothing_new() or self._admission
-        self._log_copies = log_copies(self._given, closed, self._slots, frozenset(moving))
+        self._log_copies = log_copies(
+            self._given, closed, self._slots, frozenset(moving), self._room
+        )
+        self._room = self._log_copies.room
 
     def _heals(self, name: TopicPartition) -> bool:
         """Whether a partition is under its own min ISR: its copy is what ends that."""

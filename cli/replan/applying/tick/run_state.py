@@ -42,6 +42,7 @@ from replan.applying.reasons.notes import ReadingsApart
 from replan.applying.reasons.reason import HoldReason, Note
 from replan.applying.steering import throttle_of
 from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.log_moves import with_log_moves
 from replan.applying.steps.recovering import RECOVERIES
 from replan.applying.steps.standing_throttles import place_of
 from replan.applying.steps.step import AnyKind
@@ -355,7 +356,7 @@ class RunState(Struct, frozen=True, kw_only=True):
                 room = room.reserve(name, (broker,), max(0, move.bytes - copied))
         for name in self.admitted:
             room = room.reserve(name, job.moves[name].new, job.moves[name].bytes)
-        return replace(self, room=room)
+        return replace(self, room=with_log_moves(room, job, self.ledger, self.step_holds))
 
 
 def _none(_: BrokerId) -> int:

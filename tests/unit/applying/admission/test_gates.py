@@ -112,6 +112,52 @@ def test_room_is_judged_by_the_larger_of_planned_and_seen_size() -> None:
     assert (closed.broker, closed.path, closed.size) == (5, "/a", 200)
 
 
+B5 = BrokerId(5)
+OTHER = TopicPartition("clicks", 0)
+TWO_DIRS = Room(
+    (
+        LogDir(B5, "/a", 1000, 500, 0),
+        LogDir(B5, "/b", 1000, 500, 3, replicas={"clicks": (0,)}),
+    )
+)
+"""The next replica of the broker comes to /a, which takes 400; a replica of clicks lies in /b."""
+
+
+def test_a_copy_counts_the_replica_that_goes_to_the_same_directory_within_the_broker() -> None:
+    size, planned = 380, SWAP.partition
+    assert TWO_DIRS.why_not(planned, B5, size) is None
+    room = TWO_DIRS.reserve_within((OTHER, B5), "/a", size)
+    assert room.why_not(planned, B5, size) == NoRoom(B5, "/a", size, 500, size, 100)
+    assert room.why_not(planned, B5, 20) is None
+    assert room.why_not(planned, BrokerId(4), size) is None
+
+
+def test_a_replica_that_goes_to_a_directory_counts_the_copies_that_may_come_there() -> None:
+    size, replica = 380, (OTHER, B5)
+    room = TWO_DIRS.reserve(SWAP.partition, [B5], size)
+    assert room.why_not_within(replica, "/a", size) == NoRoom(B5, "/a", size, 500, size, 100, True)
+    assert room.why_not_within(replica, "/a", 20) is None
+    assert room.why_not_within(replica, "/b", size) is None
+
+
+def test_a_replica_on_its_way_within_a_broker_does_not_count_beside_itself() -> None:
+    room = TWO_DIRS.reserve_within((OTHER, B5), "/a", 380)
+    assert room.why_not_within((OTHER, B5), "/a", 380) is None
+    lacks = room.why_not_within((TopicPartition("clicks", 1), B5), "/a", 380)
+    assert lacks is not None
+    assert lacks.promised == 380
+
+
+@pytest.mark.parametrize(("logs", "fits"), [((0, 2), True), ((0, 1), False), ((1, 1), False)])
+def test_a_copy_fits_wherever_a_replica_within_the_broker_may_turn_kafka_to(
+    logs: tuple[int, int], fits: bool
+) -> None:
+    """The one within goes to /a: it counts there already for the next copy, or does not yet."""
+    dirs = [LogDir(B5, p, 1000, u, n) for p, u, n in zip("ab", (900, 110), logs, strict=True)]
+    room = Room(tuple(dirs)).reserve_within((OTHER, B5), "a", 10)
+    assert (room.why_not(SWAP.partition, B5, 50) is None) is fits
+
+
 @pytest.mark.parametrize(
     ("guarded", "topic", "ours", "reason"),
     [
