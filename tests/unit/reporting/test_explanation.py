@@ -27,6 +27,7 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import Explanation, Overruled, explain
 from replan.planning.findings.drift_classes import OtherKind
 from replan.planning.making.planner import make_plan
+from replan.planning.plans.conflicts import Conflict, Proof
 from replan.planning.plans.plan import Facts, Plan, Refusal, RefusalRule
 from replan.reporting.drift.explanation_text import render_explanation, render_explanation_json
 from replan.reporting.lines import drawn
@@ -218,3 +219,17 @@ def test_a_part_of_a_plan_has_what_is_refused_about_its_broker() -> None:
     plan = Plan("c", "d", {}, (), refusals=(refusal,))
     assert part_of(plan, [], [4]).refusals == (refusal,)
     assert part_of(plan, [], [5]).refusals == ()  # 5 bytes are no broker
+
+
+def test_a_part_of_a_plan_has_the_conflicts_that_may_be_of_its_refusals_alone() -> None:
+    names = [("clicks", 0), ("orders", 0), ("orders", 30), ("pay", 0)]
+    few = Conflict(
+        proof=Proof.IMPOSSIBLE, count=1, partitions=("clicks-0",), constraints=(), lacks=()
+    )
+    many = Conflict(proof=Proof.IMPOSSIBLE, count=31, topics=("orders",), constraints=(), lacks=())
+    facts: Facts = {"rule": "f:1:1: *", "needed": 5, "available": 4}
+    refusals = tuple(Refusal(*name, RefusalRule.TOO_FEW_BROKERS, facts) for name in names)
+    plan = Plan("c", "d", {}, (), refusals=refusals, conflicts=(few, many))
+    assert part_of(plan, ["clicks"], []).conflicts == (few,)
+    assert part_of(plan, ["orders"], []).conflicts == (many,)
+    assert part_of(plan, ["pay"], []).conflicts == ()

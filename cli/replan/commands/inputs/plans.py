@@ -250,9 +250,11 @@ def part_of(made: Plan, topics: Sequence[str], brokers: Sequence[int]) -> Plan:
         by_topic = not topics or (topic is not None and any(matches(p, topic) for p in topics))
         return by_topic and (not brokers or not set(brokers).isdisjoint(concerned))
 
-    refusals = (r for r in made.refusals if concerns(r.partition.topic, _brokers_of(r.facts)))
+    refusals = [r for r in made.refusals if concerns(r.partition.topic, _brokers_of(r.facts))]
+    names = {r.partition for r in refusals}
     part = made.only(lambda change: concerns(change.topic, change.brokers))
-    return replace(part, refusals=tuple(refusals))
+    found = tuple(c for c in made.conflicts if c.may_concern(names))
+    return replace(part, refusals=tuple(refusals), conflicts=found)
 
 
 def _brokers_of(facts: Facts) -> Iterator[int]:

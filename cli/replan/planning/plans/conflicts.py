@@ -1,8 +1,10 @@
 """Why partitions cannot be placed: constraints that leave no placement together, with the place of each."""
 
+from collections.abc import Collection
 from enum import StrEnum
 
 from replan.documents.typed import Form, Int32, Int64, Text
+from replan.model.names import TopicPartition
 
 
 class ConstraintKind(StrEnum):
@@ -124,3 +126,9 @@ class Conflict(Form, frozen=True, kw_only=True):
     """What is missing while all of them hold."""
     steps: Int64 = 0
     """Of the search, where there was one."""
+
+    def may_concern(self, names: Collection[TopicPartition]) -> bool:
+        """Whether any of these is among its partitions, or may be one of those that it does not name."""
+        if self.count <= len(self.partitions):
+            return any(str(name) in self.partitions for name in names)
+        return any(len(self.topics) == SHOWN or name.topic in self.topics for name in names)
