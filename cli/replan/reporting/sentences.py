@@ -669,7 +669,7 @@ RISKS: Mapping[RiskKind, tuple[str, str]] = {
         "topic",
     ),
     RiskKind.UNTHROTTLED: (
-        "Copies run as fast as the brokers can (throttles.moves has no rate)",
+        "Copies run as fast as the brokers can (throttles.moves has no rate for them)",
         "partition",
     ),
     RiskKind.LIMIT_RAISED: ("Raised for this plan alone, with --allow", "limit"),

@@ -4,12 +4,13 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import TOPIC_ID, lists, move
 
-from replan.model.declared.placement import MoveThrottle
+from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.declared.policy import Measure
-from replan.model.names import TopicPartition, replicas
+from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.snapshot import OwnApplication
 from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.creates import Create
+from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.plan import Plan
 from replan.reporting.sentences import RISKS, risk_text
 
@@ -56,6 +57,30 @@ def test_replicas_that_an_open_application_has_added_are_no_loss_when_they_leave
     assert risks(shrinks, own) == ()
     further = replace(CALM, moves=(move([1, 2, 3, 6], [1, 2]),))
     assert [risk.kind for risk in risks(further, own)] == [RiskKind.FEWER_REPLICAS]
+
+
+@pytest.mark.parametrize(
+    ("rates", "free"),
+    [
+        ({1: 9}, {"orders-1"}),  # broker 1 leads orders-0 and sends its copy
+        ({4: 9}, {"orders-1"}),
+        ({4: SideRates(9, None)}, {"orders-0", "orders-1"}),
+        ({2: 9}, {"orders-0"}),
+    ],
+)
+def test_copies_are_unthrottled_where_neither_broker_has_a_rate_of_its_own(
+    rates: dict[int, int | SideRates], free: set[str]
+) -> None:
+    throttle = MoveThrottle(None, {BrokerId(b): rate for b, rate in rates.items()})
+    within = LogMove("orders", TOPIC_ID, 1, BrokerId(2), "/a", "/b", 1)
+    plan = replace(CALM, log_moves=(within,), throttle=throttle)
+    found = {risk.kind: risk.names for risk in risks(plan)}
+    assert set(found[RiskKind.UNTHROTTLED]) == free
+
+
+def test_a_broker_without_a_rate_is_a_risk_although_the_others_have_one() -> None:
+    free = MoveThrottle(9, {BrokerId(1): None, BrokerId(4): None})
+    assert [risk.kind for risk in risks(replace(CALM, throttle=free))] == [RiskKind.UNTHROTTLED]
 
 
 def test_a_throttled_copy_beside_kept_replicas_is_no_risk() -> None:

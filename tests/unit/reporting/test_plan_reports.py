@@ -129,7 +129,10 @@ def test_leaders_alone_need_no_throttle_and_say_nothing_of_one() -> None:
 
 def test_a_plan_without_a_throttle_says_so() -> None:
     made = make_plan(placement({"orders": [[1, 3]]}), snapshot([state([1, 2])]))
-    assert "Copies run as fast as the brokers can (throttles.moves has no rate)" in plan_text(made)
+    assert (
+        "Copies run as fast as the brokers can (throttles.moves has no rate for them)"
+        in plan_text(made)
+    )
     assert (
         "No throttle is declared (throttles.moves): copies run as fast as the brokers can.\n"
         in render_steps(made)

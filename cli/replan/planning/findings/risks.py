@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import Replicas, TopicPartition, is_internal
 from replan.model.snapshot import OwnApplication
 from replan.planning.plans.moves import Move, ReasonKind
@@ -91,8 +92,7 @@ def _names(plan: Plan, kind: RiskKind, added: Mapping[TopicPartition, Replicas])
             topics = {m.partition.topic for m in plan.moves}
             yield from sorted(t for t in topics if is_internal(t))
         case RiskKind.UNTHROTTLED:
-            free = plan.throttle is None or plan.throttle.rate is None
-            yield from _partitions([m for m in plan.moves if m.new] if free else [])
+            yield from map(str, sorted(_unthrottled(plan)))
         case RiskKind.LIMIT_RAISED:
             yield from (f"{name}={most}" for name, most in sorted(plan.allowed.items()))
 
@@ -102,6 +102,19 @@ def _lifted(plan: Plan) -> Iterator[str]:
     for broker in sorted({r.broker for r in reasons if r.broker is not None}):
         times = sum(r.broker == broker for r in reasons)
         yield f"{broker} in {count(times, 'partition')}"
+
+
+def _unthrottled(plan: Plan) -> set[TopicPartition]:
+    """Whose copies no rate holds back: neither that of who sends nor that of who receives, as applying sets them."""
+    throttle = plan.throttle or MoveThrottle(None)
+    free = {
+        m.partition for m in plan.log_moves if throttle.rate_of(m.broker, Side.FOLLOWER) is None
+    }
+    for move in plan.moves:
+        rates = (throttle.rate_of(b, Side.FOLLOWER) for b in move.new)
+        if None in rates and throttle.rate_of(move.source, Side.LEADER) is None:
+            free.add(move.partition)
+    return free
 
 
 def _below(move: Move) -> bool:
