@@ -263,7 +263,7 @@ class Loop:
         self._say(_Said(state, (Failed(str(error), self._failing_since),)))
 
     def _round(self, *, acts: bool) -> bool:
-        ports, now = self._ports, self._ports.wall()
+        ports = self._ports
         if not self._may_work():
             return False
         if not self._loaded:

@@ -75,7 +75,7 @@ class RefusalRule(StrEnum):
     BEYOND_LIMIT = "beyond-limit"
     """A plan is made in stages, and its change is beyond a limit all by itself."""
     RECOVERY_REASSIGNED = "recovery-reassigned"
-    """The others up to the last: nobody is chosen to lead it again (`recovery.choose.Obstacle`)."""
+    """The others up to the last: nobody is chosen to lead it again (`recovery.choose.RecoveryObstacle`)."""
     BETTER_MAY_RETURN = "better-may-return"
     NO_LOG_KNOWN = "no-log-known"
     NO_SUCH_REPLICA = "no-such-replica"

@@ -35,9 +35,6 @@ class Pending(Struct, frozen=True):
         caused, before = self.divided(moves)
         now = {move.partition for move in moves}
         gone = sum(1 for name in self.targets if name not in now)
-        back = (
-            f"; {count(gone, 'move')} that was pending is not needed any more" if gone == 1 else ""
-        )
         back = f"; no longer needed: {count(gone, 'pending move')}" if gone else ""
         amounts = [size(sum(m.copies_bytes for m in of)) for of in (caused, before)]
         return (
