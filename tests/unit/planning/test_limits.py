@@ -9,12 +9,14 @@ from replan.model.declared.where import Where
 from replan.planning.making.limits import Exceeded, LimitExceeded, Used, check_limits, raised
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps, loads
+from replan.planning.plans.preview import estimate
 
 MOVES = [
     move([1, 2, 3], [4, 5, 3], size=100, leader=1),
     move([1, 2, 3], [1, 2, 4], partition=1, size=70, leader=1),
-    move([1, 2], [2, 1], topic="clicks", size=9, leader=2),
+    move([1, 2], [2, 1], topic="clicks", size=9, leader=1),
     move([1, 2, 3], [1, 2], topic="clicks", partition=1, leader=1),
 ]
 
@@ -37,7 +39,7 @@ def exceeded(measure: Measure, most: int, moves: list[Move] | None = None) -> Ex
         (Measure.PARTITIONS, 4, (("clicks", 2), ("orders", 2))),
         (Measure.BYTES, 270, (("orders-0", 200), ("orders-1", 70))),
         (Measure.BYTES_PER_BROKER, 170, (("broker 4", 170), ("broker 5", 100))),
-        # a reorder counts although its leader stays: the controller follows the head of the list
+        # a reorder counts without an election, too: the controller follows the head of the list
         (Measure.LEADERS, 2, (("clicks", 1), ("orders", 1))),
         (Measure.REPLICATION_FACTOR_DECREASES, 1, (("clicks-1", 1),)),
         (Measure.TOPICS, 2, (("clicks", 1), ("orders", 1))),
@@ -55,6 +57,15 @@ def test_each_measure_names_what_it_found_and_the_largest(
 def test_a_leader_that_leaves_counts_although_no_election_is_asked_for() -> None:
     leaves = move([1, 2, 3], [1, 2, 4], leader=3, elect=False)
     assert exceeded(Measure.LEADERS, 0, [leaves]).found == 1
+
+
+def test_a_list_that_puts_first_who_leads_already_changes_no_leader_for_limit_and_summary() -> None:
+    reorder = move([1, 2, 3], [2, 1, 3], leader=2)
+    check_limits([reorder], limits(Measure.LEADERS, 0))
+    assert estimate(Plan("c", "d", {}, (reorder,), None)).leaders == 0
+    by_itself = move([1, 2, 3], [2, 1, 3], leader=1, elect=False)
+    assert exceeded(Measure.LEADERS, 0, [by_itself]).found == 1
+    assert estimate(Plan("c", "d", {}, (by_itself,), None)).leaders == 1
 
 
 def test_only_the_brokers_beyond_their_limit_are_named() -> None:

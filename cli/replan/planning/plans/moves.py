@@ -201,8 +201,9 @@ class Move(Struct, frozen=True, dict=True):
 
     @property
     def may_change_leader(self) -> bool:
-        """Whether another may lead afterwards: the controller by itself follows the head of a list that changes."""
-        return self.original[0] != self.target[0] or self.changes_leader
+        """The same, or by the controller itself, which follows the head of a list that changes."""
+        heads = self.original[0] != self.target[0] and self.leader != self.target[0]
+        return heads or self.changes_leader
 
     @property
     def is_leader_only(self) -> bool:

@@ -75,5 +75,5 @@ def estimate(plan: Plan) -> Estimate:
     """Bytes to copy, and the least time that the throttle allows."""
     timed = [(flow.seconds, flow.broker) for flow in flows(plan) if flow.seconds is not None]
     seconds, busiest = max(timed, key=lambda found: found[0], default=(None, None))
-    leaders = sum(m.changes_leader for m in plan.moves)
+    leaders = sum(m.may_change_leader for m in plan.moves)
     return Estimate(sum(m.copies_bytes for m in plan.moves), seconds, busiest, leaders)

@@ -37,7 +37,7 @@ class Alike(Struct, frozen=True):
     @property
     def leaders(self) -> int:
         """How many of them change their leader."""
-        return sum(move.changes_leader for move in self.moves)
+        return sum(move.may_change_leader for move in self.moves)
 
     @property
     def lists(self) -> tuple[Replicas, Replicas] | None:
