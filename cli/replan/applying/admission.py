@@ -32,7 +32,6 @@ from replan.model.control_plane import ReplicaName
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition, is_internal
 from replan.model.partition import PartitionState, Reassignment, effective_min_isr
-from replan.planning.plans.log_dirs import HEADROOM
 from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request, RequestKind
 
@@ -328,14 +327,11 @@ class _Coming(Struct, frozen=True):
 
 
 def _no_room(turn: _Turn, size: int, *, within: bool = False) -> NoRoom | None:
-    found = turn.directory
-    if found.usable_bytes is None or found.total_bytes is None or not size:
+    found, usable = turn.directory, turn.directory.usable_bytes
+    room = found.room()
+    if usable is None or room is None or not size or room - turn.promised >= size:
         return None
-    kept_free = int(found.total_bytes * HEADROOM)
-    if found.usable_bytes - turn.promised - size >= kept_free:
-        return None
-    at = (found.broker, found.path, size, found.usable_bytes, turn.promised, kept_free)
-    return NoRoom(*at, within)
+    return NoRoom(found.broker, found.path, size, usable, turn.promised, usable - room, within)
 
 
 def _lies_in(partition: TopicPartition, directory: LogDir) -> bool:

@@ -1,10 +1,14 @@
 """A broker as the controller knows it."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from msgspec import Struct, field
 
 from replan.model.names import BrokerId
+
+HEADROOM = 0.10
+"""Of a volume, what has to stay free after a copy."""
 
 
 class Broker(Struct, frozen=True):
@@ -36,3 +40,9 @@ class LogDir(Struct, frozen=True):
     error: str | None = None
     replicas: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The partitions whose replica lies in it, by topic; only of a broker that has several directories."""
+
+    def room(self, free: float | Fraction = HEADROOM) -> int | None:
+        """How many more bytes it takes with this part of its volume left free, below 0 if less is; None: not known."""
+        if self.usable_bytes is None or self.total_bytes is None:
+            return None
+        return self.usable_bytes - int(self.total_bytes * free)

@@ -20,7 +20,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.findings.drift_classes import OtherKind
 from replan.planning.making.limits import LimitExceeded
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.log_dirs import HEADROOM, log_drains
+from replan.planning.plans.log_dirs import log_drains
 from replan.planning.plans.plan import RefusalRule, WarningKind
 from replan.planning.plans.plan_file import dumps, loads
 from replan.planning.safety.placing_refusals import BalanceUnreachable

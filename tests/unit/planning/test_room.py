@@ -9,7 +9,7 @@ from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.making.planner import make_plan
 from replan.planning.making.room import Disks, in_room_order
-from replan.planning.plans.log_dirs import HEADROOM
+from replan.model.broker import HEADROOM
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import RefusalRule
 from replan.planning.plans.plan_file import dumps, loads

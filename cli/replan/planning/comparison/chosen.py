@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.model.broker import Broker, LogDir
+from replan.model.broker import HEADROOM, Broker, LogDir
 from replan.model.columns import PAD, Flags, Ints, Matrix, row, same_width, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerSelector, Spread, TopicRule
@@ -41,7 +41,7 @@ from replan.planning.placing.problem import (
     PlacementProblem,
     Rule,
 )
-from replan.planning.plans.log_dirs import HEADROOM
+from replan.planning.plans.log_dirs import free_below
 
 AGAIN = 4
 """How often it is chosen again where other brokers are left to others by what was chosen."""
@@ -423,29 +423,34 @@ def _with_room(
     """The same brokers with what they may hold, and hold before the policy empties their directories again."""
     room = partial(_room, table, log_dirs, held, sizes)
     share = placement.reconcile.log_dir_share
-    below = None if share is None else room(max(HEADROOM, float(1 - share)))
+    below = None if share is None else room(free_below(share))
     return replace(table, room=room(HEADROOM), below=below)
 
 
 def _room(
-    table: BrokerTable, log_dirs: Iterable[LogDir], held: Matrix, sizes: Ints, free: float
+    table: BrokerTable,
+    log_dirs: Iterable[LogDir],
+    held: Matrix,
+    sizes: Ints,
+    free: float | Fraction,
 ) -> Ints:
     """What each broker may hold of some partitions: what it holds of them, and what its open directories can take.
 
     `free`: the share of each volume that stays free.
     Directories that say the same of their volume count as one. Which one a copy comes to lie in is judged by `room`.
     """
-    volumes: dict[int, set[tuple[int | None, int | None]]] = {}
+    volumes: dict[int, dict[tuple[int | None, int | None], int | None]] = {}
     for found in log_dirs:
         if found.error is None and not found.cordoned:
-            volumes.setdefault(found.broker, set()).add((found.total_bytes, found.usable_bytes))
+            of = volumes.setdefault(found.broker, {})
+            of[found.total_bytes, found.usable_bytes] = found.room(free)
     room = np.full(len(table.ids), NO_LIMIT)
     for at, broker in enumerate(table.ids.tolist()):
-        known = volumes.get(broker, {(None, None)})
-        takes = [u - int(t * free) for t, u in known if t is not None and u is not None]
-        if len(takes) == len(known):
+        known = volumes.get(broker, {}).values()
+        takes = [max(0, more) for more in known if more is not None]
+        if known and len(takes) == len(known):
             lies = int(sizes[(held == broker).any(axis=1)].sum())
-            room[at] = min(lies + sum(max(0, take) for take in takes), NO_LIMIT)
+            room[at] = min(lies + sum(takes), NO_LIMIT)
     return room
 
 

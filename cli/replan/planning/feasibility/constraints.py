@@ -26,7 +26,6 @@ from replan.planning.comparison.alignment import (
 from replan.planning.comparison.apart import Separated
 from replan.planning.feasibility.one_partition import Brokers, Case
 from replan.planning.plans.conflicts import Constraint, ConstraintKind
-from replan.planning.plans.log_dirs import HEADROOM
 from replan.planning.plans.moves import Move
 
 
@@ -279,9 +278,9 @@ def _most_room(
     unknown: set[BrokerId] = set()
     for d in snapshot.log_dirs:
         if d.error is None and not d.cordoned:
-            if d.usable_bytes is None or d.total_bytes is None:
+            room = d.room()
+            if room is None:
                 unknown.add(d.broker)
                 continue
-            takes = d.usable_bytes - int(d.total_bytes * HEADROOM) + leaving.get(d.broker, 0)
-            most[d.broker] = max(most.get(d.broker, 0), takes)
-    return {broker: takes for broker, takes in most.items() if broker not in unknown}
+            most[d.broker] = max(most.get(d.broker, 0), room + leaving.get(d.broker, 0))
+    return {broker: room for broker, room in most.items() if broker not in unknown}

@@ -16,14 +16,14 @@ import pyarrow as pa
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.model.broker import LogDir
+from replan.model.broker import HEADROOM, LogDir
 from replan.model.columns import Flags, take, to_matrix, with_column
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.overlays import managed
-from replan.planning.plans.log_dirs import HEADROOM, LogMove, free_below, takes
+from replan.planning.plans.log_dirs import LogMove, free_below, left_in
 
 NEAR = 0.01
 """Directories of a broker whose volumes have the same size, and free space that differs by less, lie on one."""
@@ -249,7 +249,7 @@ def _by_volume(dirs: Sequence[LogDir]) -> list[list[LogDir]]:
 
 def _room(found: LogDir, above: Fraction) -> int | None:
     """How many bytes it takes and stays below the share, a tenth of it free; None: not known."""
-    return takes(found, free=free_below(above))
+    return left_in(found, free=free_below(above))
 
 
 def _excess(found: LogDir, above: Fraction) -> int:

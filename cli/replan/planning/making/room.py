@@ -26,7 +26,7 @@ from msgspec import Struct, field
 
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plans.log_dirs import HEADROOM, Coming
+from replan.planning.plans.log_dirs import Coming
 from replan.planning.plans.moves import Move
 
 ENDLESS = 1 << 62
@@ -65,9 +65,7 @@ class Disks(Struct):
         for d in found:
             if d.error is not None or d.cordoned:
                 continue
-            known = d.usable_bytes is not None and d.total_bytes is not None
-            usable = (d.usable_bytes or 0) - int((d.total_bytes or 0) * HEADROOM) if known else None
-            disks.dirs.setdefault(d.broker, []).append(_Directory(d.path, usable, d.logs))
+            disks.dirs.setdefault(d.broker, []).append(_Directory(d.path, d.room(), d.logs))
             for topic, numbers in d.replicas.items():
                 disks.lies.update({(TopicPartition(topic, n), d.broker): d.path for n in numbers})
         return disks

@@ -14,16 +14,13 @@ import numpy as np
 from msgspec import Struct, field
 
 from replan.documents.typed import Broker, Form, Int32, Int64, Text
-from replan.model.broker import LogDir
+from replan.model.broker import HEADROOM, LogDir
 from replan.model.columns import Ints
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure, LogDirBlacklist
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.placing.problem import Imbalance
-
-HEADROOM = 0.10
-"""Of a volume, to stay free after a copy."""
 
 
 class LogMove(Form, frozen=True):
@@ -112,16 +109,11 @@ def free_below(share: Fraction) -> Fraction:
     return max(Fraction(HEADROOM), 1 - share)
 
 
-def takes(found: LogDir, free: float | Fraction = HEADROOM) -> int | None:
-    """How many more bytes a directory takes, with this part of its volume free; None: not known."""
-    if found.usable_bytes is None or found.total_bytes is None:
-        return None
-    return max(0, found.usable_bytes - int(found.total_bytes * free))
-
-
-def left_in(found: LogDir, comes: Coming, free: float | Fraction = HEADROOM) -> int | None:
-    """The same, beside what comes to it."""
-    room = takes(found, free)
+def left_in(
+    found: LogDir, comes: Coming = NOTHING_COMES, free: float | Fraction = HEADROOM
+) -> int | None:
+    """How many more bytes a directory takes beside what comes to it; None: not known."""
+    room = found.room(free)
     return None if room is None else max(0, room - comes.get((found.broker, found.path), 0))
 
 
