@@ -78,6 +78,7 @@ from replan.applying.reasons.reason import EndReason, HoldReason
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState, Reassignment, effective_min_isr
 from replan.planning.elections.available import unavailable
@@ -284,12 +285,16 @@ def left_behind(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
     return (order,)
 
 
-INVALID_ASSIGNMENT = 39
-"""INVALID_REPLICA_ASSIGNMENT: the list names a broker that is not registered, or (from 4.4 on) cordoned."""
-LOOK_AGAIN = frozenset({3, 80, 83, 84, 85})
-"""Rejections that say: look again. Unknown topic, leader not available, election or cancel not needed."""
-NOT_AVAILABLE = frozenset({80})
-"""PREFERRED_LEADER_NOT_AVAILABLE: the answer that ends an election that was asked for by itself."""
+NOT_FINAL = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+        ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        ErrorCode.ELECTION_NOT_NEEDED,
+        ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
+    }
+)
+"""Rejections that say: look again."""
 
 
 class Hold(Struct, frozen=True):
@@ -363,7 +368,10 @@ def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     `next_request` says what the move needs; here it is compared with what was asked before: whether an earlier request
     may still be on its way, whether an effect disappeared, whether what runs is an echo of an earlier request.
     """
-    refused = isinstance(sight.answer, Rejected) and sight.answer.code == INVALID_ASSIGNMENT
+    refused = (
+        isinstance(sight.answer, Rejected)
+        and sight.answer.code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    )
     move = as_nameable(sight.move, sight.own, sight.state, sight.seen, refused=refused)
     if move is not sight.move:
         sight = replace(sight, move=move)
@@ -523,9 +531,10 @@ def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> V
 
 def _again(sight: PartitionInput, needed: Request) -> Verdict:
     """The last request shows no effect: at once again if nobody knows whether it arrived, else after a second look."""
-    final = NOT_AVAILABLE if sight.move.election else frozenset()
-    if sight.refusal is not None and sight.refusal.code not in LOOK_AGAIN - final:
-        return _rejected(sight, sight.refusal)
+    if (refusal := sight.refusal) is not None:
+        unavailable = refusal.code == ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+        if refusal.code not in NOT_FINAL or (unavailable and sight.move.election):
+            return _rejected(sight, refusal)
     verdict = _if_as_planned(sight, needed)
     if not isinstance(verdict, Request):
         return verdict

@@ -24,14 +24,24 @@ from msgspec import Struct
 from replan.errors import ClusterRefused
 from replan.kafka.certificates import WORDS, CertificateRefused
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
+from replan.model.error_codes import UNKNOWN_OUTCOMES, ErrorCode
 
-# The request may have been appended although it failed, or a broker may send it again.
-UNKNOWN_OUTCOMES = frozenset({-1, 7, 41})
-# What goes away by itself: controller changes, brokers that start or stop, quotas, topic ids not known to a broker yet.
-PASSING = UNKNOWN_OUTCOMES | {5, 6, 8, 9, 13, 14, 15, 16, 56, 72, 89, 100, 103}
-NOT_THERE = 3
-TOPIC_AUTHORIZATION_FAILED = 29
-INVALID_REQUEST = 42
+PASSING = UNKNOWN_OUTCOMES | {
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.BROKER_NOT_AVAILABLE,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.LISTENER_NOT_FOUND,
+    ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+}
+"""What goes away by itself: controller changes, brokers that start or stop, quotas, topic ids not known to a broker."""
 
 
 class ControllerSilent(KafkaTimeoutError):  # type: ignore[misc]  # kafka-python has no types
@@ -68,8 +78,10 @@ DESCRIBE_BROKER_CONFIGS = Operation("DescribeConfigs of brokers", "DescribeConfi
 
 _UNAUTHORIZED_REQUEST = re.compile(r"Request Request\(.*\) is not authorized", re.DOTALL)
 """What a broker says of a whole request: in the parentheses hundreds of characters on its own objects (KafkaApis)."""
-_OTHER_LISTENERS = frozenset({114, 115})
-"""MISMATCHED_ENDPOINT_TYPE, UNSUPPORTED_ENDPOINT_TYPE: a controller was asked what brokers answer (KIP-919)."""
+_OTHER_LISTENERS = frozenset(
+    {ErrorCode.MISMATCHED_ENDPOINT_TYPE, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE}
+)
+"""A controller was asked what brokers answer (KIP-919)."""
 
 
 def answer(code: int, message: str | None) -> Answer:
@@ -143,14 +155,11 @@ def reason(failure: Exception) -> str:
 
 def name_of(code: int) -> str:
     """Kafka's own name of a code (org.apache.kafka.common.protocol.Errors)."""
-    match code:
-        case -1:
-            return "UNKNOWN_SERVER_ERROR"
-        case 39:
-            return "INVALID_REPLICA_ASSIGNMENT"  # kafka-python spells it differently
-        case _:
-            known = kafka_errors.get(code)
-            return f"CODE_{code}" if known is None else str(known.message)
+    try:
+        return ErrorCode(code).name  # kafka-python spells some of them differently
+    except ValueError:
+        known = kafka_errors.get(code)
+        return f"CODE_{code}" if known is None else str(known.message)
 
 
 def standard_text(code: int) -> str:

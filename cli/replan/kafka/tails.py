@@ -17,6 +17,7 @@ from replan.kafka.record_batches import RecordBatch, anonymous, batches
 from replan.kafka.wire.frames import Question, unchecked
 from replan.kafka.wire.wire import Wire
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, TopicPartition
 
 FUTURE_REPLICA = -3
@@ -25,10 +26,6 @@ PRODUCE_SECONDS = 30.0
 _PARTITION_BYTES = 4_000_000
 _ALL_IN_SYNC = -1
 _PRODUCE_BY_NAME = 12
-_IN_REMOTE_STORAGE = 109
-"""OFFSET_MOVED_TO_TIERED_STORAGE"""
-_AFTER_APPEND = 20
-"""NOT_ENOUGH_REPLICAS_AFTER_APPEND: the leader has them; whether they stay depends on who leads next."""
 
 
 class Tails:
@@ -46,7 +43,7 @@ class Tails:
             ClusterUnreachable: the broker does not answer.
             ClusterRefused: the user may not read the topic.
         """
-        if self._row(broker, name, begin, 1).error_code != _IN_REMOTE_STORAGE:
+        if self._row(broker, name, begin, 1).error_code != ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE:
             return begin
         told = self._asked(broker, Question(asking_local_start(name)), name, READ_SECONDS)
         [row] = [row for topic in told.topics for row in topic.partitions]
@@ -129,7 +126,9 @@ class Tails:
         for topic in told.responses:
             for row in topic.partition_responses:
                 found = answer(int(row.error_code), row.error_message)
-                if row.error_code == _AFTER_APPEND and isinstance(found, Rejected):
+                # the leader has them; whether they stay depends on who leads next
+                after = row.error_code == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+                if after and isinstance(found, Rejected):
                     return OutcomeUnknown(f"{found.name} ({found.code}): {found.message}")
                 return found
         return OutcomeUnknown("the answer leaves it out")

@@ -17,10 +17,8 @@ from replan.kafka.failures import (
     ALTER_REASSIGNMENTS,
     CREATE_PARTITIONS,
     ELECT_LEADERS,
-    INVALID_REQUEST,
     Operation,
     answer,
-    name_of,
     reason,
     refusal,
     unknown_after,
@@ -43,6 +41,7 @@ from replan.model.control_plane import (
     Rejected,
     ReplicaName,
 )
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicPartition
 
 # Replicas to other log directories of their brokers: AlterReplicaLogDirs (KIP-113), sent once to each broker.
@@ -243,7 +242,7 @@ def refused_unasked(
 
 
 def _invalid(message: str) -> Rejected:
-    return Rejected(INVALID_REQUEST, name_of(INVALID_REQUEST), message)
+    return Rejected(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST.name, message)
 
 
 def _configs_answers(asked: Sequence[ConfigResource], told: Any) -> dict[ConfigResource, Answer]:

@@ -39,6 +39,7 @@ from replan.model.control_plane import (
     TopicPermission,
     Wanted,
 )
+from replan.model.error_codes import UNKNOWN_OUTCOMES, ErrorCode
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import EpochEnd, LogEnd, ProbeFailure, ProbeProblem
@@ -53,7 +54,7 @@ from replan.simulator.cluster.physical_state import (
     of_partition,
     offset,
 )
-from replan.simulator.controller.commands import Code, ControllerResult, Subject, rejected
+from replan.simulator.controller.commands import ControllerResult, Subject, rejected
 from replan.simulator.controller.configs import DEFAULTS, DESCRIBED_RATES, as_described
 from replan.simulator.controller.state import (
     CLUSTER_DEFAULT,
@@ -61,10 +62,6 @@ from replan.simulator.controller.state import (
     ClusterState,
     Partition,
     Topic,
-)
-
-UNKNOWN_OUTCOMES = frozenset(
-    {Code.UNKNOWN_SERVER_ERROR, Code.REQUEST_TIMED_OUT, Code.NOT_CONTROLLER}
 )
 
 SubjectT = TypeVar("SubjectT", bound=Subject)
@@ -98,7 +95,7 @@ def unreachable(simulation: Simulation, name: str) -> Answer | None:
     known = {str(b): r for b, r in simulation.cluster.brokers.items()}
     if name not in known or known[name].fenced:
         return rejected(
-            Code.INVALID_REQUEST,
+            ErrorCode.INVALID_REQUEST,
             f"broker {name} is not live, and only a broker itself can change its configuration; "
             "ask again when it is back",
         )
@@ -292,7 +289,9 @@ def refused(
     """The answers to what the user may not do; each resource with the topic that it is, None for a broker."""
     return {
         name: rejected(
-            Code.CLUSTER_AUTHORIZATION_FAILED if topic is None else Code.TOPIC_AUTHORIZATION_FAILED,
+            ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            if topic is None
+            else ErrorCode.TOPIC_AUTHORIZATION_FAILED,
             f"this user needs the ACL {_ACLS[permission]}",
         )
         for topic, name in resources

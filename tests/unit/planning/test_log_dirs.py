@@ -10,7 +10,7 @@ from tests.builders import FILE, brokers, placement, snapshot, state, within
 from tests.readings import find_drift
 
 from replan.errors import BadPlacement
-from replan.model.broker import LogDir
+from replan.model.broker import HEADROOM, LogDir
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Limit, Measure
 from replan.model.declared.rules import Balance, LogDirBlacklist, ReplicaBlacklist

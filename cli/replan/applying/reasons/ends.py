@@ -7,6 +7,7 @@ from types import MappingProxyType
 from replan.applying.journal.records import Reached
 from replan.applying.reasons.reason import EndReason
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.planning.elections.available import UNAVAILABLE, Unavailable
 from replan.wording import capped, listed
@@ -380,14 +381,15 @@ _NOT_ALLOWED = (
 )
 _ADVICE: Mapping[int, str] = MappingProxyType(
     {
-        29: _NOT_ALLOWED,
-        31: _NOT_ALLOWED,
-        38: "Another tool changes its number of replicas; let that end, then make a new plan.",
-        39: "A broker in the list is not registered, or all its log directories are cordoned; "
-        "bring it back, uncordon it, or declare another one.",
-        44: "A policy of this cluster forbids it; ask those who run it.",
-        56: "While one of a broker's log directories is offline, Kafka moves nothing between its others; "
-        "replace the disk and restart the broker, then make a new plan.",
-        60: "Another reassignment runs on it; let it end, then make a new plan.",
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED: _NOT_ALLOWED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED: _NOT_ALLOWED,
+        ErrorCode.INVALID_REPLICATION_FACTOR: "Another tool changes its number of replicas; let that end, "
+        "then make a new plan.",
+        ErrorCode.INVALID_REPLICA_ASSIGNMENT: "A broker in the list is not registered, or all its log directories "
+        "are cordoned; bring it back, uncordon it, or declare another one.",
+        ErrorCode.POLICY_VIOLATION: "A policy of this cluster forbids it; ask those who run it.",
+        ErrorCode.KAFKA_STORAGE_ERROR: "While one of a broker's log directories is offline, Kafka moves nothing "
+        "between its others; replace the disk and restart the broker, then make a new plan.",
+        ErrorCode.REASSIGNMENT_IN_PROGRESS: "Another reassignment runs on it; let it end, then make a new plan.",
     }
 )

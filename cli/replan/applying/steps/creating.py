@@ -44,18 +44,20 @@ from replan.applying.steps.step import (
 )
 from replan.model.broker import Broker
 from replan.model.control_plane import ClusterReader, NewPartitions, Rejected, Wanted
+from replan.model.error_codes import ErrorCode
 from replan.model.names import TopicPartition
 from replan.planning.plans.creates import Create
 from replan.planning.plans.origins import Grown
 from replan.planning.plans.plan import Plan
 
-LOOK_AGAIN = frozenset({3, 37, 89})
-"""Rejections that say: look, and ask again. Unknown topic, as many partitions already, too many changes at once
-(KIP-599)."""
-
-
-INVALID_ASSIGNMENT = 39
-"""All brokers of a list are fenced or shutting down; or one is not registered or cordoned, for which it is final."""
+NOT_FINAL = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.INVALID_PARTITIONS,  # as many already
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,  # too many changes at once (KIP-599)
+    }
+)
+"""Rejections that say: look, and ask again."""
 
 
 class CreateStep(Struct, FromRecord, frozen=True):
@@ -190,5 +192,7 @@ def _looked_at(create: Create) -> set[TopicPartition]:
 
 def passes(answer: Rejected, brokers: Iterable[Broker | None]) -> bool:
     """Whether a rejection holds for the moment alone; `brokers`: of the lists, None where one is not registered."""
-    back = all(broker is not None and not broker.cordoned for broker in brokers)
-    return answer.code in LOOK_AGAIN or (answer.code == INVALID_ASSIGNMENT and back)
+    if answer.code == ErrorCode.INVALID_REPLICA_ASSIGNMENT:
+        # all brokers of a list are fenced or shutting down; or one is not registered or cordoned, which is final
+        return all(broker is not None and not broker.cordoned for broker in brokers)
+    return answer.code in NOT_FINAL

@@ -94,6 +94,7 @@ from replan.applying.steps.step import (
     suspected,
 )
 from replan.model.control_plane import Answer, ClusterReader, ClusterWriter, ElectionType, Wanted
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogReader, LogsFound, ProbeFailure, ReplicaLog
@@ -140,8 +141,8 @@ def probe(
     return probing.found()
 
 
-LOOK_AGAIN = frozenset({84, 85})
-"""Rejections that say: look. An election that is not needed, no reassignment that runs."""
+NOT_FINAL = frozenset({ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS})
+"""Rejections that say: look again."""
 NOTHING_SAID: LogsFound = {}
 
 
@@ -196,7 +197,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         if seconds is not None:
             return Hold(self._arrival(given, seconds))
         refusal = given.refusal(self.subject) if asked is RecoveryStep.BACK else None
-        if refusal is not None and refusal.code not in LOOK_AGAIN:
+        if refusal is not None and refusal.code not in NOT_FINAL:
             return rests
         return self._again(RecoveryStep.BACK, given)
 
@@ -226,7 +227,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         step = RecoveryStep.ELECT if first else RecoveryStep.LIST
         refusal = given.refusal(self.subject)
         asked = self.record is not None and self.record.asked is step
-        if asked and refusal is not None and refusal.code not in LOOK_AGAIN:
+        if asked and refusal is not None and refusal.code not in NOT_FINAL:
             return rejected(refusal)
         return self._again(step, given)
 

@@ -12,13 +12,13 @@ from replan.commands.frame.output import note
 from replan.commands.inputs.target import Target
 from replan.errors import ClusterRefused, ClusterUnreachable, Exit
 from replan.model.control_plane import Accepted, Answer, NewPartitions, OutcomeUnknown, Rejected
+from replan.model.error_codes import ErrorCode
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.creates import Create
 from replan.planning.plans.plan import Plan
 
-NOT_AUTHORIZED = 29
-_FOR_GOOD = frozenset({40, 44})
-"""INVALID_CONFIG, POLICY_VIOLATION: what is missing in ACLs is noted beside, a broker that restarts passes."""
+_FOR_GOOD = frozenset({ErrorCode.INVALID_CONFIG, ErrorCode.POLICY_VIOLATION})
+"""What is missing in ACLs is noted beside, a broker that restarts passes."""
 
 
 def try_changes(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
@@ -74,7 +74,7 @@ def _noted(create: Create, answer: Answer, seen: Snapshot) -> Exit:
             note(
                 f"note: whether Kafka takes the new partitions of {create.topic} is not known: {reason}"
             )
-        case Rejected(code) if code == NOT_AUTHORIZED:
+        case Rejected(code) if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             note(
                 f"note: the new partitions of {create.topic} were not tried: that needs Alter on the topic, as adding "
                 "them does"

@@ -17,11 +17,12 @@ from msgspec import Struct, field
 
 from replan.applying.journal.records import INBOX, Application, Command, Record
 from replan.errors import BadFile, ClusterUnreachable, ReplanError, WrongCluster
-from replan.kafka.failures import METADATA, NOT_THERE, Operation, passes, raise_for, reason, refusal
+from replan.kafka.failures import METADATA, Operation, passes, raise_for, reason, refusal
 from replan.kafka.journal.entries import KEY, Lock, decode_lock, record_of
 from replan.kafka.messages import Fetch, Metadata
 from replan.kafka.reads.patience import NamedQuestion, Patience, Reads
 from replan.kafka.wire.frames import Question
+from replan.model.error_codes import ErrorCode
 from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas
 
 
@@ -66,7 +67,6 @@ _BROKER_SECONDS = 10.0
 _GLANCE_SECONDS = 1.0
 _GLANCE_PAUSE_SECONDS = 10.0
 """After a glance that failed: nothing of a run waits for the journal's leader."""
-_OUT_OF_RANGE = 1
 _READ_COMMITTED = 1
 _WITH_IDS = 12
 
@@ -213,7 +213,7 @@ class TopicReader:
         )
         self.cluster_id = told.cluster_id
         (topic,) = told.topics
-        return None if topic.error_code == NOT_THERE else topic
+        return None if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else topic
 
     def _find(self, patience_seconds: float | None = None) -> BrokerId | None:
         """The leader of the partition that is read; None where there is no such topic."""
@@ -246,7 +246,10 @@ class TopicReader:
             raise answer
         raise_for(answer.error_code, None)
         (partition,) = answer.responses[0].partitions
-        if partition.error_code == _OUT_OF_RANGE and self._offset < partition.log_start_offset:
+        if (
+            partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+            and self._offset < partition.log_start_offset
+        ):
             self._offset = partition.log_start_offset
             return False
         raise_for(partition.error_code, None)

@@ -30,6 +30,7 @@ from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION
 from replan.model.control_plane import Rejected
+from replan.model.error_codes import ErrorCode
 from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas
 from replan.wording import count
 
@@ -45,7 +46,6 @@ REPLICAS = 3
 _TIMEOUT_MS = 15_000
 _ANSWER_SECONDS = 20.0
 _PAUSE_SECONDS = 0.1
-_EXISTS = 36
 _POLICY = "cleanup.policy"
 _SETTINGS = {
     _POLICY: "compact",
@@ -213,7 +213,7 @@ def _requested(wire: Wire, made: Created) -> str:
         return f": {reason(failure)}"
     (result,) = told.topics
     said = answer(result.error_code, result.error_message)
-    if isinstance(said, Rejected) and said.code != _EXISTS:
+    if isinstance(said, Rejected) and said.code != ErrorCode.TOPIC_ALREADY_EXISTS:
         raise ClusterRefused(
             f"the journal topic {made.topic} cannot be created: {said.name} ({said.code}): {said.message}\n"
             f"  this user needs the ACL Create on Topic {made.topic}; or create it: one partition, "

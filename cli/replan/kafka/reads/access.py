@@ -11,13 +11,14 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 
 from replan.errors import ClusterRefused
-from replan.kafka.failures import DESCRIBE_CLUSTER, TOPIC_AUTHORIZATION_FAILED, Operation
+from replan.kafka.failures import DESCRIBE_CLUSTER, Operation
 from replan.kafka.messages import request_class
 from replan.kafka.reads.partitions import pages
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import describe_cluster
 from replan.model.access import Access, ClockDifference, Operations
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId
 
 OPERATIONS = {
@@ -37,10 +38,8 @@ DESCRIBE_QUORUM = Operation("DescribeQuorum", "Describe on Cluster")
 DESCRIBE_TRANSACTIONS = Operation("DescribeTransactions", "Describe on TransactionalId")
 VALIDATE_TOPIC = Operation("CreateTopics, validating only", "Create on Topic")
 _CREATE_MS = 5_000
-_CLUSTER_AUTHORIZATION_FAILED = 31
 _NOT_SAID = -(2**31)
 """What a broker answers that was not asked."""
-_TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
 _NO_ID = "A" * 22
 """Of a topic that was named and does not exist (Uuid.ZERO_UUID)."""
 _SAYS_TIME = 1
@@ -91,7 +90,7 @@ def _describes(reads: Reads, transactional_id: str) -> bool | None:
         return None
     question = Question(request(transactional_ids=[transactional_id]))
     (state,) = reads.ask(DESCRIBE_TRANSACTIONS, question).transaction_states
-    return bool(state.error_code != _TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    return bool(state.error_code != ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
 def _creates(reads: Reads, topic: str) -> bool:
@@ -102,7 +101,10 @@ def _creates(reads: Reads, topic: str) -> bool:
     )
     message = request(topics=[wanted], timeout_ms=_CREATE_MS, validate_only=True)
     (found,) = reads.ask(VALIDATE_TOPIC, Question(message, forwarded=True)).topics
-    return found.error_code not in {TOPIC_AUTHORIZATION_FAILED, _CLUSTER_AUTHORIZATION_FAILED}
+    return found.error_code not in {
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    }
 
 
 def clock_difference(reads: Reads, wall_clock: Callable[[], datetime]) -> ClockDifference | None:

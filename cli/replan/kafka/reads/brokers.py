@@ -13,12 +13,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from replan.errors import ClusterRefused, ClusterUnreachable
-from replan.kafka.failures import DESCRIBE_CLUSTER, TOPIC_AUTHORIZATION_FAILED, Operation
+from replan.kafka.failures import DESCRIBE_CLUSTER, Operation
 from replan.kafka.messages import AlterPartitionReassignments, request_class
 from replan.kafka.reads.patience import REQUEST_SECONDS, NamedQuestion, Reads
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire, addresses_in, describe_cluster
 from replan.model.broker import Broker
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId
 from replan.model.snapshot import Features
 
@@ -33,7 +34,6 @@ _PROBE_VERSION = 4
 _VALIDATE_MS = 5_000
 _PROBED_SECONDS = 30.0
 """For so long nobody asks again of a missing broker: each question passes the cluster's policy and quota."""
-_INVALID_REPLICA_ASSIGNMENT = 39
 
 
 def features(wire: Wire) -> Features:
@@ -142,8 +142,13 @@ def _unregistered(
     except (ClusterRefused, ClusterUnreachable):
         return None
     codes = {told.name: told.error_code for told in answer.topics}
-    if codes[_PROBE] == TOPIC_AUTHORIZATION_FAILED:
+    if codes[_PROBE] == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         reads.denied.add(VALIDATE_LISTS)
-    if codes[_PROBE] in {TOPIC_AUTHORIZATION_FAILED, _INVALID_REPLICA_ASSIGNMENT}:
+    if codes[_PROBE] in {
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+    }:
         return None
-    return frozenset(b for b in asked if codes[f"{_PROBE}_{b}"] == _INVALID_REPLICA_ASSIGNMENT)
+    return frozenset(
+        b for b in asked if codes[f"{_PROBE}_{b}"] == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    )

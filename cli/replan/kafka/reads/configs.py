@@ -7,8 +7,6 @@ from typing import Any
 from replan.kafka.failures import (
     DESCRIBE_BROKER_CONFIGS,
     DESCRIBE_TOPIC_CONFIGS,
-    NOT_THERE,
-    TOPIC_AUTHORIZATION_FAILED,
     raise_for,
     standard_text,
 )
@@ -29,6 +27,7 @@ from replan.model.configs import (
     ConfigValue,
     TopicSettings,
 )
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId
 
 TOPIC_KEYS = (LEADER_REPLICAS, FOLLOWER_REPLICAS, MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION)
@@ -50,7 +49,7 @@ def topic_values(reads: Reads, topic: str, keys: Sequence[str]) -> dict[str, str
 
     def read(body: memoryview, version: int) -> dict[str, str] | None:
         (result,) = RESPONSES[DescribeConfigs.API_KEY][version].decode(body).results
-        if result.error_code == TOPIC_AUTHORIZATION_FAILED:
+        if result.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return None
         return {key: value.value for key, value in _values(result).items()}
 
@@ -88,10 +87,10 @@ def asking_broker(reads: Reads, broker: BrokerId) -> NamedQuestion:
 def _topics(body: memoryview, version: int) -> dict[str, TopicSettings]:
     return {
         result.resource_name: UNREAD
-        if result.error_code == TOPIC_AUTHORIZATION_FAILED
+        if result.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         else settings(_values(result, f"topic {result.resource_name}: "))
         for result in RESPONSES[DescribeConfigs.API_KEY][version].decode(body).results
-        if result.error_code != NOT_THERE
+        if result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     }
 
 

@@ -15,6 +15,7 @@ from replan.kafka.failures import name_of, reason
 from replan.kafka.messages import Fetch, ListOffsets
 from replan.kafka.wire.frames import Question, unchecked
 from replan.kafka.wire.wire import Wire
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import NO_EPOCH, EpochEnd, LogEnd, ProbeFailure, ProbeProblem
 
@@ -31,12 +32,11 @@ _LIST_OFFSETS = 4
 _EARLIEST_LOCAL = -4
 _LIST_LOCAL_OFFSETS = 8
 """The first version that takes EARLIEST_LOCAL."""
-_OUT_OF_RANGE = 1
-_PROBLEMS = {
-    3: ProbeProblem.NO_REPLICA,  # UNKNOWN_TOPIC_OR_PARTITION
-    6: ProbeProblem.NO_REPLICA,  # NOT_LEADER_OR_FOLLOWER
-    29: ProbeProblem.NOT_PERMITTED,  # TOPIC_AUTHORIZATION_FAILED
-    56: ProbeProblem.OFFLINE,  # KAFKA_STORAGE_ERROR
+_PROBLEMS: Mapping[int, ProbeProblem] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ProbeProblem.NO_REPLICA,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ProbeProblem.NO_REPLICA,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: ProbeProblem.NOT_PERMITTED,
+    ErrorCode.KAFKA_STORAGE_ERROR: ProbeProblem.OFFLINE,
 }
 _Found = TypeVar("_Found")
 _Answers = Mapping[BrokerId, Mapping[TopicPartition, _Found | ProbeFailure]]
@@ -197,7 +197,7 @@ def _epochs(answer: Any) -> Iterator[tuple[TopicPartition, EpochEnd | ProbeFailu
         for row in topic.partitions:
             name = TopicPartition(topic.topic, row.partition_index)
             code, parts = int(row.error_code), row.diverging_epoch
-            if code == _OUT_OF_RANGE:
+            if code == ErrorCode.OFFSET_OUT_OF_RANGE:
                 yield name, EpochEnd(NO_EPOCH)
             elif code:
                 yield name, _refused(code)

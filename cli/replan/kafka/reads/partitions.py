@@ -20,14 +20,13 @@ from msgspec import Struct, field
 from replan.kafka.failures import (
     DESCRIBE_PARTITIONS,
     METADATA,
-    NOT_THERE,
-    TOPIC_AUTHORIZATION_FAILED,
     raise_for,
 )
 from replan.kafka.messages import DescribeTopicPartitions, Metadata
 from replan.kafka.reads.patience import NamedQuestion, Reads
 from replan.kafka.wire.frames import LONGEST_ONE_BYTE, Cursor, Question
 from replan.model.columns import Ints, list_column, number_column
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
 
@@ -151,8 +150,10 @@ def _topics(cursor: Cursor, lists: int) -> Page:
     page = Page()
     for _ in range(cursor.length()):
         error, name = cursor.integer(2), cursor.text()
-        hidden = error == TOPIC_AUTHORIZATION_FAILED
-        raise_for(0 if hidden or error == NOT_THERE else error, f"topic {name}")
+        hidden = error == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        raise_for(
+            0 if hidden or error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error, f"topic {name}"
+        )
         topic_id = base64.urlsafe_b64encode(cursor.content[cursor.at : cursor.at + 16])
         cursor.skip(17)
         count = cursor.length()

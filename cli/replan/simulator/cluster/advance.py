@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec.structs import replace
 
 from replan.model.control_plane import Rejected, ReplicaName
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.cluster import future_logs
 from replan.simulator.cluster.apply_fault import apply_fault, serve_again, with_smaller_isr
@@ -29,7 +30,6 @@ from replan.simulator.cluster.replication.log_growth import grown
 from replan.simulator.cluster.submit import ask, without_keys
 from replan.simulator.controller.commands import (
     AlterIsr,
-    Code,
     ControllerCommand,
     ControllerResult,
     ElectUncleanLeaders,
@@ -229,7 +229,7 @@ def _joined(simulation: Simulation, copy: Copy, lag: Lag) -> Simulation:
     epochs = (partition.leader_epoch, partition.partition_epoch)
     simulation, decision = ask(simulation, AlterIsr(leader, copy.partition, *epochs, isr))
     refused = (
-        isinstance(decision.whole, Rejected) and decision.whole.code != Code.NEW_LEADER_ELECTED
+        isinstance(decision.whole, Rejected) and decision.whole.code != ErrorCode.NEW_LEADER_ELECTED
     )
     if not refused:
         return simulation

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from replan.model.configs import LOG_DIRS_RATE
 from replan.model.control_plane import Accepted, Answer, LogPlace, Rejected, ReplicaName
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId
 from replan.simulator.cluster.disks import (
     directory_of,
@@ -24,7 +25,7 @@ from replan.simulator.cluster.disks import (
 from replan.simulator.cluster.physical_state import FutureLog, Simulation, World
 from replan.simulator.cluster.replication.quota import rate_in_force
 from replan.simulator.cluster.submit import ask
-from replan.simulator.controller.commands import AssignDirs, Code, rejected
+from replan.simulator.controller.commands import AssignDirs, rejected
 from replan.simulator.controller.state import ClusterState
 
 DONE_BYTES = 0.5
@@ -44,7 +45,7 @@ def altered(
         answers[replica] = refused or Accepted()
         if refused is None:
             world = _begun(world, replica, path)
-        elif refused.code == Code.REPLICA_NOT_AVAILABLE:
+        elif refused.code == ErrorCode.REPLICA_NOT_AVAILABLE:
             world = replace(world, preferred={**world.preferred, replica: path})
     return replace(simulation, world=world), answers
 
@@ -53,18 +54,18 @@ def _refused(simulation: Simulation, replica: ReplicaName, path: str) -> Rejecte
     """Why a broker refuses; with any directory offline it makes no future log (LogManager.getOrCreateLog, 4.3.1)."""
     (name, broker), world = replica, simulation.world
     if not any(d.broker == broker and d.path == path for d in world.log_dirs):
-        return rejected(Code.LOG_DIR_NOT_FOUND)
+        return rejected(ErrorCode.LOG_DIR_NOT_FOUND)
     if (broker, path) in world.lost_dirs:
-        return rejected(Code.KAFKA_STORAGE_ERROR)
+        return rejected(ErrorCode.KAFKA_STORAGE_ERROR)
     partition = simulation.cluster.partition(name)
     if partition is None or broker not in partition.replicas:
-        return rejected(Code.REPLICA_NOT_AVAILABLE)
+        return rejected(ErrorCode.REPLICA_NOT_AVAILABLE)
     if lies_on_lost_disk(world, replica):
-        return rejected(Code.KAFKA_STORAGE_ERROR)
+        return rejected(ErrorCode.KAFKA_STORAGE_ERROR)
     future = world.futures.get(replica)
     known = {directory_of(world, replica), None if future is None else future.path}
     if path not in known and any(lost == broker for lost, _ in world.lost_dirs):
-        return rejected(Code.KAFKA_STORAGE_ERROR)
+        return rejected(ErrorCode.KAFKA_STORAGE_ERROR)
     return None
 
 

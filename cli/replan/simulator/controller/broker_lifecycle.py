@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec.structs import replace
 
 from replan.model.control_plane import Accepted, Answer, Rejected
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.controller.commands import (
     AssignDirs,
-    Code,
     ControllerResult,
     CordonDirs,
     FenceBroker,
@@ -60,7 +60,7 @@ def register(state: ClusterState, command: RegisterBroker) -> ControllerResult:
     if known is not None and known.active:
         return ControllerResult(
             whole=rejected(
-                Code.DUPLICATE_BROKER_REGISTRATION,
+                ErrorCode.DUPLICATE_BROKER_REGISTRATION,
                 "Another broker is registered with that broker id.",
             )
         )
@@ -238,8 +238,8 @@ def assign(state: ClusterState, command: AssignDirs) -> ControllerResult:
 def _hosted(state: ClusterState, broker: BrokerId, name: TopicPartition) -> Partition | Rejected:
     """A partition that the broker has a replica of."""
     if name.topic not in state.topics:
-        return rejected(Code.UNKNOWN_TOPIC_ID)
+        return rejected(ErrorCode.UNKNOWN_TOPIC_ID)
     partition = state.partition(name)
     if partition is None:
-        return rejected(Code.UNKNOWN_TOPIC_OR_PARTITION)
-    return partition if broker in partition.replicas else rejected(Code.NOT_LEADER_OR_FOLLOWER)
+        return rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return partition if broker in partition.replicas else rejected(ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -29,7 +29,8 @@ from replan.model.configs import (
     ConfigScope,
 )
 from replan.model.control_plane import Accepted, Answer, Rejected
-from replan.simulator.controller.commands import AlterConfigs, Code, ControllerResult, rejected
+from replan.model.error_codes import ErrorCode
+from replan.simulator.controller.commands import AlterConfigs, ControllerResult, rejected
 from replan.simulator.controller.events import ConfigChanged, ElrCleared, Event
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState
 
@@ -166,7 +167,7 @@ def _altered(
 ) -> Rejected | list[Event]:
     keys = [change.key for change in changes]
     if len(set(keys)) < len(keys):
-        return rejected(Code.INVALID_REQUEST, "Error due to duplicate config keys")
+        return rejected(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     refusal = _elr_refusal(state, resource, changes)
     stored = dict(state.configs.get(resource, {}))
     events: list[Event] = []
@@ -194,7 +195,7 @@ def _operated(stored: str | None, change: ConfigChange) -> str | Rejected | None
         case ConfigOperation.APPEND | ConfigOperation.SUBTRACT:
             if change.key not in LISTS:
                 return rejected(
-                    Code.INVALID_CONFIG,
+                    ErrorCode.INVALID_CONFIG,
                     f"Can't {change.operation.name} to key {change.key} because its type is not LIST.",
                 )
             return _list_operated(stored, change)
@@ -234,12 +235,12 @@ def _elr_refusal(
         return None
     if resource != CLUSTER_DEFAULT:
         return rejected(
-            Code.INVALID_CONFIG,
+            ErrorCode.INVALID_CONFIG,
             "Broker-level min.insync.replicas cannot be altered while ELR is enabled.",
         )
     if touching[0].operation is ConfigOperation.DELETE:
         return rejected(
-            Code.INVALID_CONFIG,
+            ErrorCode.INVALID_CONFIG,
             "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.",
         )
     return None
@@ -254,7 +255,9 @@ def _invalid_value(
     for key, value in stored.items():
         problem = topic_problem(key, value, further) if of_topic else broker_problem(key, value)
         if problem is not None:
-            return rejected(Code.INVALID_CONFIG if of_topic else Code.INVALID_REQUEST, problem)
+            return rejected(
+                ErrorCode.INVALID_CONFIG if of_topic else ErrorCode.INVALID_REQUEST, problem
+            )
     return None
 
 
@@ -263,10 +266,10 @@ def _missing(state: ClusterState, resource: ConfigResource) -> Rejected | None:
     if scope is ConfigScope.TOPIC:
         if name in state.topics:
             return None
-        return rejected(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        return rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if resource == CLUSTER_DEFAULT or any(str(b) == name for b in state.brokers):
         return None
-    return rejected(Code.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
+    return rejected(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
 
 
 def _cleared(state: ClusterState, resource: ConfigResource, events: Sequence[Event]) -> list[Event]:

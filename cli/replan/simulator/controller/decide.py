@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from replan.model.error_codes import ErrorCode
 from replan.simulator.controller import (
     broker_lifecycle,
     configs,
@@ -20,7 +21,6 @@ from replan.simulator.controller.commands import (
     AlterIsr,
     AlterReassignments,
     AssignDirs,
-    Code,
     ControllerCommand,
     ControllerResult,
     CordonDirs,
@@ -93,8 +93,8 @@ def decide(state: ClusterState, command: ControllerCommand) -> ControllerResult:
     """
     if isinstance(command, OF_REGISTERED) and command.broker not in state.brokers:
         text = f"Broker ID {command.broker} is not currently registered"
-        return ControllerResult(whole=rejected(Code.BROKER_ID_NOT_REGISTERED, text))
+        return ControllerResult(whole=rejected(ErrorCode.BROKER_ID_NOT_REGISTERED, text))
     try:
         return RULES[type(command)](state, command)
     except NoSuchReplica:
-        return ControllerResult(whole=rejected(Code.UNKNOWN_SERVER_ERROR))
+        return ControllerResult(whole=rejected(ErrorCode.UNKNOWN_SERVER_ERROR))

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from itertools import islice
 
 from replan.model.control_plane import Accepted, Answer, ElectionType, OutcomeUnknown, Rejected
+from replan.model.error_codes import ErrorCode
 from replan.model.names import TopicPartition
 from replan.simulator.controller.commands import (
-    Code,
     ControllerResult,
     ElectLeaders,
     ElectUncleanLeaders,
@@ -44,7 +44,7 @@ def elect_leaders(state: ClusterState, command: ElectLeaders) -> ControllerResul
     answers: list[tuple[TopicPartition, Answer]] = []
     for name in wanted or ():
         outcome = _elected(state, name, command.kind)
-        needless = isinstance(outcome, Rejected) and outcome.code == Code.ELECTION_NOT_NEEDED
+        needless = isinstance(outcome, Rejected) and outcome.code == ErrorCode.ELECTION_NOT_NEEDED
         if isinstance(outcome, PartitionChanged):
             records.append(outcome)
         if not (everything and needless):
@@ -60,7 +60,7 @@ def elect_leaders(state: ClusterState, command: ElectLeaders) -> ControllerResul
 
 def _too_many(records: int) -> Rejected:
     return rejected(
-        Code.POLICY_VIOLATION,
+        ErrorCode.POLICY_VIOLATION,
         f"Unable to perform excessively large batch operation: {records} elections.",
     )
 
@@ -70,20 +70,22 @@ def _elected(
 ) -> PartitionChanged | Rejected:
     """One election. A record is a success, whatever it changed: also one that only tidied the ELR."""
     if name.topic not in state.topics:
-        return rejected(Code.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name.topic}")
+        return rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name.topic}")
     partition = state.partition(name)
     if partition is None:
-        return rejected(Code.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}")
+        return rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}")
     preferred = kind is ElectionType.PREFERRED
     if partition.led_by_preferred if preferred else partition.leader is not None:
-        return rejected(Code.ELECTION_NOT_NEEDED)
+        return rejected(ErrorCode.ELECTION_NOT_NEEDED)
     election = Election.PREFERRED if preferred else Election.UNCLEAN
     wish = PartitionChange(lists_of(partition), election)
     record = changed(name, partition, wish, context(state, name.topic))
     if record is not None:
         return record
     return rejected(
-        Code.PREFERRED_LEADER_NOT_AVAILABLE if preferred else Code.ELIGIBLE_LEADERS_NOT_AVAILABLE
+        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+        if preferred
+        else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
     )
 
 

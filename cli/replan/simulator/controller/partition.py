@@ -15,8 +15,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.model.control_plane import Accepted, Answer
+from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.simulator.controller.commands import AlterIsr, Code, ControllerResult, rejected
+from replan.simulator.controller.commands import AlterIsr, ControllerResult, rejected
 from replan.simulator.controller.events import NewLeader, PartitionChanged, merged
 from replan.simulator.controller.state import ClusterState, Directories, Partition
 from replan.simulator.controller.versions import Completion, Rules
@@ -384,10 +385,10 @@ def alter_isr(state: ClusterState, command: AlterIsr) -> ControllerResult:
     """
     partition = state.partition(command.partition)
     if partition is None:
-        return ControllerResult(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
+        return ControllerResult(whole=rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     code = _stale(partition, command) or _malformed(partition, command)
     if code is None and any(_ineligible(state, b, command) for b in command.isr):
-        code = Code.INELIGIBLE_REPLICA
+        code = ErrorCode.INELIGIBLE_REPLICA
     if code is not None:
         return ControllerResult(whole=rejected(code))
     topic = command.partition.topic
@@ -402,35 +403,35 @@ def alter_isr(state: ClusterState, command: AlterIsr) -> ControllerResult:
         return ControllerResult()
     answer: Answer = Accepted()
     if record.leader is not None and merged(partition, record).leader != command.broker:
-        answer = rejected(Code.NEW_LEADER_ELECTED)
+        answer = rejected(ErrorCode.NEW_LEADER_ELECTED)
     return ControllerResult((record,), whole=answer)
 
 
-def _stale(partition: Partition, command: AlterIsr) -> Code | None:
+def _stale(partition: Partition, command: AlterIsr) -> ErrorCode | None:
     """A caller that knows more than the controller has met an old controller; one that knows less is late."""
     if command.leader_epoch > partition.leader_epoch:
-        return Code.NOT_CONTROLLER
+        return ErrorCode.NOT_CONTROLLER
     if command.partition_epoch > partition.partition_epoch:
-        return Code.NOT_CONTROLLER
+        return ErrorCode.NOT_CONTROLLER
     if command.leader_epoch < partition.leader_epoch:
-        return Code.FENCED_LEADER_EPOCH
+        return ErrorCode.FENCED_LEADER_EPOCH
     if command.broker != partition.leader:
-        return Code.INVALID_REQUEST
+        return ErrorCode.INVALID_REQUEST
     if command.partition_epoch < partition.partition_epoch:
-        return Code.INVALID_UPDATE_VERSION
+        return ErrorCode.INVALID_UPDATE_VERSION
     return None
 
 
-def _malformed(partition: Partition, command: AlterIsr) -> Code | None:
+def _malformed(partition: Partition, command: AlterIsr) -> ErrorCode | None:
     """The ISR is a set of replicas with the leader in it; while the leader recovers, it is alone."""
     isr = command.isr
     distinct = len(set(isr)) == len(isr)
     if not isr or not distinct or not set(isr) <= set(partition.replicas):
-        return Code.INVALID_REQUEST
+        return ErrorCode.INVALID_REQUEST
     if partition.leader not in isr:
-        return Code.INVALID_REQUEST
+        return ErrorCode.INVALID_REQUEST
     if command.recovering and (len(isr) > 1 or not partition.recovering):
-        return Code.INVALID_REQUEST
+        return ErrorCode.INVALID_REQUEST
     return None
 
 

@@ -5,10 +5,10 @@ arithmetic of the lists is in `partition`, what a change writes in `partition.ch
 """
 
 from replan.model.control_plane import Accepted, Answer, Rejected
+from replan.model.error_codes import ErrorCode
 from replan.model.names import Replicas, TopicPartition
 from replan.simulator.controller.commands import (
     AlterReassignments,
-    Code,
     ControllerResult,
     rejected,
 )
@@ -50,12 +50,12 @@ def alter_reassignments(state: ClusterState, command: AlterReassignments) -> Con
         try:
             outcome = _altered(state, name, target, guarded=guarded)
         except NoSuchReplica:
-            outcome = rejected(Code.UNKNOWN_SERVER_ERROR)
+            outcome = rejected(ErrorCode.UNKNOWN_SERVER_ERROR)
         answer: Answer = Accepted()
         if isinstance(outcome, Rejected):
             answer = outcome
         elif outcome is not None and len(records) == MAX_RECORDS:
-            answer = rejected(Code.UNKNOWN_SERVER_ERROR)
+            answer = rejected(ErrorCode.UNKNOWN_SERVER_ERROR)
         elif outcome is not None:
             records.append(outcome)
         answers.append((name, answer))
@@ -67,12 +67,12 @@ def _altered(
 ) -> PartitionChanged | Rejected | None:
     if name.topic not in state.topics:
         return rejected(
-            Code.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name.topic}."
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name.topic}."
         )
     partition = state.partition(name)
     if partition is None:
         return rejected(
-            Code.UNKNOWN_TOPIC_OR_PARTITION,
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
             f"Unable to find partition {name.topic}:{name.partition}.",
         )
     if target is None:
@@ -93,7 +93,7 @@ def _factor_refusal(partition: Partition, target: Replicas) -> Rejected | None:
     if present == len(target):
         return None
     return rejected(
-        Code.INVALID_REPLICATION_FACTOR,
+        ErrorCode.INVALID_REPLICATION_FACTOR,
         f"The replication factor is changed from {present} to {len(target)}",
     )
 
@@ -106,17 +106,17 @@ def _cancelled(
     Neither liveness nor min ISR of what remains is looked at (KAFKA-14424).
     """
     if not partition.reassigning:
-        return rejected(Code.NO_REASSIGNMENT_IN_PROGRESS)
+        return rejected(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     revert = reverted(lists_of(partition))
     if revert is None:
         return rejected(
-            Code.INVALID_REPLICA_ASSIGNMENT,
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             "Invalid replica assignment: addingReplicas contains all replicas.",
         )
     may_be_unclean = state.unclean_election(name.topic)
     if revert.unclean and not may_be_unclean:
         return rejected(
-            Code.INVALID_REPLICA_ASSIGNMENT,
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"Unable to revert partition assignment for {name.topic}:{name.partition} because it would "
             "require an unclean leader election.",
         )

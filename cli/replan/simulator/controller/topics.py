@@ -14,9 +14,9 @@ import re
 
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import Accepted, Rejected
+from replan.model.error_codes import ErrorCode
 from replan.model.names import Replicas, TopicPartition
 from replan.simulator.controller.commands import (
-    Code,
     ControllerResult,
     CreatePartitions,
     CreateTopic,
@@ -70,7 +70,7 @@ def refusal(
 
 
 def _bad(message: str) -> Rejected:
-    return rejected(Code.INVALID_REPLICA_ASSIGNMENT, message)
+    return rejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
@@ -95,14 +95,14 @@ def create_partitions(state: ClusterState, command: CreatePartitions) -> Control
     """Add partitions; the replication factor asked for is that of the partition that comes first (`Topic.first`)."""
     topic = state.topics.get(command.topic)
     if topic is None:
-        return ControllerResult(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
+        return ControllerResult(whole=rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     present = len(topic.partitions)
     if command.count <= present:
         return ControllerResult(whole=_no_increase(command, present))
     if len(command.assignments) != command.count - present:
         return ControllerResult(
             whole=rejected(
-                Code.INVALID_REPLICA_ASSIGNMENT,
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Attempted to add {command.count - present} additional partition(s), but only "
                 f"{len(command.assignments)} assignment(s) were specified.",
             )
@@ -117,7 +117,7 @@ def create_partitions(state: ClusterState, command: CreatePartitions) -> Control
 def delete_topic(state: ClusterState, command: DeleteTopic) -> ControllerResult:
     """Delete a topic with its configuration."""
     if command.name not in state.topics:
-        return ControllerResult(whole=rejected(Code.UNKNOWN_TOPIC_OR_PARTITION))
+        return ControllerResult(whole=rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     return ControllerResult((TopicDeleted(command.name),))
 
 
@@ -139,7 +139,7 @@ def _created(
         isr = tuple(b for b in replicas if state.active(b))
         if not isr:
             return rejected(
-                Code.INVALID_REPLICA_ASSIGNMENT,
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 "All brokers specified in the manual partition assignment for partition "
                 f"{index} are fenced or in controlled shutdown.",
             )
@@ -155,14 +155,14 @@ def _created(
 
 def _name_problem(state: ClusterState, name: str) -> Rejected | None:
     if name in state.topics:
-        return rejected(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        return rejected(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     if name in {".", ".."}:
         return rejected(
-            Code.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: '.' or '..' is not allowed"
+            ErrorCode.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: '.' or '..' is not allowed"
         )
     if not _LEGAL_NAME.fullmatch(name):
         return rejected(
-            Code.INVALID_TOPIC_EXCEPTION,
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"Topic name is invalid: '{name}' contains one or more characters other than ASCII "
             "alphanumerics, '.', '_' and '-'",
         )
@@ -170,7 +170,7 @@ def _name_problem(state: ClusterState, name: str) -> Rejected | None:
     for other in sorted(state.topics):
         if other.replace(".", "_") == collided:
             return rejected(
-                Code.INVALID_TOPIC_EXCEPTION,
+                ErrorCode.INVALID_TOPIC_EXCEPTION,
                 f"Topic '{name}' collides with existing topic: {other}",
             )
     return None
@@ -180,15 +180,15 @@ def _config_problem(state: ClusterState, command: CreateTopic) -> Rejected | Non
     for key, value in command.configs.items():
         problem = topic_problem(key, value, state.rules.further_topic_keys)
         if problem is not None:
-            return rejected(Code.INVALID_CONFIG, problem)
+            return rejected(ErrorCode.INVALID_CONFIG, problem)
     return None
 
 
 def _no_increase(command: CreatePartitions, present: int) -> Rejected:
     if command.count == present:
-        return rejected(Code.INVALID_PARTITIONS, f"Topic already has {present} partition(s).")
+        return rejected(ErrorCode.INVALID_PARTITIONS, f"Topic already has {present} partition(s).")
     return rejected(
-        Code.INVALID_PARTITIONS,
+        ErrorCode.INVALID_PARTITIONS,
         f"The topic {command.topic} currently has {present} partition(s); {command.count} would not be "
         "an increase.",
     )
