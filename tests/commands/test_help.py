@@ -7,6 +7,8 @@ import click
 import pytest
 from tests.commandline import built
 
+from replan.applying.settings import Settings
+from replan.commands.inputs.options import Pace
 from replan.errors import Exit
 from replan.main import Replan, app
 
@@ -98,3 +100,7 @@ def test_an_option_of_other_tools_says_what_does_it_here() -> None:
         command.make_context("apply", ["plan.json", "--dry-run"])
     with pytest.raises(click.NoSuchOption):
         command.make_context("apply", ["plan.json", "--dry"])
+
+
+def test_the_options_of_a_run_have_the_defaults_of_the_applier() -> None:
+    assert Pace().settings() == Settings()

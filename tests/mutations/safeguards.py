@@ -321,7 +321,7 @@ SAFEGUARDS = (
     Safeguard(
         "a leaving broker that Kafka refuses in a list is left out of it",
         "applying/partitions.py",
-        "    refused = isinstance(sight.answer, Rejected) and sight.answer.code == INVALID_ASSIGNMENT\n",
+        "    refused = isinstance(sight.answer, Rejected) and sight.answer.code == unnameable\n",
         "    refused = False\n",
         (
             f"{STORY}[a-leaving-broker-that-is-cordoned-after-the-plan-is-left-out-of-the-list]",

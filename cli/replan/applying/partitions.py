@@ -368,10 +368,8 @@ def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     `next_request` says what the move needs; here it is compared with what was asked before: whether an earlier request
     may still be on its way, whether an effect disappeared, whether what runs is an echo of an earlier request.
     """
-    refused = (
-        isinstance(sight.answer, Rejected)
-        and sight.answer.code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    )
+    unnameable = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    refused = isinstance(sight.answer, Rejected) and sight.answer.code == unnameable
     move = as_nameable(sight.move, sight.own, sight.state, sight.seen, refused=refused)
     if move is not sight.move:
         sight = replace(sight, move=move)

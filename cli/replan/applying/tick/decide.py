@@ -127,7 +127,7 @@ from replan.model.configs import ConfigResource, ConfigScope, SettingName
 from replan.model.control_plane import Look
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.planning.plans.moves import Move
+from replan.planning.plans.moves import Move, source_of
 from replan.planning.plans.requests import Request, RequestKind
 
 
@@ -301,7 +301,7 @@ def _loads(
     for name in sorted((copying | state.admitted).difference(starting)):
         move = tick.job.moves[name]
         if _loads_now(tick, state, move):
-            yield frozenset((source_of(tick, move), *move.new))
+            yield frozenset((_sends(tick, move), *move.new))
 
 
 def loaded_by(tick: TickInput, state: RunState) -> set[BrokerId]:
@@ -310,10 +310,10 @@ def loaded_by(tick: TickInput, state: RunState) -> set[BrokerId]:
     return {broker for brokers in loads for broker in brokers}
 
 
-def source_of(tick: TickInput, move: Move) -> BrokerId:
-    """From where a move copies: the leader, or who is to be it."""
+def _sends(tick: TickInput, move: Move) -> BrokerId:
+    """From where a move copies now."""
     state = tick.seen.partitions.get(move.partition)
-    return move.original[0] if state is None or state.leader is None else state.leader
+    return source_of(None if state is None else state.leader, move.original)
 
 
 def _loads_now(tick: TickInput, state: RunState, move: Move) -> bool:
@@ -709,7 +709,7 @@ class TickBuilder:
 
     def _admits(self, name: TopicPartition, ask: Request) -> bool:
         tick, move = self._tick, self._tick.job.moves[name]
-        brokers = (source_of(tick, move), *move.new)
+        brokers = (_sends(tick, move), *move.new)
         if self._admission is not None and not self._heals(name):
             self._draft.defer(name, self._admission)
         elif (first := first_of(move, self._first)) is not None:
