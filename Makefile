@@ -9,8 +9,8 @@ FAST   := not kafka and not spark and not nightly and not site and not browser
 DOCS   := .venv-docs
 NODE   := tests/browser/node_modules
 SCRIPTS := .cache/site
-# Of tests on one cluster a worker takes all. Twice as many as there are cores, since most wait for brokers.
-WORKERS ?= 4
+# Of tests on one cluster a worker takes all. More than twice as many as there are cores, since most wait for brokers.
+WORKERS ?= 5
 # What is compiled is kept: tests start the command hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 

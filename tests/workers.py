@@ -1,4 +1,4 @@
-"""Which tests one worker takes, when several share a run: `-n 4 --dist loadscope --no-loadscope-reorder`.
+"""Which tests one worker takes, when several share a run: `-n 5 --dist loadscope --no-loadscope-reorder`.
 
 Tests that share a cluster or a Spark session stay together, so that each is started once. Units are known from
 names alone, since xdist's scheduler knows no more. (Its own groups, `--dist loadgroup`, find nothing with pytest 9.2.)

@@ -208,7 +208,9 @@ def compared_in(
     return judge(lake, replace(todo, tasks=tasks), COMPARING, workers, hour), workers.divided > 0
 
 
-@pytest.mark.parametrize("first", range(0, 24, 6))
+@pytest.mark.parametrize(
+    "first", [0, 6, *(pytest.param(first, marks=pytest.mark.nightly) for first in (12, 18))]
+)
 def test_comparing_in_parts_finds_what_comparing_the_whole_finds(
     tmp_path: Path, first: int
 ) -> None:
