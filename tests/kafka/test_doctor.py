@@ -40,7 +40,7 @@ def test_an_advertised_listener_that_nobody_listens_at_is_named_with_its_address
     """All rights are there, and no ACL helps."""
     reach = ("--bootstrap-server", secured.listener("ASTRAY"))
     address = f"127.0.0.1:{secured.ports['NOBODY'][1]}"
-    done = replan("doctor", *reach, folder=tmp_path)
+    done = replan("doctor", *reach, "--timeout", "10s", folder=tmp_path)
     assert done.returncode == 2, done.stderr
     (said,) = [line for line in done.stdout.splitlines() if address in line]
     assert said.startswith("look")
