@@ -51,7 +51,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     rates_seconds: float = 20.0
     """How often throttle rates are read that nobody waits for."""
     disk_seconds: float = 60.0
-    """How often the room on log directories is read while copies wait."""
+    """How often the room on log directories is read while copies wait, at least (`disk_period`)."""
     neighbours_seconds: float = 60.0
     """How often the rest of the cluster is looked at while copies wait; less often where that takes long."""
     window: int = 5_000
@@ -76,6 +76,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     def idle_seconds(self) -> float:
         """After so long without anything moving none of these times can move anything any more."""
         return self.stalled_seconds + self.quarantine_seconds + self.settle_seconds
+
+    @property
+    def disk_period(self) -> float:
+        """Seconds between two readings of the room on log directories: some come before it is given up."""
+        if self.give_up_seconds is None:
+            return self.disk_seconds
+        return min(self.disk_seconds, max(self.retry_seconds, self.give_up_seconds / 4))
 
     def on_a_real_clock(self) -> "Settings":
         """As long as ticks take time: a request shows within some tens of milliseconds, and a twentieth of a core

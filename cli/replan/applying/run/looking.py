@@ -100,7 +100,7 @@ class TickReader(Struct, frozen=True):
     def _now_and_then(self, state: RunState, now: float) -> RunState:
         """What is read while copies wait, and before a look, as it may take long; where that fails, it goes on."""
         with suppress(ClusterUnreachable, ClusterRefused):
-            if now - state.readings.disks_at >= self.job.settings.disk_seconds:
+            if now - state.readings.disks_at >= self.job.settings.disk_period:
                 state = replace(state, readings=replace(state.readings, disks_at=now))
                 state = state.with_room(self.job, self.ports.reader.log_dirs())
             began, known = self.ports.clock.now(), state.neighbours
