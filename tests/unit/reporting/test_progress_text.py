@@ -5,13 +5,19 @@ from tests.builders import move, state
 from tests.unit.applying.lab import lab
 from tests.unit.applying.three_moves import MOVES, three_moves
 
-from replan.applying.reasons.holds import Confirming, NewBrokerFenced, NoSlot
+from replan.applying.reasons.holds import (
+    Confirming,
+    MetadataBehind,
+    NewBrokerFenced,
+    NoRoom,
+    NoSlot,
+)
 from replan.applying.views.outcome import PartitionResult, Performed, Result, ThrottlesLeft
 from replan.applying.views.progress import CopyPace, CopyProgress, Progress, ReplicaProgress, Volume
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, TopicPartition
 from replan.reporting.application.outcome_text import render_outcome
-from replan.reporting.application.progress_text import display
+from replan.reporting.application.progress_text import copies, display, reasons
 from replan.reporting.lines import drawn
 
 MB = 1_000_000
@@ -56,6 +62,23 @@ def test_a_terminal_shows_the_whole_each_copy_and_what_waits_by_reason() -> None
         "orders-19 waits: broker 6 is to receive a replica and is fenced; start it",
         "11 partitions behind these",
     ]
+
+
+def test_a_step_that_is_no_move_says_what_it_waits_for_unless_every_one_does() -> None:
+    lacks = NoRoom(FOUR, "/d1", 20, 19, 0, 15, within=True)
+    replica = (TopicPartition("clicks", 1), FOUR)
+    waits = replace(
+        PROGRESS,
+        known_holds={},
+        step_holds={
+            replica: lacks,
+            (TopicPartition("clicks", 2), FOUR): lacks,
+            TopicPartition("payments", 12): MetadataBehind(),
+        },
+    )
+    assert reasons(waits) == {NoRoom: f"clicks-1 on broker 4  {lacks}"}
+    assert copies(waits)[-1] == f"clicks-1 on broker 4  {lacks}"
+    assert "clicks-1 on broker 4 waits:" in " ".join(shown(waits))
 
 
 def test_a_low_terminal_shows_the_whole_and_the_reasons_and_as_many_copies_as_fit() -> None:

@@ -10,6 +10,7 @@ from typing import Protocol, overload
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from replan.applying.journal.ledger import Subject
 from replan.applying.journal.records import LogMoveRecord, Status
 from replan.applying.observation import PartitionHistory, TickInput
 from replan.applying.reasons.holds import CopyingInBroker, Stalled
@@ -91,6 +92,8 @@ class Progress(Struct, frozen=True):
     """Why each partition that is looked at now waits."""
     known_holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
     """Why each waits that was looked at in this tick or before."""
+    step_holds: Mapping[Subject, HoldReason] = field(default_factory=dict)
+    """The same of steps other than moves."""
     begun: Container[TopicPartition] = ()
     """The partitions that have been begun, or are over."""
     now: float = 0.0
@@ -169,6 +172,7 @@ def progress_of(
         volume=lambda: _volume(tick, state, copies),
         holds=decision.holds,
         known_holds=state.holds,
+        step_holds=decision.step_holds,
         begun=ledger.owned,
         now=tick.now,
         since=state.held_since,

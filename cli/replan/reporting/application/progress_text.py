@@ -130,6 +130,18 @@ def _waiting(progress: Progress) -> Iterator[Line]:
         yield line(Span(text, tone), _for(progress, first) if found.total() == 1 else "", hang=4)
     if unseen > 0 and progress.admission is None:
         yield line(f"{count(unseen, 'partition')} behind these")
+    for subject, why in _step_waits(progress).values():
+        yield line(Span(f"{subject} waits: {why}", Tone.CHANGES), hang=4)
+
+
+def _step_waits(progress: Progress) -> dict[type[object], tuple[str, HoldReason]]:
+    """What the first step waits for that is no move, for each kind of reason that is not part of every such step."""
+    found = dict[type[object], tuple[str, HoldReason]]()
+    for subject, why in progress.step_holds.items():
+        if not why.routine:
+            name = f"{subject[0]} on broker {subject[1]}" if isinstance(subject, tuple) else subject
+            found.setdefault(type(why), (str(name), why))
+    return found
 
 
 def _longest_wait(progress: Progress) -> list[str]:
@@ -169,7 +181,7 @@ def _restoring(progress: Progress) -> list[str]:
 
 
 def reasons(progress: Progress) -> dict[type[object], str]:
-    """Why partitions wait now: a line for each kind of reason, of the first partition that waits for it."""
+    """Why partitions and other steps wait now: a line for each kind of reason, of the first that waits for it."""
     found = dict[type[object], str]()
     if progress.admission is not None:
         found[type(progress.admission)] = _nothing_new(progress.admission)
@@ -178,6 +190,8 @@ def reasons(progress: Progress) -> dict[type[object], str]:
             found.setdefault(type(copy.stalled), copy_line(copy))
     for partition, why in sorted((progress.holds or {}).items()):
         found.setdefault(type(why), f"{partition}  {why}")
+    for kind, (subject, why) in _step_waits(progress).items():
+        found.setdefault(kind, f"{subject}  {why}")
     return found
 
 
@@ -205,6 +219,7 @@ def copies(progress: Progress) -> list[str]:
             limit=SHOWN,
             noun="waiting partition",
         )
+        + [f"{subject}  {why}" for subject, why in _step_waits(progress).values()]
         + _restoring(progress)
     )
 
