@@ -107,6 +107,16 @@ class Search:
         return ended.within
 
     def _count(self, goal: Goal, held: Sequence[BrokerTotals]) -> None:
+        """Exact; what would come no nearer than it is stays as it is, so that no two ends change places for ever."""
+        before, lists = self._used(goal.units), self._steps.lists.copy()
+        self._come_near(goal, held)
+        if isinstance(goal.aim, Aim):
+            now = goal.aim.beyond(self._used(goal.units), goal.tolerance.within)
+            was = goal.aim.beyond(before, goal.tolerance.within) if now else {}
+            if now and sorted(was.values(), reverse=True) <= sorted(now.values(), reverse=True):
+                self._steps.put_back(lists)
+
+    def _come_near(self, goal: Goal, held: Sequence[BrokerTotals]) -> None:
         counts, aim = self._used(goal.units), goal.aim
         bounds = _inside(aim.bounds, held)
         while stuck := self._brought_within(counts, bounds):

@@ -73,6 +73,14 @@ class Steps(ABC):
         self.lists[row, self.lists[row] == source] = target
         self.spread.take(int(self.rows[row]), [source], [target])
 
+    def put_back(self, lists: Matrix) -> None:
+        """Let all units lie where they were in `lists`, an earlier state of them."""
+        for row in np.flatnonzero((self.lists != lists).any(axis=1)).tolist():
+            here, there = ({b for b in of[row].tolist() if b >= 0} for of in (self.lists, lists))
+            self.spread.take(int(self.rows[row]), here - there, there - here)
+        self.lists[:] = lists
+        self.new = (~is_in(lists, self.had) & (lists >= 0)).sum(axis=1)
+
     @abstractmethod
     def legal(self, rows: Ints, source: int | Ints | Matrix, to: Ints | None = None) -> Flags:
         """To which brokers, of some or of all, the unit on `source` may go; shape (rows, brokers).

@@ -189,3 +189,14 @@ def test_where_no_order_does_it_the_tolerance_that_would_do_is_named() -> None:
         Fraction(401, 1000),
         (1, 2),
     )  # 29, with 20 to 28 at 40 %
+
+
+def test_what_can_be_no_nearer_stays_so_that_two_ends_do_not_change_places_for_ever() -> None:
+    """One of the brokers 2, 9 and 10 leads the second list, and the others lead nothing, whoever it is."""
+    lists = [[1, 6, 5], [10, 9, 2], [6, 4, 11], [4, 3, 11], [8, 1, 6]]
+    lists += [[3, 5, 1], [1, 8, 3], [5, 4, 3], [3, 5, 1], [11, 4, 6]]
+    asked = led(problem(brokers("a" * 11), lists, lie=Lie.NONE), within(0))
+    found = choose(asked)
+    assert found.lists.tolist() == lists
+    [imbalance] = found.imbalances
+    assert imbalance.reached == Fraction(1, 1000)
