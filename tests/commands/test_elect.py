@@ -148,7 +148,7 @@ def test_a_placement_beside_it_holds(shell: Restarted) -> None:
     )
     said, _ = shell.on_cluster(*ALL, "--format", "json", wanted=3)
     rules = {p.get("rule") for p in json.loads(said)["partitions"] if p["result"] == "failed"}
-    assert rules == {"replica-blacklisted"}
+    assert rules == {"leader-blacklisted"}
     assert shell.of_broker_1() != {1}
     (shell.folder / "placement.yaml").write_text(
         "version: 1\nassignments: {}\nlimits: {leaders: 0}\n"

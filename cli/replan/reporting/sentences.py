@@ -218,7 +218,7 @@ REFUSALS: Mapping[RefusalRule, str] = {
     RefusalRule.DESIGNATED_UNAVAILABLE: (
         "replica {broker} cannot lead it: {reason} (in sync: {inSync}); ask again once it is in sync"
     ),
-    RefusalRule.REPLICA_BLACKLISTED: (
+    RefusalRule.LEADER_BLACKLISTED: (
         "replica {broker}, which would lead, is on the leader blacklist ({where}); `replan plan` puts another one first"
     ),
     RefusalRule.NO_SUCH_PARTITION: "the cluster has no such partition; check topic and number",

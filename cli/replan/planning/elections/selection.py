@@ -91,7 +91,7 @@ def cannot_lead(
     for entry in () if placement is None else in_force(placement, snapshot):
         if entry.broker == first and blacklist_reaches(entry, seen.partition.topic):
             facts: Facts = {"broker": first, "where": str(entry.where)}
-            yield Refusal(*seen.partition, RefusalRule.REPLICA_BLACKLISTED, facts)
+            yield Refusal(*seen.partition, RefusalRule.LEADER_BLACKLISTED, facts)
     dead_disks = snapshot.offline.get(seen.partition, ())
     why = unavailable(first, seen, {b.id: b for b in snapshot.brokers}, dead_disks)
     if why is not None:

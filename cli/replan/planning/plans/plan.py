@@ -87,7 +87,7 @@ class RefusalRule(StrEnum):
     """A preferred election is asked for, and Kafka would answer it with 80 (PREFERRED_LEADER_NOT_AVAILABLE)."""
     DESIGNATED_UNAVAILABLE = "designated-unavailable"
     """The same of a replica that was named, and is not the first of the list."""
-    REPLICA_BLACKLISTED = "replica-blacklisted"
+    LEADER_BLACKLISTED = "leader-blacklisted"
     """An election is asked for, and who would lead is on the leader blacklist."""
     NO_SUCH_PARTITION = "no-such-partition"
     """An election is asked for of a partition that does not exist."""
@@ -200,7 +200,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     RefusalRule.FEWER_PARTITIONS: ("rule", "declared", "observed"),
     RefusalRule.PREFERRED_UNAVAILABLE: ("broker", "why", "inSync"),
     RefusalRule.DESIGNATED_UNAVAILABLE: ("broker", "why", "inSync"),
-    RefusalRule.REPLICA_BLACKLISTED: ("broker", "where"),
+    RefusalRule.LEADER_BLACKLISTED: ("broker", "where"),
     RefusalRule.NO_SUCH_PARTITION: (),
     RefusalRule.RECOVERY_REASSIGNED: ("brokers",),
     RefusalRule.BETTER_MAY_RETURN: ("brokers",),

@@ -111,7 +111,7 @@ def test_a_topic_that_is_not_there_is_an_error() -> None:
 def test_a_broker_on_the_leader_blacklist_is_not_elected() -> None:
     declared = placement(blacklist=[listed_leader(2, topics=("pay*",))])
     elections = found(ALL, declared=declared)
-    listed = [r for r in elections.plan.refusals if r.rule is RefusalRule.REPLICA_BLACKLISTED]
+    listed = [r for r in elections.plan.refusals if r.rule is RefusalRule.LEADER_BLACKLISTED]
     assert [r.partition.topic for r in listed] == ["payments"]
     assert [m.partition.topic for m in elections.plan.moves] == ["__consumer_offsets", "orders"]
 
