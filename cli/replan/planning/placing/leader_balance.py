@@ -169,3 +169,4 @@ def _spread_topics(steps: LeaderSteps) -> None:
             ways = np.flatnonzero(steps.legal(np.array([row]), broker)[0] & (free > 0))
             if len(ways):
                 steps.take(row, broker, int(ways[np.argmax(free[ways])]))
+    spread.keep()

@@ -80,6 +80,13 @@ class TopicSpread:
             for broker in coming:
                 self.left[of, min(broker, self._count)] -= 1
 
+    def keep(self) -> None:
+        """What a broker has given by now that was above its share it does not get back."""
+        has = self.most - self.left
+        self.most[1:] = np.minimum(self.most, np.maximum(self.fair, has))[1:]
+        self.left = self.most - has
+        self._asked = (-1, [])
+
     def left_of(self, partition: int) -> list[int]:
         """How many each broker may take of the partition's topic."""
         if self._asked[0] != partition:

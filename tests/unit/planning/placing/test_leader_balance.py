@@ -200,3 +200,12 @@ def test_what_can_be_no_nearer_stays_so_that_two_ends_do_not_change_places_for_e
     assert found.lists.tolist() == lists
     [imbalance] = found.imbalances
     assert imbalance.reached == Fraction(1, 1000)
+
+
+def test_what_was_taken_to_spread_a_topic_does_not_come_back_for_the_balance() -> None:
+    lists = [[2, 5], [2, 3], [2, 3], [2, 4], [2, 3], [1, 3], [1, 4], [1, 3], [1, 2]]
+    asked = problem(brokers("a" * 5), lists, topics=[0] * 5 + [1, 1, 2, 2], lie=Lie.NONE)
+    asked = led(asked, within(Fraction(1, 10)))
+    found = choose(asked)
+    assert max(Counter(heads(found)[:5]).values()) == 2
+    assert choose(after(asked, found)).lists.tolist() == found.lists.tolist()
