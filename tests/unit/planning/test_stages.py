@@ -177,6 +177,20 @@ def test_a_stage_keeps_topics_apart_unless_they_wait_for_one_another(
     assert names(make_plan(asked, seen, within_limits=True)) == [first]
 
 
+def test_a_topic_that_is_to_be_apart_from_none_goes_where_others_are() -> None:
+    seen = snapshot(
+        [state([1], topic="clicks"), state([2]), *(state([3], topic=t) for t in ("stock", "x"))],
+        registered=brokers(4, "abc"),
+        min_insync_replicas=1,
+    )
+    asked = placement(
+        {"clicks": [[1]], "orders": [[2]], "stock": [[1]], "x": [[4]]},
+        apart=(Apart(HERE, ("clicks", "orders")),),
+        limits=limits(partitions=1),
+    )
+    assert names(make_plan(asked, seen, within_limits=True)) == ["stock-0"]
+
+
 def test_what_needs_no_creation_is_left_for_later_although_no_stage_creates() -> None:
     seen = snapshot([state([1, 2, 3], partition=n) for n in range(3)])
     asked = placement({"orders": [*[[1, 2, 4]] * 3, *[[1, 2, 3]] * 3]}, limits=limits(partitions=2))
