@@ -79,6 +79,8 @@ def test_a_step_that_is_no_move_says_what_it_waits_for_unless_every_one_does() -
     assert reasons(waits) == {NoRoom: f"clicks-1 on broker 4  {lacks}"}
     assert copies(waits)[-1] == f"clicks-1 on broker 4  {lacks}"
     assert "clicks-1 on broker 4 waits:" in " ".join(shown(waits))
+    recovery = replace(waits, step_holds={TopicPartition("payments", 12): lacks})
+    assert reasons(recovery) == {NoRoom: f"payments-12  {lacks}"}
 
 
 def test_a_low_terminal_shows_the_whole_and_the_reasons_and_as_many_copies_as_fit() -> None:

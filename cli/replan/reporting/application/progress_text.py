@@ -5,9 +5,11 @@ one line that sums it up, or, with --verbose, all of it.
 from collections import Counter
 from collections.abc import Iterator
 
+from replan.applying.journal.ledger import Subject
 from replan.applying.reasons.holds import Cancelling, Confirming
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.progress import CopyProgress, Progress, ReplicaProgress, Volume
+from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
 from replan.reporting.lines import Cell, Line, Span, Tone, line, plain, table
 from replan.wording import capped, count, duration, listed, size
@@ -139,9 +141,15 @@ def _step_waits(progress: Progress) -> dict[type[object], tuple[str, HoldReason]
     found = dict[type[object], tuple[str, HoldReason]]()
     for subject, why in progress.step_holds.items():
         if not why.routine:
-            name = f"{subject[0]} on broker {subject[1]}" if isinstance(subject, tuple) else subject
-            found.setdefault(type(why), (str(name), why))
+            found.setdefault(type(why), (_named(subject), why))
     return found
+
+
+def _named(subject: Subject) -> str:
+    if isinstance(subject, TopicPartition | SettingName):
+        return str(subject)
+    partition, broker = subject
+    return f"{partition} on broker {broker}"
 
 
 def _longest_wait(progress: Progress) -> list[str]:
