@@ -142,6 +142,8 @@ def explain(
         declared.replicas if isinstance(declared, DeclaredList) else (),
     )
     listed = set(chain.from_iterable(members))
+    refusals = tuple(r for r in plan.refusals if r.partition in about)
+    refused = {r.partition for r in refusals}
     return Explanation(
         partition=name,
         apart=tuple(e for e in placement.apart if e.sides([name.topic])),
@@ -173,8 +175,8 @@ def explain(
         move=next((m for m in plan.moves if m.partition == name), None),
         sizes_known=plan.sizes_known,
         log_moves=tuple(m for m in plan.log_moves if m.partition == name),
-        refusals=tuple(r for r in plan.refusals if r.partition in about),
-        conflicts=tuple(c for c in plan.conflicts if any(_concerned(n, c) for n in about)),
+        refusals=refusals,
+        conflicts=tuple(c for c in plan.conflicts if c.may_concern(refused)),
         exceeded=over_limits(
             plan.all_changes,
             placement.limits,
@@ -198,12 +200,6 @@ def _created_with(name: TopicPartition, rule: TopicRule, snapshot: Snapshot) -> 
     if not 0 < present <= name.partition < (rule.partition_count or 0):
         return set()
     return {name, TopicPartition(name.topic, present)}
-
-
-def _concerned(name: TopicPartition, conflict: Conflict) -> bool:
-    """Whether a conflict is this partition's, as far as it names its partitions."""
-    unnamed = conflict.count > len(conflict.partitions)
-    return str(name) in conflict.partitions or (unnamed and name.topic in conflict.topics)
 
 
 def _overruled(

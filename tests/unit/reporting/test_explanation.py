@@ -233,3 +233,19 @@ def test_a_part_of_a_plan_has_the_conflicts_that_may_be_of_its_refusals_alone() 
     assert part_of(plan, ["clicks"], []).conflicts == (few,)
     assert part_of(plan, ["orders"], []).conflicts == (many,)
     assert part_of(plan, ["pay"], []).conflicts == ()
+
+
+def test_a_conflict_is_told_of_a_partition_that_is_refused_and_of_no_other_one_of_its_topic() -> (
+    None
+):
+    """More than a conflict names; each broker holds two of the topic, so that some are placed."""
+    crowd = snapshot([state([1], partition=p) for p in range(30)], registered=brokers(3, "abc"))
+    rule = TopicRule(at(4), "orders", replication_factor=1, max_replicas_per_broker=2)
+    asked = placement(rules={"orders": rule})
+    plan = make_plan(asked, crowd)
+    refused = {str(r.partition) for r in plan.refusals}
+    placed = [f"orders-{p}" for p in range(30) if f"orders-{p}" not in refused]
+    assert refused
+    assert placed
+    assert explained(asked, min(refused), crowd).conflicts == plan.conflicts
+    assert explained(asked, placed[0], crowd).conflicts == ()
