@@ -16,6 +16,12 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.load import ProducerLoad
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
+from tests.kafka.test_adapter import await_cordon, broker_change
+
+from replan.kafka.control_plane import open_cluster
+from replan.model.configs import ConfigOperation, ConfigScope
+from replan.model.control_plane import Accepted
+from replan.model.names import BrokerId
 
 MEGABYTE = 1_000_000
 LISTS = [[1, 2, 3], [3, 1, 2], [1, 3, 2]]
@@ -161,6 +167,30 @@ def test_an_interrupted_apply_goes_on_where_it_was(site: Site) -> None:
         "running copies keep their throttle"
     )
     site.apply()
+    site.stands_as_declared()
+
+
+@pytest.mark.nightly
+def test_a_move_waits_while_its_new_broker_is_cordoned(site: Site, kafka_version: str) -> None:
+    if kafka_version < "4.3":
+        pytest.skip("directories can be cordoned from 4.3 on (KIP-1066)")
+    site.replan("plan", "-o", "plan.json", wanted=2)
+    key = (ConfigScope.BROKER, "5")
+    with open_cluster(site.cluster.bootstrap, None) as plane:
+        cordon = broker_change(BrokerId(5), "cordoned.log.dirs", ConfigOperation.SET, "*")
+        lift = broker_change(BrokerId(5), "cordoned.log.dirs", ConfigOperation.DELETE)
+        assert plane.alter_configs([cordon]) == {key: Accepted()}
+        command = ["apply", "plan.json", *SETTLE, *site.flags]
+        try:
+            await_cordon(plane, frozenset({BrokerId(5)}))
+            process = start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder))
+            until(lambda: site.described()[1][0] == [3, 1], "what needs not 5", limit_seconds=60)
+            assert "log directories are cordoned" in site.replan("status", wanted=2)
+            assert [site.described()[p][0] for p in (0, 2)] == [LISTS[0], LISTS[2]]
+        finally:
+            assert plane.alter_configs([lift]) == {key: Accepted()}
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
     site.stands_as_declared()
 
 
