@@ -235,7 +235,7 @@ def test_a_part_of_a_plan_has_the_conflicts_that_may_be_of_its_refusals_alone() 
     assert part_of(plan, ["pay"], []).conflicts == ()
 
 
-def test_a_conflict_is_told_of_a_partition_that_is_refused_and_of_no_other_one_of_its_topic() -> (
+def test_a_conflict_is_shown_with_a_partition_that_is_refused_and_with_no_other_one_of_its_topic() -> (
     None
 ):
     """More than a conflict names; each broker holds two of the topic, so that some are placed."""
