@@ -2,11 +2,14 @@
 
 import pytest
 
-from replan.applying.reasons.holds import NewBrokerFenced, Stopping
-from replan.applying.views.outcome import Ending, Outcome, PartitionResult, Result
+from replan.applying.reasons.holds import CopyingInBroker, NewBrokerFenced, Stopping
+from replan.applying.views.outcome import Ending, LogMoveResult, Outcome, PartitionResult, Result
+from replan.applying.views.standing import OpenApplication
 from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.reporting.application.outcome_text import outcome_text, result_text
+from replan.reporting.cluster.status_text import application_lines
+from replan.reporting.lines import drawn
 
 NAME = TopicPartition("orders", 0)
 
@@ -40,3 +43,23 @@ def test_what_waits_for_the_same_when_it_gives_up_stands_in_one_line() -> None:
         f"  orders-0: broker 5 {fenced} (for 1 min)",
         f"  5 not started: broker 4 {fenced} (for 1 min 5 s): orders-1, orders-2, orders-3, and 2 more",
     ]
+
+
+def test_of_what_waits_alike_the_numbers_of_one_are_not_those_of_all() -> None:
+    copying = [
+        LogMoveResult(
+            TopicPartition("orders", number),
+            BrokerId(4),
+            Result.RUNNING,
+            hold=CopyingInBroker(1_000_000 * number, 16_000_000),
+        )
+        for number in (1, 1, 3)
+    ]
+    found = OpenApplication("a", "ann", "pid 12", tuple(copying), 0, {}, throttled=False)
+    assert (
+        drawn(application_lines(found, "replan resume"))
+        .splitlines()[1]
+        .startswith(
+            "  3 running: its broker copies it: 1 MB of 16 MB, or like that (1 more): orders-1"
+        )
+    )

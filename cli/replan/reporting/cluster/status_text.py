@@ -158,7 +158,7 @@ def _together(group: Sequence[AnyResult], *, performed: bool) -> str:
         return f"  {group[0].subject}  {waits(group[0], performed=performed)}"
     limit = NAMED if len(group) > ALIKE else ALIKE
     named = ", ".join(capped(group, lambda f: str(f.subject), limit=limit))
-    others = len({found.hold for found in group}) - 1
+    others = len({str(found.hold) for found in group}) - 1
     more = f", or like that ({others:,} more)" if others else ""
     return f"  {len(group):,} {waits(group[0], performed=performed)}{more}: {named}"
 
