@@ -16,10 +16,10 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.load import ProducerLoad
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
-from tests.kafka.test_adapter import await_cordon, broker_change
+from tests.kafka.test_adapter import await_cordon
 
 from replan.kafka.control_plane import open_cluster
-from replan.model.configs import ConfigOperation, ConfigScope
+from replan.model.configs import ConfigOperation, ConfigScope, broker_change
 from replan.model.control_plane import Accepted
 from replan.model.names import BrokerId
 
