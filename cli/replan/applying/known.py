@@ -118,6 +118,12 @@ class RequestMemory(Struct, Generic[S], frozen=True):
         """The same, where these were not sent."""
         return replace(self, repeats={**self.repeats, **unsent}) if unsent else self
 
+    def without_refusals(self, some: Iterable[S]) -> "RequestMemory[S]":
+        """The same where the refusals of some say nothing yet, as what they are for may end."""
+        gone = self.refused.keys() & set(some) if self.refused else ()
+        kept = {s: known for s, known in self.refused.items() if s not in gone}
+        return replace(self, refused=kept) if gone else self
+
     def refusal(self, subject: S, agreeing_seconds: float) -> Rejected | None:
         """The refusal of one, if it is believed."""
         return believed(self.refused.get(subject), agreeing_seconds)

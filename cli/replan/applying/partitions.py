@@ -66,6 +66,7 @@ from replan.applying.reasons.holds import (
     EffectUnseen,
     MetadataBehind,
     NeverEnding,
+    NewBrokerCordoned,
     NoLeader,
     OutcomePending,
     Rechecking,
@@ -546,9 +547,16 @@ def repeated(sight: PartitionInput, request: Request) -> Verdict:
         return Hold(RepeatPending(kind, sight.repeat_seconds, sight.repeat_refusal), soon=True)
     if sight.repeat_seconds is not None or isinstance(answer, OutcomeUnknown):
         return request
+    if (cordoned := new_and_cordoned(sight.move, sight.seen)) is not None:
+        return Suspect(request, NewBrokerCordoned(cordoned))
     if isinstance(answer, Rejected):
         return Suspect(request, EffectUnseen(kind, answer.code, answer.name))
     return Suspect(request, EffectUnseen(kind))
+
+
+def new_and_cordoned(move: Move, seen: Observation) -> BrokerId | None:
+    """A new broker that is cordoned: from 4.4 on Kafka refuses each list with it, until that is over."""
+    return next((b for b in move.new if b in seen.brokers and seen.brokers[b].cordoned), None)
 
 
 def _taken_back(own: MoveRecord, needed: Request) -> bool:

@@ -39,8 +39,8 @@ def wanted(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> W
 def _to_be_cordoned(state: RunState, job: Job, names: Iterable[TopicPartition]) -> set[BrokerId]:
     """The brokers of which it matters whether they are cordoned.
 
-    New ones of what may begin now; leaving ones of a list that Kafka refused, and those that a list leaves out and that
-    may be back.
+    New ones of what may begin now; new and leaving ones of a list that Kafka refused, and those that a list leaves out
+    and that may be back.
     """
     brokers = {b for n in state.admitted for b in job.moves[n].new}
     refused = [n for n, answer in state.moves.answers.items() if isinstance(answer, Rejected)]
@@ -50,7 +50,7 @@ def _to_be_cordoned(state: RunState, job: Job, names: Iterable[TopicPartition]) 
             brokers |= {*job.moves[name].new, *job.moves[name].unnameable}
         elif own.reached is Reached.NOTHING:
             brokers |= left_out(job.moves[name], own) or frozenset()
-    return brokers.union(*(job.moves[n].leaving for n in refused))
+    return brokers.union(*((*job.moves[n].leaving, *job.moves[n].new) for n in refused))
 
 
 def urgent(state: RunState, job: Job) -> frozenset[BrokerId]:

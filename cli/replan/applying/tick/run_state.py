@@ -36,6 +36,7 @@ from replan.applying.partitions import (
     Suspect,
     Waiting,
     check_transition,
+    new_and_cordoned,
 )
 from replan.applying.reasons.holds import LookTooOld
 from replan.applying.reasons.notes import ReadingsApart
@@ -289,6 +290,9 @@ class RunState(Struct, frozen=True, kw_only=True):
             others=others,
             moved_at=now if moved else self.moved_at,
             limits=limits,
+            moves=self.moves.without_refusals(
+                n for n, move in moves.items() if new_and_cordoned(move, seen) is not None
+            ),
             missing_since=missing,
             unregistered_since=unregistered,
             throttle_history=replace(
