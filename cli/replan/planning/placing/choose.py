@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 import numpy as np
+from msgspec.structs import replace
 
-from replan.model.columns import PAD, Ints, Matrix
-from replan.planning.placing.balance import balance
+from replan.model.columns import PAD, Ints, Matrix, same_width
+from replan.planning.placing.balance import LOOKS, balance
 from replan.planning.placing.heads import spread_heads
 from replan.planning.placing.in_place import in_place
 from replan.planning.placing.keeping import Filler
@@ -15,12 +16,68 @@ from replan.planning.placing.problem import Choice, Imbalance, PlacementProblem
 from replan.planning.placing.respread import respread
 from replan.planning.placing.thinning import thin_out
 
+AGAIN = 4
+"""How often it is asked what would be chosen next."""
+
 
 def choose(problem: PlacementProblem) -> Choice:
     """Choose a list for each partition, with the fewest bytes copied; or say why there is none.
 
-    A partition that cannot be placed keeps the list that it has, and the others are placed all the same.
+    A partition that cannot be placed keeps the list that it has, and the others are placed all the same. What would be
+    chosen next, where partitions have the lists that were found, is chosen at once, so that the next plan is empty:
+    goals that are met one after the other change what those before them found.
     """
+    found = _once(problem)
+    before = base_lists(problem)
+    for _ in range(min(AGAIN, LOOKS // max(len(before), 1))):
+        steps = max((i.steps or 0 for i in found.imbalances), default=0)
+        asked = problem.balance or found.impossible
+        if not asked or steps >= problem.budget or not len(_differ(found.lists, before)):
+            break
+        before, then = found.lists, _once(_after(problem, found, problem.budget - steps))
+        if np.isin(_differ(then.lists, base_lists(problem)), _given_up(then)).any():
+            break  # it has to keep what it has, and has got another list by now
+        counted = [
+            i if i.steps is None else replace(i, steps=i.steps + steps) for i in then.imbalances
+        ]
+        found = replace(then, in_place=found.in_place, imbalances=tuple(counted))
+    return found
+
+
+def _differ(some: Matrix, others: Matrix) -> Ints:
+    """Which rows do."""
+    some, others = same_width(some, others)
+    return np.flatnonzero((some != others).any(axis=1))
+
+
+def _given_up(choice: Choice) -> list[int]:
+    """The rows that keep what they have."""
+    return [row for reason in choice.impossible for row in reason.partitions]
+
+
+def _after(problem: PlacementProblem, choice: Choice, budget: int) -> PlacementProblem:
+    """The same once these lists are there, and the first of each that is not fenced leads it."""
+    partitions, lists = problem.partitions, choice.lists
+    base, lists = same_width(partitions.base, lists)
+    current, lists = same_width(partitions.current, lists)
+    base = same_width(base, lists)[0]
+    keeps = np.isin(np.arange(len(lists)), [*problem.staying.tolist(), *_given_up(choice)])
+    able = np.argmax(~np.isin(lists, problem.brokers.ids[problem.brokers.fenced]), axis=1)
+    leader = lists[np.arange(len(lists)), able].astype(np.int64)
+    partitions = replace(
+        partitions,
+        base=np.where(keeps[:, None], base, lists),
+        current=np.where(keeps[:, None], current, lists),
+        leader=np.where(keeps, partitions.leader, leader),
+    )
+    leading = problem.leading
+    if leading is not None:
+        first = np.where(keeps, leading.first, lists[:, 0]).astype(np.int64)
+        leading = replace(leading, first=first)
+    return replace(problem, partitions=partitions, leading=leading, budget=budget)
+
+
+def _once(problem: PlacementProblem) -> Choice:
     at = Positions.of(problem)
     settled = in_place(problem, at)
     longest = min(int(problem.partitions.factor.max(initial=0)), len(problem.brokers.ids))
