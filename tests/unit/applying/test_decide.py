@@ -219,6 +219,16 @@ def test_under_a_throttle_a_copy_is_admitted_first_and_asked_when_it_is_read_bac
     assert [r for r in first.records if isinstance(r, MoveRecord)] == []
 
 
+def test_what_has_begun_waits_no_more() -> None:
+    name, why = COPIES[0].partition, NewBrokerFenced(BrokerId(4))
+    decision, after = decide(
+        *case(COPIES[:1], holds=Layered({name: why}), held_since=Layered({name: 90.0}))
+    )
+    assert numbers(decision.resizing) == [0]
+    assert name not in after.holds
+    assert after.held_since.get(name) != 90.0
+
+
 def test_an_admitted_copy_whose_gate_has_closed_waits_again() -> None:
     low = state([1, 2, 3], [1], partition=0)
     shaky = move([1, 2, 3], [1, 2, 4], min_insync_replicas=3)
