@@ -162,12 +162,12 @@ def _check_ids(rows: Sequence[Mapping[str, object]], nodes: Mapping[str, Node]) 
 def _read_topic(node: Node, name: str) -> dict[str, object]:
     stated = node.get("minInsyncReplicas")
     assumed = ConfigSource.KAFKA_DEFAULT if stated is None else ConfigSource.TOPIC
-    throttled = node.get("throttledReplicas")
+    throttled, written = node.get("throttledReplicas"), node.get("id")
     if throttled is not None:
         throttled.mapping(THROTTLED_KEYS)
     return {
         "name": name,
-        "id": optional(node.get("id"), Node.text, derived_topic_id(name)),
+        "id": derived_topic_id(name) if written is None else written.text(),
         "min_insync_replicas": optional(stated, lambda n: n.int32(1), 1),
         "min_insync_source": int(optional(node.get("minInsyncSource"), read_source, assumed)),
         "unclean_election": optional(node.get("uncleanLeaderElection"), Node.flag, False),
