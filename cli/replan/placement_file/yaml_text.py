@@ -3,14 +3,14 @@
 Replica lists in the plain shape that `export` writes are read without YAML's events: a million of them in seconds.
 """
 
-import json
 import logging
 import re
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import Annotated, Any, Protocol, cast
 
 import yaml
-from msgspec import Struct
+from msgspec import DecodeError, Meta, Struct
+from msgspec.json import Decoder
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
@@ -85,6 +85,9 @@ _LISTED = rf"(\1 +)- {_LIST}(?:{_BETWEEN}\4- {_LIST})*+"
 _NUMBERED = rf"(\1 +){_NUMBER}: {_LIST}(?:{_BETWEEN}\5{_NUMBER}: {_LIST})*+"
 _BLOCK = re.compile(rf"^( +)(partitions):{_END}({_BETWEEN}(?:{_LISTED}|{_NUMBERED}))", re.MULTILINE)
 _ROW = re.compile(r"^ +(?:-|([0-9]+):) (\[[^\]]+\])", re.MULTILINE)
+_ROWS: Decoder[list[Any]] = Decoder(
+    list[Annotated[list[Annotated[int, Meta(ge=0, le=LARGEST_ID)]], Meta(min_length=1)]]
+)
 _NEXT = re.compile(r"(?: *(?:#[^\n]*)?\n)*( *)")
 
 
@@ -122,12 +125,11 @@ def _read(text: str, start: int, end: int) -> YamlList | YamlMapping | None:
     """The rows of one block; None where something is wrong with one, so that the parser shall say what."""
     found = list(_ROW.finditer(text, start, end))
     try:
-        rows = json.loads("[" + ",".join([row[2] for row in found]) + "]")
-    except ValueError:
+        rows = _ROWS.decode("[" + ",".join([row[2] for row in found]) + "]")
+    except DecodeError:
         return None
-    for row in rows:
-        if len({*row}) != len(row) or max(row) > LARGEST_ID:
-            return None
+    if any(len({*row}) != len(row) for row in rows):
+        return None
     places = [row.start(2) for row in found]
     if found[0][1] is None:
         listed = YamlList(rows)

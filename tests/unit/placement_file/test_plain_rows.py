@@ -45,6 +45,7 @@ LINES = (
     "      - [1 2]",
     "      - [1, 2,]",
     "      - [ , ]",
+    "      - [ ]",
     "      - [99999999999]",
     "      - [1, 2]# no comment",
     "      - [1, 2]  # Ä",
@@ -114,7 +115,16 @@ def test_plain_rows_are_read_without_the_parser(
 
 @pytest.mark.parametrize(
     "row",
-    ["- [1, 1]", "- [01]", "- [2147483648]", "- [1, ]", "- [a]", "- 1", "0: [1]\n      0: [2]"],
+    [
+        "- [ ]",
+        "- [1, 1]",
+        "- [01]",
+        "- [2147483648]",
+        "- [1, ]",
+        "- [a]",
+        "- 1",
+        "0: [1]\n      0: [2]",
+    ],
 )
 def test_a_row_with_something_to_explain_is_the_parsers(row: str) -> None:
     assert plain_rows(f"{HEAD}      {row}\n").blocks == {}
