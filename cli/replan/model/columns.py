@@ -134,6 +134,12 @@ def from_lists(lists: Iterable[Sequence[int]]) -> pa.ListArray:
     return pa.array([list(x) for x in lists], BROKERS)
 
 
+def members_of(lists: Matrix, others: Matrix) -> Flags:
+    """Which members of each row are in the same row of `others`; shape of `lists`, padding is in none."""
+    found: Flags = (lists[:, :, None] == others[:, None, :]).any(axis=2) & (lists != PAD)
+    return found
+
+
 def same_width(left: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
     """Both matrices padded to the wider of the two."""
     width = max(left.shape[1], right.shape[1])

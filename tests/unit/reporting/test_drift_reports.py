@@ -2,9 +2,12 @@
 
 import json
 import re
+from collections import Counter
 from datetime import datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import brokers, listed_leader, placement, snapshot, state
 from tests.unit.reporting.golden import check
@@ -12,7 +15,7 @@ from tests.unit.reporting.rendered import drift_markdown, drift_page
 
 from replan.model.declared.placement import StandingThrottles, ThrottledReplicas
 from replan.model.declared.where import Where
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, replicas
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import Difference, DriftClass, DriftRule, OtherKind
 from replan.planning.findings.drift_report import DriftReport, Item, Spell, drift_report
@@ -21,6 +24,8 @@ from replan.reporting.markdown import LIMIT, SMALLEST, weight
 from replan.reporting.prometheus import render_drift_prometheus
 
 pytestmark = pytest.mark.slow
+
+SOME = st.lists(st.integers(3, 6), unique=True, max_size=3)
 
 
 def found() -> DriftReport:
@@ -165,6 +170,21 @@ def test_replicas_in_the_elr_can_be_elected_too() -> None:
     assert (report.electable.at_risk, list(map(str, report.electable.named))) == (1, ["orders-1"])
     line = "1 partition with at most one electable replica (ISR or ELR): orders-1.\n"
     assert line in render_drift(report)
+
+
+@given(st.lists(st.tuples(SOME, SOME, SOME), max_size=6))
+def test_the_electable_are_counted_as_for_each_partition(
+    lists: list[tuple[list[int], list[int], list[int]]],
+) -> None:
+    """Members of the ELR that are no replicas, which Kafka keeps, can lead nothing."""
+    states = [
+        replace(state([1, 2, *listed], [1, *isr], partition=n), elr=replicas(*elr))
+        for n, (listed, isr, elr) in enumerate(lists)
+    ]
+    found = drift_report(placement(), snapshot(states)).electable
+    assert found.partitions == Counter(seen.electable for seen in states)
+    at_risk = [seen.partition for seen in states if seen.electable <= 1]
+    assert (found.at_risk, list(found.named)) == (len(at_risk), at_risk)
 
 
 def test_a_topic_that_no_entry_names_is_listed_when_asked_and_is_no_drift() -> None:

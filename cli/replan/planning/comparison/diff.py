@@ -23,6 +23,7 @@ from replan.model.columns import (
     Matrix,
     from_matrix,
     list_lengths,
+    members_of,
     number_column,
     plain_names,
     same_width,
@@ -139,7 +140,7 @@ def _lengths(table: pa.Table, column: str) -> Ints:
 
 def _without(lists: Matrix, leaving: Matrix) -> Matrix:
     """Each row without the brokers of the same row of `leaving`, moved up to the left."""
-    gone = (lists[:, :, None] == leaving[:, None, :]).any(axis=2) | (lists == PAD)
+    gone = members_of(lists, leaving) | (lists == PAD)
     order = np.argsort(gone, axis=1, kind="stable")
     kept: Matrix = np.take_along_axis(np.where(gone, PAD, lists), order, axis=1)
     return kept.astype(np.int32, copy=False)

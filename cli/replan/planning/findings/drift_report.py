@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.model.columns import list_lengths
+from replan.model.columns import Ints, list_lengths, members_of, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
@@ -104,9 +104,7 @@ def drift_report(
 
 
 def _electable(snapshot: Snapshot) -> Electable:
-    """The ELR has no member of the ISR (PartitionChangeBuilder.populateTargetElr), so the two lengths add up."""
-    isr, elr = (list_lengths(snapshot.partitions.column(name)) for name in ("isr", "elr"))
-    electable = isr + elr
+    electable = _electable_counts(snapshot)
     replicas = list_lengths(snapshot.partitions.column("replicas"))
     numbers, partitions = np.unique(electable, return_counts=True)
     rows = np.flatnonzero((electable <= 1) & (replicas > 1))
@@ -115,3 +113,15 @@ def _electable(snapshot: Snapshot) -> Electable:
         len(rows),
         tuple(state.partition for state in snapshot.states(rows[:NAMED].tolist())),
     )
+
+
+def _electable_counts(snapshot: Snapshot) -> Ints:
+    """`PartitionState.electable` of each row: members of the ELR that are no replicas do not count."""
+    counts = list_lengths(snapshot.partitions.column("isr"))
+    rows = np.flatnonzero(list_lengths(snapshot.partitions.column("elr")))
+    if len(rows):
+        some = take(snapshot.partitions, rows)
+        elr, isr, listed = (to_matrix(some.column(name)) for name in ("elr", "isr", "replicas"))
+        more = members_of(elr, listed) & ~members_of(elr, isr)
+        counts[rows] += more.sum(axis=1)
+    return counts
