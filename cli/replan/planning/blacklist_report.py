@@ -29,6 +29,8 @@ class EntryState(StrEnum):
     """Its broker has caught up (`until: caught-up`)."""
     UNREGISTERED = "unregistered"
     """Its broker is not registered: it does nothing."""
+    RACK_UNKNOWN = "rack-unknown"
+    """It is that of a rack, and nobody knows whether its broker is in it: the order of what it reaches stays."""
 
 
 class EntryReport(Struct, frozen=True):
@@ -91,6 +93,8 @@ def _judged(entry: LeaderBlacklist, snapshot: Snapshot) -> EntryReport:
 def _state(entry: LeaderBlacklist, snapshot: Snapshot) -> EntryState:
     if entry.broker not in snapshot.broker_ids():
         return EntryState.UNREGISTERED
+    if entry.rack_unknown:
+        return EntryState.RACK_UNKNOWN
     if has_ended(entry, snapshot):
         return EntryState.ENDED
     due = entry.review_by is not None and passed(entry.review_by, snapshot)

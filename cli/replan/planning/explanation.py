@@ -23,7 +23,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
 from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.comparison.alignment import DeclaredList, declared_lists
-from replan.planning.comparison.blacklist import blacklist_reaches
+from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.findings.drift import drift_of
@@ -61,7 +61,7 @@ class Explanation(Struct, frozen=True):
     overruled: tuple[Overruled, ...]
     preferred: PreferredLeader | LeaderRule | None
     leader_blacklist: tuple[LeaderBlacklist, ...]
-    """Entries that reach the topic and name a replica that is declared, wanted or observed."""
+    """Entries in force that reach the topic and name a replica that is declared, wanted or observed."""
     last: tuple[tuple[BrokerId, Where], ...]
     """Its brokers that stand last by `lastLeaders`."""
     drained: tuple[ReplicaBlacklist, ...]
@@ -152,7 +152,7 @@ def explain(
         preferred=placement.preferred_leaders.get(name) or intents.leaders.get(name.topic),
         leader_blacklist=tuple(
             e
-            for e in placement.leader_entries
+            for e in in_force(placement, snapshot)
             if e.broker in listed and blacklist_reaches(e, name.topic)
         ),
         last=tuple(

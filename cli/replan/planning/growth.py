@@ -28,7 +28,7 @@ from replan.model.names import (
 )
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
 from replan.planning.comparison.alignment import Alignment
-from replan.planning.comparison.blacklist import blacklist_reaches
+from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.chosen import (
     among,
     broker_table,
@@ -264,7 +264,7 @@ def _led_evenly(
     """
     placement, snapshot = aligned.placement, aligned.snapshot
     matrix = to_matrix(snapshot.partitions["replicas"])
-    leaders = aligned.intents.leaders
+    entries, leaders = in_force(placement, snapshot), aligned.intents.leaders
     balanced = {topic: rule.pattern for topic, rule in leaders.items() if rule.balanced}
     led: dict[str, Counter[int]] = {}
     every = Counter(matrix[:, 0].tolist())
@@ -278,7 +278,7 @@ def _led_evenly(
             rows = [row for topic in alike for row in snapshot.topic_rows(topic)]
             led[group or lack.topic] = Counter(matrix[rows, 0].tolist() if rows else ())
         counts = led[group or lack.topic]
-        listed = {e.broker for e in placement.leader_entries if blacklist_reaches(e, lack.topic)}
+        listed = {e.broker for e in entries if blacklist_reaches(e, lack.topic)}
         last = listed | last_leaders(placement, snapshot).keys()
         ordered = []
         for members in lists[lack.topic]:

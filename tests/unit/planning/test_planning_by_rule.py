@@ -28,12 +28,15 @@ from replan.model.declared.rules import (
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import OwnApplication, RememberedOrder, Snapshot
+from replan.planning.blacklist_report import EntryState, blacklist_report
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.explanation import explain
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
 from replan.planning.safety.placing_refusals import BalanceUnreachable
+from replan.reporting.cluster.checkup_text import render_blacklist
 
 pytestmark = pytest.mark.slow
 
@@ -134,6 +137,25 @@ def test_what_is_down_and_of_unknown_rack_keeps_the_order_of_its_lists() -> None
     asked = replace(placement(blacklist=[]), leader_racks=listed_racks("a"))
     assert targets(asked, seen) == {"orders-1": [2, 3, 1]}
     assert make_plan(asked, after(make_plan(asked, seen), seen)).empty
+
+
+def test_nobody_says_that_a_broker_of_unknown_rack_is_listed() -> None:
+    """Broker 4 is down, and may be in rack a; broker 1 is."""
+    registered = [replace(b, rack=None) if b.id == 4 else b for b in brokers(6, "abc", fenced=[4])]
+    seen = snapshot([state([4, 1, 2], [1, 2])], registered=registered)
+    asked = replace(
+        placement(blacklist=[], leaders={"orders-0": 4}), leader_racks=listed_racks("a")
+    )
+    found = blacklist_report(asked, seen)
+    assert {e.entry.broker: e.state for e in found.entries} == {
+        1: EntryState.IN_FORCE,
+        4: EntryState.RACK_UNKNOWN,
+    }
+    assert "4       orders stay: its broker is down" in render_blacklist(found)
+    explained = explain(asked, seen, TopicPartition("orders", 0))
+    assert [entry.broker for entry in explained.leader_blacklist] == [1]
+    kinds = {warning.kind for warning in make_plan(asked, seen).warnings}
+    assert WarningKind.PREFERRED_BLACKLISTED not in kinds
 
 
 def test_a_drain_names_itself_as_the_reason() -> None:

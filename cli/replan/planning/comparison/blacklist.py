@@ -1,9 +1,9 @@
 """The leader blacklist (KIP-491): which entries are in force, and which partitions and replicas they reach.
 
 An entry of a rack stands for its brokers, as the snapshot has them. An entry is in force while its broker is
-registered: no list that names another one can be changed. One with `until: caught-up` ends when its broker is in the
-ISR of everything that it reaches; the snapshot alone decides, so the same snapshot gives the same plan. Not here: what
-becomes of the lists (`overlays`).
+registered, since no list that names another one can be changed, and known to be in the rack of the entry. One with
+`until: caught-up` ends when its broker is in the ISR of everything that it reaches; the snapshot alone decides, so the
+same snapshot gives the same plan. Not here: what becomes of the lists (`overlays`).
 """
 
 from collections.abc import Iterable, Iterator

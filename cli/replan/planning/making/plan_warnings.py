@@ -16,7 +16,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import Unacknowledged, passed
 from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
-from replan.planning.comparison.blacklist import blacklist_reaches, has_ended
+from replan.planning.comparison.blacklist import blacklist_reaches, has_ended, in_force
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.comparison.overlays import WantedLists
@@ -225,7 +225,7 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
         yield from _review_due(drained, snapshot)
     last = last_leaders(placement, snapshot)
     yield from _last_leaders(placement, snapshot)
-    gone = placement.drained
+    gone, listed = placement.drained, in_force(placement, snapshot)
     for name, preferred in sorted(placement.preferred_leaders.items()):
         at: Facts = {"where": str(preferred.where), "partition": str(name)}
         if preferred.broker in gone:
@@ -234,7 +234,7 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
             yield PlanWarning(WarningKind.PREFERRED_LAST, {**at, "broker": preferred.broker})
         if any(
             entry.broker == preferred.broker and blacklist_reaches(entry, name.topic)
-            for entry in placement.leader_entries
+            for entry in listed
         ):
             yield PlanWarning(WarningKind.PREFERRED_BLACKLISTED, {**at, "broker": preferred.broker})
 

@@ -24,7 +24,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison, compared
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.balanced import without_rates
-from replan.planning.comparison.blacklist import blacklist_reaches
+from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.comparison.overlays import WantedLists
@@ -288,7 +288,7 @@ def _within(name: SettingName, within: Part) -> bool:
 def _lookups(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId]) -> Lookups:
     placement, snapshot = aligned.placement, aligned.snapshot
     topics = topics_of(differs)[0].to_pylist()
-    entries = sorted(placement.leader_entries, key=lambda e: (e.broker, e.where), reverse=True)
+    entries = sorted(in_force(placement, snapshot), key=lambda e: (e.broker, e.where), reverse=True)
     return Lookups(
         aligned,
         snapshot.all_settings(),

@@ -28,6 +28,7 @@ STATES: Mapping[EntryState, str] = {
     EntryState.REVIEW_DUE: "in force; to be reviewed",
     EntryState.ENDED: "ended: its broker has caught up, take it out",
     EntryState.UNREGISTERED: "no effect: its broker is not registered",
+    EntryState.RACK_UNKNOWN: "orders stay: its broker is down, and its rack is not known",
 }
 
 
