@@ -9,15 +9,13 @@ from typing import TypeVar
 
 from replan.errors import BadScenario, ReplanError
 from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_partition, replicas
-from replan.placement_file.units import parse_rate, parse_seconds
+from replan.placement_file.units import parse_rate, parse_seconds, parse_size
 
 T = TypeVar("T")
 
 _WORD = re.compile(r"\[[^\]]*\](?:\*\d+)?|\S+")
 _LIST = re.compile(r"\[\s*(\d+(?:\s*,\s*\d+)*)\s*\](?:\*(\d+))?")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)(B|KB|MB|GB|TB)")
-_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 class TokenReader:
@@ -157,7 +155,7 @@ class TokenReader:
 
     def bytes(self) -> int:
         """A size, as `60MB`."""
-        return self._as("a size", "a size, e.g. 60MB", _bytes)
+        return self._as("a size", "a size, e.g. 60MB", parse_size)
 
     def rate(self) -> float:
         """Bytes per second, as `1MB/s`; `0` is none."""
@@ -189,11 +187,6 @@ def _brokers(word: str) -> list[BrokerId]:
 def _lists(word: str) -> list[Replicas]:
     ids, times = _matched(_LIST, word).groups()
     return [replicas(*(int(i) for i in ids.split(",")))] * int(times or 1)
-
-
-def _bytes(word: str) -> int:
-    amount, unit = _matched(_SIZE, word).groups()
-    return round(float(amount) * _BYTES[unit])
 
 
 def _rate(word: str) -> float:

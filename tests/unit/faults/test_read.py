@@ -81,6 +81,7 @@ ONCE: list[tuple[str, Fault]] = [
     ("unknown outcome of 2 configs with effect", LoseRequests(WriteKind.CONFIGURE, 2, 0.0)),
     ("unknown outcome of reassign late by 75s", LoseRequests(WriteKind.REASSIGN, 1, 75.0)),
     ("repeated 3 reassign", RepeatRequests(WriteKind.REASSIGN, 3)),
+    ("lag orders-1 broker 3 by 1GiB", DropFromIsr(P1, B3, 2**30)),
     ("metadata 2s behind", LagMetadata(2.0)),
 ]
 
