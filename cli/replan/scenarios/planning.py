@@ -3,7 +3,6 @@
 `show`, `status`, `throttles`, `journal`: the state of things.
 """
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
@@ -34,7 +33,7 @@ from replan.planning.findings.health import judge
 from replan.planning.findings.replica_progress import AskedPartition, rows_of, standing
 from replan.planning.making.planner import make_plan
 from replan.planning.making.recoveries import declared_wishes
-from replan.planning.making.way_back import WayBack, way_back
+from replan.planning.making.way_back import way_back
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.recovery import Method
 from replan.reporting.application.outcome_text import election_results, render_elections
@@ -94,18 +93,8 @@ def planned(session: Session) -> Plan:
 def rollback(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`rollback`: make the plan back over the last application, and keep it for `apply`."""
     tokens.end()
-    found = before(session.ledger(), None)
-    wanted = WayBack(
-        application=found.application.id,
-        origins=found.origins,
-        digest=hashlib.sha256(found.application.id.encode()).hexdigest(),
-        grown=found.grown,
-        within=found.within,
-        recovered=found.recovered,
-        settings=found.settings,
-        throttle=found.throttle,
-    )
-    session.keep(made := way_back(wanted, session.observe()))
+    made = way_back(before(session.ledger(), None), session.observe())
+    session.keep(made)
     return render_steps(made)
 
 

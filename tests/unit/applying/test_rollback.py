@@ -1,7 +1,5 @@
 """Back to before an application: the lists, orders, leaders and settings from then, and nothing that others changed."""
 
-import hashlib
-
 import pytest
 from tests.builders import move, state
 from tests.unit.applying.lab import Lab, lab
@@ -12,21 +10,12 @@ from tests.unit.applying.three_moves import MOVES, stands_at_the_target, three_m
 from replan.applying.journal.originals import before
 from replan.errors import BadUsage, Exit, Held
 from replan.model.names import replicas
-from replan.planning.making.way_back import WayBack, way_back
+from replan.planning.making.way_back import way_back
 from replan.planning.plans.plan import Plan, WarningKind
 
 
 def back(made: Lab, to: str | None = None) -> Plan:
-    found = before(ledger_of(made), to)
-    wanted = WayBack(
-        application=found.application.id,
-        origins=found.origins,
-        digest=hashlib.sha256(b"back").hexdigest(),
-        throttle=found.throttle,
-        within=found.within,
-        recovered=found.recovered,
-    )
-    return way_back(wanted, made.plane.observe())
+    return way_back(before(ledger_of(made), to), made.plane.observe())
 
 
 def is_as_before(made: Lab) -> bool:

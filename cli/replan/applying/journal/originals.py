@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
@@ -23,6 +22,7 @@ from replan.errors import BadFile, BadUsage, Held
 from replan.model.configs import SettingName
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import Replicas, TopicId, TopicPartition
+from replan.planning.making.way_back import WayBack
 from replan.planning.plans.origins import Grown, Origin
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
@@ -120,21 +120,8 @@ def taken_back(ledger: Ledger, application: Application) -> Originals:
     return Originals([]) if kept is None else kept
 
 
-class Before(Struct, frozen=True):
-    """What was there before an application and all those after it."""
-
-    application: Application
-    origins: Sequence[Origin]
-    grown: tuple[Grown, ...]
-    settings: tuple[ThrottleSetting, ...]
-    throttle: MoveThrottle | None
-    """Of the latest of them."""
-    within: tuple[str, ...]
-    recovered: tuple[str, ...]
-
-
-def before(ledger: Ledger, to: str | None) -> Before:
-    """What was there before application `to`, or before the last one.
+def before(ledger: Ledger, to: str | None) -> WayBack:
+    """The way back to what was there before application `to`, or before the last one, with the throttle of the latest.
 
     An application that has taken another one back belongs to that one. Raises Held where one is open, BadUsage where
     `to` is not known or not kept any more.
@@ -167,14 +154,14 @@ def before(ledger: Ledger, to: str | None) -> Before:
         for after in found.settings:
             before, _ = settings.get(after.setting, (after.before, None))
             settings[after.setting] = before, after.after
-    return Before(
-        over[0][0],
-        list(origins.values()),
-        tuple(g for _, found in over for g in found.grown),
-        tuple(ThrottleSetting.of(s, b, a) for s, (b, a) in settings.items() if b != a),
-        over[-1][1].throttle,
-        tuple(dict.fromkeys(name for _, found in over for name in found.within)),
-        tuple(dict.fromkeys(name for _, found in over for name in found.recovered)),
+    return WayBack(
+        application=over[0][0].id,
+        origins=list(origins.values()),
+        grown=tuple(g for _, found in over for g in found.grown),
+        settings=tuple(ThrottleSetting.of(s, b, a) for s, (b, a) in settings.items() if b != a),
+        throttle=over[-1][1].throttle,
+        within=tuple(dict.fromkeys(name for _, found in over for name in found.within)),
+        recovered=tuple(dict.fromkeys(name for _, found in over for name in found.recovered)),
     )
 
 

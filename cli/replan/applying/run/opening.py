@@ -41,7 +41,6 @@ Invariants:
 6. Throttles and rates saved before the first effect belong to the cluster's journal, and so go over as they are.
 """
 
-import hashlib
 from collections.abc import Iterable
 
 from replan.applying.journal.ledger import Ledger
@@ -218,9 +217,7 @@ def closing(
 
 def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
     """What the open application has touched; `plan`: its plan, where this release can read it."""
-    led = (
-        {} if plan is None else {m.partition: m.leader in {None, m.original[0]} for m in plan.moves}
-    )
+    led = {} if plan is None else {m.partition: m.led_by_first for m in plan.moves}
     topics = dict[tuple[str, str], PackedTopic]()
     for name, own in sorted(ledger.owned.items()):
         if own.asked is None:
@@ -281,7 +278,7 @@ def is_cancelled(ledger: Ledger) -> bool:
 def unfinished(ledger: Ledger, plan: Plan) -> list[Origin]:
     """What is to go back: what was begun and is not done, but for what another tool has changed."""
     stays = {Status.DONE, Status.FOREIGN}
-    led = {m.partition: m.leader in {None, m.original[0]} for m in plan.moves}
+    led = {m.partition: m.led_by_first for m in plan.moves}
     moved = [
         Origin(own.partition, own.topic_id, own.original, own.target, led=led.get(name, True))
         for name, own in ledger.owned.items()
@@ -295,7 +292,6 @@ def plan_back(ledger: Ledger, plan: Plan, snapshot: Snapshot) -> Plan:
     wanted = WayBack(
         application=ledger.application_id,
         origins=unfinished(ledger, plan),
-        digest=hashlib.sha256(f"back to before {ledger.application_id}".encode()).hexdigest(),
         throttle=plan.throttle,
         warn_of_placement=False,
     )

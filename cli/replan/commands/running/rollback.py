@@ -1,10 +1,10 @@
 """`rollback`: the plan back to what was there before an application."""
 
-import hashlib
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from replan.commands.frame.output import keep_inputs, note, save
 from replan.commands.inputs.options import AS, Allow, ExitZero, Form
@@ -67,7 +67,7 @@ def rollback(
     from replan.placement_file.load import load_placement
     from replan.planning.comparison.cluster_check import check_cluster
     from replan.planning.making.limits import raised
-    from replan.planning.making.way_back import WayBack, way_back
+    from replan.planning.making.way_back import way_back
     from replan.planning.plans import plan_file
     from replan.reporting.plans.plan_context import PlanContext
 
@@ -84,21 +84,15 @@ def rollback(
     found, allowed = before(ledger, to), allowed_of(allow or ())
     if placement is not None:
         check_cluster(placement, seen)
-    wanted = WayBack(
-        application=found.application.id,
-        origins=found.origins,
-        digest=hashlib.sha256(f"back to before {found.application.id}".encode()).hexdigest(),
-        grown=found.grown,
-        within=found.within,
-        recovered=found.recovered,
-        settings=found.settings,
-        throttle=found.throttle if placement is None else placement.move_throttle,
-        limits={} if placement is None else raised(placement.limits, allowed),
-        allowed=allowed,
-        cluster_name=None if placement is None else placement.cluster_name,
-    )
+        found = replace(
+            found,
+            throttle=placement.move_throttle,
+            limits=raised(placement.limits, allowed),
+            allowed=allowed,
+            cluster_name=placement.cluster_name,
+        )
     snapshot = as_planned_from(seen, ledger)
-    made = way_back(wanted, snapshot)
+    made = way_back(found, snapshot)
     context = PlanContext(snapshot=snapshot)
     present(made, form, context)
     if output is not None:

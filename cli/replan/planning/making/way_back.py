@@ -6,10 +6,11 @@ plan like any other: its moves are judged by the same refusals, and the applier 
 A partition goes back only from where its own move can have led it: with the replicas that stay in any case, and none
 but those of the two lists (in any order: a cancelled reassignment loses the order). Everything else was changed by
 somebody since, and stays as it is. What was created stays: Kafka cannot remove partitions. What was led again by an
-election stays led, and what went to another log directory stays there. Nor can it elect another
-replica than the first of a list while that one is in sync: what another one led before is named.
+election stays led, and what went to another log directory stays there. Nor can Kafka elect another replica than the
+first of a list while that one is in sync: what another one led before is named.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -39,8 +40,6 @@ class WayBack(Struct, frozen=True, kw_only=True):
     application: str
     """Back to before this one."""
     origins: Iterable[Origin]
-    digest: str
-    """Takes the place of the digest of a placement."""
     grown: tuple[Grown, ...] = ()
     within: tuple[str, ...] = ()
     """Partitions with replicas that went to other log directories of their brokers."""
@@ -56,11 +55,15 @@ class WayBack(Struct, frozen=True, kw_only=True):
     warn_of_placement: bool = True
     """Say that the placement still declares the other state."""
 
+    @property
+    def digest(self) -> str:
+        """Takes the place of the digest of a placement."""
+        return hashlib.sha256(f"back to before {self.application}".encode()).hexdigest()
+
 
 def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
     """The plan back. Raises LimitExceeded where it changes more than the limits allow."""
     judge, settings = Judge.of(snapshot), snapshot.all_settings()
-    nameable = frozenset(b.id for b in snapshot.brokers if not b.cordoned)
     judged: list[tuple[Move, PartitionState]] = []
     refused: list[Refusal] = []
     changed: list[TopicPartition] = []
@@ -71,7 +74,7 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
             continue
         if not origin.led and seen.leader == origin.original[0]:
             led_on.append(origin.partition)
-        move = _move(origin, seen, wanted, settings[origin.partition.topic], nameable)
+        move = _move(origin, seen, wanted, settings[origin.partition.topic], judge.nameable)
         if move is None:
             continue
         unsafe = judge.refusals(move, seen)

@@ -180,6 +180,11 @@ class Move(Struct, frozen=True, dict=True):
         return self.target if drops else tuple(dict.fromkeys((*self.new, self.target[0])))
 
     @property
+    def led_by_first(self) -> bool:
+        """Whether the first of the original led it, as far as the plan knows who led."""
+        return self.leader in {None, self.original[0]}
+
+    @property
     def source(self) -> BrokerId:
         """Who sends the copies, as planned."""
         return source_of(self.leader, self.original)
