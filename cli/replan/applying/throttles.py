@@ -412,7 +412,7 @@ class ThrottleHistory(Struct, frozen=True):
     unregistered: frozenset[BrokerId] = frozenset()
     """Brokers that agreeing readings did not find."""
     catching_up: Mapping[CatchingUp, float] = field(default_factory=dict)
-    """What gives way to which partition, and since when (`broker_rates`)."""
+    """What gives way to which partition, and since when (`behind_entries_of_others`)."""
     giving_way: frozenset[RateKey] = frozenset()
     """Rates that two agreeing looks found in the way of a replica that catches up."""
     may_arrive: frozenset[ConfigResource] = frozenset()

@@ -1,13 +1,8 @@
 """The text of JSON documents: laid out so that a line is a partition, parsed so that an error has a place.
 
-Belongs here: layout and parsing of any JSON: snapshots, plans and journals have this one reader, with its errors.
-Does not belong here: what is in it, and files.
-
-Typed reading of a parsed JSON document, where every complaint names the file and the JSON path.
-
-Belongs here: what is asked of one value (a whole number, one of these words, a list of broker ids).
-Does not belong here: what the keys of a document mean; a snapshot's are in `snapshots.json_form`, a plan's in
-`planning.plans.plan_file`.
+Snapshots, plans and journals have this one reader of JSON. What has no declared form (`typed`) is read value by value:
+a `Node` knows its file and its JSON path, and says what is wrong there. What the keys of a document mean is with that
+document: a snapshot's are in `snapshots.json_form`, a plan's in `planning.plans.plan_file`.
 """
 
 import json

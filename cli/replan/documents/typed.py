@@ -1,12 +1,9 @@
 """A parsed document as typed values, by msgspec; every complaint names the file, the JSON path and what was found.
 
-Belongs here: what is the same for every kind of document. The types, with the ranges of their fields, are where the
-documents are read and written.
-
-The written forms of documents are declared, not parsed by hand: the base of them, and the types of their fields.
-
-A form checks by `__post_init__` what its types cannot say; that raises ValueError, whose text begins with `.KEY: `
-where the value of one key is wrong. `documents.typed` reads forms and words their errors.
+The written form of a document is declared and not parsed by hand: a type of the base `Form`, whose fields have the
+types that are here for all documents, with their ranges. What the types cannot say, a form checks in `__post_init__`:
+it raises ValueError, whose text begins with `.KEY: ` where the value of one key is wrong. The forms themselves are
+where their documents are read and written.
 """
 
 import itertools

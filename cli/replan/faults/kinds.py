@@ -1,4 +1,4 @@
-"""What a form of the vocabulary is, and the small forms that families share."""
+"""All faults by their forms: what each is called, what it means, and how its words are read."""
 
 from collections.abc import Callable, Sequence
 

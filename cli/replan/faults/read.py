@@ -1,10 +1,8 @@
 """Reading a fault from its words, and a whole `--fault`, which also says when.
 
-Here belongs the table of all forms. An error says what is wrong, where, and how the form goes.
-
-What people do to a loop while it is rehearsed, in the words of a `--fault`: they release a placement, they pause it.
-
-Nothing of it happens to the cluster, so no scenario and no plan takes it.
+An error says what is wrong, where, and how the form goes. A `--fault` of a rehearsed loop may also be what people do to
+the loop: they release a placement, they pause it. Nothing of that happens to the cluster, so no scenario and no plan
+takes it.
 """
 
 from collections.abc import Callable, Mapping, Sequence

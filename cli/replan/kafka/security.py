@@ -1,10 +1,7 @@
-"""The TLS settings of a properties file as an `ssl.SSLContext`.
+"""The security keys of a properties file (librdkafka's spelling): a TLS context, and the settings of a SASL mechanism.
 
-librdkafka's security keys, understood: a TLS context, and the settings of a SASL mechanism. The rest is refused by
-name.
-
-TLS always goes through an `ssl.SSLContext` built here, so that a wrong file shows when the properties are
-read and not as a lost connection. Values never stand in a message.
+TLS always goes through an `ssl.SSLContext` built here, so that a wrong file shows when the properties are read and not
+as a lost connection. Keys that replan cannot honour are refused by name. Values never stand in a message.
 """
 
 import re

@@ -1,9 +1,7 @@
 """Load a placement file: files and folders of YAML into one placement. This is the way in.
 
-What was declared, as a placement: its explicit lists in columns, and the rest.
-
-Nothing is wrong with it any more: `read` has checked it. Only this and `digest` import numpy and pyarrow, so that
-`validate` does without them.
+`read` has checked what is declared; here it becomes a `Placement`, with its explicit lists in columns. Only this and
+`digest` import numpy and pyarrow, so that `validate` does without them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,14 +1,8 @@
 """Read a placement file: files and folders of YAML into checked declarations.
 
-It reads every file, and gathers all that is wrong in them and between them. What a cluster says about it is planning's
-part; `load` makes a placement of it.
-
-Many files' declarations into one, and what they say against each other.
-
-`require`: what may be declared, checked against the other entries of the files, without a cluster.
-
-A pattern under `assignments` is matched as it is written; planning checks it again for each topic that it places. Which
-racks an explicit list lies in, only a cluster knows: planning checks that, too.
+Every file is read, the declarations of all of them are merged, and all that is wrong is gathered: in one file, between
+two, and against `require`. Patterns under `assignments` are checked here as they are written. What depends on the
+cluster (which topics a pattern places, which racks a list lies in) planning checks. `load` makes a placement of it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,14 +1,10 @@
-"""The small sections of one file: everything but the entries of `assignments` and `preferredLeaders`.
+"""The small sections of one file, and its explicit lists: each declaration with its path of keys and its place.
 
-They were checked against the schema before. A section with a problem is left out, so that the rest of the
-file can still be compared with the other files.
+Not here: the entries of `assignments` and `preferredLeaders` (`entries`). The sections were checked against the schema
+before; one with a problem is left out, so that the rest of the file can still be compared with the other files.
 
-What a placement file can declare, each thing with its path of keys and its place.
-
-Explicit assignments: the rows of `partitions`, checked.
-
-A hundred thousand rows would take JSON Schema seconds, so their shape is checked here.
-The schema describes the same shape for editors, and `tests/schema` holds both to the same answers.
+The rows of `partitions` are checked here, since a hundred thousand of them would take JSON Schema seconds. The schema
+describes the same shape for editors, and `tests/schema` holds both to the same answers.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

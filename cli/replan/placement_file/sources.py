@@ -1,12 +1,9 @@
-"""The files of a placement file: which ones are meant, their text, and the place of a character in it.
+"""The files of a placement file: which ones are meant, their text, and what is wrong with them, each with its place.
 
-Here belongs everything that can be wrong with a file before its YAML is looked at. A place in a text is
-one number, the index of its character; line and column are worked out only for a message.
-
-What is wrong with a placement file, gathered, so that one run reports everything.
-
-A problem is a place, the path of keys that leads there, and a sentence: what is wrong; what would be right.
-Of several problems with one thing only the first is reported: the others follow from it.
+A place in a text is one number, the index of its character; line and column are worked out only for a message. A
+problem is a place, the path of keys that leads there, and a sentence: what is wrong; what would be right. All are
+gathered, so that one run reports everything. Of several problems with one thing only the first is reported: the others
+follow from it.
 """
 
 import codecs

@@ -1,10 +1,8 @@
-"""From what was recorded to what a person wants to know: a pure function.
+"""From what was recorded of a run to what a person wants to know: a pure function.
 
-Who waited for what, and how long: put together from what the application reports while it runs.
-
-What belongs to every copy (waiting until it is in sync, and stays so) is left out.
-
-Which faults the controller refuses, as Kafka would: the report says so, since such a fault has no effect.
+That includes who waited for what, and for how long, from what the application reports while it runs; what belongs to
+every copy (waiting until it is in sync, and stays so) is left out. And it includes the faults that the controller
+refuses, as Kafka would: such a fault has no effect, and the report says so.
 """
 
 from collections import Counter, defaultdict

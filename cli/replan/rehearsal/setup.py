@@ -1,8 +1,7 @@
 """The cluster that a plan is rehearsed on: the snapshot come to life, with the speeds and rates that are assumed.
 
-Here belong also the two clusters that it is compared with: nothing is done, and everything was done before.
-
-Random faults, drawn from a seed: the same ones for the same plan and seed.
+Here are also the two clusters that it is compared with (nothing is done, and everything was done before), and random
+faults, drawn from a seed: the same ones for the same plan and seed.
 """
 
 import base64

@@ -1,11 +1,7 @@
 """Prometheus' text format, for a textfile collector or a push gateway ("Exposition formats", text-based, 0.0.4).
 
-How far `apply` is, in Prometheus' text format: every state has a sample, also where it is 0.
-
-Drift in Prometheus' text format, for a textfile collector or a push gateway.
-
-Every class has a sample, also where it is 0, so that a
-series does not end when drift does.
+Written in it: how far `apply` is, and drift. Every state and class has a sample, also where it is 0, so that a series
+does not end when drift does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

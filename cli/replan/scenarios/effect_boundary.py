@@ -1,13 +1,10 @@
 """What a process does to the outside, recorded as it happens; and the places where it can be killed.
 
-Every append to the journal and every writing request is one effect. A process can be killed just before or just
-after the N-th. Reading passes through.
+Every append to the journal and every writing request is one effect. A process can be killed just before or just after
+the N-th. Reading passes through. Throttles are recorded in few words: the two lists of a topic and the two rates of a
+broker are named by their side, leader or follower.
 
-Faults in a scenario: now, or later (`at 10s kill 3`). The words are in `faults`.
-
-Throttles in few words: what a request changes, and what is set.
-
-The two lists of a topic and the two rates of a broker are named by their side, leader or follower.
+Here are also the commands that inject faults, now or later (`at 10s kill 3`). The words of a fault are in `faults`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,7 @@
-"""`placement`, `plan`, `elect`, `drift`: what is declared, what would be done, what differs.
+"""The commands that plan and those that show.
 
-`show`, `status`, `throttles`, `journal`: the state of things.
+`placement`, `plan`, `rollback`, `elect` and `drift` plan and compare; `show`, `status`, `throttles` and `journal` say
+how things are.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,10 +1,8 @@
-"""A scenario's text into blocks and back: prose, a command with its indented body, `----`, its output.
+"""A scenario's text into blocks and back, and the lines of what happened.
 
-The form is that of the interaction tests of etcd's raft. Nothing here knows what commands mean.
-
-What happened, line by line, with its second: what was asked, what the cluster did, what waits and why.
-
-Here belong facts in words. Every line was true at its moment.
+A block is prose, a command with its indented body, `----`, and its output: the form of the interaction tests of etcd's
+raft. What happened stands line by line, with its second: what was asked, what the cluster did, what waits and why.
+Nothing here knows what commands mean.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,8 +1,7 @@
 """Run a scenario from its text, and compare the output of each command with what is written.
 
-A refusal by replan is part of the scenario; an unknown command ends it, with its file and line.
-
-All commands by name: the one place that knows every family.
+Here is the table of all commands. A refusal by replan is part of the scenario; an unknown command ends it, with its
+file and line.
 """
 
 import difflib

@@ -1,11 +1,8 @@
-"""One scenario while it runs: the cluster, the clock, the journal, the plan, the process that applies.
+"""One scenario while it runs: the cluster, the clock, the journal, the plan, and the process that applies.
 
-Here belongs what commands share. What each command means is in its own module.
-
-One process that applies, paused and resumed by a scenario.
-
-The applier is a loop that sleeps between two ticks. It runs in a thread of its own that is paused only while it
-sleeps: scenario and process never run at the same time, and every run is the same.
+What each command means is in the module of its family. The applier is a loop that sleeps between two ticks. It runs in
+a thread of its own that is paused only while it sleeps: scenario and process never run at the same time, and every run
+is the same.
 """
 
 import base64

@@ -1,12 +1,8 @@
-"""What a client sees of a simulated cluster: partitions as brokers show them, answers as clients take them.
+"""What a client sees of a simulated cluster: partitions as brokers show them, answers as the port has them.
 
-Here belongs the translation from the controller's replies to the port's answers. Not here: sending (`control_plane`).
-
-How old what brokers show may be: the states of a while, and which of them a client is shown.
-
-Configurations as DescribeConfigs answers: effective values, each with its source.
-
-Here belongs the look-up order of values. Not here: changing them (`configs`).
+What brokers show may be old: the states of a while are kept, and a client is shown one of them. Configurations are
+effective values, each with its source, in Kafka's order of look-up (DescribeConfigs). Not here: sending
+(`control_plane`), and changing configurations (`controller.configs`).
 """
 
 from collections import deque

@@ -1,11 +1,8 @@
-"""The ControlPlane port over a simulated cluster.
+"""The ControlPlane port over a simulated cluster, and the way to open one in a file (`--simulated FILE`).
 
-Here belong the translation of the port's calls into commands, and how requests fail to reach the controller. A call
-first lets the cluster catch up with the clock. Not here: rules (`decide`) and time (`advance`).
-
-One look of a client at a simulated cluster: what runs as the controller has it, the rest as brokers show it.
-
-Open the simulated cluster in a file (`--simulated FILE`).
+The port's calls become commands of the controller, and requests may fail to reach it. A call first lets the cluster
+catch up with the clock. A look has what runs as the controller has it, and the rest as brokers show it. Not here: rules
+(`decide`) and time (`advance`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -3,9 +3,8 @@
 `index.json` says of which partition and replica each file is, from which offset to which, and its sha256. It is written
 last: a file that it does not name was not saved whole.
 
-What of saved ends of logs was produced again: a file beside their index, which a replay writes as it goes on.
-
-One line for each thing that happens, in order; `FILE` is that of the end of a log:
+A replay, which produces them again, writes a file beside the index as it goes on, one line for each thing that happens,
+in order; `FILE` is that of the end of a log:
 
     sending FILE FROM TO     a batch is about to be sent: written, and on disk, before the request
     produced FILE TO         everything up to this offset is produced, or was left out on purpose

@@ -1,9 +1,7 @@
 """The journal of a cluster for commands: read without its lock, or owned while something is done.
 
 On a real cluster it is a topic there, so that any machine may go on; beside the state file for a simulated one.
-`--journal` names another.
-
-Where the loop of a cluster keeps its records, for commands; and what it has left there, for those that only look.
+`--journal` names another. The loop of a cluster keeps its records beside the journal: its store is opened here, too.
 """
 
 import getpass
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 NOT_LOCKED = "note: the journal is a file on this machine: nothing is locked, and no other machine can resume"
 LEADERLESS_SECONDS = 5.0
 """For a leader of the journal topic, by commands that go on without what it says. Another one is elected in less."""
-"""Cluster ids: Kafka makes 22 characters of URL-safe Base64; some vendors make their own."""
 
 
 class JournalState(Struct, frozen=True):

@@ -23,7 +23,7 @@ class Observed(Struct, frozen=True):
     """What there is to plan from."""
 
     snapshot: Snapshot
-    """As `known_snapshot` says: without the throttles that moves have set."""
+    """As `as_planned_from` has it: without the throttles that moves have set."""
     application: "OpenApplication | None" = None
     """The one that is open there."""
     ledger: "Ledger | None" = None

@@ -1,8 +1,7 @@
-"""A placement as it was: of another file or folder, or of a git revision.
+"""A placement as it is elsewhere: of another file or folder, of a git revision, or of a git repository that is fetched.
 
-A placement out of a git repository, by the command git: one branch or tag, its newest commit alone.
-
-Passwords are git's own business (credential helpers, keys); those in a URL appear in no text.
+Of a repository the newest commit of one branch or tag is fetched, alone. Passwords are git's own business (credential
+helpers, keys); those in a URL appear in no text.
 """
 
 import os

@@ -1,8 +1,6 @@
 """Which cluster a command speaks to: exactly one of a real one, a simulated one, a snapshot file; and its connection.
 
-Here belong the options that name a cluster, and the environment. A command has one parameter of one of these types.
-
-Where the journal of a cluster is: a topic on the cluster itself, or a file. What `--journal` says.
+The options that name a cluster and its journal, and the environment. A command has one parameter of one of these types.
 """
 
 import os

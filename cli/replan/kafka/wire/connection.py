@@ -1,7 +1,9 @@
-"""One open connection to one broker: requests, and their responses in order. How it is opened: `opening`.
+"""One connection to one broker: how it is opened, and its requests with their responses in order.
 
 A broker works on one request of a connection after another, so requests that are sent together are answered in the
 order in which they were sent, each by a broker that knows at least what it knew before.
+
+Also how many connections a process may have, and which brokers are silent, and when they are asked again.
 """
 
 import contextlib
@@ -50,7 +52,7 @@ _RECEIVED_AT_ONCE = 1_000_000
 
 
 class BrokerConnection:
-    """An open connection; made by `opening.opened`."""
+    """An open connection; made by `opened`."""
 
     def __init__(self, address: Address, properties: ClientProperties, sock: Any) -> None:
         self.address = address

@@ -2,11 +2,10 @@
 
 A request without a broker goes to `home`, the one broker that answers until it fails: any broker forwards to the active
 controller (KIP-590), and successive views of the metadata should come from one place. A request is sent once; asking
-again is the caller's business. A broker that has not answered is asked again with back-off (`silence`).
+again is the caller's business. A broker that has not answered is asked again with back-off (`Silence`).
 
-The way into a cluster: the first of the given addresses that answers tells of all brokers, and one becomes home.
-
-All addresses are tried at the same time, so that dead ones among living ones cost nothing.
+To get in, all given addresses are tried at the same time, so that dead ones among living ones cost nothing. The first
+that answers tells of all brokers, and one of them becomes home.
 """
 
 import random

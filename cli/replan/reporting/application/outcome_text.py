@@ -1,10 +1,7 @@
-"""How an application ended, as text: first what went wrong, by partition, then the line that sums it up.
+"""How an application ended: as text, first what went wrong, by partition, then the line that sums it up; and as JSON.
 
-How one partition, setting or replica stands in the end, with why.
-
-What became of elections that were asked for by themselves, partition by partition: as text, and as json.
-
-What became of partitions that nobody led, and of those that a replica was named for, one by one: as json.
+Also how each partition, setting and replica stands in the end, with why; and what became of elections that were asked
+for by themselves, and of recoveries, one by one.
 """
 
 import json

@@ -1,9 +1,4 @@
-"""The findings of `doctor` as lines: what was checked, what was found, and what to do about it.
-
-The leader blacklist as text, and as json.
-
-The throttles of a cluster, and whose each is, as text and JSON.
-"""
+"""The findings of `doctor`, the leader blacklist, and throttles with whose each is, as text and JSON."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,7 @@
-"""Health and running reassignments as text, markdown and json: the worst first, every replica that comes or goes.
+"""What `status` shows, as text, Markdown and JSON: health and running reassignments, the worst first.
 
-A replica that is being copied, as a row of KIP-179's table, with bytes and times; as text and JSON.
-
-The open application and the throttles of a cluster, for those who only look: lines and JSON fields.
+Also a row of KIP-179's table for each replica that is being copied, with bytes and times; the open application; and the
+throttles of the cluster.
 """
 
 import json

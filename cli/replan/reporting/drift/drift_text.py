@@ -1,14 +1,11 @@
-"""Drift as plain text: by kind, and apart what failures and other tools do; every partition with its name.
+"""Drift in all its forms, and the words that these share: how a partition differs, and who must act.
 
-The words of drift that all its forms share: how a partition differs, who must act, and one line for each thing.
-
-Drift as a document: who must act first, then every difference: on a page filtered, in Markdown by class.
+As text it goes by kind, apart what failures and other tools do, with the name of every partition. As a document it says
+first who must act, then every difference: on a page filtered, in Markdown by class. And it is one JSON document.
 
 Two pages of the same state are the same bytes. The differences are data, which the script (`drift.js`) lists: for each
 class its topics, for each topic its rows `[PARTITION, KIND, DECLARED, HAS]` with an index of `kinds`, and `SINCE` where
 that was asked for; what is no topic's stands under its own name with null for the partition.
-
-Drift as one JSON document.
 """
 
 import json

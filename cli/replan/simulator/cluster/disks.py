@@ -1,14 +1,11 @@
-"""Log directories: where each replica lies, where a new one goes, and how much room is left.
+"""Log directories: where each replica lies, where a new one goes, how much room is left, and what a lost disk does.
 
-Here belong the counts and bytes of log directories. They follow the logs: a copy takes room as it grows, a dropped
-replica gives it back when its files are deleted (file.delete.delay.ms). Where replicas lay in the beginning is in
-no snapshot: `spread` distributes them.
+Counts and bytes follow the logs: a copy takes room as it grows, a dropped replica gives it back when its files are
+deleted (file.delete.delay.ms). Where replicas lay in the beginning is in no snapshot: `spread` distributes them.
 
-What becomes of a broker that loses a disk, and how it comes back with another one.
-
-Here belong the loss (LogManager.handleLogDirFailure, ReplicaManager.handleLogDirFailure), which directories a broker
-registers with, and the empty logs on a new disk. What the controller makes of it is in `log_dirs`; processes that
-end and start are in `apply_fault`.
+A broker that loses a disk (LogManager.handleLogDirFailure, ReplicaManager.handleLogDirFailure) goes on with the other
+directories or ends, and registers with those that work; on a new disk its logs are empty. What the controller makes of
+it is in `broker_lifecycle`; processes that end and start are in `apply_fault`.
 """
 
 import math

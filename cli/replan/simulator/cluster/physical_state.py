@@ -1,10 +1,9 @@
 """What physically is, and the controller does not know: processes, logs, speeds, what is on its way.
 
-Here belong frozen values. How they change with time is in `advance`, how fast copies run in `copy_rates`.
+Frozen values. How they change with time is in `advance`, how fast copies run in `copy_rates`.
 
-The logs of replicas that differ: which epoch wrote what, where they part, and what a new leader makes of the others.
-
-The log of a partition's leader, or of its last one, is the one that sizes and lags are about: `World.sizes`, and
+The logs of replicas may differ: which epoch wrote what, where they part, and what a new leader makes of the others. The
+log of a partition's leader, or of its last one, is the one that sizes and lags are about: `World.sizes`, and
 `World.epochs` for who wrote it. A replica that is not in `World.parted` has a beginning of it. One that is in there has
 a log of its own: it was down when another log became the leader's, and is truncated when it meets that leader. What was
 there in the beginning counts as written in epoch 0. Not imitated: records lost in a crash before they were on disk, and
@@ -198,7 +197,7 @@ class Lag(NamedTuple):
 
 
 class Burst(Struct, frozen=True):
-    """What a throttled leader may still send ahead of its even rate; see `quota_burst`."""
+    """What a throttled leader may still send ahead of its even rate; see `quota`."""
 
     left_bytes: float
     used_at: float | None = None

@@ -1,9 +1,8 @@
 """What can be asked of the controller, and what it answers.
 
-Here belong the commands: requests of clients (reassign, elect, configure, create), requests of brokers (register,
-heartbeat, change an ISR) and the controller's own timers. Not here: how they are decided.
-
-Here belongs the translation code -> Rejected, with Kafka's standard text of each.
+Commands are requests of clients (reassign, elect, configure, create), requests of brokers (register, heartbeat, change
+an ISR) and the controller's own timers. An answer that is an error has Kafka's code and its standard text. Not here:
+how commands are decided.
 """
 
 from collections.abc import Mapping

@@ -1,13 +1,8 @@
-"""IncrementalAlterConfigs: SET, DELETE, APPEND, SUBTRACT, resource by resource.
+"""IncrementalAlterConfigs: SET, DELETE, APPEND, SUBTRACT, resource by resource (ConfigurationControlManager).
 
-Here belong the operations on stored values and what the controller refuses (ConfigurationControlManager), with each
-resource taken as sent to where it belongs: a broker's values are checked by that broker (ConfigAdminManager). What
-the stored values mean is in `config_view`.
-
-The configuration keys that matter to replication: their types, defaults and what values Kafka takes.
-
-Here belong facts about single keys (LogConfig, QuotaConfig, ThrottledReplicaListValidator). Not here: requests
-(`configs`) and effective values (`config_view`).
+Here are the operations on stored values, what is refused, and the keys that matter to replication: their types,
+defaults and the values that Kafka takes (LogConfig, QuotaConfig, ThrottledReplicaListValidator). A broker's values are
+checked by that broker (ConfigAdminManager). Not here: effective values (`client_view`).
 """
 
 import re

@@ -1,7 +1,7 @@
 """Elections that a client or a timer asks for.
 
-Here belong ElectLeaders and the controller's two periodic elections (ReplicationControlManager.electLeaders,
-maybeBalancePartitionLeaders, maybeElectUncleanLeaders). Who is chosen is decided in `election`.
+ElectLeaders and the controller's two periodic elections (ReplicationControlManager.electLeaders,
+maybeBalancePartitionLeaders, maybeElectUncleanLeaders). Who is chosen is decided in `partition`.
 """
 
 from collections.abc import Iterable

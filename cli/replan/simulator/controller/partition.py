@@ -1,11 +1,9 @@
 """One change of one partition, whatever asked for it (PartitionChangeBuilder, PartitionReassignmentReplicas).
 
-The order of work of a change, the choice of a leader and the arithmetic of replica lists.
-
-AlterPartition: a leader asks for another ISR.
-
-Here belong the admission of such a request (ReplicationControlManager.validateAlterPartitionData) and its answer.
-When a leader asks, and with what list, is decided in `advance`.
+Here are the order of work of a change, the choice of a leader and the arithmetic of replica lists; and AlterPartition,
+by which a leader asks for another ISR: whether the request is taken
+(ReplicationControlManager.validateAlterPartitionData) and what it is answered. When a leader asks, and for what ISR, is
+decided in `advance`.
 """
 
 from collections.abc import Callable, Mapping

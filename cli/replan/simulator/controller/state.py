@@ -1,13 +1,12 @@
 """What the controller knows: registered brokers, topics, partitions, dynamic configurations.
 
-Here belong frozen values and questions about them that every rule asks. Not here: rules (`partition.change` and its
-siblings), what physically happens on brokers (`physical_state`), the model that the rest of replan sees
-(`from_snapshot` translates). Mappings are never changed in place; `events.evolve` makes new ones.
+Frozen values, and questions about them that every rule asks. Mappings are never changed in place; `evolve` makes new
+ones. Not here: rules (`partition` and its siblings), what physically happens on brokers (`physical_state`), the model
+that the rest of replan sees (`from_snapshot` translates).
 
-In which order the controller comes upon what it keeps by number.
-
-Here belongs what of Kafka's hash tables can be seen from outside (BaseHashTable, TimelineHashMap): how many slots one
-has, and which key an iteration meets first. A table grows before something is added or replaced, and never shrinks.
+The controller comes upon what it keeps by number in the order of a hash table (BaseHashTable, TimelineHashMap): how
+many slots one has, and which key an iteration meets first, is here too. A table grows before something is added or
+replaced, and never shrinks.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,13 +1,11 @@
-"""Creating and deleting topics and partitions, with explicit replicas.
+"""Creating and deleting topics and partitions, with explicit replicas (ReplicationControlManager).
 
-Here belong CreateTopics with manual assignments, CreatePartitions and DeleteTopics (ReplicationControlManager).
-Placement that Kafka chooses itself is not imitated: replan always names the replicas.
+CreateTopics with manual assignments, CreatePartitions and DeleteTopics. Placement that Kafka chooses itself is not
+imitated: replan always names the replicas.
 
-Which replica lists the controller takes from a person.
-
-Here belong the checks that reassignments, new topics and new partitions share
-(ReplicationControlManager.validateManualPartitionAssignment). Only registration counts: brokers that are fenced,
-dead or shutting down are accepted.
+Here are also the checks of lists that reassignments, new topics and new partitions share
+(ReplicationControlManager.validateManualPartitionAssignment). Only registration counts: brokers that are fenced, dead
+or shutting down are accepted.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""How a cluster that was observed, or written by hand, begins to live.
+"""How a cluster that was observed, or written by hand, begins to live, and how it is observed again.
 
-What only the simulator knows (epochs, progress of copies, time) is beside the snapshot, in `kept_state`.
+What only the simulator knows (epochs, progress of copies, time) is beside the snapshot: see `state_file`.
 """
 
 import math

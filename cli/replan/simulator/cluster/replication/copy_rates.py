@@ -1,13 +1,9 @@
 """How fast each copy runs: followers share networks, disks and throttles fairly.
 
-Here belongs one question: given who copies from whom, how many bytes per second does each get? What a throttle lets
-through is in `quota`, what leaders send ahead of that in `quota_burst`, what in-sync traffic takes in `traffic`, the
-sharing itself in `fair_share`.
-
-Max-min fair shares: no copy gets more while another that shares its bottleneck gets less.
-
-Here belongs the arithmetic alone; what the links are is in `copy_rates`. Links and copies are numbers here, since a
-long simulation asks this tens of thousands of times.
+Given who copies from whom, how many bytes per second does each copy get? Shares are max-min fair: no copy gets more
+while another that shares its bottleneck gets less. Links and copies are numbers in that arithmetic, since a long
+simulation asks it tens of thousands of times. What a throttle lets through, and what leaders send ahead of that, is in
+`quota`; what in-sync traffic takes is in `traffic`.
 """
 
 import math
