@@ -457,6 +457,17 @@ def test_each_of_the_two_timers_goes_by_its_own_interval_and_one_in_vain_is_no_e
     assert (found.world.next_unclean, found.world.next_rebalance) == (700, 900)
 
 
+def test_after_an_unclean_election_the_next_one_comes_by_the_same_interval() -> None:
+    leaderless = state([1, 2], [1], leader=None)
+    without = brokers(2, fenced=[1])
+    start = from_snapshot(snapshot([leaderless], registered=without, unclean=["orders"]))
+    speeds = replace(start.world.speeds, unclean_seconds=100.0)
+    start = replace(start, world=replace(start.world, speeds=speeds, next_unclean=100.0))
+    found = advance(start, 150)
+    assert [p.leader for _, p in found.cluster.partitions()] == [2]
+    assert found.world.next_unclean == 200
+
+
 def test_after_a_long_time_without_a_change_leaders_are_rebalanced_by_the_clock() -> None:
     cluster = Cluster(orders(100), version="4.3")
     cluster.clock.sleep(1_000_010)
