@@ -5,11 +5,8 @@ bytes are balanced, within the bounds of both; else for its own sake, after all 
 empties disks above a share, a balance fills none above it, as far as that can be.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from replan.model.columns import Flags, Ints, Matrix
 from replan.model.declared.rules import BalanceMeasure, Tolerance
@@ -32,11 +29,6 @@ from replan.planning.placing.shares import Aim, TopMost, shares
 from replan.planning.placing.spread import TopicSpread
 from replan.planning.placing.steps import Way
 
-AGAIN = 8
-"""How often a search begins again from what it found, at most."""
-LOOKS = 1_000_000
-"""Partitions that all of these look at together, at most: what is chosen for a million is not searched for again."""
-
 
 class Balanced(Struct, frozen=True):
     """What is in the way."""
@@ -48,34 +40,8 @@ class Balanced(Struct, frozen=True):
 def balance(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags) -> Balanced:
     """Change `lists`, as ids, of the partitions that are placed by rule.
 
-    Replicas go only where something is out of bounds, so that what is balanced stays as it is. A search that ends
-    before all is balanced is asked again from what it found, until that is all: so that the next plan finds no more.
+    Replicas go only where something is out of bounds, so that what is balanced stays as it is.
     """
-    return until_nothing_moves(problem, lists, lambda asked: _balanced(asked, at, lists, placed))
-
-
-def until_nothing_moves(
-    problem: PlacementProblem, lists: Matrix, once: Callable[[PlacementProblem], Balanced]
-) -> Balanced:
-    """Ask again where partitions have the lists that were found, as long as that changes them and steps are left."""
-    before, spent = lists.copy(), 0
-    found = once(problem)
-    for _ in range(min(AGAIN, LOOKS // max(len(problem.partitions), 1))):
-        steps = max((i.steps or 0 for i in found.imbalances), default=0)
-        if not found.imbalances or (lists == before).all() or steps >= problem.budget:
-            break
-        before, spent = lists.copy(), spent + steps
-        current = lying(problem, before, np.arange(len(before)))
-        partitions = replace(problem.partitions, base=current, current=current)
-        problem = replace(problem, partitions=partitions, budget=problem.budget - steps)
-        found = once(problem)
-    counted = [
-        i if i.steps is None else replace(i, steps=i.steps + spent) for i in found.imbalances
-    ]
-    return replace(found, imbalances=tuple(counted))
-
-
-def _balanced(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags) -> Balanced:
     rows = placed_by_rule(problem, placed)
     limited = bool((problem.brokers.room < NO_LIMIT).any())
     asked = [tolerance for tolerance in problem.balance if not tolerance.measure.of_leaders]

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from replan.model.columns import PAD, Ints, Matrix, same_width
-from replan.planning.placing.balance import LOOKS, balance
+from replan.planning.placing.balance import balance
 from replan.planning.placing.heads import spread_heads
 from replan.planning.placing.in_place import in_place
 from replan.planning.placing.keeping import Filler
@@ -16,8 +16,10 @@ from replan.planning.placing.problem import Choice, Imbalance, PlacementProblem
 from replan.planning.placing.respread import respread
 from replan.planning.placing.thinning import thin_out
 
-AGAIN = 4
-"""How often it is asked what would be chosen next."""
+AGAIN = 8
+"""How often it is asked what would be chosen next, at most."""
+LOOKS = 1_000_000
+"""Partitions that all of these look at together, at most: what is chosen for a million is chosen once more."""
 
 
 def choose(problem: PlacementProblem) -> Choice:
@@ -31,8 +33,9 @@ def choose(problem: PlacementProblem) -> Choice:
     before = base_lists(problem)
     for _ in range(min(AGAIN, LOOKS // max(len(before), 1))):
         steps = max((i.steps or 0 for i in found.imbalances), default=0)
-        asked = problem.balance or found.impossible
-        if not asked or steps >= problem.budget or not len(_differ(found.lists, before)):
+        if _is_last(problem, found) or steps >= problem.budget:
+            break
+        if not len(_differ(found.lists, before)):
             break
         before, then = found.lists, _once(_after(problem, found, problem.budget - steps))
         if np.isin(_differ(then.lists, base_lists(problem)), _given_up(then)).any():
@@ -42,6 +45,12 @@ def choose(problem: PlacementProblem) -> Choice:
         ]
         found = replace(then, in_place=found.in_place, imbalances=tuple(counted))
     return found
+
+
+def _is_last(problem: PlacementProblem, choice: Choice) -> bool:
+    """Whether all is as asked, so that the next choice is the same. Leaders of topics may come nearer each time."""
+    of_leaders = any(tolerance.measure.of_leaders for tolerance in problem.balance)
+    return not (choice.imbalances or choice.impossible or of_leaders)
 
 
 def _differ(some: Matrix, others: Matrix) -> Ints:

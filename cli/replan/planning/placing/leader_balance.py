@@ -13,13 +13,7 @@ import numpy as np
 
 from replan.model.columns import PAD, Flags, Ints, Matrix
 from replan.model.declared.rules import Tolerance
-from replan.planning.placing.balance import (
-    Balanced,
-    among,
-    placed_by_rule,
-    units_of,
-    until_nothing_moves,
-)
+from replan.planning.placing.balance import among, placed_by_rule, units_of
 from replan.planning.placing.leader_steps import LeaderSteps
 from replan.planning.placing.loads import amounts
 from replan.planning.placing.positions import Positions
@@ -32,16 +26,7 @@ from replan.planning.placing.spread import TopicSpread
 def balance_leaders(
     problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags
 ) -> tuple[Imbalance, ...]:
-    """Change who comes first in `lists`, as ids; asked again as in `balance`."""
-    found = until_nothing_moves(
-        problem, lists, lambda asked: Balanced((), _balanced(asked, at, lists, placed))
-    )
-    return found.imbalances
-
-
-def _balanced(
-    problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags
-) -> tuple[Imbalance, ...]:
+    """Change who comes first in `lists`, as ids."""
     asked = [tolerance for tolerance in problem.balance if tolerance.measure.of_leaders]
     leading = problem.leading
     rows = placed_by_rule(problem, placed)
