@@ -32,7 +32,7 @@ from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.chosen import (
     among,
     broker_table,
-    lie_of,
+    layout_of,
     rack_names,
     separated_in,
     without,
@@ -173,16 +173,16 @@ def _chosen(
     able = np.array([b.id not in left_out for b in brokers], dtype=bool)
     asked = [k.rule for k in lacking if k.rule]
     racks = rack_names(brokers, placement)
-    lies = [lie_of(rule, racks) for rule in asked]
+    layouts = [layout_of(rule, racks) for rule in asked]
     apart = separated_in(aligned)
     rules = tuple(
         Rule(
-            lie,
+            layout,
             able & among(brokers, rule) & without(brokers, apart.get(lack.topic, ())),
             per_rack,
             rule.max_replicas_per_broker,
         )
-        for lack, rule, (lie, per_rack) in zip(lacking, asked, lies, strict=True)
+        for lack, rule, (layout, per_rack) in zip(lacking, asked, layouts, strict=True)
     )
     new = np.repeat(np.arange(len(lacking)), [k.count - k.present for k in lacking])
     factors = np.array(

@@ -36,7 +36,7 @@ from replan.planning.placing.problem import (
     Elsewhere,
     Imbalance,
     Impossible,
-    Lie,
+    Layout,
     PartitionTable,
     PlacementProblem,
     Rule,
@@ -45,7 +45,12 @@ from replan.planning.plans.log_dirs import free_below
 
 AGAIN = 4
 """How often it is chosen again where other brokers are left to others by what was chosen."""
-LIES = {Spread.RACK: Lie.RACK, Spread.IN_RACK: Lie.IN_RACK, Spread.NONE: Lie.NONE, None: Lie.NONE}
+LIES = {
+    Spread.RACK: Layout.RACK,
+    Spread.IN_RACK: Layout.IN_RACK,
+    Spread.NONE: Layout.NONE,
+    None: Layout.NONE,
+}
 
 
 class BaseLists(Struct, frozen=True):
@@ -145,7 +150,7 @@ class _Question:
         rules, by_rack, number_of = self._rules(names, of_topic, drained, unknown, longest)
         number = np.array([*number_of, 0], dtype=np.int64)[codes]
         by_rule = np.array([*(rule is not None for rule in of_topic), False])[codes] & ~named
-        number[named & np.array([rule.lie is not Lie.LISTED for rule in rules])[number]] = 0
+        number[named & np.array([rule.layout is not Layout.LISTED for rule in rules])[number]] = 0
         gone = np.isin(base, np.array(sorted(drained), dtype=np.int32)).any(axis=1)
         factor = np.array([_factor(rule) for rule in [*of_topic, None]], dtype=np.int64)[codes]
         length = (base != PAD).sum(axis=1)
@@ -198,11 +203,11 @@ class _Question:
         candidates = dict(zip(self._brokers, rule.candidates.tolist(), strict=True))
         able = zip(self._brokers, anywhere.candidates.tolist(), strict=True)
         allowed = all(of for b, of in able if b.id in held)
-        if not allowed or rule.lie is Lie.NONE:
+        if not allowed or rule.layout is Layout.NONE:
             return allowed
-        if rule.lie is Lie.IN_RACK:
+        if rule.layout is Layout.IN_RACK:
             return len(racks) <= 1
-        if rule.lie is Lie.PER_RACK:
+        if rule.layout is Layout.PER_RACK:
             wanted = dict(
                 zip(rack_names(self._brokers, self._placement), rule.per_rack, strict=True)
             )
@@ -225,41 +230,45 @@ class _Question:
         """
         known = np.array([b.id not in unknown for b in self._brokers], dtype=bool)
         able = np.array([b.id not in drained for b in self._brokers], dtype=bool)
-        rules, by_rack = [Rule(Lie.LISTED, able)], [False]
+        rules, by_rack = [Rule(Layout.LISTED, able)], [False]
         numbers: dict[tuple[object, ...], int] = {}
         racks = rack_names(self._brokers, self._placement)
         every, found = able, list[int]()
         for name, rule in zip(names, of_topic, strict=True):
             able = every & without(self._brokers, self.apart.get(name, ()))
             if rule is None:
-                key: tuple[object, ...] = (Lie.LISTED, able.tobytes())
+                key: tuple[object, ...] = (Layout.LISTED, able.tobytes())
                 if name in self.apart and key not in numbers:
                     numbers[key] = len(rules)
-                    rules.append(Rule(Lie.LISTED, able))
+                    rules.append(Rule(Layout.LISTED, able))
                     by_rack.append(False)
                 found.append(numbers[key] if name in self.apart else 0)
                 continue
-            lie, per_rack = lie_of(rule, racks)
+            layout, per_rack = layout_of(rule, racks)
             meant = able & among(self._brokers, rule)
-            if lie is Lie.RACK and name in self.apart:
+            if layout is Layout.RACK and name in self.apart:
                 width = rule.replication_factor or longest[name]
-                lie, per_rack = self._in_all_racks(every & among(self._brokers, rule), meant, width)
-            goes_by_rack = lie is not Lie.NONE or rule.names_racks
+                layout, per_rack = self._in_all_racks(
+                    every & among(self._brokers, rule), meant, width
+                )
+            goes_by_rack = layout is not Layout.NONE or rule.names_racks
             wide = meant | (able & ~known & among(self._brokers, rule, anywhere=True))
             most = rule.max_replicas_per_broker
-            key = (lie, per_rack, most, goes_by_rack, meant.tobytes(), wide.tobytes())
+            key = (layout, per_rack, most, goes_by_rack, meant.tobytes(), wide.tobytes())
             if key not in numbers:
                 numbers[key] = len(rules)
                 if goes_by_rack:
-                    rules += [Rule(lie, of, per_rack, most) for of in (meant & known, wide)]
+                    rules += [Rule(layout, of, per_rack, most) for of in (meant & known, wide)]
                     by_rack += [True, True]
                 else:
-                    rules.append(Rule(lie, meant, most=most))
+                    rules.append(Rule(layout, meant, most=most))
                     by_rack.append(False)
             found.append(numbers[key])
         return tuple(rules), np.array(by_rack), found
 
-    def _in_all_racks(self, wide: Flags, narrow: Flags, factor: int) -> tuple[Lie, tuple[int, ...]]:
+    def _in_all_racks(
+        self, wide: Flags, narrow: Flags, factor: int
+    ) -> tuple[Layout, tuple[int, ...]]:
         """A spread over the racks of all brokers of a rule, some of which are left to others.
 
         Where the racks of the rest do not do, as many replicas are wanted in those that are left to others.
@@ -268,10 +277,10 @@ class _Question:
         of = [b.rack for b in self._brokers]
         every, rest = ({of[i] for i in np.flatnonzero(some)} - {None} for some in (wide, narrow))
         if every == rest or not every or (factor < len(every) and factor <= len(rest)):
-            return Lie.RACK, ()
+            return Layout.RACK, ()
         floor, extra = divmod(factor, len(every))
         first = sorted(every, key=lambda rack: (rack in rest, rack))[:extra]
-        return Lie.PER_RACK, tuple((rack in every) * (floor + (rack in first)) for rack in racks)
+        return Layout.PER_RACK, tuple((rack in every) * (floor + (rack in first)) for rack in racks)
 
     def answered(self, choice: Choice) -> BaseLists:
         """The answer by observed and explicit row."""
@@ -322,8 +331,8 @@ class _Question:
         leading = self.problem.leading
         led = np.zeros(len(self._lists), dtype=bool)
         if leading is not None:
-            lies = np.array([rule.lie for rule in self.problem.rules])
-            by_rule = (lies != Lie.LISTED)[self.problem.partitions.rule]
+            layouts = np.array([rule.layout for rule in self.problem.rules])
+            by_rule = (layouts != Layout.LISTED)[self.problem.partitions.rule]
             led[self.rows[by_rule & ~leading.declared]] = True
         return led
 
@@ -359,11 +368,11 @@ def without(brokers: Iterable[Broker], left: Iterable[LeftToOthers]) -> Flags:
     return np.array([b.id not in gone for b in brokers], dtype=bool)
 
 
-def lie_of(rule: TopicRule, racks: Sequence[str]) -> tuple[Lie, tuple[int, ...]]:
+def layout_of(rule: TopicRule, racks: Sequence[str]) -> tuple[Layout, tuple[int, ...]]:
     """How it lies over these racks, and where each has a number of its own, that."""
     if not rule.replicas_per_rack:
         return LIES[rule.spread], ()
-    return Lie.PER_RACK, tuple(rule.replicas_per_rack.get(rack, 0) for rack in racks)
+    return Layout.PER_RACK, tuple(rule.replicas_per_rack.get(rack, 0) for rack in racks)
 
 
 def rack_names(brokers: Iterable[Broker], placement: Placement) -> tuple[str, ...]:

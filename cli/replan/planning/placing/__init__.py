@@ -15,8 +15,8 @@ The states of a partition, in the order in which `choose` takes them:
 2. filled (`keeping`): the largest set of its replicas that the rule allows is kept, and only what is missing is filled.
    Without balance this is all, and exact: partitions do not depend on each other, so the fewest bytes of each are the
    fewest of all. Over racks the choice is a count per rack, `rack_counts`, decided exactly. Where that leaves a topic
-   crowded, new replicas go elsewhere (`respread`).
-3. balanced (`balance`): where many replicas have to go, the smallest partitions give one each (`sweep`). Then units
+   crowded, new replicas go elsewhere (`choose`).
+3. balanced (`balance`): where many replicas have to go, the smallest partitions give one each (`search`). Then units
    move along the cheapest augmenting paths between brokers until every broker is within its bounds. This is the
    successive-shortest-path algorithm for a minimum-cost flow (Ahuja, Magnanti, Orlin: Network Flows, 9.7), on a graph
    whose nodes are the brokers, so "impossible" is proved, and of few units the cost is the least there is.
@@ -24,7 +24,7 @@ The states of a partition, in the order in which `choose` takes them:
    search with a budget of steps, never a clock, which ends in placed, impossible, or not found within the budget. What
    only lacks room on disks keeps its list then, and planning refuses each move that has none (`planning.making.room`).
 
-Then who comes first in a changed list is spread by topic (`heads`). Leaders that shall be balanced are chosen
+Then who comes first in a changed list is spread by topic (`choose`). Leaders that shall be balanced are chosen
 afterwards, by the same flow (`leaders`): who leads changes no list's members.
 
 Invariants: no broker comes to hold or to lead more of a topic than its share, rounded up, and one, while there is

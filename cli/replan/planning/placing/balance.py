@@ -10,24 +10,22 @@ from msgspec import Struct
 
 from replan.model.columns import Flags, Ints, Matrix
 from replan.model.declared.rules import BalanceMeasure, Tolerance
-from replan.planning.placing.arranging import arranged
-from replan.planning.placing.legal_steps import LegalSteps
 from replan.planning.placing.loads import amounts
 from replan.planning.placing.packing import BrokerTotals
-from replan.planning.placing.positions import Positions, lying
+from replan.planning.placing.positions import Positions, arranged, lying
 from replan.planning.placing.problem import (
     NO_LIMIT,
     NO_RACK,
     Imbalance,
     Impossible,
-    Lie,
+    Layout,
     Obstacle,
     PlacementProblem,
 )
 from replan.planning.placing.search import Goal, Search, fit, no_bounds, within
 from replan.planning.placing.shares import Aim, TopMost, shares
 from replan.planning.placing.spread import TopicSpread
-from replan.planning.placing.steps import Way
+from replan.planning.placing.steps import ReplicaSteps, Way
 
 
 class Balanced(Struct, frozen=True):
@@ -63,7 +61,7 @@ def balance(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Fla
     found = Balanced()
     if not _is_balanced(problem, rows, mine, goals, room):
         spread = TopicSpread(problem, at, rows, lists)
-        steps = LegalSteps(problem, at, rows, mine, base, spread)
+        steps = ReplicaSteps(problem, at, rows, mine, base, spread)
         found = _run(problem, steps, goals, room, below)
     rack = at.numbers(problem.brokers.rack, NO_RACK).tolist()
     for row in np.flatnonzero((mine != before).any(axis=1)).tolist():
@@ -76,7 +74,7 @@ def balance(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Fla
 
 def placed_by_rule(problem: PlacementProblem, placed: Flags) -> Ints:
     """The rows that a rule places, and that have a placement."""
-    by_rule = np.array([rule.lie is not Lie.LISTED for rule in problem.rules] + [False])
+    by_rule = np.array([rule.layout is not Layout.LISTED for rule in problem.rules] + [False])
     return np.flatnonzero(by_rule[problem.partitions.rule] & placed)
 
 
@@ -84,7 +82,7 @@ def among(problem: PlacementProblem) -> Flags:
     """The candidates of all rules together."""
     found = np.zeros(len(problem.brokers.ids), dtype=bool)
     for rule in problem.rules:
-        if rule.lie is not Lie.LISTED:
+        if rule.layout is not Layout.LISTED:
             found |= rule.candidates
     return found
 
@@ -155,7 +153,7 @@ def _is_balanced(
 
 def _run(
     problem: PlacementProblem,
-    steps: LegalSteps,
+    steps: ReplicaSteps,
     goals: list[Goal],
     room: Ints | None,
     below: Ints | None,
@@ -188,7 +186,7 @@ def _run(
     return Balanced((missing,), tuple(imbalances))
 
 
-def _no_room(problem: PlacementProblem, steps: LegalSteps, most: Ints) -> list[Impossible]:
+def _no_room(problem: PlacementProblem, steps: ReplicaSteps, most: Ints) -> list[Impossible]:
     """The proof that the disks cannot hold all of it, if there is one."""
     some, size = among(problem), steps.size
     total = int((size * (steps.lists >= 0).sum(axis=1)).sum())

@@ -22,7 +22,7 @@ from replan.planning.placing.giving_way import FINE, held
 from replan.planning.placing.loads import MORE, NEAR, Parts
 from replan.planning.placing.other_racks import OWN
 from replan.planning.placing.positions import Positions
-from replan.planning.placing.problem import Lie, PlacementProblem, Rule
+from replan.planning.placing.problem import Layout, PlacementProblem, Rule
 from replan.planning.placing.shares import filled
 
 BEHIND = 2
@@ -168,7 +168,7 @@ class _Behind:
             for of in (stays, ~stays & (lists >= 0))
         )
         least, most = np.zeros_like(there), np.broadcast_to(factor[:, None], there.shape)
-        if rule.lie is Lie.RACK:
+        if rule.layout is Layout.RACK:
             least, most = (
                 np.broadcast_to(of[:, None], there.shape)
                 for of in (factor // racks, -(-factor // racks))

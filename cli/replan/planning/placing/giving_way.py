@@ -15,7 +15,7 @@ import numpy as np
 from replan.model.columns import PAD, Flags, Ints, Matrix
 from replan.planning.placing.loads import amounts
 from replan.planning.placing.positions import Positions, may_stay
-from replan.planning.placing.problem import Lie, PlacementProblem
+from replan.planning.placing.problem import Layout, PlacementProblem
 from replan.planning.placing.shares import shares
 
 FINE = 1000
@@ -63,7 +63,7 @@ def _likely(
     """
     lists, stays, partitions = lists[rows], stays[rows], problem.partitions
     rule, factor = partitions.rule[rows], partitions.factor[rows]
-    spread = np.array([of.lie is Lie.RACK for of in problem.rules])[rule]
+    spread = np.array([of.layout is Layout.RACK for of in problem.rules])[rule]
     most = np.where(spread, _most(problem, rule, factor), factor)
     group = np.where(spread[:, None], at.racks(problem.brokers.rack)[lists], 0)
     leads = stays & (lists == at.find(partitions.leader)[rows][:, None])
@@ -125,7 +125,7 @@ class _Kept:
             n * self._of_a_replica + size * self._of_a_byte
             for n, size in zip(replicas, bytes_, strict=True)
         ]
-        listed = np.array([rule.lie is Lie.LISTED for rule in problem.rules])
+        listed = np.array([rule.layout is Layout.LISTED for rule in problem.rules])
         elsewhere = listed[problem.partitions.rule]
         self._bytes: list[int] = bytes_
         registered = np.where(lists < at.count, lists, PAD)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from replan.model.columns import Flags
-from replan.planning.placing.problem import Choice, Lie, PlacementProblem, Rule
+from replan.planning.placing.problem import Choice, Layout, PlacementProblem, Rule
 
 
 class Breach(StrEnum):
@@ -112,17 +112,19 @@ class _Court(Struct, frozen=True):
             yield Breach.LENGTH
         if not self.problem.drained.isdisjoint(found):
             yield Breach.DRAINED
-        declared = base if rule.lie is Lie.LISTED else []
+        declared = base if rule.layout is Layout.LISTED else []
         there = {*_members(partitions.current[row]), *declared}
         if any(not self._has(self.problem.brokers.open, b) for b in found if b not in there):
             yield Breach.NOT_OPEN
-        if rule.lie is Lie.LISTED:
+        if rule.layout is Layout.LISTED:
             yield from self._not_as_listed(base, found)
         elif not all(self._has(rule.candidates, b) for b in found):
             yield Breach.NOT_A_CANDIDATE
         elif not _racks_hold(rule, [self._rack(b) for b in found], self.problem.brokers.rack):
             yield Breach.RACKS
-        elif rule.lie is Lie.NONE and len(self._racks(found)) < self._racks_to_keep(row, rule):
+        elif rule.layout is Layout.NONE and len(self._racks(found)) < self._racks_to_keep(
+            row, rule
+        ):
             yield Breach.FEWER_RACKS
 
     def _has(self, flags: Flags, broker: int) -> bool:
@@ -155,11 +157,11 @@ class _Court(Struct, frozen=True):
 
 
 def _racks_hold(rule: Rule, racks: list[int], rack_of: Iterable[int]) -> bool:
-    if rule.lie is Lie.NONE:
+    if rule.layout is Layout.NONE:
         return True
-    if rule.lie is Lie.IN_RACK:
+    if rule.layout is Layout.IN_RACK:
         return len(set(racks)) == 1 and racks[0] >= 0
-    if rule.lie is Lie.PER_RACK:
+    if rule.layout is Layout.PER_RACK:
         return Counter(racks) == {rack: n for rack, n in enumerate(rule.per_rack) if n}
     every = {int(rack) for rack, allowed in zip(rack_of, rule.candidates, strict=True) if allowed}
     counts = Counter(racks)

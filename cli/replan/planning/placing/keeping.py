@@ -15,16 +15,15 @@ import numpy as np
 from msgspec import Struct
 
 from replan.model.columns import Flags
-from replan.planning.placing.arranging import arranged
 from replan.planning.placing.catching_up import parts_of_copies
 from replan.planning.placing.giving_way import staying
 from replan.planning.placing.loads import Loads
 from replan.planning.placing.other_racks import OWN, other_racks
-from replan.planning.placing.positions import Positions, base_lists
+from replan.planning.placing.positions import Positions, arranged, base_lists
 from replan.planning.placing.problem import (
     NO_RACK,
     Impossible,
-    Lie,
+    Layout,
     Obstacle,
     PlacementProblem,
     Rule,
@@ -71,7 +70,7 @@ class Filler:
         self._open = [np.flatnonzero(r.candidates & brokers.open).tolist() for r in problem.rules]
         self._racks = [
             [rack for rack, wanted in enumerate(rule.per_rack) if wanted]
-            if rule.lie is Lie.PER_RACK
+            if rule.layout is Layout.PER_RACK
             else sorted({self._rack[b] for b in found})
             for rule, found in zip(problem.rules, self._candidates, strict=True)
         ]
@@ -109,7 +108,7 @@ class Filler:
             [b for b in self._held[row].tolist() if b >= 0],
             int(self._leader[row]),
         )
-        found = self._listed(partition) if rule.lie is Lie.LISTED else self._ruled(partition)
+        found = self._listed(partition) if rule.layout is Layout.LISTED else self._ruled(partition)
         stays = partition.held if found is None else found
         self._loads.put(stays, partition.size)
         self.spread.take(
@@ -184,25 +183,25 @@ class Filler:
     def _ruled(self, partition: _Partition) -> list[int] | None:
         number = int(self._problem.partitions.rule[partition.row])
         allowed = self._candidates[number]
-        if partition.rule.lie is not Lie.NONE and not allowed.isdisjoint(self._unknown):
+        if partition.rule.layout is not Layout.NONE and not allowed.isdisjoint(self._unknown):
             unknown = sorted(allowed.intersection(self._unknown))
             self._note(partition, Obstacle.WITHOUT_RACK, brokers=unknown)
             return None
-        over_racks = partition.rule.lie in {Lie.RACK, Lie.PER_RACK}
+        over_racks = partition.rule.layout in {Layout.RACK, Layout.PER_RACK}
         if over_racks and not partition.held:
             return self._new_over_racks(partition, number)
         shut = [b for b in partition.held if b in allowed and not self._opens[b]]
         able = len(self._open[number]) + len(shut)
-        if able < partition.factor and partition.rule.lie is not Lie.PER_RACK:
+        if able < partition.factor and partition.rule.layout is not Layout.PER_RACK:
             self._note(partition, Obstacle.TOO_FEW_BROKERS, partition.factor, able)
             return None
         kept = [b for b in partition.base if b in allowed]
-        if partition.rule.lie is Lie.NONE:
+        if partition.rule.layout is Layout.NONE:
             kept = self._over_as_many_racks(partition, kept, [*self._open[number], *shut])
             leaving = [b for b in partition.base if b not in kept]
             new = self._chosen(partition, kept, leaving, partition.held)
             return arranged(partition.base, new, kept, self._rack)
-        if partition.rule.lie is Lie.IN_RACK:
+        if partition.rule.layout is Layout.IN_RACK:
             counts = self._one_rack(partition, kept, [*self._open[number], *shut])
         else:
             counts = self._over_racks(partition, kept, shut, number)
@@ -214,7 +213,7 @@ class Filler:
 
     def _new_over_racks(self, partition: _Partition, number: int) -> list[int] | None:
         """The same as for any other where nothing is kept and nothing leaves, in a part of the time."""
-        declared = partition.rule.lie is Lie.PER_RACK
+        declared = partition.rule.layout is Layout.PER_RACK
         if len(self._open[number]) < partition.factor and not declared:
             self._note(
                 partition, Obstacle.TOO_FEW_BROKERS, partition.factor, len(self._open[number])
@@ -290,7 +289,7 @@ class Filler:
             if at is not None and broker not in kept:
                 free[at] += 1
         order: Sequence[int] = range(len(racks))
-        if partition.rule.lie is Lie.RACK and partition.factor % len(racks):
+        if partition.rule.layout is Layout.RACK and partition.factor % len(racks):
             order = self._preference(partition, kept, there, number)
         found = self._counts(partition, Racks(there, free), order)
         return dict(zip(racks, found or (), strict=found is not None))
@@ -302,7 +301,7 @@ class Filler:
         rule = partition.rule
         found = (
             counts_that_fit(racks, [n for n in rule.per_rack if n])
-            if rule.lie is Lie.PER_RACK
+            if rule.layout is Layout.PER_RACK
             else rack_counts(racks, partition.factor, order)
         )
         if isinstance(found, list):

@@ -3,8 +3,8 @@
 Counted are the partitions that are placed by rule and whose order nothing declares; who leads one is who comes first in
 its list, and may lead. A broker's share is by weight, and no more than what it holds and may lead. First each topic is
 spread: no broker leads more of it than its share, rounded up, and one, where the lists allow that. Then the brokers are
-balanced (`search`), with steps that keep topics spread. Who is fenced keeps what it leads, and gets nothing. The order
-is static, so that a restart changes nothing.
+balanced (`search`), with steps that keep topics spread: each is a change of order, which copies nothing. Who is fenced
+keeps what it leads, and gets nothing. The order is static, so that a restart changes nothing.
 """
 
 from fractions import Fraction
@@ -14,13 +14,45 @@ import numpy as np
 from replan.model.columns import PAD, Flags, Ints, Matrix
 from replan.model.declared.rules import Tolerance
 from replan.planning.placing.balance import among, placed_by_rule, units_of
-from replan.planning.placing.leader_steps import LeaderSteps
 from replan.planning.placing.loads import amounts
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import Imbalance, Leading, PlacementProblem
 from replan.planning.placing.search import Goal, Search
 from replan.planning.placing.shares import Aim, filled
 from replan.planning.placing.spread import TopicSpread
+from replan.planning.placing.steps import Steps, Way, has
+
+
+class LeaderSteps(Steps):
+    """Who leads some partitions, as lists of one broker each, and the members of each that may come to."""
+
+    def __init__(
+        self,
+        problem: PlacementProblem,
+        rows: Ints,
+        heads: Ints,
+        may_lead: Matrix,
+        spread: TopicSpread,
+    ) -> None:
+        """`heads`: who leads each by now; `may_lead`: the members that may, -1 elsewhere; both as positions."""
+        lists: Matrix = heads[:, None].astype(np.int32)
+        super().__init__(problem, rows, lists, lists.copy(), spread)
+        self._may_lead = may_lead
+        self.size = np.zeros(len(rows), dtype=np.int64)
+
+    def legal(self, rows: Ints, source: int | Ints | Matrix, to: Ints | None = None) -> Flags:
+        """To which brokers, of some or of all, the leadership of `source` may go; shape (rows, brokers)."""
+        to = self._every if to is None else to
+        sources = np.broadcast_to(np.asarray(source), len(rows))[:, None]
+        may: Flags = has(self._may_lead[rows], to) & (to != sources)
+        may &= self.lists[rows] == sources
+        if self.way is not Way.CROWDED:
+            may &= self.may_take(self.spread.of[self.rows[rows]][:, None], to) > 0
+        return may
+
+    def may_leave(self, rows: Ints, source: int | Ints) -> Flags:
+        """Which of some partitions may give the leadership of `source` to anybody."""
+        return np.asarray((self._may_lead[rows] >= 0).any(axis=1) & (self.lists[rows, 0] == source))
 
 
 def balance_leaders(

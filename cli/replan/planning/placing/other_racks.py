@@ -10,12 +10,12 @@ import numpy as np
 from replan.model.columns import Flags, Ints, Matrix
 from replan.planning.placing.loads import amounts
 from replan.planning.placing.positions import Positions, may_stay
-from replan.planning.placing.problem import Lie, PlacementProblem
+from replan.planning.placing.problem import Layout, PlacementProblem
 
 ABOVE = 1.05
 """So many times the mean a rack may come to hold."""
 OWN = -1
-ANYWHERE = (Lie.RACK, Lie.NONE, Lie.LISTED)
+ANYWHERE = (Layout.RACK, Layout.NONE, Layout.LISTED)
 """Where a rack that has none of a partition is as good as its own."""
 
 
@@ -54,7 +54,7 @@ def _movable(
     lists, rule = base[rows], partitions.rule[rows]
     leaves = (drained[lists] & (lists >= 0)).sum(axis=1)
     stays = may_stay(problem, at, lists, rule).sum(axis=1)
-    anywhere = np.array([of.lie in ANYWHERE for of in problem.rules])[rule]
+    anywhere = np.array([of.layout in ANYWHERE for of in problem.rules])[rule]
     found: Ints = rows[
         anywhere
         & (leaves == 1)

@@ -1,15 +1,17 @@
-"""Brokers by a position instead of their id, so that each of their properties is one look-up.
+"""Brokers by a position instead of their id, so that each of their properties is one look-up; and lists of them.
 
 Registered brokers have the positions 0..count-1, in the order of their table; those that lists name without being
 registered follow; -1 is padding. A column of a property is as long, with one more entry at its end, for padding.
 """
+
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from replan.model.columns import PAD, Flags, Ints, Matrix, same_width
-from replan.planning.placing.problem import NO_RACK, Lie, PlacementProblem
+from replan.planning.placing.problem import NO_RACK, Layout, PlacementProblem
 
 
 class Positions(Struct, frozen=True):
@@ -61,7 +63,7 @@ class Positions(Struct, frozen=True):
 
 def base_lists(problem: PlacementProblem) -> Matrix:
     """What each partition has before anything is chosen: its declared list, or the one that it has."""
-    listed = np.array([rule.lie is Lie.LISTED for rule in problem.rules] + [False])
+    listed = np.array([rule.layout is Layout.LISTED for rule in problem.rules] + [False])
     partitions = problem.partitions
     found: Matrix = np.where(
         listed[partitions.rule][:, None], partitions.base, partitions.current
@@ -74,7 +76,7 @@ def may_stay(problem: PlacementProblem, at: Positions, lists: Matrix, rule: Ints
     gone = np.isin(at.ids, list(problem.drained))
     may = np.zeros((len(problem.rules), len(at.ids) + 1), dtype=bool)
     for number, of in enumerate(problem.rules):
-        may[number, : at.count] = True if of.lie is Lie.LISTED else of.candidates
+        may[number, : at.count] = True if of.layout is Layout.LISTED else of.candidates
         may[number, :-1] &= ~gone
     found: Flags = may[rule[:, None], lists] & (lists >= 0)
     return found
@@ -85,3 +87,21 @@ def lying(problem: PlacementProblem, lists: Matrix, rows: Ints) -> Matrix:
     held, chosen = same_width(problem.partitions.current[rows], lists[rows])
     found: Matrix = np.where(np.isin(rows, problem.staying)[:, None], held, chosen)
     return found
+
+
+def arranged(
+    base: Sequence[int], new: Sequence[int], kept: Collection[int], rack: Sequence[int]
+) -> list[int]:
+    """The kept ones of `base` in their order, each new one at the place of one that leaves: of its own rack, if any.
+
+    More new ones than places stand behind. All are positions; `rack`: of each position.
+    """
+    waiting = list(new)
+    places: list[int | None] = [b if b in kept else None for b in base]
+    for same_rack in (True, False):
+        for i, leaving in enumerate(base):
+            fits = [b for b in waiting if not same_rack or rack[b] == rack[leaving]]
+            if places[i] is None and fits:
+                places[i] = fits[0]
+                waiting.remove(fits[0])
+    return [b for b in places if b is not None] + waiting

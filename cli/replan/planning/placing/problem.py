@@ -18,7 +18,7 @@ NO_RACK = -1
 NO_LIMIT = np.iinfo(np.int64).max
 
 
-class Lie(StrEnum):
+class Layout(StrEnum):
     """How the replicas of one partition lie over the racks."""
 
     RACK = "rack"
@@ -36,7 +36,7 @@ class Lie(StrEnum):
 class Rule(Struct, frozen=True):
     """What holds of the partitions that name it; equal rules are one."""
 
-    lie: Lie
+    layout: Layout
     candidates: Flags
     """Shape (brokers,): who may hold these partitions. Drained brokers are never among them."""
     per_rack: tuple[int, ...] = ()

@@ -18,7 +18,7 @@ from msgspec import Struct
 from replan.model.columns import Flags, Ints, Matrix
 from replan.planning.placing.flow import Bounds
 from replan.planning.placing.loads import amounts
-from replan.planning.placing.problem import NO_LIMIT, Lie, PlacementProblem, Rule
+from replan.planning.placing.problem import NO_LIMIT, Layout, PlacementProblem, Rule
 
 PARTS = 1000
 ENDLESS = 1 << 40
@@ -36,7 +36,7 @@ def shares(
     found = [Fraction(0)] * len(brokers.ids)
     for number, rule in enumerate(problem.rules):
         mine = problem.partitions.rule[rows] == number
-        if rule.lie is Lie.LISTED or not mine.any():
+        if rule.layout is Layout.LISTED or not mine.any():
             continue
         factor = problem.partitions.factor[rows][mine]
         held = amounts(lists[mine], units[mine], len(brokers.ids))
@@ -56,13 +56,13 @@ def _parts(
     """Brokers that share something together, and what."""
     brokers = problem.brokers
     candidates = np.flatnonzero(rule.candidates)
-    if rule.lie is Lie.NONE:
+    if rule.layout is Layout.NONE:
         return [(candidates.tolist(), Fraction(int((units * factor).sum())))]
     racks = np.unique(brokers.rack[candidates])
     of = [candidates[brokers.rack[candidates] == rack].tolist() for rack in racks]
-    if rule.lie is Lie.IN_RACK:
+    if rule.layout is Layout.IN_RACK:
         return [(some, Fraction(int(held[some].sum()))) for some in of]
-    if rule.lie is Lie.PER_RACK:
+    if rule.layout is Layout.PER_RACK:
         every = int(units.sum())
         wanted = [rule.per_rack[rack] for rack in racks.tolist()]
         return [(some, Fraction(every * n)) for some, n in zip(of, wanted, strict=True)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from replan.model.columns import Flags, Ints, Matrix, same_width
 from replan.planning.placing.positions import Positions
-from replan.planning.placing.problem import NO_RACK, Lie, PlacementProblem, Rule
+from replan.planning.placing.problem import NO_RACK, Layout, PlacementProblem, Rule
 from replan.planning.placing.shares import filled
 
 FEW = 2
@@ -139,7 +139,7 @@ class TopicSpread:
         share = many.reshape(topics, len(kinds)) @ units
         wanted = np.bincount(of, np.ones_like(of) if self._heads else factor, minlength=topics)
         share *= (1 + elsewhere.sum(axis=1) / np.maximum(wanted, 1))[:, None]
-        in_rack = np.array([r.lie is Lie.IN_RACK for r in problem.rules])[rule]
+        in_rack = np.array([r.layout is Layout.IN_RACK for r in problem.rules])[rule]
         own = np.unique(of[in_rack])
         share[own] = _of_own_racks(problem, has[own])
         return share
@@ -176,11 +176,11 @@ def _parts(
     rack: Ints, rule: Rule, able: Flags, weight: Ints, factor: int
 ) -> list[tuple[list[int], Fraction]]:
     """Brokers that share replicas of one partition."""
-    if rule.lie not in {Lie.RACK, Lie.PER_RACK} or not able.any():
+    if rule.layout not in {Layout.RACK, Layout.PER_RACK} or not able.any():
         return [(np.flatnonzero(able).tolist(), Fraction(factor))]
     racks = np.unique(rack[rule.candidates])
     of = [np.flatnonzero(able & (rack == r)).tolist() for r in racks]
-    if rule.lie is Lie.PER_RACK:
+    if rule.layout is Layout.PER_RACK:
         wanted = [Fraction(rule.per_rack[r]) for r in racks.tolist()]
         return list(zip(of, wanted, strict=True))
     weights = [int(weight[some].sum()) for some in of]

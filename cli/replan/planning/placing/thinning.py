@@ -14,21 +14,19 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from replan.model.columns import PAD, Flags, Ints, Matrix, same_width
-from replan.planning.placing.arranging import arranged
 from replan.planning.placing.flow import Bounds, Stuck
-from replan.planning.placing.legal_steps import LegalSteps
 from replan.planning.placing.loads import amounts
-from replan.planning.placing.positions import Positions, lying
+from replan.planning.placing.positions import Positions, arranged, lying
 from replan.planning.placing.problem import (
     NO_RACK,
     Impossible,
-    Lie,
+    Layout,
     Obstacle,
     PlacementProblem,
 )
 from replan.planning.placing.search import Search
 from replan.planning.placing.spread import ANY, TopicSpread, most_by_rule
-from replan.planning.placing.steps import Way, is_in
+from replan.planning.placing.steps import ReplicaSteps, Way, is_in
 
 LOOKS = 1_000
 """So many partitions of a topic that are given up are looked at again."""
@@ -128,12 +126,12 @@ class _Topic:
             )
         ]
 
-    def _steps(self) -> LegalSteps:
+    def _steps(self) -> ReplicaSteps:
         """The steps that the lists allow by now, which they change."""
         had, mine = same_width(self._had, self._mine)
         self._mine = mine.copy()
         spread = TopicSpread(self._problem, self._at, self._rows, self._lists)
-        return LegalSteps(self._problem, self._at, self._rows, self._mine, had, spread)
+        return ReplicaSteps(self._problem, self._at, self._rows, self._mine, had, spread)
 
     def _carried(self) -> Stuck | None:
         """Carry replicas until nobody has too many, or no way is left."""
@@ -149,7 +147,7 @@ class _Topic:
         return stuck
 
     def _to_other_racks(
-        self, steps: LegalSteps, counts: Ints, full: Sequence[int], moved: set[int]
+        self, steps: ReplicaSteps, counts: Ints, full: Sequence[int], moved: set[int]
     ) -> bool:
         """Take what lies in one rack to others, where brokers are `full`: the fewest bytes first; whether any went.
 
@@ -171,14 +169,14 @@ class _Topic:
                 moved.add(row)
         return len(moved) > before
 
-    def _in_another_rack(self, steps: LegalSteps, counts: Ints, row: int) -> list[int]:
+    def _in_another_rack(self, steps: ReplicaSteps, counts: Ints, row: int) -> list[int]:
         """The brokers of another rack that can hold one partition more; none where there is no such rack.
 
         It can, if so many partitions have room there with one replica each on a broker.
         """
         problem, brokers = self._problem, self._problem.brokers
         rule = problem.rules[int(problem.partitions.rule[self._rows[row]])]
-        if rule.lie is not Lie.IN_RACK:
+        if rule.layout is not Layout.IN_RACK:
             return []
         home, many = brokers.rack[steps.lists.max(axis=1)], (steps.lists != PAD).sum(axis=1)
         held, factor = steps.held(np.array([row]))[0], int(many[row])

@@ -15,7 +15,7 @@ import numpy as np
 from tests.unit.planning.placing.problems import only
 
 from replan.model.columns import Matrix
-from replan.planning.placing.problem import NO_LIMIT, NO_RACK, Lie, PlacementProblem
+from replan.planning.placing.problem import NO_LIMIT, NO_RACK, Layout, PlacementProblem
 from replan.planning.placing.shares import shares
 
 ANY = 1_000
@@ -59,10 +59,10 @@ class _Program:
         self.require(list(mine.values()), factor, factor)
         self.require([v for i, v in mine.items() if int(table.ids[i]) not in held], 0, copies)
         racks = {i: int(table.rack[i]) for i in allowed}
-        if rule.lie is Lie.NONE:
+        if rule.layout is Layout.NONE:
             self._as_many_racks(mine, racks_kept)
         else:
-            self._racks(rule.lie, mine, racks, factor)
+            self._racks(rule.layout, mine, racks, factor)
 
     def _as_many_racks(self, mine: "dict[int, highspy.highs.highs_var]", least: int) -> None:
         here: dict[int, list[highspy.highs.highs_var]] = {}
@@ -103,7 +103,7 @@ class _Program:
 
     def _racks(
         self,
-        lie: Lie,
+        layout: Layout,
         mine: "dict[int, highspy.highs.highs_var]",
         racks: dict[int, int],
         factor: int,
@@ -111,7 +111,7 @@ class _Program:
         every = sorted(set(racks.values()))
         self.possible &= bool(every) and every[0] >= 0
         here = {rack: [var for i, var in mine.items() if racks[i] == rack] for rack in every}
-        if lie is Lie.RACK:
+        if layout is Layout.RACK:
             for some in here.values():
                 self.require(some, factor // len(every), -(-factor // len(every)))
             return

@@ -15,7 +15,7 @@ from replan.planning.placing.problem import (
     NO_RACK,
     BrokerTable,
     Elsewhere,
-    Lie,
+    Layout,
     PartitionTable,
     PlacementProblem,
     Rule,
@@ -50,7 +50,7 @@ def problem(
     table: BrokerTable,
     lists: Sequence[Sequence[int]],
     *,
-    lie: Lie = Lie.RACK,
+    layout: Layout = Layout.RACK,
     factor: int | Sequence[int] | None = None,
     held: Sequence[Sequence[int]] | None = None,
     drained: Sequence[int] = (),
@@ -88,7 +88,7 @@ def problem(
             bytes=np.array(sizes if sizes is not None else [10] * len(lists), dtype=np.int64),
             topic=np.arange(len(lists), dtype=np.int64) if topics is None else np.array(topics),
         ),
-        rules=(Rule(lie, chosen & ~gone, most=most),),
+        rules=(Rule(layout, chosen & ~gone, most=most),),
         elsewhere=Elsewhere(np.zeros((0, 1), dtype=np.int32), np.zeros(0, dtype=np.int64)),
         drained=frozenset(drained),
         balance=balance,
@@ -109,12 +109,12 @@ def problems(draw: st.DrawFn, *, tight: bool = False, balanced: bool = False) ->
         for _ in range(partitions)
     ]
     least = max(1, count - 2) if tight else 1
-    kinds = [Lie.RACK, Lie.NONE] if balanced else [Lie.RACK, Lie.NONE, Lie.IN_RACK]
+    kinds = [Layout.RACK, Layout.NONE] if balanced else [Layout.RACK, Layout.NONE, Layout.IN_RACK]
     weights = st.dictionaries(st.sampled_from(ids), st.sampled_from([2, 5, 50]), max_size=2)
     return problem(
         brokers(racks, closed=draw(some), weights=draw(weights) if balanced else None),
         lists,
-        lie=draw(st.sampled_from(kinds)),
+        layout=draw(st.sampled_from(kinds)),
         factor=draw(st.integers(least if tight else 1, min(4, count))),
         drained=draw(some),
         among=draw(st.none() | st.lists(st.sampled_from(ids), unique=True, min_size=1)),

@@ -13,7 +13,7 @@ from tests.unit.planning.placing.problems import brokers, problem
 from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import judge
-from replan.planning.placing.problem import Choice, Leading, Lie, PlacementProblem
+from replan.planning.placing.problem import Choice, Layout, Leading, PlacementProblem
 
 LEADERS = BalanceMeasure.LEADERS
 MEASURES = [m for m in BalanceMeasure if m.of_leaders]
@@ -78,7 +78,7 @@ def problems(draw: st.DrawFn) -> PlacementProblem:
             weights=draw(st.dictionaries(st.sampled_from(list(ids)), st.just(3), max_size=1)),
         ),
         lists,
-        lie=Lie.NONE,
+        layout=Layout.NONE,
         sizes=draw(numbers),
         topics=sorted(draw(st.lists(st.integers(0, 2), min_size=rows, max_size=rows))),
     )
@@ -134,13 +134,13 @@ def test_leaders_are_balanced_by_elections_alone() -> None:
 
 def test_leaders_go_by_way_of_a_third_broker_where_none_goes_straight() -> None:
     lists = [[1, 2], [1, 2], [1, 2], [2, 3], [2, 3], [3, 2]]
-    found = choose(led(problem(brokers("aaa"), lists, lie=Lie.NONE), within(0)))
+    found = choose(led(problem(brokers("aaa"), lists, layout=Layout.NONE), within(0)))
     assert Counter(heads(found)) == {1: 2, 2: 2, 3: 2}
 
 
 def test_a_broker_leads_no_more_than_it_holds_and_that_is_its_share() -> None:
     lists = [[1, 2], [1, 2], [1, 2], [3, 1]]
-    found = choose(led(problem(brokers("aaa"), lists, lie=Lie.NONE), within(0)))
+    found = choose(led(problem(brokers("aaa"), lists, layout=Layout.NONE), within(0)))
     assert Counter(heads(found)) == {1: 2, 2: 1, 3: 1} or Counter(heads(found)) == {
         1: 1,
         2: 2,
@@ -151,7 +151,7 @@ def test_a_broker_leads_no_more_than_it_holds_and_that_is_its_share() -> None:
 
 def test_leaders_are_balanced_by_bytes_or_by_what_producers_write() -> None:
     lists, sizes = [[1, 2]] * 5, [40, 10, 10, 10, 10]
-    asked = problem(brokers("aa"), lists, sizes=sizes, lie=Lie.NONE)
+    asked = problem(brokers("aa"), lists, sizes=sizes, layout=Layout.NONE)
     by_bytes = choose(led(asked, within(0, BalanceMeasure.LEADERS_BY_BYTES)))
     assert sum(s for s, b in zip(sizes, heads(by_bytes), strict=True) if b == 1) == 40
     written = [10, 10, 40, 10, 10]
@@ -161,7 +161,7 @@ def test_leaders_are_balanced_by_bytes_or_by_what_producers_write() -> None:
 
 def test_the_first_measure_counts_most() -> None:
     lists, sizes = [[1, 2]] * 4, [90, 10, 10, 10]
-    asked = problem(brokers("aa"), lists, sizes=sizes, lie=Lie.NONE)
+    asked = problem(brokers("aa"), lists, sizes=sizes, layout=Layout.NONE)
     number, by_bytes = within(0), within(0, BalanceMeasure.LEADERS_BY_BYTES)
     assert Counter(heads(choose(led(asked, number, by_bytes)))) == {1: 2, 2: 2}
     first = choose(led(asked, by_bytes, number))
@@ -171,7 +171,7 @@ def test_the_first_measure_counts_most() -> None:
 
 def test_a_topic_is_spread_although_the_brokers_are_balanced() -> None:
     lists = [[1, 2]] * 8 + [[2, 1]] * 8
-    asked = problem(brokers("aa"), lists, topics=[0] * 8 + [1] * 8, lie=Lie.NONE)
+    asked = problem(brokers("aa"), lists, topics=[0] * 8 + [1] * 8, layout=Layout.NONE)
     found = choose(led(asked, within(0)))
     assert Counter(heads(found)) == {1: 8, 2: 8}
     assert max(Counter(heads(found)[:8]).values()) <= 5
@@ -180,10 +180,10 @@ def test_a_topic_is_spread_although_the_brokers_are_balanced() -> None:
 
 def test_where_no_order_does_it_the_tolerance_that_would_do_is_named() -> None:
     lists = [[1, 2], [1, 2], [1, 3], [1, 3]]
-    asked = problem(brokers("aaa", closed=[2]), lists, topics=[0, 0, 0, 0], lie=Lie.NONE)
+    asked = problem(brokers("aaa", closed=[2]), lists, topics=[0, 0, 0, 0], layout=Layout.NONE)
     found = choose(led(asked, within(0), declared=(2, 3)))
     assert found.lists.tolist() == asked.partitions.current.tolist()
-    asked = problem(brokers("aa"), [[1, 2], [1, 2]], lie=Lie.NONE, sizes=[29, 11])
+    asked = problem(brokers("aa"), [[1, 2], [1, 2]], layout=Layout.NONE, sizes=[29, 11])
     [imbalance] = choose(led(asked, within(0, BalanceMeasure.LEADERS_BY_BYTES))).imbalances
     assert (imbalance.reached, imbalance.brokers) == (
         Fraction(401, 1000),
@@ -195,7 +195,7 @@ def test_what_can_be_no_nearer_stays_so_that_two_ends_do_not_change_places_for_e
     """One of the brokers 2, 9 and 10 leads the second list, and the others lead nothing, whoever it is."""
     lists = [[1, 6, 5], [10, 9, 2], [6, 4, 11], [4, 3, 11], [8, 1, 6]]
     lists += [[3, 5, 1], [1, 8, 3], [5, 4, 3], [3, 5, 1], [11, 4, 6]]
-    asked = led(problem(brokers("a" * 11), lists, lie=Lie.NONE), within(0))
+    asked = led(problem(brokers("a" * 11), lists, layout=Layout.NONE), within(0))
     found = choose(asked)
     assert found.lists.tolist() == lists
     [imbalance] = found.imbalances
@@ -204,7 +204,7 @@ def test_what_can_be_no_nearer_stays_so_that_two_ends_do_not_change_places_for_e
 
 def test_what_was_taken_to_spread_a_topic_does_not_come_back_for_the_balance() -> None:
     lists = [[2, 5], [2, 3], [2, 3], [2, 4], [2, 3], [1, 3], [1, 4], [1, 3], [1, 2]]
-    asked = problem(brokers("a" * 5), lists, topics=[0] * 5 + [1, 1, 2, 2], lie=Lie.NONE)
+    asked = problem(brokers("a" * 5), lists, topics=[0] * 5 + [1, 1, 2, 2], layout=Layout.NONE)
     asked = led(asked, within(Fraction(1, 10)))
     found = choose(asked)
     assert max(Counter(heads(found)[:5]).values()) == 2

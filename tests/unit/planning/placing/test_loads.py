@@ -11,7 +11,7 @@ from tests.unit.planning.placing.problems import brokers, only, problem
 
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import judge
-from replan.planning.placing.problem import Choice, Lie, PlacementProblem
+from replan.planning.placing.problem import Choice, Layout, PlacementProblem
 from replan.planning.placing.shares import filled
 
 RACKS = 3
@@ -35,7 +35,7 @@ def jobs(draw: st.DrawFn) -> PlacementProblem:
             table, replicas=chance.integers(0, 50, count), bytes=chance.integers(0, 999, count)
         ),
         lists,
-        lie=Lie.RACK,
+        layout=Layout.RACK,
         factor=wanted,
         drained=drained,
         sizes=np.floor(chance.lognormal(3, 2, partitions)).astype(int).tolist(),
@@ -89,7 +89,7 @@ def clusters(draw: st.DrawFn) -> PlacementProblem:
     return problem(
         brokers("abc" * each),
         lists,
-        lie=Lie.RACK,
+        layout=Layout.RACK,
         factor=RACKS,
         drained=drained if each > len(drained) else (),
         sizes=np.floor(scale * chance.lognormal(0, within, len(of))).astype(int).tolist(),
@@ -168,8 +168,8 @@ def test_who_has_more_gets_something_where_the_others_may_get_no_more() -> None:
 def test_what_would_be_too_much_for_a_rack_goes_to_one_that_has_none_of_the_partition() -> None:
     """Each rack has 20, and 2 would be alone in the first: seven go to the third, and an eighth would not help."""
     lists = [[1, 3]] * 10 + [[2, 5]] * 10 + [[4, 6]] * 10
-    for lie in (Lie.RACK, Lie.NONE, Lie.LISTED):
-        found = chosen(problem(brokers("aabbcc"), lists, lie=lie, drained=[1])).lists
+    for layout in (Layout.RACK, Layout.NONE, Layout.LISTED):
+        found = chosen(problem(brokers("aabbcc"), lists, layout=layout, drained=[1])).lists
         assert Counter(found.ravel().tolist()) == {2: 13, 3: 10, 4: 10, 5: 14, 6: 13}
 
 
@@ -212,14 +212,16 @@ def test_a_topic_stays_spread_whatever_its_sizes() -> None:
     """Broker 2 gets one partition of 500 bytes, and 3 not all of the other seven, but its half and one."""
     sizes = [500] + [10] * 7
     asked = problem(
-        brokers("aaa"), [[1]] * 8, lie=Lie.NONE, drained=[1], sizes=sizes, topics=[0] * 8
+        brokers("aaa"), [[1]] * 8, layout=Layout.NONE, drained=[1], sizes=sizes, topics=[0] * 8
     )
     assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 3, 3: 5}
 
 
 def test_new_partitions_even_out_their_topic_and_then_all() -> None:
     """Brokers 1 and 2 hold the topic already, and 4 holds nothing at all."""
-    asked = problem(brokers("aaaa"), [[1], [2], [], [], []], factor=1, lie=Lie.NONE, topics=[0] * 5)
+    asked = problem(
+        brokers("aaaa"), [[1], [2], [], [], []], factor=1, layout=Layout.NONE, topics=[0] * 5
+    )
     table = replace(asked.brokers, replicas=np.array([0, 5, 9, 0]))
     found = choose(replace(asked, brokers=table)).lists[:, 0].tolist()
     assert found == [1, 2, 4, 3, 1]
@@ -228,7 +230,7 @@ def test_new_partitions_even_out_their_topic_and_then_all() -> None:
 def test_small_partitions_even_out_the_replicas() -> None:
     """Broker 2 gets the large one; the small ones, a tenth of it together, go to 3, who has fewer."""
     asked = problem(
-        brokers("aaa"), [[1]] * 6, lie=Lie.NONE, drained=[1], sizes=[500] * 2 + [10] * 4
+        brokers("aaa"), [[1]] * 6, layout=Layout.NONE, drained=[1], sizes=[500] * 2 + [10] * 4
     )
     table = replace(asked.brokers, replicas=np.array([0, 6, 2]))
     found = choose(replace(asked, brokers=table)).lists[:, 0].tolist()

@@ -18,12 +18,11 @@ from replan.planning.placing.between import Holders
 from replan.planning.placing.choose import choose
 from replan.planning.placing.flow import Bounds
 from replan.planning.placing.judge import judge
-from replan.planning.placing.legal_steps import LegalSteps
 from replan.planning.placing.packing import CLOSER, BrokerTotals, Packed, Packing
 from replan.planning.placing.positions import Positions
-from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem
+from replan.planning.placing.problem import Layout, Obstacle, PlacementProblem
 from replan.planning.placing.spread import TopicSpread
-from replan.planning.placing.steps import Way
+from replan.planning.placing.steps import ReplicaSteps, Way
 
 
 def used(asked: PlacementProblem) -> list[int]:
@@ -41,7 +40,7 @@ def even(
     return problem(
         brokers("aaa"),
         lists,
-        lie=Lie.NONE,
+        layout=Layout.NONE,
         sizes=sizes,
         balance=within(bytes=Fraction(part)),
         budget=budget,
@@ -90,17 +89,17 @@ def test_a_search_that_ends_says_so_after_its_steps() -> None:
     assert found.lists[:, 0].tolist().count(1) == 3
 
 
-@pytest.mark.parametrize("lie", [Lie.NONE, Lie.RACK])
-def test_a_full_disk_is_relieved(lie: Lie) -> None:
+@pytest.mark.parametrize("layout", [Layout.NONE, Layout.RACK])
+def test_a_full_disk_is_relieved(layout: Layout) -> None:
     table = brokers("aabb", room={1: 15})
-    asked = problem(table, [[1, 3], [1, 4], [1, 3]], lie=lie, sizes=[10, 10, 5])
+    asked = problem(table, [[1, 3], [1, 4], [1, 3]], layout=layout, sizes=[10, 10, 5])
     assert used(asked)[0] <= 15
 
 
 def test_a_full_disk_is_relieved_though_a_topic_is_crowded_then() -> None:
     """Broker 2 gets five of seven partitions, more than its third and one: broker 3 has no room."""
     table = brokers("aaa", room={1: 20, 2: 100, 3: 0})
-    asked = problem(table, [[1]] * 7, lie=Lie.NONE, topics=[0] * 7)
+    asked = problem(table, [[1]] * 7, layout=Layout.NONE, topics=[0] * 7)
     assert used(asked) == [20, 50, 0]
 
 
@@ -111,7 +110,7 @@ def test_without_room_anywhere_nothing_moves_for_it_and_it_is_said(
     room: int, ends: Obstacle
 ) -> None:
     table = brokers("aaa", room={1: 20, 2: room, 3: 5})
-    found = choose(problem(table, [[1], [1], []], factor=1, lie=Lie.NONE, sizes=[10, 10, 10]))
+    found = choose(problem(table, [[1], [1], []], factor=1, layout=Layout.NONE, sizes=[10, 10, 10]))
     assert found.lists[:2].tolist() == [[1], [1]]
     assert [reason.obstacle for reason in found.impossible] == [ends]
 
@@ -149,7 +148,7 @@ def test_room_is_kept_and_called_impossible_only_where_it_is(
         assert cost_of(asked, found.lists).bytes >= best.bytes
 
 
-class Counted(LegalSteps):
+class Counted(ReplicaSteps):
     """Counts the steps that are asked for, whether they are legal."""
 
     looked_at = 0
@@ -167,7 +166,7 @@ def looked_at(racks: str, steps: int, *, huge: int = 0) -> float:
     racks += "a" * huge
     lists += [[b] for b in range(len(racks) - huge + 1, len(racks) + 1)]
     sizes += [1_000_000] * huge
-    asked = problem(brokers(racks), lists, lie=Lie.NONE, sizes=sizes)
+    asked = problem(brokers(racks), lists, layout=Layout.NONE, sizes=sizes)
     at, rows = Positions.of(asked), np.arange(len(lists))
     mine = at.find(asked.partitions.current)
     counted = Counted(
@@ -189,7 +188,7 @@ def test_many_brokers_are_helped_with_few_looks_and_as_few_copies_as_bytes_need(
     """Every other of 64 brokers has a tenth too much, in partitions of one size: one of each goes, and nothing more."""
     lists = [[b] for b in range(1, 65) for _ in range(11 if b % 2 else 9)]
     asked = problem(
-        brokers("abcd" * 16), lists, lie=Lie.NONE, balance=within(bytes=Fraction(1, 20))
+        brokers("abcd" * 16), lists, layout=Layout.NONE, balance=within(bytes=Fraction(1, 20))
     )
     found = choose(asked)
     assert judge(asked, found) == []
@@ -253,7 +252,7 @@ def test_where_each_may_go_is_the_same_one_by_one(asked: PlacementProblem, way: 
     at, rows = Positions.of(asked), np.arange(len(asked.partitions))
     mine = at.find(asked.partitions.current)
     spread = TopicSpread(asked, at, rows, asked.partitions.current)
-    steps = LegalSteps(asked, at, rows, mine, mine.copy(), spread)
+    steps = ReplicaSteps(asked, at, rows, mine, mine.copy(), spread)
     steps.way = way
     for source in range(steps.brokers):
         held = np.flatnonzero((mine == source).any(axis=1))
@@ -272,7 +271,7 @@ def test_what_may_leave_is_kept_up_to_date_step_by_step(
     at, rows = Positions.of(asked), np.arange(len(asked.partitions))
     mine = at.find(asked.partitions.current)
     spread = TopicSpread(asked, at, rows, asked.partitions.current)
-    steps = LegalSteps(asked, at, rows, mine, mine.copy(), spread)
+    steps = ReplicaSteps(asked, at, rows, mine, mine.copy(), spread)
     steps.way = way
     kept = Holders(steps, asked.partitions.bytes)
     every = range(steps.brokers)
@@ -296,11 +295,11 @@ def test_the_budget_bounds_the_time_where_only_exchanges_help() -> None:
     """Each broker keeps its number of replicas: a look at exchanges counts as several steps, so that few are taken."""
     lists = [[b] for b in range(1, 9) for _ in range(100)]
     sizes = [10_000 + (at * 37) % 101 + 80 * broker for at, [broker] in enumerate(lists)]
-    asked = problem(brokers("a" * 8), lists, lie=Lie.NONE, sizes=sizes)
+    asked = problem(brokers("a" * 8), lists, layout=Layout.NONE, sizes=sizes)
     at, rows = Positions.of(asked), np.arange(len(lists))
     mine = at.find(asked.partitions.current)
     had, spread = mine.copy(), TopicSpread(asked, at, rows, asked.partitions.current)
-    steps = LegalSteps(asked, at, rows, mine, had, spread)
+    steps = ReplicaSteps(asked, at, rows, mine, had, spread)
     used = np.bincount(mine[:, 0], asked.partitions.bytes).astype(np.int64)
     ones, number = np.ones(len(rows), dtype=np.int64), np.bincount(mine[:, 0]).astype(np.int64)
     share = np.full(8, used.mean(), dtype=np.int64)

@@ -13,7 +13,7 @@ from tests.unit.planning.placing.problems import brokers, only, problem
 
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import judge
-from replan.planning.placing.problem import Lie, PlacementProblem
+from replan.planning.placing.problem import Layout, PlacementProblem
 
 Held = Counter[tuple[int, int]]
 """What each broker has of each topic."""
@@ -33,7 +33,7 @@ def clusters(draw: st.DrawFn) -> PlacementProblem:
     return problem(
         brokers(racks, closed=draw(some)),
         lists,
-        lie=draw(st.sampled_from([Lie.RACK, Lie.NONE])),
+        layout=draw(st.sampled_from([Layout.RACK, Layout.NONE])),
         factor=draw(st.integers(max(1, length - 1), min(4, length + 1, count))),
         drained=draw(some),
         sizes=np.floor(chance.lognormal(3, 2, len(topics))).astype(int).tolist(),
@@ -181,7 +181,7 @@ def shares(asked: PlacementProblem, factor: int) -> dict[int, Fraction]:
         if may
     }
     found = dict.fromkeys(asked.brokers.ids.tolist(), Fraction(0))
-    if rule.lie is Lie.NONE:
+    if rule.layout is Layout.NONE:
         return found | {b: min(Fraction(factor, len(able)), Fraction(1)) for b in able}
     racks = sorted(set(asked.brokers.rack[rule.candidates].tolist()))
     sizes = Counter(able.values())

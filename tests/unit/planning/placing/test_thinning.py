@@ -15,7 +15,7 @@ from tests.unit.planning.placing.problems import brokers, problem
 
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import judge
-from replan.planning.placing.problem import Lie, Obstacle, PlacementProblem
+from replan.planning.placing.problem import Layout, Obstacle, PlacementProblem
 
 
 def chosen(asked: PlacementProblem) -> list[list[int]]:
@@ -27,20 +27,20 @@ def chosen(asked: PlacementProblem) -> list[list[int]]:
 def test_one_replica_of_a_partition_goes_where_that_does() -> None:
     lists = [[1, 2], [1, 2], [1, 3], [2, 1]]
     asked = problem(
-        brokers("aabb"), lists, lie=Lie.NONE, topics=[0] * 4, sizes=[5, 9, 7, 2], most=2
+        brokers("aabb"), lists, layout=Layout.NONE, topics=[0] * 4, sizes=[5, 9, 7, 2], most=2
     )
     assert chosen(asked) == [[4, 2], [1, 4], [1, 3], [2, 3]]
 
 
 def test_each_topic_of_a_rule_counts_by_itself() -> None:
-    asked = problem(brokers("aab"), [[1], [1], [1]], lie=Lie.NONE, topics=[0, 0, 1], most=1)
+    asked = problem(brokers("aab"), [[1], [1], [1]], layout=Layout.NONE, topics=[0, 0, 1], most=1)
     assert chosen(asked) == [[2], [1], [1]]
 
 
 def test_the_list_of_a_partition_that_stays_crowds_nobody() -> None:
     """The first stays on 3, which its rule does not name; the others hold more of 1 than it allows."""
     asked = problem(
-        brokers("abc"), [[3], [1], [1]], lie=Lie.NONE, among=[1], topics=[0] * 3, most=1
+        brokers("abc"), [[3], [1], [1]], layout=Layout.NONE, among=[1], topics=[0] * 3, most=1
     )
     found = choose(replace(asked, staying=np.array([0, 1, 2])))
     assert judge(replace(asked, staying=np.array([0, 1, 2])), found) == []
@@ -51,7 +51,7 @@ def test_a_balance_counts_what_stays_where_it_is() -> None:
     asked = problem(
         brokers("aaa"),
         [[1, 3], [1, 3], [2], [2]],
-        lie=Lie.NONE,
+        layout=Layout.NONE,
         factor=1,
         topics=[0] * 4,
         most=2,
@@ -64,7 +64,7 @@ def test_a_balance_counts_what_stays_where_it_is() -> None:
 
 
 def test_as_few_as_it_takes_keep_what_they_have_where_it_is_impossible() -> None:
-    asked = problem(brokers("aab"), [[1]] * 5, lie=Lie.NONE, topics=[0] * 5, most=1)
+    asked = problem(brokers("aab"), [[1]] * 5, layout=Layout.NONE, topics=[0] * 5, most=1)
     found = choose(asked)
     [reason] = found.impossible
     assert (reason.obstacle, len(reason.partitions)) == (Obstacle.TOPIC_CROWDS_BROKERS, 2)
@@ -75,7 +75,7 @@ def test_as_few_as_it_takes_keep_what_they_have_where_it_is_impossible() -> None
 def test_room_on_disks_takes_nobody_above_what_the_rule_allows() -> None:
     """Broker 2 has room for all of it, and may hold two; the third one keeps the list that it has."""
     table = brokers("aab", room={1: 0, 2: 100, 3: 10})
-    asked = problem(table, [[1]] * 3, lie=Lie.NONE, among=[1, 2], topics=[0] * 3, most=2)
+    asked = problem(table, [[1]] * 3, layout=Layout.NONE, among=[1, 2], topics=[0] * 3, most=2)
     chosen(asked)
 
 
@@ -83,7 +83,7 @@ def test_a_partition_in_one_rack_goes_to_another_where_its_own_is_full() -> None
     asked = problem(
         brokers("aabb"),
         [[1, 2]] * 3,
-        lie=Lie.IN_RACK,
+        layout=Layout.IN_RACK,
         topics=[0] * 3,
         sizes=[5, 2, 9],
         most=2,
@@ -93,12 +93,14 @@ def test_a_partition_in_one_rack_goes_to_another_where_its_own_is_full() -> None
 
 def test_a_fenced_broker_of_another_rack_that_holds_it_counts() -> None:
     lists = [[1, 2]] * 3 + [[1, 3]]
-    asked = problem(brokers("aabb", closed=[3]), lists, lie=Lie.IN_RACK, topics=[0] * 4, most=3)
+    asked = problem(
+        brokers("aabb", closed=[3]), lists, layout=Layout.IN_RACK, topics=[0] * 4, most=3
+    )
     assert chosen(asked) == [[1, 2], [1, 2], [1, 2], [4, 3]]
 
 
 def test_none_is_given_up_that_finds_a_place_once_others_are() -> None:
-    asked = problem(brokers("abcd"), [[3, 1]] * 3, lie=Lie.NONE, topics=[0] * 3, most=1)
+    asked = problem(brokers("abcd"), [[3, 1]] * 3, layout=Layout.NONE, topics=[0] * 3, most=1)
     found = choose(asked)
     assert [len(reason.partitions) for reason in found.impossible] == [1]
     assert judge(asked, found) == []
@@ -121,7 +123,7 @@ def crowded(draw: st.DrawFn) -> PlacementProblem:
             room=draw(st.just({}) | rooms),
         ),
         lists,
-        lie=draw(st.sampled_from([Lie.NONE, Lie.RACK, Lie.IN_RACK])),
+        layout=draw(st.sampled_from([Layout.NONE, Layout.RACK, Layout.IN_RACK])),
         factor=factor,
         among=draw(st.none() | st.lists(st.sampled_from(ids), unique=True, min_size=1)),
         topics=draw(st.lists(st.integers(0, 1), min_size=len(lists), max_size=len(lists))),
@@ -173,10 +175,10 @@ def legal(asked: PlacementProblem, row: int) -> Iterator[tuple[int, ...]]:
     kept = min(len({rack[b] for b in held}), factor, len({rack[b] for b in able}))
     for members in combinations(sorted(able), factor):
         lies = Counter(rack[b] for b in members)
-        if rule.lie is Lie.RACK:
+        if rule.layout is Layout.RACK:
             fits = all(factor // len(every) <= lies[r] <= -(-factor // len(every)) for r in every)
         else:
-            fits = len(lies) == 1 if rule.lie is Lie.IN_RACK else len(lies) >= kept
+            fits = len(lies) == 1 if rule.layout is Layout.IN_RACK else len(lies) >= kept
         if fits:
             yield members
 
