@@ -12,7 +12,7 @@ from replan.model.columns import Flags, Ints, Matrix
 from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.planning.placing.loads import amounts
 from replan.planning.placing.packing import BrokerTotals
-from replan.planning.placing.positions import Positions, arranged, lying
+from replan.planning.placing.positions import Positions, arranged, resulting_lists
 from replan.planning.placing.problem import (
     NO_LIMIT,
     NO_RACK,
@@ -22,7 +22,7 @@ from replan.planning.placing.problem import (
     Obstacle,
     PlacementProblem,
 )
-from replan.planning.placing.search import Goal, Search, fit, no_bounds, within
+from replan.planning.placing.search import Goal, Search, all_within, fit, no_bounds
 from replan.planning.placing.shares import Aim, TopMost, shares
 from replan.planning.placing.spread import TopicSpread
 from replan.planning.placing.steps import ReplicaSteps, Way
@@ -78,7 +78,7 @@ def placed_by_rule(problem: PlacementProblem, placed: Flags) -> Ints:
     return np.flatnonzero(by_rule[problem.partitions.rule] & placed)
 
 
-def among(problem: PlacementProblem) -> Flags:
+def every_candidate(problem: PlacementProblem) -> Flags:
     """The candidates of all rules together."""
     found = np.zeros(len(problem.brokers.ids), dtype=bool)
     for rule in problem.rules:
@@ -104,7 +104,7 @@ def _goal(
     problem: PlacementProblem, rows: Ints, mine: Matrix, tolerance: Tolerance, room: Ints | None
 ) -> Goal:
     units = units_of(problem, rows, tolerance.measure)
-    every = among(problem)
+    every = every_candidate(problem)
     opens = every & problem.brokers.open
     of = [shares(problem, rows, mine, units, takes) for takes in (opens, every)]
     has = amounts(mine, units, len(every))
@@ -116,7 +116,7 @@ def _most_replicas(
     problem: PlacementProblem, rows: Ints, mine: Matrix, tolerance: Tolerance, elsewhere: Ints
 ) -> Goal:
     """That no broker holds more than so many replicas, `elsewhere` included: those that no rule places."""
-    count, opens = len(elsewhere), among(problem) & problem.brokers.open
+    count, opens = len(elsewhere), every_candidate(problem) & problem.brokers.open
     units = np.ones(len(rows), dtype=np.int64)
     has = amounts(mine, units, count)
     aim = TopMost(int(tolerance.within), elsewhere, ~opens, has)
@@ -137,7 +137,7 @@ def _beside(
 ) -> tuple[Ints, Matrix]:
     """The other rows, and on which registered brokers each lies."""
     others = np.setdiff1d(np.arange(len(lists)), rows)
-    found = at.find(lying(problem, lists, others))
+    found = at.find(resulting_lists(problem, lists, others))
     return others, np.where(found < at.count, found, -1).astype(np.int32)
 
 
@@ -145,9 +145,9 @@ def _is_balanced(
     problem: PlacementProblem, rows: Ints, mine: Matrix, goals: list[Goal], room: Ints | None
 ) -> bool:
     count, size = len(problem.brokers.ids), problem.partitions.bytes[rows]
-    fits = room is None or within(amounts(mine, size, count), fit(no_bounds(count), room))
+    fits = room is None or all_within(amounts(mine, size, count), fit(no_bounds(count), room))
     alone = (isinstance(g.aim, TopMost) and (g.aim.elsewhere > g.aim.most).any() for g in goals)
-    even = all(within(amounts(mine, g.units, count), g.bounds) for g in goals)
+    even = all(all_within(amounts(mine, g.units, count), g.bounds) for g in goals)
     return fits and even and not any(alone)
 
 
@@ -188,7 +188,7 @@ def _run(
 
 def _no_room(problem: PlacementProblem, steps: ReplicaSteps, most: Ints) -> list[Impossible]:
     """The proof that the disks cannot hold all of it, if there is one."""
-    some, size = among(problem), steps.size
+    some, size = every_candidate(problem), steps.size
     total = int((size * (steps.lists >= 0).sum(axis=1)).sum())
     room = int(np.minimum(most, total)[some].sum())
     largest, roomiest = int(size.max(initial=0)), int(most[some].max(initial=0))

@@ -18,12 +18,12 @@ from fractions import Fraction
 import numpy as np
 
 from replan.model.columns import Ints, Matrix
-from replan.planning.placing.giving_way import FINE, held
+from replan.planning.placing.giving_way import FINE, kept_amounts
 from replan.planning.placing.loads import MORE, NEAR, Parts
 from replan.planning.placing.other_racks import OWN
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import Layout, PlacementProblem, Rule
-from replan.planning.placing.shares import filled
+from replan.planning.placing.shares import shared_out
 
 BEHIND = 2
 """A broker is far behind where it comes to hold less than this part of an even share."""
@@ -64,7 +64,7 @@ class _Behind:
         self._problem, self._at = problem, at
         self._lists, self._stays, self._others = lists, likely > 0, others
         self._rack = at.racks(problem.brokers.rack)
-        number, taken = held(problem, at, lists, likely)
+        number, taken = kept_amounts(problem, at, lists, likely)
         number //= FINE
         self._drained = np.isin(at.ids, list(problem.drained))
         self._of_a_replica, self._of_a_byte = max(int(taken.sum()), 1), max(int(number.sum()), 1)
@@ -87,7 +87,7 @@ class _Behind:
             weights, more = [int(weight[b]) for b in some], self._load(replicas, size)
             if self._lags(some, weights, more):
                 held = [self._held[b] for b in some]
-                parts = filled(more, weights, [more] * len(some), held)
+                parts = shared_out(more, weights, [more] * len(some), held)
                 parts = [part / (2 * self._of_a_byte) for part in parts]  # as bytes
                 uneven = True
             elif drains:
@@ -95,7 +95,7 @@ class _Behind:
                 uneven = True
             else:
                 most = self._room_below(some, weights, size, LITTLE)
-                parts = filled(size, weights, most)
+                parts = shared_out(size, weights, most)
                 uneven |= any(part == top for part, top in zip(parts, most, strict=True))
             wanted.update(zip(some, parts, strict=True))
         largest = max(wanted.values(), default=Fraction(0))
@@ -119,10 +119,10 @@ class _Behind:
         More only as far as somebody would come to hold far more than an even share.
         """
         held, together = [self._bytes[b] for b in some], sum(weights)
-        least = filled(size, weights, self._room_below(some, weights, size, FAR))
+        least = shared_out(size, weights, self._room_below(some, weights, size, FAR))
         busiest = max(part / weight for part, weight in zip(least, weights, strict=True))
         level = max(busiest, Fraction(size * LITTLE, together * OF))
-        return filled(size, weights, [level * weight for weight in weights], held)
+        return shared_out(size, weights, [level * weight for weight in weights], held)
 
     def _room_below(self, some: list[int], weights: list[int], more: int, most: int) -> list[int]:
         """What each of some brokers may get until it has so much more (`most`) than an even share of their bytes."""

@@ -40,7 +40,7 @@ def staying(problem: PlacementProblem, at: Positions, lists: Matrix, settled: Fl
     return likely
 
 
-def held(
+def kept_amounts(
     problem: PlacementProblem, at: Positions, lists: Matrix, likely: Ints
 ) -> tuple[Ints, Ints]:
     """How many replicas each registered broker keeps, of FINE, and bytes."""
@@ -117,7 +117,7 @@ class _Kept:
         self, problem: PlacementProblem, at: Positions, lists: Matrix, likely: Ints
     ) -> None:
         brokers, sizes = problem.brokers, problem.partitions.bytes
-        number, taken = held(problem, at, lists, likely)
+        number, taken = kept_amounts(problem, at, lists, likely)
         replicas, bytes_ = (number // FINE).tolist(), taken.tolist()
         self._opens: list[bool] = brokers.open.tolist()
         self._of_a_replica, self._of_a_byte = max(sum(bytes_), 1), max(sum(replicas), 1)

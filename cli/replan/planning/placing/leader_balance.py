@@ -13,12 +13,12 @@ import numpy as np
 
 from replan.model.columns import PAD, Flags, Ints, Matrix
 from replan.model.declared.rules import Tolerance
-from replan.planning.placing.balance import among, placed_by_rule, units_of
+from replan.planning.placing.balance import every_candidate, placed_by_rule, units_of
 from replan.planning.placing.loads import amounts
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import Imbalance, Leading, PlacementProblem
 from replan.planning.placing.search import Goal, Search
-from replan.planning.placing.shares import Aim, filled
+from replan.planning.placing.shares import Aim, shared_out
 from replan.planning.placing.spread import TopicSpread
 from replan.planning.placing.steps import Steps, Way, has
 
@@ -130,7 +130,7 @@ def _goal(
     tolerance: Tolerance,
 ) -> Goal:
     units = units_of(problem, rows, tolerance.measure)
-    every, fenced = among(problem), problem.brokers.fenced
+    every, fenced = every_candidate(problem), problem.brokers.fenced
     of = [
         _shares(problem, rows, units, steps.lists, may_lead, takes)
         for takes in (every & ~fenced, every)
@@ -158,7 +158,7 @@ def _shares(
         kept = [b for b in range(count) if not takes[b]]
         rest = int(units[mine].sum()) - sum(int(leads[b]) for b in kept)
         weights = [int(problem.brokers.weight[b]) for b in some]
-        parts = filled(rest, weights, [int(most[b]) for b in some])
+        parts = shared_out(rest, weights, [int(most[b]) for b in some])
         for broker, part in zip(some, parts, strict=True):
             found[broker] += part
     return found

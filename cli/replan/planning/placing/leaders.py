@@ -6,13 +6,13 @@ The units of the flow are leaderships: an edge from b to c is a partition that b
 """
 
 from collections import defaultdict
-from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
 import numpy as np
 
 from replan.model.columns import Flags, Ints, Matrix
 from replan.planning.placing.flow import FAR, Bounds, Costs, bring_within
+from replan.planning.placing.shares import least_that
 
 
 def balanced_heads(lists: Matrix, may_lead: Flags) -> Ints:
@@ -32,24 +32,12 @@ def balanced_heads(lists: Matrix, may_lead: Flags) -> Ints:
     group = _Group(at, may_lead[rows], others)
     share = (len(rows) + len(fixed)) // len(brokers)
     uneven = (len(rows) + len(fixed)) % len(brokers) > 0
-    most = _least_that(lambda high: group.heads(0, high) is not None, share + uneven)
-    short = _least_that(lambda less: group.heads(share - less, most) is not None, 0)
+    most = least_that(lambda high: group.heads(0, high) is not None, share + uneven)
+    short = least_that(lambda less: group.heads(share - less, most) is not None)
     found = group.heads(share - short, most)
     if found is not None:
         heads[rows] = brokers[found]
     return heads
-
-
-def _least_that(holds: Callable[[int], bool], start: int) -> int:
-    """The smallest number from `start` on for which it holds; it holds of all numbers above one for which it holds."""
-    low, step = start - 1, 1
-    while not holds(low + step):
-        low, step = low + step, step * 2
-    high = low + step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 class _Group:

@@ -82,7 +82,7 @@ def may_stay(problem: PlacementProblem, at: Positions, lists: Matrix, rule: Ints
     return found
 
 
-def lying(problem: PlacementProblem, lists: Matrix, rows: Ints) -> Matrix:
+def resulting_lists(problem: PlacementProblem, lists: Matrix, rows: Ints) -> Matrix:
     """On which brokers, as ids, some partitions lie by these lists; one that stays as it is lies where it is held."""
     held, chosen = same_width(problem.partitions.current[rows], lists[rows])
     found: Matrix = np.where(np.isin(rows, problem.staying)[:, None], held, chosen)

@@ -147,7 +147,7 @@ class Search:
         """Bring `counts` of units within bounds: many are swept, few or what is left take the cheapest paths."""
         if _out(counts, bounds) > FEW:
             _sweep(counts, bounds, self._steps)
-        while not within(counts, bounds):
+        while not all_within(counts, bounds):
             exchanges = ReplicaExchanges(self._steps)
             stuck = bring_within(counts, bounds, exchanges)
             if not exchanges.stale:
@@ -189,7 +189,7 @@ def _inside(bounds: Bounds, held: Sequence[BrokerTotals]) -> Bounds:
     return Bounds(np.minimum(least, most), most)
 
 
-def within(used: Ints, bounds: Bounds) -> bool:
+def all_within(used: Ints, bounds: Bounds) -> bool:
     """Whether all brokers are within their bounds."""
     return bool(((used >= bounds.least) & (used <= bounds.most)).all())
 

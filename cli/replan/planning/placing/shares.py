@@ -45,7 +45,9 @@ def shares(
             rest = total - int(sum(held[b] for b in some if not takes[b]))
             most = int(units[mine].sum())
             weights = [int(brokers.weight[b]) for b in among]
-            for broker, part in zip(among, filled(rest, weights, [most] * len(among)), strict=True):
+            for broker, part in zip(
+                among, shared_out(rest, weights, [most] * len(among)), strict=True
+            ):
                 found[broker] += part
     return found
 
@@ -71,11 +73,11 @@ def _parts(
     once = int(units[factor % len(racks) > 0].sum())
     stays = [int(sum(held[b] for b in some if not takes[b])) for some in of]
     weights = [sum(int(brokers.weight[b]) for b in some if takes[b]) for some in of]
-    levels = filled(extra, weights, [once] * len(of), [each - s for s in stays])
+    levels = shared_out(extra, weights, [once] * len(of), [each - s for s in stays])
     return [(some, each + more) for some, more in zip(of, levels, strict=True)]
 
 
-def filled(
+def shared_out(
     total: int | Fraction,
     weights: Sequence[int],
     most: Sequence[int | Fraction],
@@ -153,14 +155,14 @@ class Aim(Struct):
     def give_way_above(self, brokers: Sequence[int], counts: Ints) -> None:
         """Let these brokers, which together have too much, hold it, each as little above its share as can be."""
         together = int(counts[list(brokers)].sum())
-        parts = _least_that(lambda k: sum(self.most(b, k) for b in brokers) >= together)
+        parts = least_that(lambda k: sum(self.most(b, k) for b in brokers) >= together)
         for broker in brokers:
             self.above[broker] = max(self.above[broker], parts)
 
     def give_way_below(self, brokers: Sequence[int], counts: Ints) -> None:
         """The same of brokers that together have too little."""
         together = int(counts[list(brokers)].sum())
-        parts = _least_that(lambda k: sum(self.least(b, k) for b in brokers) <= together)
+        parts = least_that(lambda k: sum(self.least(b, k) for b in brokers) <= together)
         for broker in brokers:
             self.below[broker] = max(self.below[broker], parts)
 
@@ -173,7 +175,7 @@ class Aim(Struct):
                 return self.least(broker, parts) <= count <= self.most(broker, parts)
 
             if not holds(asked):
-                found[broker] = _least_that(holds)
+                found[broker] = least_that(holds)
         return found
 
 
@@ -197,7 +199,7 @@ class TopMost(Struct):
     def give_way_above(self, brokers: Sequence[int], counts: Ints) -> None:
         """Let these brokers, which together have too much, hold it."""
         some, together = list(brokers), int(counts[list(brokers)].sum())
-        self.most = self.most + _least_that(
+        self.most = self.most + least_that(
             lambda more: (
                 int(
                     TopMost(self.most + more, self.elsewhere, self.closed, self.has)
@@ -212,13 +214,13 @@ class TopMost(Struct):
         """Nobody has too little."""
 
 
-def _least_that(holds: Callable[[int], bool]) -> int:
-    """The smallest number for which it holds; it holds of all above one for which it holds."""
-    if holds(0):
-        return 0
-    low, high = 0, 1
+def least_that(holds: Callable[[int], bool], start: int = 0) -> int:
+    """The smallest number from `start` on for which it holds; it holds of all above one for which it holds."""
+    if holds(start):
+        return start
+    low, high = start, start + 1
     while not holds(high) and high < ENDLESS:
-        low, high = high, high * 2
+        low, high = high, 2 * high - start
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)

@@ -14,7 +14,7 @@ import numpy as np
 from replan.model.columns import Flags, Ints, Matrix, same_width
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import NO_RACK, Layout, PlacementProblem, Rule
-from replan.planning.placing.shares import filled
+from replan.planning.placing.shares import shared_out
 
 FEW = 2
 """So many partitions of a topic can lie with any broker that gets new ones, as its share is more than nothing."""
@@ -167,7 +167,7 @@ def _unit(problem: PlacementProblem, rule: Rule, factor: int) -> list[float]:
     found = [0.0] * len(brokers.ids)
     for some, total in _parts(brokers.rack, rule, able, brokers.weight, factor):
         weights = [int(brokers.weight[b]) for b in some]
-        for broker, part in zip(some, filled(total, weights, [1] * len(some)), strict=True):
+        for broker, part in zip(some, shared_out(total, weights, [1] * len(some)), strict=True):
             found[broker] = float(part)
     return found
 
@@ -184,7 +184,7 @@ def _parts(
         wanted = [Fraction(rule.per_rack[r]) for r in racks.tolist()]
         return list(zip(of, wanted, strict=True))
     weights = [int(weight[some].sum()) for some in of]
-    extra = filled(factor % len(racks), weights, [1] * len(racks))
+    extra = shared_out(factor % len(racks), weights, [1] * len(racks))
     return [(some, factor // len(racks) + more) for some, more in zip(of, extra, strict=True)]
 
 

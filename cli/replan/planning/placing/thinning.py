@@ -16,7 +16,7 @@ import numpy as np
 from replan.model.columns import PAD, Flags, Ints, Matrix, same_width
 from replan.planning.placing.flow import Bounds, Stuck
 from replan.planning.placing.loads import amounts
-from replan.planning.placing.positions import Positions, arranged, lying
+from replan.planning.placing.positions import Positions, arranged, resulting_lists
 from replan.planning.placing.problem import (
     NO_RACK,
     Impossible,
@@ -90,7 +90,7 @@ class _Topic:
         self._had = at.find(partitions.current[rows])
         others = np.flatnonzero(partitions.topic == topic)
         others = others[~np.isin(others, rows)]
-        beside = at.find(lying(problem, lists, others))
+        beside = at.find(resulting_lists(problem, lists, others))
         elsewhere = at.find(problem.elsewhere.lists[problem.elsewhere.topic == topic])
         self._fixed = _counts(beside, count) + _counts(elsewhere, count)
         self._most = np.maximum(most - self._fixed, 0)

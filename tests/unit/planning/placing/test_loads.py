@@ -12,7 +12,7 @@ from tests.unit.planning.placing.problems import brokers, only, problem
 from replan.planning.placing.choose import choose
 from replan.planning.placing.judge import judge
 from replan.planning.placing.problem import Choice, Layout, PlacementProblem
-from replan.planning.placing.shares import filled
+from replan.planning.placing.shares import shared_out
 
 RACKS = 3
 
@@ -162,7 +162,7 @@ def test_who_would_come_to_hold_far_more_than_the_others_gets_less() -> None:
 
 
 def test_who_has_more_gets_something_where_the_others_may_get_no_more() -> None:
-    assert filled(60, [1] * 4, [16] * 4, [0, 50, 50, 100]) == [16, 16, 16, 12]
+    assert shared_out(60, [1] * 4, [16] * 4, [0, 50, 50, 100]) == [16, 16, 16, 12]
 
 
 def test_what_would_be_too_much_for_a_rack_goes_to_one_that_has_none_of_the_partition() -> None:
