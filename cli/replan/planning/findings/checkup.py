@@ -13,12 +13,7 @@ from replan.model.access import Access, ClockDifference
 from replan.model.names import BrokerId
 from replan.model.snapshot import Features, Snapshot
 from replan.planning.findings.health import Health, HealthState, judge
-from replan.planning.plans.creates import Create
-from replan.planning.plans.log_dirs import LogMove
-from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Change, Plan
-from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.planning.recovery.recovery import Recovery
+from replan.planning.plans.plan import Plan
 
 NAMED = 20
 NOBODY: Mapping[BrokerId, str] = MappingProxyType({})
@@ -248,7 +243,7 @@ def missing_to_apply(
     throttle = plan.throttle
     limits = throttle is not None and (throttle.rate is not None or bool(throttle.brokers))
     limited = {m.topic for m in plan.moves if m.new and limits} | set(throttled)
-    needed = {_needed(change) for change in plan.all_changes}
+    needed = {change.needs for change in plan.all_changes}
     needed |= {("AlterConfigs", topic) for topic in (limited | {None} if limits else limited)}
     cluster = sorted(operation for operation, topic in needed if topic is None)
     found = [
@@ -262,17 +257,6 @@ def missing_to_apply(
     for need in NEEDS[:2]:
         found += _missing_on_journals(need, access, journals)
     return tuple(found)
-
-
-def _needed(change: Change) -> tuple[str, str | None]:
-    """The operation that one step takes, and on which topic; None is on the cluster."""
-    match change:
-        case Move() | Recovery() | LogMove():
-            return "Alter", None
-        case ThrottleSetting():
-            return "AlterConfigs", change.topic
-        case Create():
-            return "Alter", change.topic
 
 
 def clock_check(found: ClockDifference) -> Check:

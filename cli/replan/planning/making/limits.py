@@ -15,12 +15,8 @@ from msgspec import Struct, field
 from replan.errors import BadUsage, UnsafePlan
 from replan.model.declared.policy import Limit, Limits, Measure
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plans.creates import Create
-from replan.planning.plans.log_dirs import LogMove
+from replan.planning.change import Change
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Change
-from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.planning.recovery.recovery import Recovery
 from replan.wording import count
 
 SHOWN = 5
@@ -144,38 +140,21 @@ def over_limits(changes: Iterable[Change], limits: Limits) -> tuple[Exceeded, ..
 
 def parts_of(change: Change, measure: Measure) -> Iterator[tuple[Key, int]]:
     """What a change adds to a measure: each key with how much."""
-    match measure, change:
-        case Measure.PARTITIONS, _:
-            yield from ((partition, 1) for partition in partitions_of(change))
-        case Measure.TOPICS, _ if change.topic is not None:
-            yield change.topic, 1
-        case Measure.BYTES, Move():
-            yield change.partition, change.copies_bytes
-        case (Measure.BYTES, LogMove()):
-            yield change.partition, change.bytes
-        case Measure.BYTES_PER_BROKER, Move():
-            yield from ((broker, change.bytes) for broker in change.new)
-        case Measure.BYTES_PER_BROKER, LogMove():
-            yield change.broker, change.bytes
-        case Measure.LEADERS, Recovery():
-            yield change.partition, 1
-        case Measure.LEADERS, Move() if change.may_change_leader:
-            yield change.partition, 1
-        case Measure.REPLICATION_FACTOR_DECREASES, Move():
-            yield change.partition, int(len(change.target) < len(change.original))
-        case _:
-            pass
-
-
-def partitions_of(change: Change) -> Iterable[TopicPartition]:
-    """The partitions that a change is about; none where it is a setting."""
-    match change:
-        case Create():
-            return change.partitions
-        case ThrottleSetting():
-            return ()
-        case Move() | Recovery() | LogMove():
-            return (change.partition,)
+    match measure:
+        case Measure.PARTITIONS:
+            yield from ((partition, 1) for partition in change.partitions)
+        case Measure.TOPICS:
+            if change.topic is not None:
+                yield change.topic, 1
+        case Measure.BYTES:
+            yield change.first, sum(change.copies.values())
+        case Measure.BYTES_PER_BROKER:
+            yield from change.copies.items()
+        case Measure.LEADERS:
+            yield change.first, int(change.may_change_leader)
+        case Measure.REPLICATION_FACTOR_DECREASES:
+            if isinstance(change, Move):
+                yield change.first, int(len(change.target) < len(change.original))
 
 
 def _name(key: Key, measure: Measure) -> str:

@@ -22,17 +22,17 @@ from msgspec import Struct, field
 from replan.errors import BadUsage
 from replan.model.broker import LogDir
 from replan.model.declared.policy import Limit, Limits
-from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
+from replan.planning.change import Change
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.making.admission_order import Urgency, admission_order, urgency
-from replan.planning.making.limits import Used, partitions_of
+from replan.planning.making.limits import Used
 from replan.planning.making.room import Disks, in_room_order
 from replan.planning.placing.problem import NO_LIMIT
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move, ReasonKind
-from replan.planning.plans.plan import Change, Facts, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.plans.plan import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.planning.recovery.recovery import Recovery
 
@@ -106,7 +106,7 @@ class PlanStage(Struct, frozen=True):
         for change, limit, found in self.beyond:
             facts: Facts = {"where": str(limit.where), "measure": limit.measure.value}
             amounts: Facts = {"found": found, "most": limit.most}
-            yield Refusal(*_named(change), RefusalRule.BEYOND_LIMIT, {**facts, **amounts})
+            yield Refusal(*change.first, RefusalRule.BEYOND_LIMIT, {**facts, **amounts})
 
     @property
     def warnings(self) -> Iterator[PlanWarning]:
@@ -300,10 +300,3 @@ def _at_least(left: Sequence[Change], limits: Limits) -> int:
             used.take(change)
         needed = max(needed, -(-used.found // max(1, limit.most)))
     return needed
-
-
-def _named(change: Change) -> TopicPartition:
-    """The partition that stands for a change; of a setting of a topic, its first."""
-    for partition in partitions_of(change):
-        return partition
-    return TopicPartition(str(change.topic), 0)

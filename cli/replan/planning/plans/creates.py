@@ -1,14 +1,17 @@
 """A create: partitions that a topic gets beyond those that it has, with the replicas of each."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 
 from replan.documents.typed import Form, Positive, ReplicaList, Text, once_each
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.planning.change import PlannedStep
+from replan.wording import brokers as listing
 
 
-class Create(Form, frozen=True):
+class Create(Form, PlannedStep, frozen=True):
     """Partitions that one topic is to get (KIP-195); they cannot be taken away again."""
 
     topic: Text
@@ -39,14 +42,24 @@ class Create(Form, frozen=True):
         return sorted({b for listed in self.lists for b in listed})
 
     @property
-    def first(self) -> TopicPartition:
-        """The first of the new partitions: it stands for all of them where one has to."""
-        return TopicPartition(self.topic, self.present)
-
-    @property
     def partitions(self) -> dict[TopicPartition, Replicas]:
         """The new partitions with their replicas."""
         return {
             TopicPartition(self.topic, number): listed
             for number, listed in enumerate(self.lists, self.present)
         }
+
+    @property
+    def needs(self) -> tuple[str, str | None]:
+        """CreatePartitions asks for it on the topic."""
+        return "Alter", self.topic
+
+    def __str__(self) -> str:
+        """What becomes of the number of partitions: `3 -> 6 partitions`."""
+        return f"{self.present} -> {self.count} partitions"
+
+    @property
+    def compared(self) -> Mapping[str, str]:
+        """The number, and the list of each of the new ones."""
+        lists = {str(name): listing(listed) for name, listed in self.partitions.items()}
+        return {f"partitions.{self.topic}": f"{self.present} -> {self.count}", **lists}

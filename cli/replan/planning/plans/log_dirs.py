@@ -7,7 +7,7 @@ or the same for all where one does not say; of all steps that help, the one that
 the one that copies least: a search that proves nothing where it ends.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -20,11 +20,16 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure, LogDirBlacklist
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import Snapshot
+from replan.planning.change import Change, PlannedStep
 from replan.planning.placing.problem import Imbalance
+from replan.wording import size
 
 
-class LogMove(Form, frozen=True):
+class LogMove(Form, PlannedStep, frozen=True):
     """A replica that is to lie in another log directory of its broker."""
+
+    heading = "Within their brokers, to other log directories"
+    noun = "replica"
 
     topic: Text
     topic_id: TopicId
@@ -47,6 +52,31 @@ class LogMove(Form, frozen=True):
     def partition(self) -> TopicPartition:
         """Of which partition."""
         return TopicPartition(self.topic, self.number)
+
+    @property
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """That one."""
+        return (self.partition,)
+
+    @property
+    def copies(self) -> Mapping[BrokerId, int]:
+        """Its broker, from one directory to the other."""
+        return {self.broker: self.bytes}
+
+    def __str__(self) -> str:
+        """From where to where, and how much: `broker 4  /d2 -> /d1, 20 GB`."""
+        return f"broker {self.broker}  {self.source} -> {self.target}, {size(self.bytes)}"
+
+    @property
+    def compared(self) -> Mapping[str, str]:
+        """A partition may have several that move."""
+        return {f"{self.partition} on broker {self.broker}": str(self)}
+
+    @classmethod
+    def total(cls, steps: Sequence[Change]) -> str:
+        """How many, and how much they copy."""
+        copied = sum(sum(step.copies.values()) for step in steps)
+        return f"{super().total(steps)} to other log directories ({size(copied)})"
 
     @property
     def replica(self) -> tuple[TopicPartition, BrokerId]:
@@ -145,14 +175,14 @@ def log_drains(
             unread.append(entry)
             continue
         before, room = len(moves), rooms[entry.broker]
-        for name, topic_id, size in lying(source, snapshot, targets):
-            path = room.taken(size)
+        for name, topic_id, held in lying(source, snapshot, targets):
+            path = room.taken(held)
             if path is None:
                 largest = max((r or 0 for r in room.left.values()), default=0)
-                no_room.append(NoRoomLeft(name, entry.broker, entry.path, size, largest))
+                no_room.append(NoRoomLeft(name, entry.broker, entry.path, held, largest))
             else:
                 at = (entry.broker, entry.path, path)
-                moves.append(LogMove(name.topic, topic_id, name.partition, *at, size))
+                moves.append(LogMove(name.topic, topic_id, name.partition, *at, held))
         if len(moves) > before and not source.cordoned:
             uncordoned.append(entry)
     return LogDrains(tuple(moves), tuple(no_room), tuple(unread), tuple(uncordoned))

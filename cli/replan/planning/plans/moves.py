@@ -14,6 +14,7 @@ from replan.documents.typed import Broker, Form, Text
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
+from replan.planning.change import Change
 
 
 class ReasonKind(StrEnum):
@@ -113,7 +114,7 @@ def source_of(leader: BrokerId | None, original: Sequence[BrokerId]) -> BrokerId
     return original[0] if leader is None else leader
 
 
-class Move(Struct, frozen=True, dict=True):
+class Move(Struct, Change, frozen=True, dict=True):
     """One partition from `original` to `target`, with the state that it was planned from."""
 
     partition: TopicPartition
@@ -154,6 +155,26 @@ class Move(Struct, frozen=True, dict=True):
     def brokers(self) -> Replicas:
         """Those that it concerns."""
         return (*self.original, *self.target)
+
+    @property
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """That one."""
+        return (self.partition,)
+
+    @property
+    def copies(self) -> Mapping[BrokerId, int]:
+        """The new replicas, each with the size of the partition."""
+        return dict.fromkeys(self.new, self.bytes)
+
+    @property
+    def compared(self) -> Mapping[str, str]:
+        """What the plan knows of its topic; its lists are compared as lists."""
+        topic = f"topics.{self.topic}"
+        return {
+            f"{topic}.id": str(self.topic_id),
+            f"{topic}.min.insync.replicas": str(self.min_insync_replicas),
+            f"{topic}.unclean.leader.election.enable": str(self.unclean_election).lower(),
+        }
 
     @cached_property
     def new(self) -> Replicas:

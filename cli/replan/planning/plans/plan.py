@@ -23,6 +23,7 @@ from replan.model.declared.placement import MoveThrottle
 from replan.model.declared.policy import Measure
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.rates import JudgedBy
+from replan.planning.change import Change, PlannedStep
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
@@ -331,10 +332,6 @@ class PlanWarning(Form, frozen=True):
         _check_facts(self.kind, self.facts)
 
 
-Change = Move | Create | ThrottleSetting | Recovery | LogMove
-"""One thing that a plan does; each says of which `topic` it is, and which `brokers` it concerns."""
-
-
 STEPS = ("moves", "creates", "standing", "recoveries", "log_moves")
 """The fields of a plan that hold its steps, by kind."""
 
@@ -408,12 +405,17 @@ class Plan(Struct, frozen=True):
     @property
     def all_changes(self) -> Iterator[Change]:
         """Its steps of all kinds."""
-        return chain.from_iterable(getattr(self, kind) for kind in STEPS)
+        return chain(self.moves, *self.beside_moves)
+
+    @property
+    def beside_moves(self) -> list[tuple[PlannedStep, ...]]:
+        """Its steps beside moves, by kind, of those that it has."""
+        return [steps for kind in STEPS[1:] if (steps := getattr(self, kind))]
 
     @property
     def steps(self) -> int:
         """How many there are."""
-        return sum(len(getattr(self, kind)) for kind in STEPS)
+        return len(self.moves) + sum(map(len, self.beside_moves))
 
     @property
     def topics(self) -> frozenset[str]:

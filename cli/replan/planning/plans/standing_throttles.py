@@ -36,6 +36,8 @@ from replan.model.declared.placement import (
 )
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
+from replan.planning.change import PlannedStep
+from replan.wording import rate
 
 RATES = (LEADER_RATE, FOLLOWER_RATE)
 ThrottleKey = Literal[
@@ -46,8 +48,12 @@ ThrottleKey = Literal[
 ]
 
 
-class ThrottleSetting(Form, frozen=True):
+class ThrottleSetting(Form, PlannedStep, frozen=True):
     """A throttle setting that is to have another value."""
+
+    heading = "Throttles that stay"
+    column = "setting"
+    noun = "throttle setting"
 
     scope: ConfigScope
     name: Text
@@ -84,6 +90,23 @@ class ThrottleSetting(Form, frozen=True):
     def setting(self) -> SettingName:
         """Which one."""
         return SettingName(self.scope, self.name, self.key)
+
+    @property
+    def needs(self) -> tuple[str, str | None]:
+        """IncrementalAlterConfigs asks for it on the topic, or on the cluster."""
+        return "AlterConfigs", self.topic
+
+    def __str__(self) -> str:
+        """What becomes of it: `not set -> 30 MB/s`."""
+        return f"{self.worded(self.before)} -> {self.worded(self.after)}"
+
+    def worded(self, value: str | None) -> str:
+        """A value of it in words: a rate with its unit, a list as it is."""
+        if value is None:
+            return "not set"
+        if self.scope is ConfigScope.BROKER and value.isdecimal():
+            return rate(int(value))
+        return value or "empty"
 
     @property
     def change(self) -> ConfigChange:
@@ -196,10 +219,10 @@ def _rates(declared: StandingThrottles, snapshot: Snapshot) -> Iterator[Throttle
     unread = unread_brokers(declared, snapshot)
     for broker, rates in sorted(declared.brokers.items()):
         configs = snapshot.broker_configs.get(broker, {})
-        for key, rate in ((LEADER_RATE, rates.leader), (FOLLOWER_RATE, rates.follower)):
+        for key, limit in ((LEADER_RATE, rates.leader), (FOLLOWER_RATE, rates.follower)):
             if broker not in unread:
                 name = SettingName(ConfigScope.BROKER, str(broker), key)
-                wanted = None if rate is None else str(rate)
+                wanted = None if limit is None else str(limit)
                 yield from _different(name, own_value(configs, key), wanted)
 
 

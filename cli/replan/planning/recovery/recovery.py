@@ -1,10 +1,12 @@
 """A partition that is to be led again, as a plan holds it: what was found, who is to lead, and what that loses."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.planning.change import PlannedStep
 from replan.planning.recovery.candidates import Candidate, Loss
 
 
@@ -21,7 +23,15 @@ class Method(StrEnum):
     """The one that was named."""
 
 
-class Recovery(Struct, frozen=True):
+METHODS: Mapping[Method, str] = {
+    Method.BALANCED: "the best log",
+    Method.AGGRESSIVE: "the best log that answers",
+    Method.UNCLEAN: "the first live replica, as Kafka chooses",
+    Method.DESIGNATED: "the one that was named",
+}
+
+
+class Recovery(Struct, PlannedStep, frozen=True):
     """One partition without a leader, and who is to lead it."""
 
     partition: TopicPartition
@@ -54,6 +64,21 @@ class Recovery(Struct, frozen=True):
     def brokers(self) -> Replicas:
         """Those that it concerns."""
         return (*self.original, *self.order)
+
+    @property
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """That one."""
+        return (self.partition,)
+
+    @property
+    def may_change_leader(self) -> bool:
+        """It gets one."""
+        return True
+
+    def __str__(self) -> str:
+        """Who is to lead, and why."""
+        how = "cleanly" if self.clean else f"unclean, by {METHODS[self.method]}"
+        return f"no leader -> {self.chosen}  ({how})"
 
     @property
     def reorders(self) -> bool:

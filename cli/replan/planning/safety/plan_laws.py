@@ -13,7 +13,6 @@ from replan.model.names import TopicId, TopicPartition, has_fixed_count
 from replan.model.partition import effective_min_isr
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
-from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.wording import capped
 
 
@@ -74,7 +73,7 @@ def lawful_alone(plan: Plan) -> Iterator[Broken]:
 
 def _topic_ids(plan: Plan) -> Iterator[Broken]:
     """A topic has one id, and an id one topic: by it the journal knows partitions. No cluster shows anything else."""
-    known = {(c.topic, c.topic_id) for c in plan.all_changes if not isinstance(c, ThrottleSetting)}
+    known = {(str(c.topic), c.topic_id) for c in plan.all_changes if c.topic_id is not None}
     names, ids = dict[TopicId, str](), dict[str, TopicId]()
     for topic, topic_id in sorted(known):
         other, another = names.setdefault(topic_id, topic), ids.setdefault(topic, topic_id)

@@ -28,7 +28,6 @@ from replan.reporting.blocks import (
     Title,
 )
 from replan.reporting.lines import EMPTY, Line, Span, Tone, drawn, heading, line, plain, table
-from replan.reporting.plans.plan_words import throttle_value
 from replan.reporting.sentences import (
     broker_down_json,
     broker_down_text,
@@ -269,8 +268,8 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
         [
             (
                 str(s.setting),
-                f"has {throttle_value(s, s.before)}",
-                f"declared {throttle_value(s, s.after)}",
+                f"has {s.worded(s.before)}",
+                f"declared {s.worded(s.after)}",
                 *_since(report, of),
             )
             for s, of in zip(report.drift.standing, standing, strict=True)
@@ -404,10 +403,7 @@ def _by_class(report: DriftReport) -> Iterator[Block]:
 
 def _throttles(report: DriftReport) -> Iterator[Block]:
     """The throttles that are to stay, with both values."""
-    rows = [
-        (str(s.setting), throttle_value(s, s.after), throttle_value(s, s.before))
-        for s in report.drift.standing
-    ]
+    rows = [(str(s.setting), s.worded(s.after), s.worded(s.before)) for s in report.drift.standing]
     if rows:
         yield Heading("Throttles that are not as declared", len(rows))
         columns = [Column(head, code=True) for head in ("throttle", "declared", "has")]

@@ -17,7 +17,7 @@ from replan.reconciling.explaining import ByPolicy
 from replan.reporting.drift.drift_text import MEANINGS
 from replan.reporting.lines import columns
 from replan.reporting.loop.loop_words import by_policy_text
-from replan.reporting.plans.plan_words import change, describe, log_move_text
+from replan.reporting.plans.plan_words import change, describe
 from replan.reporting.sentences import awaited_text, conflict_lines, elr_gone_text, refusal_text
 from replan.wording import brokers, count
 
@@ -147,7 +147,7 @@ def _leadable(found: Explanation, seen: PartitionState) -> Iterator[Line]:
 
 def _planned(found: Explanation) -> Iterator[Line]:
     for log_move in found.log_moves:
-        yield "planned", log_move_text(log_move)
+        yield "planned", str(log_move)
     if found.move is None:
         if not found.log_moves:
             yield "planned", "nothing"

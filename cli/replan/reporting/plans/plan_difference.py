@@ -10,15 +10,10 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from replan.model.names import TopicPartition
-from replan.planning.plans.creates import Create
-from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Change, Plan
-from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.planning.recovery.recovery import Recovery
+from replan.planning.plans.plan import Plan
 from replan.reporting.markdown import LIMIT, code, fitted, head, row
-from replan.reporting.plans.plan_words import broker_rate, log_move_text, setting_text
-from replan.reporting.plans.recovery_text import choice_text
+from replan.reporting.plans.plan_words import broker_rate
 from replan.wording import SHOWN, brokers, capped, rate
 
 
@@ -109,29 +104,8 @@ def _settings(plan: Plan) -> dict[str, str]:
         found["throttle.rate"] = rate(plan.throttle.rate)
         found |= {f"throttle.brokers.{b}": broker_rate(r) for b, r in plan.throttle.brokers.items()}
     for step in plan.all_changes:
-        found |= _of_step(step)
+        found |= step.compared
     return found
-
-
-def _of_step(step: Change) -> dict[str, str]:
-    """What a step changes, by name; of a move what the plan knows of its topic."""
-    match step:
-        case Move():
-            topic = f"topics.{step.topic}"
-            return {
-                f"{topic}.id": str(step.topic_id),
-                f"{topic}.min.insync.replicas": str(step.min_insync_replicas),
-                f"{topic}.unclean.leader.election.enable": str(step.unclean_election).lower(),
-            }
-        case Create():
-            new = {str(name): brokers(of) for name, of in step.partitions.items()}
-            return {f"partitions.{step.topic}": f"{step.present} -> {step.count}", **new}
-        case ThrottleSetting():
-            return {str(step.setting): setting_text(step)}
-        case Recovery():
-            return {str(step.partition): choice_text(step)}
-        case LogMove():
-            return {f"{step.partition} on broker {step.broker}": log_move_text(step)}
 
 
 def _by_name(plan: Plan) -> dict[TopicPartition, Move]:

@@ -41,7 +41,6 @@ from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plans.plan_words import (
     BY_ITSELF,
     change,
-    create_text,
     first_to_see,
     identity,
     left_out_lines,
@@ -397,7 +396,7 @@ def _topics(plan: Plan, *, sizes_known: bool) -> Iterator[tuple[Folded, int, int
     for topic in sorted({*moves, *created}, key=lambda name: (-copied.get(name, 0), name)):
         of, amount = moves.get(topic, []), copied.get(topic, 0)
         create = created.get(topic)
-        parts = [] if create is None else [create_text(create).partition("  ")[2]]
+        parts = [] if create is None else [str(create)]
         parts += [count(len(of), "move")] if of else []
         parts += [f"{size(amount)} to copy"] if amount else []
         tables = [*_new(create), *_each(of, sizes_known=sizes_known)]

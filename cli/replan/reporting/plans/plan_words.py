@@ -3,12 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from replan.applying.settings import Settings
-from replan.model.configs import ConfigScope
 from replan.model.declared.placement import SideRates
 from replan.model.rates import JudgedBy
 from replan.planning.findings.risks import RiskKind, risks
-from replan.planning.plans.creates import Create
-from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import (
     Plan,
@@ -19,7 +16,6 @@ from replan.planning.plans.plan import (
 from replan.planning.plans.plan_file import digest
 from replan.planning.plans.preview import estimate
 from replan.planning.plans.requests import Request, RequestKind
-from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.recovery_text import summary as recovery_summary
 from replan.reporting.sentences import NAMED, risk_text
@@ -47,30 +43,6 @@ GOES_BACK = frozenset(
 FOR_GOOD = (
     "New partitions cannot be taken away again, and keys map to other partitions from then on."
 )
-
-
-def log_move_text(move: LogMove) -> str:
-    """From where to where, and how much: `broker 4  /d2 -> /d1, 20 GB`."""
-    return f"broker {move.broker}  {move.source} -> {move.target}, {size(move.bytes)}"
-
-
-def setting_text(wanted: ThrottleSetting) -> str:
-    """What becomes of a throttle setting: `not set -> 30 MB/s`."""
-    return f"{throttle_value(wanted, wanted.before)} -> {throttle_value(wanted, wanted.after)}"
-
-
-def throttle_value(wanted: ThrottleSetting, value: str | None) -> str:
-    """A value of a throttle setting in words: a rate with its unit, a list as it is."""
-    if value is None:
-        return "not set"
-    if wanted.setting.scope is ConfigScope.BROKER and value.isdecimal():
-        return rate(int(value))
-    return value or "empty"
-
-
-def create_text(create: Create) -> str:
-    """What becomes of the number of partitions of a topic."""
-    return f"{create.topic}  {create.present} -> {create.count} partitions"
 
 
 def no_bytes(*, sizes_known: bool) -> str:
@@ -133,7 +105,7 @@ def summary(
         return
     yield from _by_itself_and_for_good(plan)
     yield from left_out_lines(plan)
-    if plan.log_moves or any(m.new for m in plan.moves):
+    if any(change.copies for change in plan.all_changes):
         yield throttle_text(plan)
     yield from findings
     yield identity(plan)
@@ -156,7 +128,9 @@ def totals(plan: Plan, *, sizes_known: bool) -> Iterator[str]:
     if plan.unclean:
         yield UNCLEAN_HINT
     new = sum(len(create.lists) for create in plan.creates)
-    beside = _first(plan) + (f"{count(new, 'new partition')}; " if new else "")
+    parts = [steps[0].total(steps) for steps in plan.beside_moves if steps[0].heading]
+    parts += [count(new, "new partition")] if new else []
+    beside = "".join(f"{part}; " for part in parts)
     if plan.moves or beside or not plan.recoveries:
         cost = estimate(plan)
         empty = sum(1 for m in plan.moves if m.new and not m.bytes)
@@ -208,16 +182,6 @@ def _by_itself_and_for_good(plan: Plan) -> Iterator[str]:
     yield from (risk_text(r) for r in risks(plan) if r.kind is RiskKind.BLACKLIST_LIFTED)
     if plan.creates:
         yield FOR_GOOD
-
-
-def _first(plan: Plan) -> str:
-    """Throttle settings and replicas that stay on their broker, in the line of totals."""
-    parts = [count(len(plan.standing), "throttle setting")] if plan.standing else []
-    if plan.log_moves:
-        within = size(sum(m.bytes for m in plan.log_moves))
-        replicas = count(len(plan.log_moves), "replica")
-        parts.append(f"{replicas} to other log directories ({within})")
-    return "".join(f"{part}; " for part in parts)
 
 
 def throttle_text(plan: Plan) -> str:

@@ -7,7 +7,7 @@ from replan.model.replica_logs import ReplicaLog
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import Candidate, Tail, best, parting
-from replan.planning.recovery.recovery import Method, Recovery
+from replan.planning.recovery.recovery import Recovery
 from replan.reporting.lines import columns
 from replan.reporting.sentences import refusal_text, warning_text
 from replan.wording import brokers, capped, count, duration, left_out, listed, size
@@ -24,17 +24,11 @@ HEADINGS = (
     "beyond the best",
     "",
 )
-METHODS = {
-    Method.BALANCED: "the best log",
-    Method.AGGRESSIVE: "the best log that answers",
-    Method.UNCLEAN: "the first live replica, as Kafka chooses",
-    Method.DESIGNATED: "the one that was named",
-}
 
 
 def recovery_lines(recovery: Recovery) -> Iterator[str]:
     """One recovery: who leads, why, the candidates, and the loss."""
-    yield f"{recovery.partition}  {choice_text(recovery)}"
+    yield f"{recovery.partition}  {recovery}"
     yield from candidate_lines(recovery.candidates, recovery.bytes)
     if recovery.reorders:
         gone = tuple(b for b in recovery.original if b not in recovery.order)
@@ -50,12 +44,6 @@ def recovery_lines(recovery: Recovery) -> Iterator[str]:
     )
     yield f"elect  {recovery.chosen} ({election} election{wait})"
     yield f"{loss_text(recovery)}"
-
-
-def choice_text(recovery: Recovery) -> str:
-    """Who leads, and why."""
-    how = "cleanly" if recovery.clean else f"unclean, by {METHODS[recovery.method]}"
-    return f"no leader -> {recovery.chosen}  ({how})"
 
 
 def loss_text(recovery: Recovery) -> str:

@@ -13,10 +13,7 @@ from replan.reporting.lines import Span, Tone, columns, drawn, line
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plans.plan_words import (
     change,
-    create_text,
     describe,
-    log_move_text,
-    setting_text,
     summary,
 )
 from replan.reporting.plans.recovery_text import recovery_lines
@@ -55,23 +52,19 @@ def before_moves(plan: Plan, limit: int | None) -> Iterator[Block]:
         yield Heading("Partitions that nobody leads", len(plan.recoveries), in_text=False)
         found = [Item(line(first), rest) for first, *rest in map(recovery_lines, plan.recoveries)]
         yield Items(found, "recovery", limit, ALL, indent=0)
-    if plan.standing:
-        yield Heading("Throttles that stay")
-        settings = [(str(s.setting), setting_text(s)) for s in plan.standing]
-        heads = (Column("setting", code=True), Column("change"))
-        yield Table(heads, settings, limit=limit, heads=False, indent=4)
-    if plan.log_moves:
-        yield Heading("Within their brokers, to other log directories")
-        rows = [(str(m.partition), log_move_text(m)) for m in plan.log_moves]
-        heads = (Column("partition", code=True), Column("change"))
-        yield Table(heads, rows, "replica", limit, heads=False, indent=4)
+    for steps in plan.beside_moves:
+        if steps[0].heading:
+            yield Heading(steps[0].heading)
+            heads = (Column(steps[0].column, code=True), Column("change"))
+            rows = [(step.name, str(step)) for step in steps]
+            yield Table(heads, rows, steps[0].noun, limit, heads=False, indent=4)
     if plan.creates:
         yield Heading("New partitions", in_text=False)
         items = []
         for create in plan.creates:
             made = create.partitions.items()
             cells = columns([("create", str(n.partition), brokers(of)) for n, of in made])
-            items.append(Item(line(create_text(create)), capped(cells, limit=limit)))
+            items.append(Item(line(f"{create.topic}  {create}"), capped(cells, limit=limit)))
         yield Items(items, indent=0)
 
 
