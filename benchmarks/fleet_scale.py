@@ -32,7 +32,7 @@ from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import keep_snapshots
 from replan.fleet.lake.tables import DECLARED, SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, Stage
-from replan.fleet.run import judge
+from replan.fleet.run import judge_tasks
 from replan.fleet.spark.session import spark_session
 from replan.fleet.tasks.todo import from_lake
 from replan.planning.comparison.alignment import rows_of
@@ -102,7 +102,7 @@ def run_engine(home: Path, where: SparkTarget) -> str:
     began = time.perf_counter()
     todo = from_lake(fleet, lake, datetime.now(UTC))
     with where.workers() as workers:
-        found = judge(lake, todo, STAGES, workers, NOW)
+        found = judge_tasks(lake, todo, STAGES, workers, NOW)
     seconds = time.perf_counter() - began
     assert not found.errors.num_rows, found.errors.slice(0, 3).to_pylist()
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

@@ -26,7 +26,7 @@ from tests.builders import snapshot, state
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import replace_rows
-from replan.fleet.lake.snapshots import rows_of
+from replan.fleet.lake.snapshots import rows_of_snapshot
 from replan.fleet.lake.tables import JUDGED, SNAPSHOTS
 from replan.fleet.tasks.todo import from_lake
 from replan.snapshots.files import write_snapshot
@@ -88,7 +88,7 @@ def days(home: Path, clusters: int, count: int) -> None:
             moment = (BEGIN - timedelta(days=day)).isoformat()
             seen = replace(snapshot([state([1, 2, 3])], observed_at=moment), cluster_id="id")
             at = Hour.of(f"c{number}", moment)
-            found[at] = rows_of(seen, at), row(at, moment)
+            found[at] = rows_of_snapshot(seen, at), row(at, moment)
     snapshots = pa.concat_tables(rows for rows, _ in found.values())
     replace_rows(lake, SNAPSHOTS, snapshots, found)
     judged = pa.Table.from_pylist([one for _, one in found.values()], JUDGED.schema)

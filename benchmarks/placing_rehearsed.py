@@ -24,7 +24,7 @@ from replan.model.declared.placement import MoveThrottle
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse
+from replan.rehearsal.run import rehearse_plan
 
 JOBS = (
     "drain one",
@@ -69,7 +69,7 @@ def listed(job: Job, lists: Lists) -> Plan:
 
 def performed(job: Job, plan: Plan) -> Row:
     """Rehearse a plan."""
-    found = rehearse(plan, seen(job), Options(exact_steps=0))
+    found = rehearse_plan(plan, seen(job), Options(exact_steps=0))
     most = max((max(load.sent_bytes, load.received_bytes) for load in found.brokers), default=0)
     return Row(
         found.moves,

@@ -42,7 +42,7 @@ from replan.reconciling.loop import Journalled, Loop, LoopPorts, LoopSettings, R
 from replan.reconciling.status import LoopState, LoopStatus, PlacementSource, Proposal
 from replan.reconciling.store import MemoryStore
 from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse
+from replan.rehearsal.run import rehearse_plan
 from replan.snapshots.files import read_snapshot, write_snapshot
 
 Work = Callable[[], object]
@@ -218,7 +218,7 @@ def _tick(size: int) -> Work:
 
 def _rehearse(size: int) -> Work:
     plan, observed = planned(size, 1.0)
-    return lambda: rehearse(plan, observed, Options())
+    return lambda: rehearse_plan(plan, observed, Options())
 
 
 def _week(size: int) -> Work:

@@ -11,7 +11,7 @@ from tests.builders import snapshot, state
 from replan.fleet.engine import Engine, SparkTarget
 from replan.fleet.folders import judged_folders
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import Kept, keep_snapshots, kept_in
+from replan.fleet.lake.snapshots import KeptSnapshot, keep_snapshots, kept_in
 from replan.fleet.lake.tables import SNAPSHOTS
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import FleetRun
@@ -30,7 +30,7 @@ def keep_snapshot(lake: Lake, seen: Snapshot, cluster: str) -> Hour:
     return hour
 
 
-def kept_snapshots(lake: Lake, clusters: Container[str] | None = None) -> list[Kept]:
+def kept_snapshots(lake: Lake, clusters: Container[str] | None = None) -> list[KeptSnapshot]:
     """The snapshots that there are, or those of some clusters, oldest first within each cluster."""
     found = lake.files(SNAPSHOTS)
     names = sorted(name for name in found if clusters is None or name in clusters)

@@ -22,7 +22,7 @@ from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.store import SUBMITTED
 from replan.fleet.lake.tables import TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage, written_by
-from replan.fleet.run import judge
+from replan.fleet.run import judge_tasks
 from replan.fleet.tasks.todo import Todo
 from replan.placement_file.load import load_placement
 from replan.planning.findings.drift_classes import Difference, DriftClass
@@ -115,7 +115,7 @@ def test_processes_give_what_one_process_gives(
     in_a_lake: Callable[[str], tuple[Lake, Todo]],
 ) -> None:
     one, several = (
-        dict(judge(lake, sized(todo, n), STAGES, Here(), NOW).rows)
+        dict(judge_tasks(lake, sized(todo, n), STAGES, Here(), NOW).rows)
         for n, (lake, todo) in ((0, in_a_lake("here")), (MUCH, in_a_lake("there")))
     )
     assert one == several
@@ -126,7 +126,7 @@ def test_more_errors_cost_no_look_at_the_tables(
 ) -> None:
     """A run of many partitions would read a row of each otherwise."""
     lake, todo = in_a_lake("here")
-    found = judge(lake, todo, [Stage.DIFF], Here(), NOW)
+    found = judge_tasks(lake, todo, [Stage.DIFF], Here(), NOW)
     for name in ("declared", "differences"):
         shutil.rmtree(lake.place(TABLES[name]))
     more = found.with_errors(found.errors)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadPlacement, BadUsage
-from replan.fleet.fleet_file import FleetCluster, check_name, read_fleet
+from replan.fleet.fleet_file import FleetCluster, check_cluster_name, read_fleet
 from replan.model.declared.policy import Prices
 
 WHOLE = """\
@@ -80,11 +80,11 @@ def test_a_cluster_that_the_fleet_has_not(tmp_path: Path) -> None:
 
 def test_a_name_in_the_lake_is_one_that_a_fleet_file_can_have(tmp_path: Path) -> None:
     for name in ("payments-eu", "_kU3OEVBNTcwNTJENDM2Qg"):
-        check_name(name)
+        check_cluster_name(name)
         assert name in read_fleet(written(tmp_path, WHOLE.replace("fed:", f"{name}:"))).clusters
     for name in ("payments/eu", "-eu", "", "é", "eu\n", "a" * 201):
         with pytest.raises(BadUsage, match="a fleet file cannot name it"):
-            check_name(name)
+            check_cluster_name(name)
 
 
 @pytest.mark.parametrize(

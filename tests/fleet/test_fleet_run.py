@@ -18,7 +18,7 @@ from tests.commandline import environment, replan
 from tests.fleet.fleets import drawn_snapshot, keep_snapshot, kept_snapshots
 
 from replan.errors import BadFile, ClusterUnreachable
-from replan.fleet.collect import Observe, collect
+from replan.fleet.collect import Observe, collect_answers
 from replan.fleet.fleet_file import FleetCluster, read_fleet
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
@@ -27,7 +27,7 @@ from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED, RATES, SNAP
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather
 from replan.fleet.reports.files import rendered
-from replan.fleet.run import judge, run_collect, run_history
+from replan.fleet.run import judge_tasks, run_collect, run_history
 from replan.fleet.seen import Seen
 from replan.fleet.tasks.todo import from_lake
 from replan.model.snapshot import Snapshot
@@ -68,7 +68,7 @@ def stages(home: Path, *asked: Stage) -> None:
     """What a command of one stage does."""
     fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
     todo = from_lake(fleet, lake, CLOCK)
-    judge(lake, todo, asked, Here(), NOW)
+    judge_tasks(lake, todo, asked, Here(), NOW)
 
 
 def without_waits(lines: Iterable[str]) -> list[str]:
@@ -180,7 +180,7 @@ def test_one_clusters_trouble_is_its_own_and_a_late_one_is_not_waited_for() -> N
 
     names = ("late", "down", "bug", *(f"c{n}" for n in range(30)))
     asked = [FleetCluster(n, timeout_seconds=0.2 if n == "late" else 20) for n in names]
-    found = {a.cluster: a.found for a in collect(asked, observe)}
+    found = {a.cluster: a.found for a in collect_answers(asked, observe)}
     assert found.pop("down") == "nobody answers"
     assert str(found.pop("bug")).startswith("unexpected KeyError")
     assert str(found.pop("late")).startswith("no answer within 0.2 s")
@@ -340,7 +340,7 @@ def test_an_error_is_over_when_its_stage_is_done_with_an_older_snapshot(home: Pa
         now = Hour.of("", f"2026-11-22T{hour:02}:00:00Z")
         run_collect(fleet, lake, observe, now)
         todo = from_lake(fleet, lake, CLOCK)
-        judge(lake, todo, DRIFT_STAGES, Here(), now)
+        judge_tasks(lake, todo, DRIFT_STAGES, Here(), now)
         (us,) = [c for c in gather(lake, fleet).clusters if c.name == "us"]
         return [error["stage"] for error in us.errors]
 
@@ -358,7 +358,7 @@ def test_a_snapshot_of_which_a_file_is_cut_is_an_error_of_its_cluster(home: Path
         keep_snapshot(lake, seen_at(1, [1, 2, 3], 0), name)
     (file,) = (home / "lake/snapshots/cluster=us").rglob("*.parquet")
     file.write_bytes(file.read_bytes()[:50])
-    run = judge(lake, from_lake(fleet, lake, CLOCK), DRIFT_STAGES, Here(), NOW)
+    run = judge_tasks(lake, from_lake(fleet, lake, CLOCK), DRIFT_STAGES, Here(), NOW)
     assert run.rows["judged"]["cluster"].to_pylist() == ["eu"]
     (error,) = [e for e in run.errors.to_pylist() if e["cluster"] == "us"]
     assert error["message"].startswith(f"{file}: ")

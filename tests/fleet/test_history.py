@@ -25,7 +25,7 @@ from replan.fleet.lake.tables import APPLICATIONS, ERRORS, HISTORY, JUDGED, PLAN
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.reports.facts import gather
 from replan.fleet.reports.files import rendered
-from replan.fleet.run import judge as judge_todo
+from replan.fleet.run import judge_tasks as judge_todo
 from replan.fleet.run import run_history
 from replan.fleet.seen import Seen, ended_applications, keep_seen
 from replan.fleet.tasks.todo import from_lake

@@ -30,7 +30,7 @@ import json
 from replan.fleet.in_process import MUCH, Here
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.perform import DRIFT_STAGES
-from replan.fleet.run import judge
+from replan.fleet.run import judge_tasks
 from replan.fleet.tasks.todo import Todo
 from replan.fleet.tasks.work import Task
 
@@ -39,7 +39,7 @@ if __name__ == "__main__":
     names = ("slow", "eu", "us", "lab")
     tasks = [Task(n, n, at, f"{n}.yaml", "lake", partitions=MUCH) for n in names]
     todo = Todo(tuple(tasks))
-    found = judge(Lake("lake"), todo, DRIFT_STAGES, Here(), Hour.of("", at))
+    found = judge_tasks(Lake("lake"), todo, DRIFT_STAGES, Here(), Hour.of("", at))
     print(json.dumps({name: found.rows[name].to_pylist() for name in ("judged", "errors")}, default=str))
 """
 

@@ -13,7 +13,7 @@ from tests.fleet.fleets import write_fleet
 from tests.fleet.stores import KEY, SECRET, Store, object_store
 
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.files import put_aside, read_aside, remove
+from replan.fleet.lake.files import put_aside, read_aside, remove_files
 from replan.fleet.lake.store import from_spark
 from replan.fleet.lake.tables import SNAPSHOTS, TABLES
 
@@ -105,7 +105,7 @@ def test_a_part_of_a_giant_cluster_lies_in_the_store_as_long_as_its_run(store: S
         assert f"aside/snapshots/{path}" in "".join(store.contents())
         found = read_aside(lake, path)
         assert (found, found.schema.metadata) == (rows, rows.schema.metadata)
-        remove(lake, SNAPSHOTS, [path])
+        remove_files(lake, SNAPSHOTS, [path])
     assert path not in "".join(store.contents())
 
 

@@ -31,7 +31,7 @@ from replan.fleet.perform import (
     performed,
     stages_of,
 )
-from replan.fleet.run import FleetRun, judge
+from replan.fleet.run import FleetRun, judge_tasks
 from replan.fleet.tasks.todo import Todo, from_lake, unchanged
 from replan.fleet.tasks.work import Task
 from replan.model.names import BrokerId, TopicId
@@ -83,7 +83,7 @@ class Clusters:
 
     def judged(self, partitions: int) -> FleetRun:
         hour = Hour.of("", NOW.isoformat())
-        return judge(self.lake, self.todo(partitions), list(Stage), Here(), hour)
+        return judge_tasks(self.lake, self.todo(partitions), list(Stage), Here(), hour)
 
 
 @pytest.mark.parametrize("rows_together", [1000, pytest.param(7, marks=pytest.mark.nightly), 1])
@@ -205,7 +205,9 @@ def compared_in(
     tasks = tuple(replace(task, partitions=partitions) for task in todo.tasks)
     workers = InOrder()
     hour = Hour.of("", NOW.isoformat())
-    return judge(lake, replace(todo, tasks=tasks), COMPARING, workers, hour), workers.divided > 0
+    return judge_tasks(
+        lake, replace(todo, tasks=tasks), COMPARING, workers, hour
+    ), workers.divided > 0
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 
 from replan.errors import BadFile
 from replan.fleet.lake.tables import DRIFT, ERRORS, JUDGED
-from replan.fleet.perform import in_order
-from replan.fleet.report import Key, Row, key_of, named, render_fleet_drift
+from replan.fleet.perform import sorted_table
+from replan.fleet.report import LakeRow, RowKey, key_of, named, render_fleet_drift
 from replan.fleet.reports.facts import FleetFacts
 from replan.fleet.reports.files import DRIFT as DRIFT_COLUMNS
 from replan.fleet.reports.files import rendered
@@ -62,7 +62,8 @@ def fleet(
 ) -> FleetRun:
     made = ((DRIFT, rows), (JUDGED, clusters), (ERRORS, errors))
     tables = {
-        t.name: in_order(t.name, [pa.Table.from_pylist(rows, schema=t.schema)]) for t, rows in made
+        t.name: sorted_table(t.name, [pa.Table.from_pylist(rows, schema=t.schema)])
+        for t, rows in made
     }
     return FleetRun(tables, undeclared, older)
 
@@ -115,7 +116,7 @@ Drift: 4 differences in 1 of 2 clusters; 2 errors.
 
 def test_since_when_is_said_where_the_history_is_known() -> None:
     rows = [drifted(n, "order", [1, 2], [2, 1], leader=2, broker=None) for n in range(3)]
-    ages: dict[Key, Row] = {
+    ages: dict[RowKey, LakeRow] = {
         key_of(rows[0]): {"since": AT, "first_seen": AT, "flapping": True},
         key_of(rows[1]): {"since": None, "first_seen": AT, "flapping": None},
     }
@@ -192,7 +193,7 @@ def test_a_folder_of_something_else_is_never_replaced(tmp_path: Path) -> None:
 ODD = "\n=1+1\x1b]0;x\x07"
 """A name that Kafka would not allow, as a snapshot that another program wrote may have it."""
 
-PLAIN: Row = {**dict.fromkeys(DRIFT_COLUMNS.split(), "x"), "spells": 1, "flapping": False}
+PLAIN: LakeRow = {**dict.fromkeys(DRIFT_COLUMNS.split(), "x"), "spells": 1, "flapping": False}
 
 
 def test_a_line_feed_in_a_name_begins_no_line_of_a_table() -> None:

@@ -13,7 +13,7 @@ from tests.commandline import environment
 from tests.fleet.fleets import keep_snapshot
 
 from replan.fleet.lake.delta import Lake
-from replan.fleet.perform import Rows, Stage, perform
+from replan.fleet.perform import Rows, Stage, perform_stages
 from replan.fleet.tasks.work import Task, Work
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
@@ -33,7 +33,7 @@ def performed(home: Path, placement: str, *stages: Stage, seen: Snapshot) -> Row
     keep_snapshot(Lake(str(home / "lake")), seen, "eu")
     (home / "eu.yaml").write_text(f"version: 1\n{placement}", encoding="utf-8")
     placement, lake = str(home / "eu.yaml"), str(home / "lake")
-    rows = perform(
+    rows = perform_stages(
         Work(Task("eu", CLUSTER_ID, OBSERVED_AT, placement, lake, prices=PRICES)), stages
     )
     assert rows["errors"].to_pylist() == []
@@ -100,11 +100,11 @@ def test_a_plan_that_only_recovers_has_something_to_change(tmp_path: Path) -> No
 
 WITHOUT = """
 import sys
-from replan.fleet.perform import Stage, perform
+from replan.fleet.perform import Stage, perform_stages
 from replan.fleet.tasks.work import Task, Work
 sys.modules["msgspec"] = None  # as where it is not installed
 task = Task("eu", "id", "2026-11-21T03:00:00Z", "nowhere.yaml", "lake")
-for row in perform(Work(task), [Stage.PLAN])["errors"].to_pylist():
+for row in perform_stages(Work(task), [Stage.PLAN])["errors"].to_pylist():
     print(row["stage"], row["message"])
 """
 

@@ -15,7 +15,7 @@ from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.tables import RATES, SNAPSHOTS, SUMS
 from replan.fleet.perform import RATES_AT_ONCE, Stage
-from replan.fleet.run import judge
+from replan.fleet.run import judge_tasks
 from replan.fleet.tasks.todo import from_lake
 from replan.model.names import BrokerId, TopicId
 from replan.model.snapshot import Snapshot
@@ -73,7 +73,7 @@ class Cluster:
         todo = from_lake(self.fleet, self.lake, datetime.fromisoformat(at))
         tasks = tuple(replace(task, partitions=self.partitions) for task in todo.tasks)
         whole = replace(todo, tasks=tasks)
-        found = judge(self.lake, whole, [Stage.RATES], Here(), Hour.of("", at))
+        found = judge_tasks(self.lake, whole, [Stage.RATES], Here(), Hour.of("", at))
         return [str(message) for message in found.errors["message"].to_pylist()]
 
     def rows(self) -> list[list[str]]:

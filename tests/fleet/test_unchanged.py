@@ -15,7 +15,7 @@ from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.tables import DECLARED, DIFFERENCES, DRIFT, ERRORS, JUDGED, PLANS, TABLES
 from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.report import render_fleet_drift
-from replan.fleet.run import FleetRun, judge
+from replan.fleet.run import FleetRun, judge_tasks
 from replan.fleet.tasks.todo import from_lake
 
 pytestmark = pytest.mark.slow
@@ -76,7 +76,7 @@ def test_a_placement_that_is_another_for_a_moment_is_judged_again(clusters: Clus
     stages = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
     todo = from_lake(clusters.fleet, clusters.lake, now)  # reads what is declared
     clusters.declare(BAD)
-    judge(clusters.lake, todo, stages, Here(), Hour.of("", now.isoformat()))
+    judge_tasks(clusters.lake, todo, stages, Here(), Hour.of("", now.isoformat()))
     assert clusters.judged() == [("eu", 1, 0), ("us", 1, 0)]
     clusters.declare(GOOD)
     assert clusters.run(2).counts["judged"] == 2

@@ -23,8 +23,8 @@ from tests.readings import plan_text as text_of_plan
 
 from replan.applying.journal.file import peek
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.lines import head, render
-from replan.applying.journal.record_json import encode
+from replan.applying.journal.lines import journal_head, render
+from replan.applying.journal.record_json import encode_record
 from replan.applying.run.opening import open_plan, opening
 from replan.applying.settings import Settings
 from replan.commands.inputs.plans import read_plan
@@ -79,7 +79,7 @@ def plan_text() -> str:
 @cache
 def opened() -> Sequence[tuple[str, bytes | None]]:
     """The records of an application that begins, as a journal keeps them."""
-    return [encode(r) for r in opening(planned(), digest(planned()), fold([]), ANN)]
+    return [encode_record(r) for r in opening(planned(), digest(planned()), fold([]), ANN)]
 
 
 @contextlib.contextmanager
@@ -181,7 +181,7 @@ def a_parquet_folder(folder: Path, chance: Random) -> None:
 
 def a_journal(folder: Path, chance: Random) -> None:
     cluster_id, path = planned().cluster_id, folder / "journal"
-    begun = head(cluster_id, [], at="")
+    begun = journal_head(cluster_id, [], at="")
     if chance.random() < 0.5:
         path.write_bytes(changed_bytes(begun + render(opened(), after=1, at=""), chance))
     else:  # sound lines, with a value that no version wrote

@@ -31,7 +31,7 @@ from replan.simulator.controller.commands import (
     UnfenceBroker,
     UnregisterBroker,
 )
-from replan.simulator.controller.decide import perform
+from replan.simulator.controller.decide import decide_and_apply
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition
 
 TOPIC = "orders"
@@ -53,7 +53,7 @@ class SimulatorDriver:
 
     def ask(self, command: ControllerCommand) -> ControllerResult:
         """Perform a command."""
-        self.state, decision = perform(self.state, command)
+        self.state, decision = decide_and_apply(self.state, command)
         return decision
 
     def create_topic(self, assignments: Sequence[Ids], configs: Mapping[str, str]) -> None:

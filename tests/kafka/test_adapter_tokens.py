@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from tests.kafka.harness.layout import free_ports
 
-from replan.kafka.failures import passes
+from replan.kafka.failures import retriable
 from replan.kafka.tokens import TokenEndpoint, fetch_token, token_provider
 
 # "replan:hush" in base64, as RFC 6749 2.3.1 wants it.
@@ -102,4 +102,4 @@ def test_a_dead_endpoint_may_answer_later_and_is_named_without_its_secrets() -> 
     text = str(failed.value.args[0])
     assert text.startswith(f"no token from http://127.0.0.1:{port}/token: ")
     assert "hush" not in text
-    assert passes(failed.value)
+    assert retriable(failed.value)

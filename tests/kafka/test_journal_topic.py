@@ -39,7 +39,7 @@ from replan.kafka.journal.entries import (
     Lock,
     encode_lock,
 )
-from replan.kafka.journal.owner import TopicJournal, take
+from replan.kafka.journal.owner import TopicJournal, take_ownership
 from replan.kafka.journal.topic import JournalTopic
 from replan.model.configs import LEADER_RATE
 from replan.model.names import JOURNAL_TOPIC, BrokerId
@@ -79,7 +79,9 @@ class Machines:
         return plane.journal(self.name)
 
     def take(self, owner: str, clock: Hand, lock_timeout: float = 0) -> TopicJournal:
-        return take(self.topic(), owner, clock, lock_timeout=lock_timeout, note=self.notes.append)
+        return take_ownership(
+            self.topic(), owner, clock, lock_timeout=lock_timeout, note=self.notes.append
+        )
 
     def close(self) -> None:
         self._open.close()

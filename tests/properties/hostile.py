@@ -63,7 +63,7 @@ from replan.simulator.cluster.faults import (
     SlowLooks,
 )
 from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.cluster.submit import ask
+from replan.simulator.cluster.submit import submit_command
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.commands import (
     AlterConfigs,
@@ -343,7 +343,7 @@ def cases(
         or {states[0].partition: (states[0].replicas,)},
     )
     for change in draw(st.lists(throttle_changes(place.names), max_size=2)):
-        stage, _ = ask(stage, AlterConfigs((change,)))
+        stage, _ = submit_command(stage, AlterConfigs((change,)))
     happenings = (*(FAULTS[kind] for kind in kinds), *(OTHERS.values() if others else ()))
     schedule = draw(schedules(place, happenings))
     killed = tuple(draw(st.lists(st.integers(1, 14), max_size=3))) if kills else ()

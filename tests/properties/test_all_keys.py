@@ -31,7 +31,7 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps, loads
 from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse
+from replan.rehearsal.run import rehearse_plan
 from replan.rehearsal.setup import cluster_of
 from replan.reporting.plans import placement_difference, plan_difference
 from replan.simulator.clock import VirtualClock
@@ -362,7 +362,7 @@ def test_it_harms_nobody_and_arrives(world: World) -> None:
     asked, made = planned(world)
     seen = world.snapshot()
     if made.moves:
-        assert rehearse(made, seen, Options()).broken == ()
+        assert rehearse_plan(made, seen, Options()).broken == ()
     clock = VirtualClock()
     lab = Lab(SimulatedControlPlane(cluster_of(seen), clock), clock, made)
     outcome = lab.apply()

@@ -15,6 +15,7 @@ import pytest
 from confluent_kafka import Producer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.commandline import checked
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 from tests.profiles import count
@@ -26,11 +27,10 @@ from replan.applying.journal.records import (
     Forget,
     Record,
     SavedRate,
-    changed,
 )
 from replan.errors import BadFile, ClusterRefused, Held
 from replan.kafka.control_plane import open_cluster
-from replan.kafka.journal.owner import TopicJournal, take
+from replan.kafka.journal.owner import TopicJournal, take_ownership
 from replan.kafka.journal.topic import JournalTopic
 from replan.model.configs import LEADER_RATE
 from replan.model.names import JOURNAL_TOPIC, BrokerId
@@ -78,7 +78,7 @@ class Site:
     def take(
         self, owner: str, name: str = JOURNAL_TOPIC, clock: Hand | None = None
     ) -> TopicJournal:
-        return take(
+        return take_ownership(
             self.topic(name), owner, clock or Hand(), lock_timeout=0, note=self.notes.append
         )
 
@@ -156,7 +156,7 @@ def test_a_process_that_writes_while_it_is_watched_is_silent_since_then(site: Si
             first.append([rate(1, "5")])
 
     clock.meanwhile = one_more
-    second = take(site.topic(), "bob", clock, lock_timeout=600, note=site.notes.append)
+    second = take_ownership(site.topic(), "bob", clock, lock_timeout=600, note=site.notes.append)
     assert second.silent_since == 130.0
     assert clock.time >= 190.0
     told = [n for n in site.notes if "it is taken over in" in n]
@@ -172,7 +172,9 @@ def test_a_write_that_arrives_after_the_last_look_is_not_taken_for_silence(site:
         if "taking over" in text:
             first.append([rate(1, "5")])
 
-    second = take(site.topic(), "bob", Hand(), lock_timeout=0, note=between_look_and_fence)
+    second = take_ownership(
+        site.topic(), "bob", Hand(), lock_timeout=0, note=between_look_and_fence
+    )
     assert rate(1, "5") in second.read()
     assert second.silent_since is None
 
@@ -238,7 +240,7 @@ def test_an_application_that_is_open_in_one_journal_forbids_one_in_another(
     with pytest.raises(Held, match="a-1"):
         site.take("bob", second)
     with site.take("ann", first) as journal:
-        journal.append([changed(application("a-1"), status=ApplicationStatus.CLOSED)])
+        journal.append([replace(application("a-1"), status=ApplicationStatus.CLOSED)])
     site.take("bob", second).close()
 
 
@@ -402,7 +404,7 @@ class History:
             case "open":
                 records: list[Record] = [] if opened else [application(f"a-{self.count}")]
             case "end":
-                records = [changed(a, status=ApplicationStatus.CLOSED) for a in opened]
+                records = [replace(a, status=ApplicationStatus.CLOSED) for a in opened]
             case _:
                 records = [rate(int(what), f"{self.count}")]
         if not records:

@@ -22,7 +22,7 @@ from tests.unit.reporting.rendered import drift_markdown
 
 from replan.errors import BadPlacement, UnsafePlan
 from replan.fleet.lake.delta import Lake
-from replan.fleet.perform import DRIFT_STAGES, Stage, perform
+from replan.fleet.perform import DRIFT_STAGES, Stage, perform_stages
 from replan.fleet.tasks.work import Task, Work
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import MistakenPlacement
@@ -196,7 +196,7 @@ def fleet_agrees(world: World, report: DriftReport) -> None:
         keep_snapshot(lake, world.snapshot(), "c")
         seen = world.cluster
         task = Task("c", seen["clusterId"], seen["observedAt"], str(placement), lake.address)
-        found = perform(Work(task), [*DRIFT_STAGES, Stage.PLAN])
+        found = perform_stages(Work(task), [*DRIFT_STAGES, Stage.PLAN])
     rows = [r for r in found["drift"].to_pylist() if r["class"] != "acknowledged"]
     differ = [c for c in report.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
     assert Counter((r["topic"], r["partition"], r["kind"], r["rule"]) for r in rows) == Counter(

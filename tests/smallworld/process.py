@@ -48,12 +48,12 @@ from replan.simulator.control_plane import SimulatedControlPlane
 from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterReassignments,
+    CommandSubject,
     ControllerCommand,
     CreatePartitions,
     ElectLeaders,
-    Subject,
 )
-from replan.simulator.controller.decide import perform
+from replan.simulator.controller.decide import decide_and_apply
 from replan.simulator.controller.state import ClusterState
 
 T = TypeVar("T")
@@ -268,7 +268,7 @@ class Outside:
     def _cross(
         self,
         effect: Callable[[], T],
-        request: tuple[ControllerCommand, Sequence[Subject]] | None = None,
+        request: tuple[ControllerCommand, Sequence[CommandSubject]] | None = None,
     ) -> T:
         self.sent.crossings.append(request is not None)
         here = self._ill is not None and self._ill[0] == len(self.sent.crossings) - 1
@@ -290,7 +290,7 @@ class Outside:
         return result
 
     def _performed(self, command: ControllerCommand, subjects: Sequence[Any]) -> dict[Any, Answer]:
-        self._cluster, decision = perform(self._cluster, command)
+        self._cluster, decision = decide_and_apply(self._cluster, command)
         return answers_of(decision, subjects)
 
 

@@ -34,7 +34,7 @@ from replan.simulator.controller.commands import (
     FenceBroker,
     UnfenceBroker,
 )
-from replan.simulator.controller.decide import perform
+from replan.simulator.controller.decide import decide_and_apply
 from replan.simulator.controller.state import ClusterState
 
 THROTTLES = (LEADER_REPLICAS, FOLLOWER_REPLICAS, LEADER_RATE, FOLLOWER_RATE)
@@ -257,7 +257,7 @@ class Steps:
             yield Change(label, after, changes)
 
     def _perform(self, cluster: int, command: ControllerCommand) -> int:
-        return self.clusters.number(perform(self.clusters[cluster], command)[0])
+        return self.clusters.number(decide_and_apply(self.clusters[cluster], command)[0])
 
     def _later(self, before: State, after: State) -> State:
         """One quantum later; `before`: what a look at the beginning of it shows."""

@@ -28,12 +28,18 @@ from replan.applying.journal.records import (
     Reached,
     Record,
     Status,
-    changed,
 )
-from replan.applying.known import Repeat, RepeatedRefusal, again, believed, held_since, refusals
+from replan.applying.known import (
+    Repeat,
+    RepeatedRefusal,
+    again,
+    believed,
+    held_since,
+    repeated_refusals,
+)
 from replan.applying.observation import Observation, made_again, runs_own, unshown
 from replan.applying.other_tools import not_ours
-from replan.applying.partitions import intent, left_behind, no_more_left
+from replan.applying.partitions import intent, no_more_left, remembering_given_up
 from replan.applying.reasons.notes import ListsLeft
 from replan.applying.reasons.reason import Leftover, Note
 from replan.applying.run.application_run import Sender, intents
@@ -60,7 +66,7 @@ from replan.applying.views.outcome import (
     Outcome,
     plan_results,
     results_of,
-    summary,
+    results_summary,
 )
 from replan.errors import BadFile, BadUsage, ClusterRefused, Exit, Held, UnsafePlan
 from replan.model.configs import (
@@ -87,7 +93,7 @@ from replan.planning.plans.requests import CANCEL, RequestKind
 from replan.wording import capped, count
 
 
-def throttle_clear(
+def clear_throttles(
     reader: ClusterReader,
     writer: ClusterWriter,
     journal: Journal,
@@ -112,7 +118,7 @@ def throttle_clear(
 def nothing_arrives(ledger: Ledger) -> list[Record]:
     """The records of requests of which none can arrive any more: whoever resumes need not wait for them again."""
     return [
-        changed(own, asked=changed(own.asked, confirmed=True))
+        replace(own, asked=replace(own.asked, confirmed=True))
         for own in ledger.owned.values()
         if own.asked is not None and not own.asked.confirmed
     ]
@@ -308,7 +314,7 @@ class RunningCopies(StrEnum):
     """They are cancelled (null), as `cancel` does; nothing else goes back."""
 
 
-def abandon(
+def abandon_application(
     reader: ClusterReader,
     writer: ClusterWriter,
     journal: Journal,
@@ -351,7 +357,7 @@ def abandon(
         ledger = ledger.after([r for kind in KINDS for r in kind.settled(plan, ledger, reader)])
     lists = _lists_left(begun, ledger, reader)
     closed = _with_results(outcome, begun, ledger, plan)
-    text, at = summary(closed.results, abandoned=True), settings.moment()
+    text, at = results_summary(closed.results, abandoned=True), settings.moment()
     ending = closing(ledger, ApplicationStatus.ABANDONED, text, at, plan)
     journal.append((*lists, *ending))
     names = tuple(r.partition for r in lists if isinstance(r, Order))
@@ -441,7 +447,7 @@ def _with_results(outcome: Outcome, begun: Ledger, ledger: Ledger, plan: Plan | 
 
 def _lists_left(begun: Ledger, ledger: Ledger, reader: ClusterReader) -> list[Record]:
     """The records of the lists that moves leave longer than they were, as it has come; `begun`: as it was before."""
-    left = {n: r for n, own in begun.open.items() for r in left_behind(own, begun)}
+    left = {n: r for n, own in begun.open.items() for r in remembering_given_up(own, begun)}
     ended = {n for n, own in begun.owned.items() if own.given_up}
     if not left and not ended:
         return []
@@ -553,13 +559,13 @@ def _without_copies(
             if answers.refused is not None:
                 raise ClusterRefused(answers.refused)
             repeats = repeats.wanted(wanted).answered(sent, answers, ports.clock.now())
-            refused = refusals(refused, answers.partitions, ports.clock.now())
+            refused = repeated_refusals(refused, answers.partitions, ports.clock.now())
             for n, answer in answers.partitions.items():
                 before = pauses.pop(n, None)
                 if not isinstance(answer, Accepted):
                     pauses[n] = again(before, ports.clock.now())
             known = [
-                changed(own, asked=changed(own.asked, confirmed=True))
+                replace(own, asked=replace(own.asked, confirmed=True))
                 for n in due
                 if not isinstance(answers.partitions.get(n), OutcomeUnknown | None)
                 and (own := ledger.owned[n]).asked is not None

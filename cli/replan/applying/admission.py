@@ -108,7 +108,7 @@ def halved(
     return after
 
 
-def grown(
+def limits_after_success(
     limits: Mapping[BrokerId, int], brokers: Iterable[BrokerId], default: int
 ) -> dict[BrokerId, int]:
     """Limits after a move settled without a loss: one more, at most the default."""
@@ -345,7 +345,7 @@ LEAST_SECONDS = 0.05
 BYTES_PER_SECOND = 20_000_000
 """At which a coordinator reads a log, at least."""
 
-Loads = Mapping[BrokerId, float]
+LoadingUntil = Mapping[BrokerId, float]
 """Until when each broker is likely to read the logs of partitions that it has begun to lead."""
 
 
@@ -375,7 +375,7 @@ class Coordinators(Struct):
     loads: dict[BrokerId, float] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, now: float, before: Loads) -> "Coordinators":
+    def at(cls, now: float, before: LoadingUntil) -> "Coordinators":
         """What is still being loaded now."""
         return cls(now, {broker: until for broker, until in before.items() if until > now})
 

@@ -35,7 +35,7 @@ class RepeatedRefusal(Struct, frozen=True):
     last_at: float
 
 
-def refusals(
+def repeated_refusals(
     before: Mapping[S, RepeatedRefusal], answers: Mapping[S, Answer], now: float
 ) -> Mapping[S, RepeatedRefusal]:
     """What is refused once these answers have come; with another answer, or another code, it begins again."""
@@ -109,7 +109,7 @@ class RequestMemory(Struct, Generic[S], frozen=True):
         return replace(
             self,
             answers=answers,
-            refused=refusals(self.refused, answers, now),
+            refused=repeated_refusals(self.refused, answers, now),
             repeats=repeats,
             unknown_since=unknown,
         )

@@ -44,7 +44,6 @@ from replan.applying.journal.records import (
     Reached,
     Record,
     Status,
-    changed,
 )
 from replan.applying.observation import Observation, unshown
 from replan.applying.reasons.ends import (
@@ -171,7 +170,7 @@ def broken_precondition(
     return None
 
 
-def left_out(move: Move, own: MoveRecord | None) -> frozenset[BrokerId] | None:
+def left_out_by_expand(move: Move, own: MoveRecord | None) -> frozenset[BrokerId] | None:
     """The leaving brokers that the last expand did not name; None where none was asked for, or it was cancelled."""
     if own is None or own.asked is None or own.asked.kind is RequestKind.CANCEL:
         return None
@@ -205,7 +204,7 @@ def as_nameable(
     out = frozenset(move.leaving) - isr
     gone = {b for b in out if b not in seen.brokers or (refused and not seen.live(b))}
     gone |= cordoned if refused else cordoned & move.unnameable
-    known = left_out(move, own)
+    known = left_out_by_expand(move, own)
     if known is not None:
         gone = set(known) | (gone if refused else set())
         if state is not None and state.replicas == move.original and state.running is None:
@@ -228,7 +227,7 @@ def intent(own: MoveRecord, ask: Request) -> MoveRecord:
     """The record that says what is about to be asked; a cancel takes back what was reached."""
     is_list = ask.kind in {RequestKind.EXPAND, RequestKind.ASSIGN}
     fresh = (ask.replicas,) if is_list and ask.replicas not in own.past else ()
-    return changed(
+    return replace(
         own,
         asked=LastRequest(ask.kind, ask.replicas),
         past=own.past + fresh,
@@ -245,7 +244,7 @@ def remembering(move: Move, ledger: Ledger) -> tuple[Record, ...]:
     kept = ledger.order(order.key)
     if kept is None or set(kept.replicas) != set(order.replicas):
         return (order,)
-    return (changed(kept, recovered=False),) if kept.recovered else ()
+    return (replace(kept, recovered=False),) if kept.recovered else ()
 
 
 def forgetting(move: Move, ledger: Ledger) -> tuple[Record, ...]:
@@ -263,11 +262,11 @@ def _no_more(there: Order, ledger: Ledger) -> tuple[Record, ...]:
     if order is None or (not order.left and order.replicas != there.replicas):
         return ()
     if order.replicas != there.replicas and set(order.replicas) == set(there.replicas):
-        return (changed(order, left=()),)
+        return (replace(order, left=()),)
     return (Forget(there.key),)
 
 
-def left_behind(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
+def remembering_given_up(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
     """Keep the list to come back to, where a move is given up that has begun to add replicas.
 
     Where no entry declares the partition, nothing else knows that those were not to stay. Its order is the remembered
@@ -282,11 +281,11 @@ def left_behind(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
     order = Order(own.partition, own.topic_id, own.original, listed)
     kept = ledger.order(order.key)
     if kept is not None and set(kept.replicas) == set(order.replicas):
-        order = changed(kept, left=order.left)
+        order = replace(kept, left=order.left)
     return (order,)
 
 
-NOT_FINAL = frozenset(
+NOT_FINAL_FOR_MOVES = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
@@ -314,7 +313,7 @@ class End(Struct, frozen=True):
     """None where it is done."""
 
 
-def rejected(answer: Rejected, *, whole: bool = False) -> End:
+def rejection_end(answer: Rejected, *, whole: bool = False) -> End:
     """The end that Kafka's refusal is; `whole`: of the request as a whole."""
     return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message, whole))
 
@@ -329,7 +328,7 @@ class Suspect(Struct, Generic[Q], frozen=True):
     reason: HoldReason
 
 
-Verdict = Request | Hold | End | Suspect[Request]
+MoveVerdict = Request | Hold | End | Suspect[Request]
 
 
 class PartitionInput(Struct, frozen=True, kw_only=True):
@@ -363,7 +362,7 @@ class PartitionInput(Struct, frozen=True, kw_only=True):
         return None if self.own is None else self.own.asked
 
 
-def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
+def judge_partition(sight: PartitionInput) -> tuple[MoveRecord | None, MoveVerdict]:
     """The record of a partition as it stands now, and what to do about it.
 
     `next_request` says what the move needs; here it is compared with what was asked before: whether an earlier request
@@ -384,7 +383,7 @@ def judge(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
     return own, _begun(sight, own, needed)
 
 
-def _not_begun(sight: PartitionInput, needed: NextStep) -> Verdict:
+def _not_begun(sight: PartitionInput, needed: NextStep) -> MoveVerdict:
     move, state = sight.move, sight.state
     if isinstance(needed, Done):
         return End(Status.DONE)
@@ -409,7 +408,7 @@ def _unavailable(sight: PartitionInput) -> Suspect[Request] | None:
     return _suspect(Status.REJECTED, PreferredUnavailable(move.target[0], why, state.isr))
 
 
-def _elsewhere(sight: PartitionInput, state: PartitionState) -> Verdict:
+def _elsewhere(sight: PartitionInput, state: PartitionState) -> MoveVerdict:
     """It has neither the planned original nor the target, and nothing was asked for."""
     move, running = sight.move, state.running
     if running is None or running.target == sight.left_behind:
@@ -443,13 +442,13 @@ def _awaited(sight: PartitionInput, needed: Wait) -> HoldReason:
     )
 
 
-def stale_topic(move: Move, state: PartitionState | None) -> Verdict:
+def stale_topic(move: Move, state: PartitionState | None) -> MoveVerdict:
     """Its topic is gone, or another one has its name."""
     found = None if state is None else state.topic_id
     return _suspect(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, found))
 
 
-def _if_as_planned(sight: PartitionInput, request: Request) -> Verdict:
+def _if_as_planned(sight: PartitionInput, request: Request) -> MoveVerdict:
     return _broken(sight) or request
 
 
@@ -465,9 +464,9 @@ def _broken(sight: PartitionInput) -> Suspect[Request] | None:
 def _progressed(sight: PartitionInput, own: MoveRecord, asked: LastRequest) -> MoveRecord:
     """What the answer and the look add to the record."""
     if sight.quarantine_seconds is None and not asked.confirmed:
-        own = changed(own, asked=changed(asked, confirmed=True))
+        own = replace(own, asked=replace(asked, confirmed=True))
     reached = Reached.NOTHING if asked.kind is RequestKind.CANCEL else _reached(sight)
-    return changed(own, reached=reached) if reached > own.reached else own
+    return replace(own, reached=reached) if reached > own.reached else own
 
 
 def _reached(sight: PartitionInput) -> Reached:
@@ -481,7 +480,7 @@ def _reached(sight: PartitionInput) -> Reached:
     return Reached.NOTHING
 
 
-def _begun(sight: PartitionInput, own: MoveRecord, needed: NextStep) -> Verdict:
+def _begun(sight: PartitionInput, own: MoveRecord, needed: NextStep) -> MoveVerdict:
     match needed:
         case Done():
             return _done(sight, own)
@@ -496,14 +495,14 @@ def _begun(sight: PartitionInput, own: MoveRecord, needed: NextStep) -> Verdict:
             return _again_or_next(sight, own, needed)
 
 
-def _done(sight: PartitionInput, own: MoveRecord) -> Verdict:
+def _done(sight: PartitionInput, own: MoveRecord) -> MoveVerdict:
     """It is done when no earlier list may arrive any more and undo that, in this application or in the next one."""
     if own.asked is None or not own.list_pending or sight.quarantine_seconds is None:
         return End(Status.DONE)
     return Hold(ArrivalPossible(own.asked.kind, own.asked.replicas, sight.quarantine_seconds))
 
 
-def off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> Verdict:
+def off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> MoveVerdict:
     """A running state that equals an earlier request of replan is its echo; anything else is another tool's."""
     if found.running is not None and found.running.target in own.past:
         return unless_quarantined(sight, own, CANCEL)
@@ -513,7 +512,7 @@ def off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> V
     return _suspect(Status.FOREIGN, changed)
 
 
-def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> Verdict:
+def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> MoveVerdict:
     if _taken_back(own, needed):
         return _disappeared(sight, own)
     asked = own.asked
@@ -528,11 +527,11 @@ def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> V
     return verdict
 
 
-def _again(sight: PartitionInput, needed: Request) -> Verdict:
+def _again(sight: PartitionInput, needed: Request) -> MoveVerdict:
     """The last request shows no effect: at once again if nobody knows whether it arrived, else after a second look."""
     if (refusal := sight.refusal) is not None:
         unavailable = refusal.code == ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
-        if refusal.code not in NOT_FINAL or (unavailable and sight.move.election):
+        if refusal.code not in NOT_FINAL_FOR_MOVES or (unavailable and sight.move.election):
             return _rejected(sight, refusal)
     verdict = _if_as_planned(sight, needed)
     if not isinstance(verdict, Request):
@@ -540,7 +539,7 @@ def _again(sight: PartitionInput, needed: Request) -> Verdict:
     return repeated(sight, needed)
 
 
-def repeated(sight: PartitionInput, request: Request) -> Verdict:
+def repeated(sight: PartitionInput, request: Request) -> MoveVerdict:
     """A request once more that shows no effect: the pauses grow while nobody knows what became of it."""
     kind, answer = request.kind, sight.answer
     if sight.repeat_seconds:
@@ -570,18 +569,18 @@ def _taken_back(own: MoveRecord, needed: Request) -> bool:
             return False
 
 
-def _disappeared(sight: PartitionInput, own: MoveRecord) -> Verdict:
+def _disappeared(sight: PartitionInput, own: MoveRecord) -> MoveVerdict:
     found = () if sight.state is None else sight.state.replicas
     return _suspect(Status.FOREIGN, EffectUndone(sight.move.target, own.reached, found))
 
 
-def _rejected(sight: PartitionInput, rejection: Rejected) -> Verdict:
+def _rejected(sight: PartitionInput, rejection: Rejected) -> MoveVerdict:
     if sight.quarantine_seconds is not None:
         return Hold(RejectionPending(rejection.code, rejection.name, sight.quarantine_seconds))
-    return rejected(rejection, whole=rejection.whole)
+    return rejection_end(rejection, whole=rejection.whole)
 
 
-def unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) -> Verdict:
+def unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) -> MoveVerdict:
     """A request that differs from one whose copies may still be on their way has to wait."""
     asked = own.asked
     if asked is None or asked.confirmed or (asked.kind, asked.replicas) == (ask.kind, ask.replicas):
@@ -590,9 +589,9 @@ def unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) -> 
     return Hold(OutcomePending(asked.kind, asked.replicas, ask.kind, left))
 
 
-def judge_cancelled(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
+def judge_cancelled(sight: PartitionInput) -> tuple[MoveRecord | None, MoveVerdict]:
     """The record of a partition that has begun, as it stands now, and what to do about it."""
-    own, verdict = judge(sight)
+    own, verdict = judge_partition(sight)
     state = sight.state
     if own is None or own.asked is None or verdict == End(Status.DONE):
         return own, verdict
@@ -607,7 +606,7 @@ def judge_cancelled(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
 
 def _running(
     sight: PartitionInput, own: MoveRecord, asked: LastRequest, state: PartitionState
-) -> Verdict:
+) -> MoveVerdict:
     if state.running is None or state.running.target not in own.past:
         return off_path(sight, own, state)
     if state.leader is None and asked.kind is RequestKind.CANCEL and sight.refusal is not None:
@@ -620,7 +619,7 @@ def _running(
 
 def _resting(
     sight: PartitionInput, own: MoveRecord, asked: LastRequest, state: PartitionState
-) -> Verdict:
+) -> MoveVerdict:
     if own.list_pending and sight.quarantine_seconds is not None:
         return Hold(ArrivalPossible(asked.kind, asked.replicas, sight.quarantine_seconds))
     if not Origin(own.partition, own.topic_id, own.original, own.target).leads_to(state):
@@ -629,7 +628,7 @@ def _resting(
     return Suspect(End(Status.CANCELLED, rest), Rechecking(rest))
 
 
-def judge_while_copying(sight: PartitionInput) -> tuple[MoveRecord | None, Verdict]:
+def judge_while_copying(sight: PartitionInput) -> tuple[MoveRecord | None, MoveVerdict]:
     """The record of a partition as it stands now, and what to do about it.
 
     A running copy is taken back where the partition is worse off with it than without. The gates
@@ -653,7 +652,7 @@ def judge_while_copying(sight: PartitionInput) -> tuple[MoveRecord | None, Verdi
     it. Where Kafka drops replicas after the copy, because the list could not name them, a cancel puts them at the end
     of the list (PartitionReassignmentRevert): the move begins again from that order.
     """
-    own, verdict = judge(_from_the_order_that_is_left(sight))
+    own, verdict = judge_partition(_from_the_order_that_is_left(sight))
     state = sight.state
     if own is None or own.asked is None or state is None or verdict == End(Status.DONE):
         return own, verdict
@@ -688,7 +687,7 @@ def _ours(own: MoveRecord, state: PartitionState) -> bool:
 
 
 def _endless(
-    sight: PartitionInput, state: PartitionState, verdict: Verdict
+    sight: PartitionInput, state: PartitionState, verdict: MoveVerdict
 ) -> CopyNeverEnds | None:
     """For whom what runs would wait for ever, once nothing more is asked for its partition."""
     if not isinstance(verdict.conclusion if isinstance(verdict, Suspect) else verdict, End):

@@ -39,15 +39,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import (
-    Application,
-    BrokerRates,
-    Command,
-    Forget,
-    Record,
-    Verb,
-    changed,
-)
+from replan.applying.journal.records import Application, BrokerRates, Command, Forget, Record, Verb
 from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
 from replan.model.declared.placement import MoveThrottle, Side, SideRates
@@ -100,13 +92,13 @@ def steered(application: Application, commands: Iterable[Command]) -> Applicatio
             continue
         match command.verb:
             case Verb.PAUSE:
-                application = changed(application, paused_by=command.sender or "unknown")
+                application = replace(application, paused_by=command.sender or "unknown")
             case Verb.RESUME:
-                application = changed(application, paused_by="")
+                application = replace(application, paused_by="")
             case Verb.THROTTLE:
                 others = application.others if command.others is None else command.others
                 brokers = application.brokers if command.brokers is None else command.brokers
-                application = changed(
+                application = replace(
                     application, rate=command.rate, others=others, brokers=brokers
                 )
             case Verb.CANCEL:
@@ -119,11 +111,11 @@ def steered(application: Application, commands: Iterable[Command]) -> Applicatio
 def cancelled(application: Application, by: str) -> Application:
     """The application once somebody has cancelled it; one that takes another one back goes on with that."""
     if application.is_cancelled:
-        return changed(application, paused_by="", others=False)
-    return changed(application, cancelled_by=by or "unknown", paused_by="", others=False)
+        return replace(application, paused_by="", others=False)
+    return replace(application, cancelled_by=by or "unknown", paused_by="", others=False)
 
 
-def acknowledged(
+def obeyed_records(
     ledger: Ledger, after: Application, commands: Sequence[Command], owner: str
 ) -> tuple[Record, ...]:
     """The records that say who obeyed, and how the application is steered now; the oldest are forgotten."""
@@ -132,7 +124,7 @@ def acknowledged(
     old = [r for r in ledger.records.values() if isinstance(r, Command)]
     over = old[: max(0, len(old) + len(commands) - KEPT_COMMANDS)]
     application = () if after == ledger.application else (after,)
-    answered = (changed(c, obeyed_by=owner, refused=bool(c.wrong_rates)) for c in commands)
+    answered = (replace(c, obeyed_by=owner, refused=bool(c.wrong_rates)) for c in commands)
     return *application, *answered, *(Forget(c.key) for c in over)
 
 
@@ -155,7 +147,7 @@ def taken_over(
     begun_for = [] if verb is None else [sent]
     settle, slots = settings.settle_seconds, settings.slots_per_broker
     keep = before.keep_throttles or settings.preserve_throttles
-    application = changed(
+    application = replace(
         steered(before, begun_for), settle=settle, slots=slots, keep_throttles=keep
     )
     return *([] if application == before else [application]), *waiting
@@ -181,7 +173,7 @@ def kept_rates(
 ) -> Mapping[BrokerId, int | SideRates | None]:
     """The brokers whose own rates go on, of the plan or set since, once the application has the rate asked for."""
     brokers = application.brokers if asked.brokers is None else asked.brokers
-    found = throttle_of(planned, changed(application, rate=asked.rate, brokers=brokers))
+    found = throttle_of(planned, replace(application, rate=asked.rate, brokers=brokers))
     if found is None:
         return {}
     return {

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList, changed
+from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
 from replan.applying.reasons.holds import ThrottleContested
 from replan.applying.reasons.notes import (
     EntriesRemoved,
@@ -49,7 +49,7 @@ from replan.planning.plans.standing_throttles import by_number
 
 ListKey = tuple[str, str]
 """A topic and one of its two throttled-replicas keys."""
-Entries = Mapping[ListKey, frozenset[str]]
+ListEntries = Mapping[ListKey, frozenset[str]]
 
 
 class RunningCopy(Struct, frozen=True):
@@ -96,7 +96,7 @@ class ListStep(Struct, frozen=True):
     """Entries set by replan, and wanted, that are there."""
 
 
-def wanted_entries(copies: Iterable[ThrottledCopy], throttle: MoveThrottle | None) -> Entries:
+def wanted_entries(copies: Iterable[ThrottledCopy], throttle: MoveThrottle | None) -> ListEntries:
     """All entries that should be there now, by list."""
     wanted: dict[ListKey, set[str]] = {}
     if throttle is None:
@@ -433,7 +433,7 @@ class ThrottleInput(Struct, frozen=True):
 class WantedThrottles(Struct, frozen=True):
     """What should be set now."""
 
-    entries: Entries = field(default_factory=dict)
+    entries: ListEntries = field(default_factory=dict)
     rates: Mapping[RateKey, int] = field(default_factory=dict)
     """Bytes per second."""
 
@@ -457,9 +457,9 @@ class ThrottleTick(Struct, frozen=True):
     """Changes that pause: they were asked for before, without an answer."""
     wiped: frozenset[ListOrRate] = frozenset()
     notes: tuple[Note, ...] = ()
-    entries: Entries = field(default_factory=dict)
+    entries: ListEntries = field(default_factory=dict)
     """What is wanted."""
-    seen_entries: Entries = field(default_factory=dict)
+    seen_entries: ListEntries = field(default_factory=dict)
     """Of the lists that replan has changed: what is wanted, was set by replan, and is there."""
     rates_in_force: frozenset[RateKey] = frozenset()
     """Rates that are wanted and in force."""
@@ -535,7 +535,7 @@ def throttle_tick(
     wiped |= {where for where, step in rates.items() if step.wiped}
     return ThrottleTick(
         records=forgotten
-        + tuple(changed(prior, kept=True) for prior in unused if not prior.kept)
+        + tuple(replace(prior, kept=True) for prior in unused if not prior.kept)
         + tuple(r for step in lists.values() for r in step.records)
         + tuple(r for step in rates.values() for r in step.records),
         removals=tuple(c for step in lists.values() for c in step.removals),
@@ -555,7 +555,7 @@ def throttle_tick(
 
 
 def _list_steps(
-    wanted: Entries, ledger: Ledger, view: ThrottleInput
+    wanted: ListEntries, ledger: Ledger, view: ThrottleInput
 ) -> Iterable[tuple[ListKey, ListStep]]:
     for where in sorted({*wanted, *ledger.entries}):
         settings = view.topics.get(where[0])
@@ -630,7 +630,7 @@ def admission_closed(history: ThrottleHistory) -> ThrottleContested | None:
     return ThrottleContested(places) if places else None
 
 
-def in_place(
+def throttle_in_place(
     copy: ThrottledCopy, throttle: MoveThrottle | None, tick: ThrottleTick, view: ThrottleInput
 ) -> bool:
     """Whether entries and rates of a copy were read back, so that it may begin; only a dead broker is left out."""

@@ -53,7 +53,7 @@ from replan.simulator.controller.commands import (
     UnfenceBroker,
     UnregisterBroker,
 )
-from replan.simulator.controller.decide import perform
+from replan.simulator.controller.decide import decide_and_apply
 from replan.simulator.controller.state import ClusterState
 
 
@@ -65,7 +65,7 @@ class FaultContext(Struct, frozen=True):
     """The id of the next topic of a name."""
 
 
-Read = Callable[[TokenReader, FaultContext], Schedule]
+FaultReader = Callable[[TokenReader, FaultContext], Schedule]
 """Reads what follows the words that a form is known by."""
 
 
@@ -76,7 +76,7 @@ class Kind(Struct, frozen=True):
     """Words in small letters are written as they are, `[…]` may be left out, `|` is a choice, the rest means
     what `docs/faults.md` says."""
     means: str
-    read: Read
+    read: FaultReader
     leads: int = 1
     """How many of its words it is known by."""
 
@@ -98,7 +98,7 @@ def lasting(tokens: TokenReader, fault: Fault, end: Fault) -> Schedule:
     return At(0, fault), At(tokens.seconds(), end)
 
 
-def registered(tokens: TokenReader, context: FaultContext) -> BrokerId:
+def registered_broker(tokens: TokenReader, context: FaultContext) -> BrokerId:
     """A broker that is registered."""
     broker, known = tokens.broker(), sorted(context.cluster.brokers)
     if broker not in known:
@@ -128,13 +128,13 @@ Make = Callable[[BrokerId], Fault]
 
 
 def _restart(tokens: TokenReader, context: FaultContext) -> Schedule:
-    broker = registered(tokens, context)
+    broker = registered_broker(tokens, context)
     away = tokens.seconds() if tokens.phrase("for") else RESTART_SECONDS
     return At(0, StopBroker(broker)), At(away, StartBroker(broker))
 
 
 def _slow(tokens: TokenReader, context: FaultContext) -> Schedule:
-    broker = registered(tokens, context)
+    broker = registered_broker(tokens, context)
     tokens.expect("to")
     usual = SlowBroker(broker, None)
     if tokens.phrase("usual"):
@@ -143,7 +143,7 @@ def _slow(tokens: TokenReader, context: FaultContext) -> Schedule:
 
 
 def _cordon(tokens: TokenReader, context: FaultContext) -> Schedule:
-    broker = registered(tokens, context)
+    broker = registered_broker(tokens, context)
     dirs = frozenset(context.cluster.brokers[broker].log_dirs)
     return lasting(
         tokens, SendRequest(CordonDirs(broker, dirs)), SendRequest(CordonDirs(broker, frozenset()))
@@ -151,7 +151,7 @@ def _cordon(tokens: TokenReader, context: FaultContext) -> Schedule:
 
 
 def _lose_disk(tokens: TokenReader, context: FaultContext) -> Schedule:
-    broker = registered(tokens, context)
+    broker = registered_broker(tokens, context)
     path = None if not tokens or tokens.comes("for") else _directory(tokens, broker, context)
     return lasting(tokens, LoseDisk(broker, path), ReplaceDisks(broker))
 
@@ -168,7 +168,7 @@ def _directory(tokens: TokenReader, broker: BrokerId, context: FaultContext) -> 
 
 
 def _unresponsive(tokens: TokenReader, context: FaultContext) -> Schedule:
-    broker = registered(tokens, context)
+    broker = registered_broker(tokens, context)
     kinds = {question.value: question for question in BrokerQuestion}
     to = frozenset(BrokerQuestion)
     if tokens.phrase("to"):
@@ -176,11 +176,11 @@ def _unresponsive(tokens: TokenReader, context: FaultContext) -> Schedule:
     return lasting(tokens, Unresponsive(broker, to), Unresponsive(broker, frozenset()))
 
 
-def _of_broker(make: Make, end: Make | None = None) -> Read:
+def _of_broker(make: Make, end: Make | None = None) -> FaultReader:
     """A fault that names only its broker; with `end`, what ends it after `for TIME`."""
 
     def read(tokens: TokenReader, context: FaultContext) -> Schedule:
-        broker = registered(tokens, context)
+        broker = registered_broker(tokens, context)
         return once(make(broker)) if end is None else lasting(tokens, make(broker), end(broker))
 
     return read
@@ -389,7 +389,7 @@ def _flap(tokens: TokenReader, context: FaultContext) -> Schedule:
 def _replica(tokens: TokenReader, context: FaultContext) -> tuple[TopicPartition, BrokerId]:
     name = existing(tokens, context)
     tokens.expect("broker")
-    return name, registered(tokens, context)
+    return name, registered_broker(tokens, context)
 
 
 def _produce(tokens: TokenReader, context: FaultContext) -> Schedule:
@@ -536,10 +536,10 @@ def answer_in_words(answer: Answer) -> str | None:
             return f"outcome unknown, {reason}"
 
 
-def refusals(cluster: ClusterState, fault: Fault) -> list[str]:
+def fault_refusals(cluster: ClusterState, fault: Fault) -> list[str]:
     """What the controller would refuse of a fault now, with its codes and words."""
     if not isinstance(fault, SendRequest):
         return []
-    _, decision = perform(cluster, fault.command)
+    _, decision = decide_and_apply(cluster, fault.command)
     answers = [decision.whole, *(answer for _, answer in decision.each)]
     return [text for answer in answers if (text := answer_in_words(answer)) is not None]

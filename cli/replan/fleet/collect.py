@@ -26,7 +26,7 @@ class ClusterAnswer(Struct, frozen=True):
     found: Seen | str
 
 
-def collect(clusters: Iterable[FleetCluster], observe: Observe) -> Iterator[ClusterAnswer]:
+def collect_answers(clusters: Iterable[FleetCluster], observe: Observe) -> Iterator[ClusterAnswer]:
     """The answer of each cluster, as they come."""
     waiting = list(clusters)
     answers: SimpleQueue[ClusterAnswer] = SimpleQueue()

@@ -86,7 +86,7 @@ def read_fleet(path: Path) -> Fleet:
     )
 
 
-def check_name(name: str) -> None:
+def check_cluster_name(name: str) -> None:
     """Raise BadUsage where no fleet file can have a cluster of this name."""
     wanted = read_schema(FLEET)["properties"]["clusters"]["propertyNames"]
     if re.fullmatch(wanted["pattern"], name) is None:

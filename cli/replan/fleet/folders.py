@@ -26,7 +26,7 @@ from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import RUN
 from replan.fleet.lake.snapshots import dated_after, keep_snapshots
 from replan.fleet.perform import Stage
-from replan.fleet.run import FleetRun, judge
+from replan.fleet.run import FleetRun, judge_tasks
 from replan.fleet.tasks.todo import FleetError, Todo, from_lake
 from replan.placement_file.load import load_placement
 from replan.placement_file.read import read_cluster
@@ -64,7 +64,7 @@ def judged_folders(
         lake = Lake(str(home / "lake"))
         todo = from_folders(snapshots, placements, lake, now)
         with where.workers() as workers:
-            found = judge(lake, todo, stages, workers, Hour.of("", now.isoformat()))
+            found = judge_tasks(lake, todo, stages, workers, Hour.of("", now.isoformat()))
         yield found
 
 

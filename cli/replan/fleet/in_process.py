@@ -29,7 +29,7 @@ from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
 MUCH = 200_000
 """Beyond so many partitions it pays to start processes (half a second each)."""
-Job = tuple[Sequence[Stage], str, str]
+WorkerJob = tuple[Sequence[Stage], str, str]
 """What workers do: the stages, into which lake, in which run."""
 
 
@@ -49,15 +49,15 @@ class Here:
         self, lake: Lake, clusters: Sequence[str], run: str
     ) -> Iterator[tuple[str, list[RowFile]]]:
         """The files of the new history of each cluster whose history has changed; raises BadFile."""
-        from replan.fleet.stages.history import known_of, put_history
+        from replan.fleet.stages.history import kept_history_of, put_history
 
-        for name, known in known_of(lake, clusters):
+        for name, known in kept_history_of(lake, clusters):
             changed, file = put_history(name, known, lake, run)
             if changed:
                 yield name, [] if file is None else [file]
 
 
-def _in_workers(tasks: Sequence[Task], job: Job, most: int) -> Iterator[TaskDone]:
+def _in_workers(tasks: Sequence[Task], job: WorkerJob, most: int) -> Iterator[TaskDone]:
     waiting = deque((task, 1) for task in tasks)
     workers: dict[Connection, _Worker] = {}
     idle: list[_Worker] = []
@@ -92,7 +92,7 @@ class _Worker:
     task: Task
     tries: int
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: WorkerJob) -> None:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, *job), daemon=True)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from replan.errors import ReplanError, unexpected
 from replan.fleet.lake.delta import Lake, TableFile, begin
-from replan.fleet.lake.files import RowFile, merged, put_aside, put_rows
+from replan.fleet.lake.files import RowFile, merged_file, put_aside, put_rows
 from replan.fleet.lake.tables import (
     COSTS,
     DECLARED,
@@ -86,7 +86,7 @@ def written_by(stages: Iterable[Stage]) -> list[str]:
     return [*(name for stage in stages for name in WRITES[stage]), ERRORS.name]
 
 
-def stage_of(table: str) -> Stage:
+def stage_of_table(table: str) -> Stage:
     """The stage that finds the rows of a table."""
     return next(stage for stage, names in WRITES.items() if table in names)
 
@@ -110,7 +110,7 @@ def stages_of(task: Task, stages: Sequence[Stage]) -> list[Stage]:
     return [stage for stage in stages if (stage is Stage.RATES) != task.part.startswith("0/")]
 
 
-def perform(work: Work, stages: Sequence[Stage]) -> Rows:
+def perform_stages(work: Work, stages: Sequence[Stage]) -> Rows:
     """The rows of all stages; one that fails leaves its own rows out, and says why in `errors`."""
     found: dict[str, pa.Table] = {}
     errors: list[tuple[str, str]] = []
@@ -135,7 +135,7 @@ def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Task
         replace(task, part=put_aside(lake, part.table(), run), inputs=work.inputs, small=None)
         for part in _parts(work, mine)
     ]
-    found = perform(work, [stage for stage in mine if not (parts and stage in COMPARING)])
+    found = perform_stages(work, [stage for stage in mine if not (parts and stage in COMPARING)])
     files = [
         put_rows(lake, TABLES[name], rows, task.hour, run)
         for name, rows in found.items()
@@ -143,7 +143,7 @@ def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Task
     ]
     for name, (day, paths) in json.loads(task.small or "{}").items():
         small = [TableFile(path, task.cluster, date.fromisoformat(day)) for path in paths]
-        files += merged(lake, TABLES[name], small, run)
+        files += merged_file(lake, TABLES[name], small, run)
     return TaskDone(task, tuple(files), found[ERRORS.name].to_pylist(), tuple(parts))
 
 
@@ -198,7 +198,7 @@ def stage_function(stage: Stage) -> Callable[[Work], Rows]:
     return found
 
 
-def in_order(name: str, tables: Sequence[pa.Table]) -> pa.Table:
+def sorted_table(name: str, tables: Sequence[pa.Table]) -> pa.Table:
     """Tables of one kind as one, its rows sorted by what names them."""
     schema = TABLES[name].schema
     whole = pa.concat_tables([schema.empty_table(), *tables])

@@ -8,8 +8,8 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.reporting.lines import columns
 from replan.wording import brokers, capped, count, left_out
 
-Row = Mapping[str, Any]
-Key = tuple[Any, ...]
+LakeRow = Mapping[str, Any]
+RowKey = tuple[Any, ...]
 SHOWN = 50
 CLUSTER_HEAD = ("CLUSTER", "PARTITIONS", "DRIFTED", "ON THE WAY", "AS OF")
 NUMBERS = ("partitions", "drifted", "converging")
@@ -19,7 +19,7 @@ BEYOND = "--output and the lake have them all"
 
 
 def render_fleet_drift(
-    found: FleetRun, ages: Mapping[Key, Row] | None = None, *, everything: bool = False
+    found: FleetRun, ages: Mapping[RowKey, LakeRow] | None = None, *, everything: bool = False
 ) -> str:
     """Plain text; ends with a newline. `ages`: the rows of `history` that are open, to say since when."""
     parts: list[list[str]] = []
@@ -63,7 +63,7 @@ def _clusters(found: FleetRun) -> list[str]:
     return columns([CLUSTER_HEAD, *rows], right=range(1, 4))
 
 
-def _drift(found: FleetRun, most: int, ages: Mapping[Key, Row] | None) -> list[str]:
+def _drift(found: FleetRun, most: int, ages: Mapping[RowKey, LakeRow] | None) -> list[str]:
     rows = found.drifted.slice(0, most).to_pylist()
     table = [DRIFT_HEAD, *map(_drifted, rows)]
     if ages is not None:
@@ -73,13 +73,13 @@ def _drift(found: FleetRun, most: int, ages: Mapping[Key, Row] | None) -> list[s
     return lines + left_out(found.drifted.num_rows - len(rows), way_out=BEYOND)
 
 
-def _since(age: Row | None) -> str:
+def _since(age: LakeRow | None) -> str:
     if age is None:
         return "-"
     return f"{age['since'] or age['first_seen']}{', flapping' if age['flapping'] else ''}"
 
 
-def key_of(row: Row) -> Key:
+def key_of(row: LakeRow) -> RowKey:
     """What names one thing in all tables."""
     return tuple(row[k] for k in ("cluster", "topic", "partition", "broker", "kind"))
 
@@ -89,7 +89,7 @@ def _drifted(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (*what, *_lists(row), row["owner"] or "-")
 
 
-def _lists(row: Row) -> tuple[str, str, str]:
+def _lists(row: LakeRow) -> tuple[str, str, str]:
     """The two lists and the leader."""
     declared, observed = (brokers(row[k]) if row[k] else "-" for k in ("declared", "observed"))
     if observed == "-" and row["kind"] != DifferenceKind.MISSING:
@@ -104,7 +104,7 @@ def item_of(row: Mapping[str, Any]) -> str:
     return "the cluster" if row["broker"] is None else f"broker {row['broker']}"
 
 
-def named(row: Row) -> Row:
+def named(row: LakeRow) -> LakeRow:
     """What a row of drift or of a history is about, in words and by its parts: `a-1` may be a topic or a partition."""
     parts = {k: row[k] for k in ("topic", "partition", "broker")}
     return {"cluster": row["cluster"], "item": item_of(row), **parts}
@@ -135,7 +135,7 @@ def _asides(found: FleetRun) -> list[str]:
     return lines
 
 
-def part_of(some: int, whole: int) -> str:
+def share_text(some: int, whole: int) -> str:
     """How many clusters of those that were compared."""
     clusters = count(whole, "cluster")
     return clusters if some == whole else f"{some:,} of {clusters}"
@@ -145,7 +145,7 @@ def _summary(found: FleetRun) -> str:
     judged, drifted = found.rows["judged"].num_rows, found.drifted
     if drifted.num_rows:
         where = len(set(drifted.column("cluster").to_pylist()))
-        text = f"Drift: {count(drifted.num_rows, 'difference')} in {part_of(where, judged)}"
+        text = f"Drift: {count(drifted.num_rows, 'difference')} in {share_text(where, judged)}"
     else:
         text = f"No drift in {count(judged, 'cluster')}" if judged else "No cluster was compared"
     errors = f"; {count(found.errors.num_rows, 'error')}" if found.errors.num_rows else ""

@@ -20,22 +20,22 @@ from msgspec.structs import asdict, replace
 
 from replan.documents.files import publish_folder
 from replan.errors import Exit
-from replan.fleet.collect import Observe, collect
+from replan.fleet.collect import Observe, collect_answers
 from replan.fleet.engine import Workers
 from replan.fleet.fleet_file import Fleet
-from replan.fleet.lake.delta import Hour, Lake, TableFile, places, quoted
+from replan.fleet.lake.delta import Hour, Lake, TableFile, hours_condition, quoted
 from replan.fleet.lake.files import (
     RowFile,
     always,
     commit_files,
     many,
     put_rows,
-    remove,
+    remove_files,
     replace_rows,
     run_in,
-    sweep,
+    sweep_run,
 )
-from replan.fleet.lake.snapshots import Kept
+from replan.fleet.lake.snapshots import KeptSnapshot
 from replan.fleet.lake.tables import (
     DECLARED,
     DIFFERENCES,
@@ -54,9 +54,9 @@ from replan.fleet.perform import (
     Rows,
     Stage,
     TaskDone,
-    in_order,
     in_parts,
-    stage_of,
+    sorted_table,
+    stage_of_table,
     written_by,
 )
 from replan.fleet.seen import Seen, keep_seen
@@ -85,8 +85,8 @@ class RowsInLake(Mapping[str, pa.Table]):
         if name in self.known:
             return self.known[name]
         table, hours = TABLES[name], self.hours[name]
-        found = self.lake.read(table, places(table, hours) if hours else "false")
-        rows = in_order(name, [found.cast(table.schema)])
+        found = self.lake.read(table, hours_condition(table, hours) if hours else "false")
+        rows = sorted_table(name, [found.cast(table.schema)])
         if name not in PER_PARTITION:
             self.known[name] = rows
         return rows
@@ -130,7 +130,7 @@ class FleetRun(Struct, frozen=True):
 
     def with_errors(self, more: pa.Table) -> "FleetRun":
         """The same with more errors; no other rows are read for that."""
-        errors = in_order(ERRORS.name, [self.errors, more])
+        errors = sorted_table(ERRORS.name, [self.errors, more])
         known = cast("dict[str, pa.Table]", self.rows)  # which nobody changes
         return replace(self, rows=ChainMap({ERRORS.name: errors}, known))
 
@@ -143,7 +143,9 @@ class FleetRun(Struct, frozen=True):
         return Exit.CHANGES if self.differing.num_rows else Exit.OK
 
 
-def judge(lake: Lake, todo: Todo, stages: Sequence[Stage], workers: Workers, now: Hour) -> FleetRun:
+def judge_tasks(
+    lake: Lake, todo: Todo, stages: Sequence[Stage], workers: Workers, now: Hour
+) -> FleetRun:
     """Do these stages for all tasks, and put what they find into the lake; raises ReplanError, and BadFile."""
     asked = ",".join(stages)
     todo = replace(todo, tasks=tuple(replace(task, stages=asked) for task in todo.tasks))
@@ -181,12 +183,12 @@ def commit(
     said = [row for one in done for row in one.errors]
     failed = frozenset((hour_of(row), row["stage"]) for row in said)
     unpaired = error_rows(todo.errors, stages[0].value, now)
-    errors = in_order(ERRORS.name, [_once(said, stages), unpaired])
+    errors = sorted_table(ERRORS.name, [_once(said, stages), unpaired])
     files: dict[tuple[str, Hour], list[RowFile]] = {}
     unused = False
     for one in done:
         for file in one.files:
-            if (one.task.hour, stage_of(file.table).value) in failed:
+            if (one.task.hour, stage_of_table(file.table).value) in failed:
                 unused = True  # another part of it could not be found
             else:
                 files.setdefault((file.table, one.task.hour), []).append(file)
@@ -204,9 +206,9 @@ def commit(
         given = {hour: files.get((table, hour), ()) for hour in hours}
         commit_files(lake, TABLES[table], given, name)
         found[table] = [*same, *(hour for hour in hours if (hour, stage.value) not in failed)]
-    remove(lake, SNAPSHOTS, [str(part.part) for one in done for part in one.parts])
+    remove_files(lake, SNAPSHOTS, [str(part.part) for one in done for part in one.parts])
     if unused or any(one.attempt for one in done):
-        sweep(lake, name)
+        sweep_run(lake, name)
     asked = [task.hour for task in todo.tasks]
     nowhere = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]
     over = {hour.cluster: hour for hour in [*asked, *same]} if todo.of_newest else {}
@@ -238,7 +240,7 @@ def _judge_once(lake: Lake, files: dict[tuple[str, Hour], list[RowFile]], run: s
             rows = pa.concat_tables(lake.read_file(JUDGED, place) for place in places)
             some[:] = [file for file in some if file.replaces]
             some.append(put_rows(lake, JUDGED, summed(rows), hour, run))
-            remove(lake, JUDGED, parts)
+            remove_files(lake, JUDGED, parts)
 
 
 def _once(errors: Iterable[Mapping[str, Any]], stages: Sequence[Stage]) -> pa.Table:
@@ -273,11 +275,11 @@ def _newest(lake: Lake, hours: Iterable[Hour]) -> list[Hour]:
 
 
 def judge_kept(
-    fleet: Fleet, lake: Lake, kept: Sequence[Kept], workers: Workers, now: Hour
+    fleet: Fleet, lake: Lake, kept: Sequence[KeptSnapshot], workers: Workers, now: Hour
 ) -> FleetRun:
     """Judge these snapshots, whatever came after them, and write what was found in their hours; raises BadFile."""
     tasks = tuple(task_of(fleet, lake, one) for one in kept)
-    return judge(lake, Todo(tasks), COMPARING, workers, now)
+    return judge_tasks(lake, Todo(tasks), COMPARING, workers, now)
 
 
 def _keeps(
@@ -316,7 +318,7 @@ def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Tab
     kept: dict[str, Hour] = {}
     waiting: dict[str, Seen] = {}
     rows, written_at = 0, time.monotonic()
-    for answer in collect(asked, observe):
+    for answer in collect_answers(asked, observe):
         if isinstance(answer.found, str):
             cluster = fleet.cluster(answer.cluster)
             address = str(cluster.bootstrap_servers or cluster.simulated or cluster.snapshot)
@@ -328,7 +330,7 @@ def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Tab
             kept |= keep_seen(lake, waiting)
             waiting, rows, written_at = {}, 0, time.monotonic()
     kept |= keep_seen(lake, waiting)
-    wrong = in_order(ERRORS.name, [error_rows(errors, COLLECT, now)])
+    wrong = sorted_table(ERRORS.name, [error_rows(errors, COLLECT, now)])
     write_errors(lake, wrong, [Hour(c.name, now.day, now.hour) for c in asked], [COLLECT], kept)
     return wrong
 
@@ -343,4 +345,4 @@ def run_history(lake: Lake, clusters: Iterable[str], workers: Workers) -> None:
         lake.begun(HISTORY)
         changed = dict(workers.histories(lake, named, run))
         commit_files(lake, HISTORY, {always(name): files for name, files in changed.items()}, run)
-        sweep(lake, run, [HISTORY])
+        sweep_run(lake, run, [HISTORY])

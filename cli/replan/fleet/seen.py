@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus
-from replan.fleet.lake.delta import Hour, Lake, filled, quoted
+from replan.fleet.lake.delta import Hour, Lake, quoted, table_rows
 from replan.fleet.lake.files import replace_rows
 from replan.fleet.lake.snapshots import keep_snapshots
 from replan.fleet.lake.tables import APPLICATIONS, OFFSETS
@@ -77,7 +77,7 @@ def _offsets(seen: Seen, hour: Hour) -> pa.Table:
         "partition": [name.partition for name in names],
         "log_end": list(seen.log_ends.values()),
     }
-    return filled(OFFSETS, columns, hour, snapshot.cluster_id, snapshot.observed_at)
+    return table_rows(OFFSETS, columns, hour, snapshot.cluster_id, snapshot.observed_at)
 
 
 def _keep_applications(lake: Lake, found: Mapping[str, Sequence[EndedApplication]]) -> None:

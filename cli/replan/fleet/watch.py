@@ -25,12 +25,12 @@ from msgspec.structs import replace
 from replan.errors import BadFile, BadUsage, ReplanError
 from replan.fleet.engine import Workers
 from replan.fleet.fleet_file import Fleet
-from replan.fleet.lake.arrivals import Touched, touched_between, version_of
+from replan.fleet.lake.arrivals import Touched, newest_version, touched_between
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import Kept
+from replan.fleet.lake.snapshots import KeptSnapshot
 from replan.fleet.lake.store import in_store
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
-from replan.fleet.perform import DRIFT_STAGES, in_order
+from replan.fleet.perform import DRIFT_STAGES, sorted_table
 from replan.fleet.run import error_rows, hour_of, judge_kept, run_history, write_errors
 from replan.fleet.tasks.todo import FleetError, of_day, unjudged
 from replan.reporting.prometheus import exposition
@@ -101,7 +101,7 @@ class Watch(Struct, frozen=True):
 
     def require(self) -> None:
         """Raise BadUsage where there is no lake yet."""
-        if version_of(self.lake) < 0:
+        if newest_version(self.lake) < 0:
             raise BadUsage(
                 f"{self.lake.address}: there are no snapshots yet; `replan fleet collect` takes some"
             )
@@ -113,7 +113,7 @@ def watch_here(workers: Workers, watch: Watch, *, once: bool = False) -> None:
     seen = -1
     while True:
         began = time.monotonic()
-        newest = version_of(watch.lake)
+        newest = newest_version(watch.lake)
         if newest > seen:
             watch.judge(touched_between(watch.lake, seen, newest), workers)
             seen = newest
@@ -194,9 +194,9 @@ def judge_batch(
 
 def _arrived(
     touched_days: Touched, fleet: Fleet, lake: Lake, now: datetime
-) -> tuple[list[Kept], pa.Table]:
+) -> tuple[list[KeptSnapshot], pa.Table]:
     """What is to be judged, and the errors: of a day that cannot be read at its beginning, of a wrong date now."""
-    found: list[Kept] = []
+    found: list[KeptSnapshot] = []
     errors: list[pa.Table] = []
     place = lake.place(SNAPSHOTS)
 
@@ -219,4 +219,4 @@ def _arrived(
                 failed(cluster, f"{place}: {wrong}", Hour(cluster, now.date(), now.hour))
             else:
                 found.append(kept)
-    return found, in_order(ERRORS.name, errors)
+    return found, sorted_table(ERRORS.name, errors)

@@ -33,7 +33,7 @@ from msgspec import Struct, field
 from replan.errors import BadFile, BadUsage
 from replan.kafka.property_keys import UnsupportedKey
 from replan.kafka.secretive import Secretive
-from replan.kafka.security import Keystore, is_given, opened, security, subject_of
+from replan.kafka.security import Keystore, is_given, read_keystore, security, subject_of
 
 JAAS = "sasl.jaas.config"
 CONTINUED = frozenset(
@@ -135,7 +135,9 @@ def _authorities(left: dict[str, str]) -> dict[str, str]:
     if store is None:
         return {}
     return (
-        {"ssl.ca.location": str(store.path)} if store.is_pem else {"ssl.ca.pem": opened(store).all}
+        {"ssl.ca.location": str(store.path)}
+        if store.is_pem
+        else {"ssl.ca.pem": read_keystore(store).all}
     )
 
 
@@ -154,7 +156,7 @@ def _own_certificate(left: dict[str, str]) -> dict[str, str]:
     if store.is_pem:
         return {name: str(store.path) for name in ("ssl.key.location", "ssl.certificate.location")}
     left.pop("ssl.key.password", None)  # the one of a key in PKCS12 is the keystore's
-    found = opened(store)
+    found = read_keystore(store)
     if not found.key or not found.chain:
         raise UnsupportedKey(f"{store.key}: there is no private key with its certificate in it")
     return {"ssl.key.pem": found.key, "ssl.certificate.pem": found.chain}

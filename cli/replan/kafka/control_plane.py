@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Self
 from replan.kafka.client_properties import client_properties
 from replan.kafka.clock import SystemClock
 from replan.kafka.reads import brokers, log_dirs, logs
-from replan.kafka.reads.look import EarlierLooks, look, observe
+from replan.kafka.reads.look import EarlierLooks, observe, read_look
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.wire import Wire, connect
-from replan.kafka.writes import alter, create_partitions, elect, move_logs, reassign
+from replan.kafka.writes import alter, elect_leaders, move_logs, reassign, send_create_partitions
 from replan.model.access import Access, ClockDifference
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigChange, ConfigResource
@@ -92,7 +92,7 @@ class KafkaControlPlane:
 
     def look(self, wanted: Wanted) -> Look:
         """What is wanted, in one round of requests."""
-        return look(self._reads, wanted, self._known)
+        return read_look(self._reads, wanted, self._known)
 
     def log_dirs(self) -> Sequence[LogDir]:
         """The log directories of the live brokers that answer."""
@@ -128,15 +128,15 @@ class KafkaControlPlane:
         self, partitions: Collection[TopicPartition], kind: ElectionType
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for elections."""
-        return elect(self._wire, partitions, kind)
+        return elect_leaders(self._wire, partitions, kind)
 
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """Add partitions to topics."""
-        return create_partitions(self._wire, added)
+        return send_create_partitions(self._wire, added)
 
     def would_create(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """What that would be answered now."""
-        return create_partitions(self._wire, added, validate_only=True)
+        return send_create_partitions(self._wire, added, validate_only=True)
 
     def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
         """Copy replicas to other log directories of their brokers."""

@@ -104,7 +104,7 @@ def raise_for(code: int, message: str | None) -> None:
         raise for_code(code)(message or standard_text(code))
 
 
-def passes(failure: Exception) -> bool:
+def retriable(failure: Exception) -> bool:
     """Whether a reading may succeed if it is asked again."""
     if isinstance(failure, BrokerResponseError):
         return failure.errno in PASSING
@@ -113,7 +113,7 @@ def passes(failure: Exception) -> bool:
     )
 
 
-def refusal(operation: Operation, failure: Exception) -> ClusterRefused:
+def explained_refusal(operation: Operation, failure: Exception) -> ClusterRefused:
     """Explain why a whole request cannot succeed, and what would help."""
     if isinstance(failure, _CREDENTIALS):
         return ClusterRefused(

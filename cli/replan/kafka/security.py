@@ -61,7 +61,7 @@ class Opened(Secretive, frozen=True):
     """Every certificate."""
 
 
-def opened(store: Keystore) -> Opened:
+def read_keystore(store: Keystore) -> Opened:
     """Read a PKCS12 file; raises UnsupportedKey."""
     own, others = _pem(store, "-nokeys", "-clcerts"), _pem(store, "-nokeys", "-cacerts")
     return Opened(_pem(store, "-nocerts", "-nodes"), own + others, own + others)

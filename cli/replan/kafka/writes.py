@@ -19,8 +19,8 @@ from replan.kafka.failures import (
     ELECT_LEADERS,
     Operation,
     answer,
+    explained_refusal,
     reason,
-    refusal,
     unknown_after,
 )
 from replan.kafka.messages import (
@@ -91,7 +91,7 @@ def _log_dirs_request(paths: Mapping[TopicPartition, str]) -> Any:
 
 def _log_dirs_answers(asked: Sequence[ReplicaName], told: Any) -> dict[ReplicaName, Answer]:
     if isinstance(told, AuthorizationError):
-        raise refusal(ALTER_LOG_DIRS, told) from told
+        raise explained_refusal(ALTER_LOG_DIRS, told) from told
     if isinstance(told, BrokerResponseError):
         return dict.fromkeys(asked, answer(int(told.errno), reason(told)))
     if isinstance(told, KafkaError):
@@ -116,7 +116,7 @@ over waits for so much longer (`quarantine_seconds`)."""
 ANSWER_SECONDS = 20.0
 _T = TypeVar("_T")
 _Subject = TypeVar("_Subject", bound=Hashable)
-Row = tuple[TopicPartition, int, str | None]
+PartitionAnswer = tuple[TopicPartition, int, str | None]
 
 
 def send_once(
@@ -134,7 +134,7 @@ def send_once(
     try:
         response = wire.ask(Question(message, forwarded=True), limit_seconds=ANSWER_SECONDS)
     except (AuthorizationError, UnsupportedVersionError) as failure:
-        raise refusal(operation, failure) from failure
+        raise explained_refusal(operation, failure) from failure
     except BrokerResponseError as failure:
         found = answer(int(failure.errno), reason(failure))
         whole = replace(found, whole=True) if isinstance(found, Rejected) else found
@@ -261,7 +261,7 @@ def _configs_answers(asked: Sequence[ConfigResource], told: Any) -> dict[ConfigR
 # New partitions of topics that exist: CreatePartitions (KIP-195) with the replicas of each, sent once.
 
 
-def create_partitions(
+def send_create_partitions(
     wire: Wire, added: Mapping[str, NewPartitions], *, validate_only: bool = False
 ) -> dict[str, Answer]:
     """Add partitions, or let the controller say whether it would; one answer for each topic."""
@@ -302,7 +302,7 @@ def _create_rows(response: Any) -> Iterator[tuple[str, int, str | None]]:
 ELECTIONS_PER_REQUEST = 1000
 
 
-def elect(
+def elect_leaders(
     wire: Wire, partitions: Collection[TopicPartition], kind: ElectionType
 ) -> dict[TopicPartition, Answer]:
     """Ask for elections; an election that is not needed is answered with 84."""
@@ -327,7 +327,7 @@ def _election_request(partitions: Collection[TopicPartition], kind: ElectionType
     )
 
 
-def _election_rows(response: Any) -> Iterator[Row]:
+def _election_rows(response: Any) -> Iterator[PartitionAnswer]:
     for topic in response.replica_election_results:
         for row in topic.partition_result:
             yield TopicPartition(topic.topic, row.partition_id), row.error_code, row.error_message
@@ -373,7 +373,7 @@ def _alter_request(lists: Mapping[TopicPartition, Replicas | None], *, guarded: 
     return AlterPartitionReassignments(timeout_ms=TIMEOUT_MS, topics=topics, **guard)
 
 
-def _rows(response: Any) -> Iterator[Row]:
+def _rows(response: Any) -> Iterator[PartitionAnswer]:
     for topic in response.responses:
         for row in topic.partitions:
             yield TopicPartition(topic.name, row.partition_index), row.error_code, row.error_message

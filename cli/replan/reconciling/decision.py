@@ -112,7 +112,7 @@ class Judged(Struct, frozen=True):
     """When it is put right if nothing changes and nothing holds; None: never."""
 
 
-def judged(
+def judged_by_policy(
     policy: Reconcile, deviations: Sequence[FoundDeviation], memory: Memory, now: float
 ) -> tuple[Judged, ...]:
     """Each deviation by the policy alone; holds are of the loop, not of a deviation."""
@@ -146,7 +146,7 @@ def _known_at(found: FoundDeviation, memory: Memory, now: float) -> float:
     return ended + FREED_SECONDS if fresh else -inf
 
 
-def decide(
+def decide_loop(
     policy: Reconcile,
     deviations: Sequence[FoundDeviation],
     memory: Memory,
@@ -154,7 +154,7 @@ def decide(
     now: float,
 ) -> LoopDecision:
     """What to do now."""
-    found = judged(policy, deviations, memory, now)
+    found = judged_by_policy(policy, deviations, memory, now)
     due = tuple(j.found for j in found if j.why_not is None)
     healing = _healing(due, memory)
     if healing:

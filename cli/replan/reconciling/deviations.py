@@ -84,7 +84,7 @@ class Looked(Struct, frozen=True):
         return self.comparison.observed
 
 
-def look(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Looked:
+def look_at_cluster(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Looked:
     """Compare. Raises WrongCluster, and MistakenPlacement where the author has to correct something."""
     looked = _beside(compared(without_recovery(placement), snapshot, rates).required())
     return replace(looked, full=_full_of(looked, placement.reconcile.full_above))
@@ -352,7 +352,9 @@ def _asked_back(
         return {}
     gives = [(broker, "full, by policy") for broker in leaving]
     given = placement if sized else replace(placement, balance=None)
-    drained = without_brokers(given, snapshot, gives, sized, looked.comparison.aligned.rates)
+    drained = compared_without_brokers(
+        given, snapshot, gives, sized, looked.comparison.aligned.rates
+    )
     lists = {name: wanted for name, wanted in _wanted(drained).items() if name in names}
     table = snapshot.partitions
     rows = table.select(["topic", "partition", "replicas"]).to_pylist()
@@ -366,7 +368,7 @@ def _asked_back(
     }
 
 
-def without_brokers(
+def compared_without_brokers(
     placement: Placement,
     snapshot: Snapshot,
     gives: Iterable[tuple[BrokerId, str]],

@@ -10,8 +10,8 @@ from replan.model.declared.placement import Placement
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
-from replan.reconciling.decision import FoundDeviation, Judged, judged
-from replan.reconciling.deviations import deviations, look
+from replan.reconciling.decision import FoundDeviation, Judged, judged_by_policy
+from replan.reconciling.deviations import deviations, look_at_cluster
 from replan.reconciling.history import History
 from replan.reconciling.memory import Memory
 from replan.reconciling.standing import kept_back
@@ -39,11 +39,11 @@ def by_policy(
 ) -> tuple[ByPolicy, ...]:
     """What differs of a partition and of its topic, at the time of the snapshot; `kept`: what a loop remembers.
 
-    Raises as `look`.
+    Raises as `look_at_cluster`.
     """
     memory, history = kept
     policy, now = placement.reconcile, datetime.fromisoformat(snapshot.observed_at).timestamp()
-    looked = look(placement, snapshot, rates)
+    looked = look_at_cluster(placement, snapshot, rates)
     found = tuple(_of(deviations(looked, history), name))
     kept_from = kept_back(memory, now)
     return tuple(
@@ -53,7 +53,7 @@ def by_policy(
             one.found.key in memory.since,
             holds,
         )
-        for one in judged(policy, found, memory, now)
+        for one in judged_by_policy(policy, found, memory, now)
         for holds in [kept_from[1] if kept_from and one.why_not is None else ()]
     )
 

@@ -1,6 +1,7 @@
-"""The shell of a loop: reads, asks `decide`, applies, remembers, says what it does, rests. It holds no rule of its own.
+"""The shell of a loop: reads, asks `decide_loop`, applies, remembers, says what it does, rests.
 
-Every failure that replan explains becomes a state with its reason, and the next round begins as if none had been.
+It holds no rule of its own. Every failure that replan explains becomes a state with its reason, and the next round
+begins as if none had been.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -9,7 +10,7 @@ from contextlib import AbstractContextManager, suppress
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.applying.abandoning import RunningCopies, abandon, throttle_clear
+from replan.applying.abandoning import RunningCopies, abandon_application, clear_throttles
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.protocol import SteeredJournal
 from replan.applying.journal.records import Application, Verb
@@ -46,9 +47,9 @@ from replan.reconciling.decision import (
     Holds,
     Judged,
     Rest,
-    decide,
+    decide_loop,
     down,
-    judged,
+    judged_by_policy,
 )
 from replan.reconciling.deviations import (
     Looked,
@@ -56,7 +57,7 @@ from replan.reconciling.deviations import (
     differing_lists,
     facts_of,
     for_balance,
-    look,
+    look_at_cluster,
     replaced,
 )
 from replan.reconciling.guard import BY_LOOP, Guard
@@ -94,9 +95,9 @@ from replan.reconciling.steering import STUCK_SECONDS, Steered
 from replan.reconciling.store import (
     LeaseKeeper,
     LoopStore,
-    answers,
     history_records,
     load,
+    loop_obeyed_records,
     memory_records,
     waiting_commands,
 )
@@ -295,7 +296,9 @@ class Loop:
         self._forget_begun(known.ledger)
         if self._memory.owes and acts and not self._settings.dry_run:
             self._put_back_owed(known, snapshot)
-        looked = look(read.placement, as_planned_from(snapshot, known.ledger), read.rates)
+        looked = look_at_cluster(
+            read.placement, as_planned_from(snapshot, known.ledger), read.rates
+        )
         self._failing_since = None
         return self._decided(looked, read, known.ledger, now, acts=acts)
 
@@ -304,11 +307,13 @@ class Loop:
     ) -> bool:
         self._status = _with(self._status, looked_at=now)  # not before: nobody knew what differs
         policy, found = read.placement.reconcile, self._remember(looked, read, now)
-        decision = decide(policy, found, self._memory, facts_of(looked.snapshot), now)
+        decision = decide_loop(policy, found, self._memory, facts_of(looked.snapshot), now)
         if self._settings.proposes:
-            self._propose(looked, judged(policy, found, self._memory, now), read, now)
+            self._propose(looked, judged_by_policy(policy, found, self._memory, now), read, now)
         said = _Said(
-            LoopState.AT_REST, looked=looked, found=judged(policy, found, self._memory, now)
+            LoopState.AT_REST,
+            looked=looked,
+            found=judged_by_policy(policy, found, self._memory, now),
         )
         match decision:
             case Act(due) if acts:
@@ -359,7 +364,7 @@ class Loop:
             memory = memory.obeyed(command, self._ports.wall())
         if asked:
             self._keep(memory)
-            store.write(answers(asked, settings.owner, before))
+            store.write(loop_obeyed_records(asked, settings.owner, before))
 
     def _remember(self, looked: Looked, read: Read, now: float) -> tuple[FoundDeviation, ...]:
         """What differs, and since when; and what is as it is declared, for later."""
@@ -549,7 +554,7 @@ class Loop:
         if not stays:
             guard.waits = _waiting_text(outcome)
         ports, settings = self._ports, self._settings
-        ended = abandon(
+        ended = abandon_application(
             ports.reader,
             ports.writer,
             journal,
@@ -575,7 +580,7 @@ class Loop:
             ports, settings = self._ports, self._settings
             racks = {b.id: b.rack for b in snapshot.brokers}
             with ports.own(Plan(snapshot.cluster_id, "", racks, ()), self.lease_is_kept) as journal:
-                left = throttle_clear(
+                left = clear_throttles(
                     ports.reader,
                     ports.writer,
                     journal,

@@ -22,7 +22,7 @@ LONGEST_PAUSE_SECONDS = 3_600.0
 UNKNOWN: tuple[int, ...] = ()
 """Of a partition that differed when the history began: nobody knows whether placement or cluster was changed."""
 
-Lists = Mapping[str, Mapping[int, tuple[int, ...]]]
+ReplicaLists = Mapping[str, Mapping[int, tuple[int, ...]]]
 """Replica lists by topic and partition."""
 
 

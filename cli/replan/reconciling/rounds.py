@@ -23,10 +23,10 @@ from replan.reconciling.deviations import (
     LOG_DIRS_KEY,
     Looked,
     asked_of,
+    compared_without_brokers,
     facts_of,
     needs,
     replaced,
-    without_brokers,
 )
 from replan.reconciling.status import Refused, RunsElsewhere, WhyNot
 
@@ -44,7 +44,7 @@ def plan_due(placement: Placement, looked: Looked, due: Sequence[FoundDeviation]
     gives = [(broker, "down, by policy") for broker in replaced(due)] + full.gives
     if gives:
         sized = names if full.leaving else None
-        comparison = without_brokers(placement, looked.snapshot, gives, sized, rates)
+        comparison = compared_without_brokers(placement, looked.snapshot, gives, sized, rates)
     firsts = {c.first for c in comparison.growth.creates if set(c.partitions) & names}
     scope = Scope(names | firsts, frozenset(_settings(due)), full.moves, balanced)
     plan = plan_of(comparison, scope=scope, rates=rates, within_limits=bool(placement.limits))

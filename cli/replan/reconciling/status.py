@@ -585,6 +585,6 @@ class Observer(Protocol):
         ...
 
 
-def encode(status: LoopStatus) -> bytes:
+def encode_status(status: LoopStatus) -> bytes:
     """The status as a JSON document."""
     return msgspec.json.encode(status)

@@ -32,10 +32,11 @@ from typing import Protocol
 from uuid import uuid4
 
 import msgspec
+from msgspec.structs import replace
 
 from replan.applying.journal.originals import compressed, decompressed
 from replan.applying.journal.protocol import latest
-from replan.applying.journal.record_json import decode, encode
+from replan.applying.journal.record_json import decode, encode_record
 from replan.applying.journal.records import (
     LEASE,
     Forget,
@@ -44,7 +45,6 @@ from replan.applying.journal.records import (
     LoopChunk,
     LoopCommand,
     Record,
-    changed,
     pieces,
 )
 from replan.documents.files import cannot, write_file
@@ -131,7 +131,7 @@ class FolderStore:
                     continue
             except OSError as problem:
                 raise cannot("write", path, problem) from problem
-            key, value = encode(record)
+            key, value = encode_record(record)
             write_file(
                 path, msgspec.json.encode(_Entry(key, msgspec.Raw(value or b"null"))).decode()
             )
@@ -218,7 +218,7 @@ class LeaseKeeper:
         at, lease = self._clock.now(), self._read()
         if lease is not None and lease.holder == self.id and not lease.released:
             if at - self._beat_at >= BEAT_SECONDS:
-                self._write(changed(lease, beat=lease.beat + 1), at)
+                self._write(replace(lease, beat=lease.beat + 1), at)
             self.held = True
             return None
         self.held = False
@@ -243,7 +243,7 @@ class LeaseKeeper:
         """Let the next one have it at once."""
         lease = self._read()
         if lease is not None and lease.holder == self.id:
-            self._write(changed(lease, beat=lease.beat + 1, released=True), self._clock.now())
+            self._write(replace(lease, beat=lease.beat + 1, released=True), self._clock.now())
         self.held = False
 
     def _read(self) -> Lease | None:
@@ -269,9 +269,9 @@ def waiting_commands(records: Sequence[Record]) -> tuple[LoopCommand, ...]:
     return tuple(sorted(found, key=lambda c: c.id))
 
 
-def answers(
+def loop_obeyed_records(
     obeyed: Sequence[LoopCommand], owner: str, before: Sequence[Record]
 ) -> list[LoopCommand | Forget]:
     """The records that say who obeyed; those that were obeyed before are forgotten."""
     old = [Forget(r.key) for r in before if isinstance(r, LoopCommand) and r.obeyed_by]
-    return [*old, *(changed(command, obeyed_by=owner) for command in obeyed)]
+    return [*old, *(replace(command, obeyed_by=owner) for command in obeyed)]

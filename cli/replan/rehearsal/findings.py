@@ -17,7 +17,7 @@ from replan.applying.reasons.holds import NoSlot
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import Outcome, Result
 from replan.applying.views.progress import Progress
-from replan.faults.kinds import refusals as refusals_of
+from replan.faults.kinds import fault_refusals as refusals_of
 from replan.faults.read import FaultSpec
 from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
@@ -104,7 +104,7 @@ class ComparedRun(Struct, frozen=True):
         return self.stage.world.now
 
 
-def rehearsal_of(finding: ComparedRun) -> Rehearsal:
+def rehearsal_of_run(finding: ComparedRun) -> Rehearsal:
     """Put everything together; times count from the beginning."""
     run, began, copies = finding.run, finding.began, tuple(_copies(finding))
     stopped = tuple(r for r in run.outcome.partitions if r.result is not Result.DONE)

@@ -53,7 +53,7 @@ class Report(Struct, frozen=True):
     @property
     def seconds(self) -> Distribution:
         """How long the runs took."""
-        return spread([c.rehearsal.seconds for c in self.runs])
+        return distribution_of([c.rehearsal.seconds for c in self.runs])
 
     @property
     def headrooms(self) -> Mapping[int, int]:
@@ -90,7 +90,7 @@ def _badness(run: RandomRun) -> tuple[float, ...]:
     return len(found.broken), not found.completed, -min(headroom, 0), under, found.seconds
 
 
-def spread(values: list[float]) -> Distribution:
+def distribution_of(values: list[float]) -> Distribution:
     """How values are distributed; all 0 where there are none."""
     if not values:
         return Distribution(0.0, 0.0, 0.0, 0.0)

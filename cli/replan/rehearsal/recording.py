@@ -33,7 +33,7 @@ THROTTLES = frozenset(
 )
 
 
-Found = tuple[TopicPartition, Partition]
+NamedPartition = tuple[TopicPartition, Partition]
 
 
 class Recorder:
@@ -122,7 +122,7 @@ class Histories:
         """What it was concluded from who serves."""
         self._configs: object = None
 
-    def note(self, simulation: Simulation, found: Iterable[Found]) -> None:
+    def note(self, simulation: Simulation, found: Iterable[NamedPartition]) -> None:
         """Take in a state; `found`: the partitions that differ from the state before."""
         cluster, world = simulation.cluster, simulation.world
         processes = (cluster.brokers, world.down, world.starting)
@@ -188,7 +188,7 @@ class Load:
         self._lags = simulation.world.lags
         self.note(simulation, changed_partitions({}, simulation.cluster.topics))
 
-    def note(self, simulation: Simulation, found: Iterable[Found]) -> None:
+    def note(self, simulation: Simulation, found: Iterable[NamedPartition]) -> None:
         """Take in a state of the controller: who replicates what, and what was dropped.
 
         `found`: the partitions that differ from the state before.

@@ -30,7 +30,7 @@ from replan.rehearsal.findings import (
     RecordedRun,
     RefusedFaults,
     WaitsSeen,
-    rehearsal_of,
+    rehearsal_of_run,
     with_own,
 )
 from replan.rehearsal.options import Options
@@ -56,7 +56,7 @@ def _silently(_progress: Progress) -> None:
     pass
 
 
-def rehearse(plan: Plan, snapshot: Snapshot, options: Options) -> Rehearsal:
+def rehearse_plan(plan: Plan, snapshot: Snapshot, options: Options) -> Rehearsal:
     """Perform a plan on the cluster of a snapshot; raises ValueError where no cluster can be as the snapshot shows."""
     own = frozenset(snapshot.heading)
     return rehearse_on(plan, cluster_of(snapshot, options.version), replace(options, own=own))
@@ -68,15 +68,15 @@ def rehearse_on(
 ) -> Rehearsal:
     """Perform a plan on a copy of a simulated cluster; `report` gets its progress."""
     stage = with_assumptions(simulation, options, exact=plan.steps <= options.exact_steps)
-    run = perform(plan, stage, options, report)
+    run = perform_recorded(plan, stage, options, report)
     ends = (stage, with_plan_applied(stage, plan, run.places))
     still, there = (untouched(plan, s, run.ended) for s in ends)
-    return rehearsal_of(
+    return rehearsal_of_run(
         ComparedRun(plan, stage, options.faults, options.settings.settle_seconds, run, still, there)
     )
 
 
-def perform(
+def perform_recorded(
     plan: Plan, stage: Simulation, options: Options, report: ProgressListener = _silently
 ) -> RecordedRun:
     """Let the applier perform a plan, and record what happens."""

@@ -60,7 +60,7 @@ def cluster_of(snapshot: Snapshot, version: str | None = None) -> Simulation:
 
     `version` of Kafka; None: the oldest that has the features of the snapshot.
     """
-    return from_snapshot(_with_own_throttle(snapshot), version or version_of(snapshot))
+    return from_snapshot(_with_own_throttle(snapshot), version or kafka_version_of(snapshot))
 
 
 def _with_own_throttle(snapshot: Snapshot) -> Snapshot:
@@ -99,7 +99,7 @@ def with_version(simulation: Simulation, version: str) -> Simulation:
     return replace(simulation, cluster=cluster)
 
 
-def snapshot_of(plan: Plan) -> Snapshot:
+def snapshot_of_plan(plan: Plan) -> Snapshot:
     """The cluster that a plan was made from, as far as the plan says: every replica in sync, nothing else there.
 
     Partitions that the plan does not touch, and that its topics must have, stand empty on one broker. Those that it
@@ -250,7 +250,7 @@ def _topics(
     return pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
 
 
-def version_of(snapshot: Snapshot) -> str:
+def kafka_version_of(snapshot: Snapshot) -> str:
     """The oldest version of Kafka with these features, whose rules ask for most.
 
     Log directories can be cordoned since 4.3 (KIP-1066), the guard of KIP-860 came with 4.1, ELR with 4.0. Of 4.1 to

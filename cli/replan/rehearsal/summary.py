@@ -16,7 +16,7 @@ from replan.rehearsal.coarse import coarse_rehearsal
 from replan.rehearsal.options import Options
 from replan.rehearsal.report.sentences import coarse_lines, summary_lines
 from replan.rehearsal.result import Rehearsal
-from replan.rehearsal.run import rehearse
+from replan.rehearsal.run import rehearse_plan
 from replan.wording import rate
 
 MOVES = 200
@@ -48,7 +48,7 @@ def quick_rehearsal(
         why = f"its topics have more than {PARTITIONS:,} partitions"
         return _coarsely(plan, snapshot, options, why), None
     try:
-        rehearsal = rehearse(plan, touched_topics(plan, snapshot), options)
+        rehearsal = rehearse_plan(plan, touched_topics(plan, snapshot), options)
     except ValueError as problem:
         return (f"Not rehearsed: {problem}.",), None
     if rehearsal.given_up:

@@ -11,8 +11,8 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.abandoning import RunningCopies, throttle_clear
-from replan.applying.abandoning import abandon as give_up
+from replan.applying.abandoning import RunningCopies, clear_throttles
+from replan.applying.abandoning import abandon_application as give_up
 from replan.applying.journal.records import Command, MoveRecord, Status, Verb
 from replan.applying.run.loop import apply_plan
 from replan.applying.settings import Settings
@@ -36,7 +36,7 @@ LONGEST_SECONDS = 3_600.0
 """Of one `apply`; then it pauses by itself."""
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 
-Reached = Callable[[MoveRecord, Partition], bool]
+HasReached = Callable[[MoveRecord, Partition], bool]
 """Whether a move has come so far."""
 
 
@@ -45,7 +45,7 @@ class _ApplyOptions(Struct):
 
     seconds: float | None = None
     """None: to its end, or until nothing can move any more."""
-    until: tuple[TopicPartition, Reached] | None = None
+    until: tuple[TopicPartition, HasReached] | None = None
     stop_after: float | None = None
     crash: Crash | None = None
     settings: Settings = Settings(owner=OWNER)
@@ -122,7 +122,7 @@ def kill_process(session: Session, tokens: TokenReader, _body: Sequence[str]) ->
 
 def clear(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`clear`: `replan throttle clear`, to its end."""
-    return _without_plan(session, tokens, throttle_clear)
+    return _without_plan(session, tokens, clear_throttles)
 
 
 def abandon(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
@@ -251,7 +251,7 @@ def _never() -> bool:
     return False
 
 
-def _has_reached(session: Session, name: TopicPartition, reached: Reached) -> bool:
+def _has_reached(session: Session, name: TopicPartition, reached: HasReached) -> bool:
     own = session.ledger().owned.get(name)
     found = session.plane.simulation.cluster.partition(name)
     return own is not None and found is not None and reached(own, found)
@@ -273,7 +273,7 @@ def _ended(session: Session) -> str:
         case Killed():
             return "killed"
         case ReplanError() as error:
-            return refused(error)
+            return error_text(error)
 
 
 def _in_words(outcome: Outcome) -> str:
@@ -283,12 +283,12 @@ def _in_words(outcome: Outcome) -> str:
     return "\n".join([*lines, f"exit {int(outcome.exit_code)}: {outcome_text(outcome)}"])
 
 
-def refused(error: ReplanError) -> str:
+def error_text(error: ReplanError) -> str:
     """An error as the command line would end with it."""
     return f"exit {int(error.exit_code)}: {error}"
 
 
-REACHED: dict[str, Reached] = {
+REACHED: dict[str, HasReached] = {
     "expanded": lambda own, found: set(own.target) <= set(found.replicas),
     "in-sync": lambda own, found: set(own.target) <= set(found.isr),
     "assigned": lambda own, found: own.target == found.replicas,

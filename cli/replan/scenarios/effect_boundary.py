@@ -53,7 +53,7 @@ SIDES = {
 LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 LEADERS = (LEADER_REPLICAS, LEADER_RATE)
 RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
-Stored = Mapping[ConfigResource, Mapping[str, str]]
+StoredConfigs = Mapping[ConfigResource, Mapping[str, str]]
 
 
 def changes_in_words(changes: Sequence[ConfigChange]) -> str:
@@ -92,7 +92,7 @@ def _rate_change(change: ConfigChange) -> str:
     return f"{side} rate {rate(int(change.value))}"
 
 
-def standing_in_words(stored: Stored) -> list[str]:
+def standing_in_words(stored: StoredConfigs) -> list[str]:
     """All throttles that are set, as they are stored, empty overrides too."""
     lines = [
         f"{name}: {found}"
@@ -107,7 +107,7 @@ def standing_in_words(stored: Stored) -> list[str]:
     return lines + [f"{_brokers(names)}: {found}" for found, names in alike.items()]
 
 
-def _of_brokers(stored: Stored) -> list[tuple[str, Mapping[str, str]]]:
+def _of_brokers(stored: StoredConfigs) -> list[tuple[str, Mapping[str, str]]]:
     return [(name, v) for (scope, name), v in stored.items() if scope is ConfigScope.BROKER]
 
 

@@ -18,9 +18,9 @@ from replan.scenarios.applying import (
     apply,
     cancel,
     clear,
+    error_text,
     interrupt,
     kill_process,
-    refused,
     resume,
     tick,
 )
@@ -40,13 +40,13 @@ from replan.scenarios.reader import ScenarioBlock, read_blocks, write_blocks
 from replan.scenarios.session import Session
 from replan.scenarios.setup import cluster, disk, topic
 
-Command = Callable[[Session, TokenReader, Sequence[str]], str]
+ScenarioCommand = Callable[[Session, TokenReader, Sequence[str]], str]
 
 
 WITH_BODY = frozenset({"placement"})
 """Commands that have lines below them."""
 
-COMMANDS: Mapping[str, Command] = MappingProxyType(
+COMMANDS: Mapping[str, ScenarioCommand] = MappingProxyType(
     {
         "abandon": abandon,
         "apply": apply,
@@ -148,7 +148,7 @@ def _output(session: Session, block: ScenarioBlock, name: str) -> Sequence[str]:
         placed = str(problem).startswith(where)
         raise problem if placed else BadScenario(f"{where}: {problem}") from problem
     except ReplanError as error:
-        text = refused(error)
+        text = error_text(error)
     except ValueError as problem:
         raise BadScenario(f"{where}: {problem}") from problem
     return session.output(text)

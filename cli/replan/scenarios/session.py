@@ -18,7 +18,7 @@ from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress
 from replan.applying.views.standing import OpenApplication, as_planned_from, open_application
 from replan.errors import BadScenario, ReplanError
-from replan.faults.kinds import FaultContext, refusals
+from replan.faults.kinds import FaultContext, fault_refusals
 from replan.model.control_plane import Clock
 from replan.model.declared.placement import Placement
 from replan.model.names import TopicId
@@ -36,7 +36,7 @@ class Killed(BaseException):
     """The process died; nothing in the applier may catch it."""
 
 
-End = Outcome | ReplanError | Killed
+ProcessEnd = Outcome | ReplanError | Killed
 
 
 class Process:
@@ -51,7 +51,7 @@ class Process:
         self._reached: Callable[[], bool] = _never
         self._killed = False
         self._failure: BaseException | None = None
-        self.end: End | None = None
+        self.end: ProcessEnd | None = None
         """How it ended; None as long as it lives."""
         self._thread = Thread(target=self._live, daemon=True)
         self._thread.start()
@@ -207,7 +207,7 @@ class Session:
 
     def inject(self, fault: Fault) -> None:
         """Inject a fault now; what the controller refuses is recorded."""
-        for refusal in refusals(self.plane.simulation.cluster, fault):
+        for refusal in fault_refusals(self.plane.simulation.cluster, fault):
             self.transcript.add(self.clock.now(), f"refused: {refusal}")
         self.plane.inject(fault)
 

@@ -19,7 +19,7 @@ from replan.model.snapshot import PARTITIONS_SCHEMA, TOPICS_SCHEMA, Features, Sn
 from replan.scenarios.session import Session, identifier
 from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import Simulation, Speeds
-from replan.simulator.cluster.submit import ask
+from replan.simulator.cluster.submit import submit_command
 from replan.simulator.controller.commands import CreateTopic
 from replan.simulator.controller.versions import rules_of
 from replan.simulator.persistence.from_snapshot import DEFAULT_VERSION, from_snapshot, with_log_dirs
@@ -111,7 +111,7 @@ def topic(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
         else:
             tokens.end()
     created = CreateTopic(name, session.topic_id(name), tuple(lists), configs)
-    simulation, decision = ask(initial, created)
+    simulation, decision = submit_command(initial, created)
     if not isinstance(decision.whole, Accepted):
         raise tokens.wrong(_refused(decision.whole))
     partitions = [TopicPartition(name, p) for p in range(len(lists))]

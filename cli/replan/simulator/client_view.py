@@ -50,7 +50,7 @@ from replan.simulator.cluster.physical_state import (
     of_partition,
     offset,
 )
-from replan.simulator.controller.commands import ControllerResult, Subject, rejected
+from replan.simulator.controller.commands import CommandSubject, ControllerResult, rejection
 from replan.simulator.controller.configs import DEFAULTS, DESCRIBED_RATES, as_described
 from replan.simulator.controller.state import (
     CLUSTER_DEFAULT,
@@ -60,7 +60,7 @@ from replan.simulator.controller.state import (
     Topic,
 )
 
-SubjectT = TypeVar("SubjectT", bound=Subject)
+SubjectT = TypeVar("SubjectT", bound=CommandSubject)
 
 
 def broker_seen(registration: BrokerRegistration) -> Broker:
@@ -78,7 +78,7 @@ def brokers_shown(cluster: ClusterState, named: Iterable[BrokerId]) -> dict[Brok
     return dict(sorted({**live, **unlisted}.items()))
 
 
-def answers(simulation: Simulation, broker: BrokerId, question: BrokerQuestion) -> bool:
+def broker_answers(simulation: Simulation, broker: BrokerId, question: BrokerQuestion) -> bool:
     """Whether a broker answers this about itself; one that is not registered is not known to anybody."""
     registration, world = simulation.cluster.brokers.get(broker), simulation.world
     if registration is None or registration.fenced or not world.serves(broker):
@@ -90,12 +90,12 @@ def unreachable(simulation: Simulation, name: str) -> Answer | None:
     """The answer where a broker cannot be asked: known to be fenced, or dead and not fenced yet."""
     known = {str(b): r for b, r in simulation.cluster.brokers.items()}
     if name not in known or known[name].fenced:
-        return rejected(
+        return rejection(
             ErrorCode.INVALID_REQUEST,
             f"broker {name} is not live, and only a broker itself can change its configuration; "
             "ask again when it is back",
         )
-    if not answers(simulation, known[name].id, BrokerQuestion.CHANGES):
+    if not broker_answers(simulation, known[name].id, BrokerQuestion.CHANGES):
         return OutcomeUnknown(f"broker {name} does not answer")
     return None
 
@@ -104,7 +104,7 @@ def answers_of(decision: ControllerResult, subjects: Sequence[SubjectT]) -> dict
     """The answers by subject; where the whole request failed, that answer for each."""
     if not isinstance(decision.whole, Accepted):
         return dict.fromkeys(subjects, _as_known(decision.whole))
-    found: dict[Subject, Answer] = dict(decision.each)
+    found: dict[CommandSubject, Answer] = dict(decision.each)
     return {subject: _as_known(found[subject]) for subject in subjects}
 
 
@@ -164,7 +164,7 @@ def end_of_epoch(
 
 def _own_log(simulation: Simulation, broker: BrokerId, name: TopicPartition) -> Log | ProbeFailure:
     cluster, world = simulation.cluster, simulation.world
-    if not answers(simulation, broker, BrokerQuestion.SIZES):
+    if not broker_answers(simulation, broker, BrokerQuestion.SIZES):
         return ProbeFailure(ProbeProblem.SILENT, reason="the broker does not answer")
     partition = cluster.partition(name)
     if partition is None or broker not in partition.replicas:
@@ -267,39 +267,39 @@ _ACLS = {
 }
 
 
-def lacks(world: World, permission: Permission, topic: str | None = None) -> bool:
+def lacks_permission(world: World, permission: Permission, topic: str | None = None) -> bool:
     """Whether the user may not do this with a topic, or with the cluster."""
     return permission in world.forbidden.get(topic, ())
 
 
-def check_cluster(world: World, *needed: Permission) -> None:
+def check_cluster_permissions(world: World, *needed: Permission) -> None:
     """Raise ClusterRefused where the user may not do all of this with the cluster."""
     for permission in needed:
-        if lacks(world, permission):
+        if lacks_permission(world, permission):
             raise ClusterRefused(f"this user needs the ACL {_ACLS[permission]} on Cluster")
 
 
-def refused(
+def permission_refusals(
     world: World, permission: Permission, resources: Iterable[tuple[str | None, str]]
 ) -> dict[str, Answer]:
     """The answers to what the user may not do; each resource with the topic that it is, None for a broker."""
     return {
-        name: rejected(
+        name: rejection(
             ErrorCode.CLUSTER_AUTHORIZATION_FAILED
             if topic is None
             else ErrorCode.TOPIC_AUTHORIZATION_FAILED,
             f"this user needs the ACL {_ACLS[permission]}",
         )
         for topic, name in resources
-        if lacks(world, permission, topic)
+        if lacks_permission(world, permission, topic)
     }
 
 
 def readable(world: World, wanted: Wanted, seen: Look) -> Look:
     """A look without what this user may not read of topics."""
     asked = {name.topic for name in wanted.partitions}
-    hidden = {t for t in asked if lacks(world, Permission.DESCRIBE, t)}
-    unread = {t for t in wanted.topics if lacks(world, Permission.DESCRIBE_CONFIGS, t)}
+    hidden = {t for t in asked if lacks_permission(world, Permission.DESCRIBE, t)}
+    unread = {t for t in wanted.topics if lacks_permission(world, Permission.DESCRIBE_CONFIGS, t)}
     if not hidden and not unread:
         return seen
     return replace(
@@ -325,13 +325,17 @@ def hidden_topics(simulation: Simulation) -> tuple[str, ...]:
     """The topics that this user may not describe."""
     world = simulation.world
     return tuple(
-        t for t in sorted(simulation.cluster.topics) if lacks(world, Permission.DESCRIBE, t)
+        t
+        for t in sorted(simulation.cluster.topics)
+        if lacks_permission(world, Permission.DESCRIBE, t)
     )
 
 
 def with_unread(world: World, snapshot: Snapshot) -> Snapshot:
     """A snapshot in which the settings of topics that this user may not read are marked."""
-    unread = [t for t in world.forbidden if t and lacks(world, Permission.DESCRIBE_CONFIGS, t)]
+    unread = [
+        t for t in world.forbidden if t and lacks_permission(world, Permission.DESCRIBE_CONFIGS, t)
+    ]
     return replace(snapshot, topics=_marked(snapshot.topics, unread)) if unread else snapshot
 
 

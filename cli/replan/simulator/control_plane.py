@@ -2,7 +2,7 @@
 
 The port's calls become commands of the controller, and requests may fail to reach it. A call first lets the cluster
 catch up with the clock. A look has what runs as the controller has it, and the rest as brokers show it. Not here: rules
-(`decide`) and time (`advance`).
+(`controller.decide`) and time (`advance`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,16 +33,16 @@ from replan.model.snapshot import Features, Snapshot
 from replan.simulator.client_view import (
     ShownStates,
     SubjectT,
-    answers,
     answers_of,
+    broker_answers,
     broker_configs,
     brokers_shown,
-    check_cluster,
+    check_cluster_permissions,
     end_of_epoch,
     hidden_topics,
     log_end,
+    permission_refusals,
     readable,
-    refused,
     replica_sizes,
     seen,
     topic_settings,
@@ -51,7 +51,7 @@ from replan.simulator.client_view import (
     without_hidden,
 )
 from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.advance import Lookahead, Meter, Watch, advance
+from replan.simulator.cluster.advance import Lookahead, Meter, SimulationListener, advance
 from replan.simulator.cluster.apply_fault import apply_fault, later, scheduled
 from replan.simulator.cluster.faults import (
     BrokerQuestion,
@@ -65,7 +65,7 @@ from replan.simulator.cluster.faults import (
 )
 from replan.simulator.cluster.future_logs import altered, log_place
 from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.cluster.submit import ask
+from replan.simulator.cluster.submit import submit_command
 from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterReassignments,
@@ -74,7 +74,7 @@ from replan.simulator.controller.commands import (
     CreatePartitions,
     ElectLeaders,
 )
-from replan.simulator.controller.decide import decide
+from replan.simulator.controller.decide import decide_command
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
 from replan.simulator.persistence.from_snapshot import features_of, log_dirs_described, to_snapshot
 from replan.simulator.persistence.state_file import StateFile, StateStore
@@ -146,7 +146,7 @@ def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted, last: L
         BrokerQuestion.RATES: wanted.rates_of,
         BrokerQuestion.SIZES: {*wanted.cordons_of, *wanted.sizes_of, *wanted.places_of},
     }
-    answering = {q: {b for b in of if answers(simulation, b, q)} for q, of in asked.items()}
+    answering = {q: {b for b in of if broker_answers(simulation, b, q)} for q, of in asked.items()}
     return Look(
         brokers=last.brokers(
             cluster,
@@ -202,7 +202,7 @@ class SimulatedControlPlane:
         clock: Clock,
         *,
         schedule: Schedule = (),
-        watch: Watch | None = None,
+        watch: SimulationListener | None = None,
         store: StateStore | None = None,
         meter: Meter | None = None,
     ) -> None:
@@ -261,16 +261,18 @@ class SimulatedControlPlane:
     def observe(self) -> Snapshot:
         """Everything at this moment."""
         simulation = self._read()
-        check_cluster(simulation.world, Permission.DESCRIBE, Permission.DESCRIBE_CONFIGS)
+        check_cluster_permissions(
+            simulation.world, Permission.DESCRIBE, Permission.DESCRIBE_CONFIGS
+        )
         seen = to_snapshot(without_hidden(simulation), self.clock.now())
         return replace(with_unread(simulation.world, seen), hidden=hidden_topics(simulation))
 
     def look(self, wanted: Wanted) -> Look:
         """What is wanted: lists of what runs as the controller has them, partitions as brokers show them."""
         simulation = self._read()
-        check_cluster(simulation.world, Permission.DESCRIBE)
+        check_cluster_permissions(simulation.world, Permission.DESCRIBE)
         if wanted.rates_of:
-            check_cluster(simulation.world, Permission.DESCRIBE_CONFIGS)
+            check_cluster_permissions(simulation.world, Permission.DESCRIBE_CONFIGS)
         shown = self._shown.at(simulation)
         seen = look_at(simulation, shown, wanted, self._last_look)
         self._last_look = LastLook(simulation.cluster, shown, seen)
@@ -281,7 +283,7 @@ class SimulatedControlPlane:
     def log_dirs(self) -> Sequence[LogDir]:
         """The log directories of the brokers that answer."""
         simulation = self._read()
-        check_cluster(simulation.world, Permission.DESCRIBE)
+        check_cluster_permissions(simulation.world, Permission.DESCRIBE)
         return log_dirs_described(simulation)
 
     def log_ends(
@@ -309,7 +311,7 @@ class SimulatedControlPlane:
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for new lists; a version that does not know the guard goes without it."""
         self._catch_up()
-        check_cluster(self._simulation.world, Permission.ALTER)
+        check_cluster_permissions(self._simulation.world, Permission.ALTER)
         guarded = not allow_replication_factor_change and self.features().replication_factor_guard
         found: dict[TopicPartition, Answer] = {}
         for chunk in _chunks(list(lists), REASSIGNMENTS_PER_REQUEST):
@@ -323,7 +325,7 @@ class SimulatedControlPlane:
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for elections."""
         self._catch_up()
-        check_cluster(self._simulation.world, Permission.ALTER)
+        check_cluster_permissions(self._simulation.world, Permission.ALTER)
         found: dict[TopicPartition, Answer] = {}
         for chunk in _chunks(sorted(partitions), ELECTIONS_PER_REQUEST):
             command = ElectLeaders(tuple(chunk), kind)
@@ -333,7 +335,9 @@ class SimulatedControlPlane:
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """Add partitions, a topic at a time."""
         self._catch_up()
-        found = refused(self._simulation.world, Permission.ALTER, ((t, t) for t in added))
+        found = permission_refusals(
+            self._simulation.world, Permission.ALTER, ((t, t) for t in added)
+        )
         for topic, new in sorted((t, new) for t, new in added.items() if t not in found):
             command = CreatePartitions(topic, new.count, new.lists)
             found |= self._request(WriteKind.CREATE, command, [topic])
@@ -343,14 +347,14 @@ class SimulatedControlPlane:
         """What that would be answered now."""
         cluster, found = self._read().cluster, dict[str, Answer]()
         for topic, new in sorted(added.items()):
-            decision = decide(cluster, CreatePartitions(topic, new.count, new.lists))
+            decision = decide_command(cluster, CreatePartitions(topic, new.count, new.lists))
             found |= answers_of(decision, [topic])
         return found
 
     def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
         """Copy replicas to other log directories; each broker is asked itself."""
         self._catch_up()
-        check_cluster(self._simulation.world, Permission.ALTER)
+        check_cluster_permissions(self._simulation.world, Permission.ALTER)
         if self._store is not None:
             self._become(self._store.lock() or self._simulation)
         world = self._simulation.world
@@ -359,7 +363,7 @@ class SimulatedControlPlane:
         found: dict[ReplicaName, Answer] = {
             (name, broker): OutcomeUnknown(f"broker {broker} does not answer")
             for name, broker in paths
-            if not answers(self._simulation, broker, BrokerQuestion.CHANGES)
+            if not broker_answers(self._simulation, broker, BrokerQuestion.CHANGES)
         }
         reachable = {replica: path for replica, path in paths.items() if replica not in found}
         trouble = self._trouble(WriteKind.MOVE_LOGS) if reachable else None
@@ -390,7 +394,9 @@ class SimulatedControlPlane:
         cluster, found = self._read().cluster, self._unasked(changes)
         reachable = [c for c in changes if (c.scope, c.name) not in found]
         resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
-        return found | answers_of(decide(cluster, AlterConfigs(tuple(reachable))), resources)
+        return found | answers_of(
+            decide_command(cluster, AlterConfigs(tuple(reachable))), resources
+        )
 
     def _unasked(self, changes: Sequence[ConfigChange]) -> dict[ConfigResource, Answer]:
         """The answers that do not come from the controller: of brokers that are not reached, of missing permissions."""
@@ -403,7 +409,7 @@ class SimulatedControlPlane:
         for scope in ConfigScope:
             names = {c.name for c in changes if c.scope is scope}
             own = ((n if scope is ConfigScope.TOPIC else None, n) for n in names)
-            no = refused(self._simulation.world, Permission.ALTER_CONFIGS, own)
+            no = permission_refusals(self._simulation.world, Permission.ALTER_CONFIGS, own)
             found |= {(scope, name): answer for name, answer in no.items()}
         return found
 
@@ -437,7 +443,7 @@ class SimulatedControlPlane:
         return answers_of(self._perform(command), subjects)
 
     def _perform(self, command: ControllerCommand) -> ControllerResult:
-        simulation, decision = ask(self._simulation, command)
+        simulation, decision = submit_command(self._simulation, command)
         self._become(simulation)
         if decision.events:
             self._saw()

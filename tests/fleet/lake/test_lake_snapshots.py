@@ -15,7 +15,7 @@ from tests.unit.snapshots.strategies import snapshots
 
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import read_kept, rows_of
+from replan.fleet.lake.snapshots import read_kept, rows_of_snapshot
 from replan.fleet.lake.tables import SNAPSHOTS
 from replan.model.snapshot import Snapshot
 from replan.snapshots.files import read_snapshot, write_snapshot
@@ -57,7 +57,7 @@ def test_a_snapshot_without_all_its_rows_is_refused(tmp_path: Path) -> None:
 def test_a_snapshot_that_lacks_a_column_of_lists_has_empty_ones(tmp_path: Path) -> None:
     lake, snapshot = Lake(str(tmp_path)), drawn_snapshot(1)
     hour = Hour.of("eu", snapshot.observed_at)
-    rows = rows_of(snapshot, hour)
+    rows = rows_of_snapshot(snapshot, hour)
     at = rows.schema.get_field_index("partitions")
     kind = pa.struct([f for f in rows.schema.field(at).type if f.name != "last_known_elr"])
     older = pa.chunked_array(

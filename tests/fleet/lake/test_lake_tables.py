@@ -15,7 +15,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from replan.errors import BadFile, BadUsage
-from replan.fleet.lake.delta import Hour, Lake, places
+from replan.fleet.lake.delta import Hour, Lake, hours_condition
 from replan.fleet.lake.files import replace_rows
 from replan.fleet.lake.tables import ERRORS, HISTORY, TABLES
 from replan.placement_file.schemas import read_schema
@@ -50,7 +50,7 @@ def test_what_is_written_again_replaces_the_hour_of_its_cluster_and_nothing_else
     replace_rows(lake, ERRORS, errors(later, "four"), [later])
     replace_rows(lake, ERRORS, errors(EU, "five"), [EU])
     assert messages(lake) == ["five", "four", "three"]
-    assert messages(lake, places(ERRORS, [US])) == ["three"]
+    assert messages(lake, hours_condition(ERRORS, [US])) == ["three"]
     replace_rows(lake, ERRORS, errors(EU), [EU, US])
     assert messages(lake) == ["four"]
 

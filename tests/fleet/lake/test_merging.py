@@ -13,7 +13,7 @@ from tests.fleet.lake.test_lake_files import DAYS, MOMENT, NAMES, judged, rows
 
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.in_process import Here
-from replan.fleet.lake.arrivals import touched_between, version_of
+from replan.fleet.lake.arrivals import newest_version, touched_between
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import (
     FEW_FILES,
@@ -21,7 +21,7 @@ from replan.fleet.lake.files import (
     RowFile,
     commit_files,
     many,
-    merged,
+    merged_file,
     put_rows,
     replace_rows,
     run_in,
@@ -29,7 +29,7 @@ from replan.fleet.lake.files import (
 from replan.fleet.lake.snapshots import read_kept
 from replan.fleet.lake.tables import ERRORS, JUDGED, RATES, SNAPSHOTS, LakeTable
 from replan.fleet.perform import Stage
-from replan.fleet.run import judge
+from replan.fleet.run import judge_tasks
 from replan.fleet.tasks.todo import from_lake
 
 pytestmark = pytest.mark.slow
@@ -95,7 +95,7 @@ def test_a_merged_file_whose_rows_another_has_replaced_is_left_out(tmp_path: Pat
     with run_in(lake) as run:
         ((_, small),) = many(lake, JUDGED, [newest]).items()
         files = [put_rows(lake, JUDGED, judged(newest, 10), newest, run)]
-        files += merged(lake, JUDGED, small, run)
+        files += merged_file(lake, JUDGED, small, run)
         write(lake, replace(MOMENT, hour=2), 200)
         commit_files(lake, JUDGED, {newest: files}, run)
     found = lake.read(JUDGED).sort_by("hour")
@@ -113,7 +113,7 @@ def test_of_two_that_merge_the_same_files_one_does(tmp_path: Path) -> None:
             at = replace(MOMENT, hour=hour)
             (small,) = many(lake, JUDGED, [at]).values()
             files[at] = [put_rows(lake, JUDGED, judged(at, hour), at, run)]
-            files[at] += merged(lake, JUDGED, small, run)
+            files[at] += merged_file(lake, JUDGED, small, run)
         commit_files(lake, JUDGED, files, run)
     assert sorted(lake.read(JUDGED)["partitions"].to_pylist()) == [0, 1, 2, 3, 4, 10, 11]
     assert count(lake, JUDGED) == 3
@@ -145,7 +145,7 @@ def test_snapshots_are_what_they_were_and_no_merged_one_arrives(tmp_path: Path) 
     for hour in range(FEW_FILES + 2):
         moment = (BEGIN + timedelta(hours=hour)).isoformat().replace("+00:00", "Z")
         seen = snapshot([state([1, 2, 3], size=hour)], observed_at=moment)
-        before = version_of(lake)
+        before = newest_version(lake)
         kept[keep_snapshot(lake, seen, "eu")] = seen
     assert count(lake, SNAPSHOTS) == 2
     assert [one.at for one in kept_snapshots(lake)] == list(kept)
@@ -153,11 +153,11 @@ def test_snapshots_are_what_they_were_and_no_merged_one_arrives(tmp_path: Path) 
         assert read_kept(lake, at).partitions.equals(seen.partitions)
     keep_snapshot(lake, snapshot([state([1, 2])], observed_at="2026-11-24T00:00:00Z"), "eu")
     assert [file.day.day for file in lake.files(SNAPSHOTS)["eu"]] == [21, 24]
-    assert touched_between(lake, before, version_of(lake)) == [
+    assert touched_between(lake, before, newest_version(lake)) == [
         ("eu", "2026-11-21"),
         ("eu", "2026-11-24"),
     ]
-    newest = version_of(lake)
+    newest = newest_version(lake)
     assert touched_between(lake, newest - 1, newest) == [("eu", "2026-11-24")]
 
 
@@ -177,7 +177,9 @@ def test_whoever_does_a_task_merges_the_files_of_its_cluster(tmp_path: Path) -> 
         seen = snapshot([state([1, 2, 3], size=hour * 3600)], observed_at=moment)
         for name in named:
             keep_snapshot(lake, seen, name)
-        found = judge(lake, from_lake(fleet, lake, now), list(Stage), Here(), Hour.of("", moment))
+        found = judge_tasks(
+            lake, from_lake(fleet, lake, now), list(Stage), Here(), Hour.of("", moment)
+        )
         assert found.counts["judged"] == 1
         assert count(lake, JUDGED) <= FEW_FILES + 1
         assert count(lake, RATES) <= FEW_FILES + len(named)

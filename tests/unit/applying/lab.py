@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from tests.builders import CLUSTER_ID, brokers, snapshot
 
-from replan.applying.abandoning import RunningCopies, abandon
+from replan.applying.abandoning import RunningCopies, abandon_application
 from replan.applying.journal.protocol import Journal, MemoryJournal
 from replan.applying.journal.records import Command, Record, Verb
 from replan.applying.run.loop import apply_plan
@@ -199,7 +199,9 @@ class Lab:
     def abandon(self, copies: RunningCopies = RunningCopies.UNTHROTTLED) -> Outcome:
         """Give the open application up."""
         plane, journal, clock = self.plane, self.journal, self.clock
-        return abandon(plane, plane, journal, clock, settings=self.settings, copies=copies)
+        return abandon_application(
+            plane, plane, journal, clock, settings=self.settings, copies=copies
+        )
 
     def stop_at(self, seconds: float) -> Callable[[], bool]:
         """A person presses ^C at this second."""

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import CLUSTER_ID
 from tests.unit.applying.lab import Boundary, Killed, Lab, T
 from tests.unit.applying.test_steering import at, ledger_of
@@ -19,7 +20,6 @@ from replan.applying.journal.records import (
     Command,
     LastRequest,
     Verb,
-    changed,
 )
 from replan.applying.reasons.holds import Cancelling
 from replan.applying.reasons.notes import ListsLeft
@@ -135,7 +135,7 @@ def test_a_copy_that_is_being_cancelled_by_itself_is_part_of_neither_the_copied_
     own = ledger_of(made).open[MOVES[0].partition]
     assert own.expanding
     before = watched(made.plan, ledger_of(made), made.plane).progress.volume()
-    made.journal.append([changed(own, asked=LastRequest(RequestKind.CANCEL, own.original))])
+    made.journal.append([replace(own, asked=LastRequest(RequestKind.CANCEL, own.original))])
     after = watched(made.plan, ledger_of(made), made.plane).progress.volume()
     assert before.total_bytes - after.total_bytes == MOVES[0].copies_bytes
     assert after.copied_bytes <= before.copied_bytes

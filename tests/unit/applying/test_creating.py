@@ -4,7 +4,7 @@ from msgspec.structs import replace
 from tests.builders import TOPIC, TOPIC_ID, state
 from tests.unit.applying.lab import plan_of
 
-from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import CreateRecord, Status
 from replan.applying.known import RepeatedRefusal, RequestMemory
 from replan.applying.observation import Job, TickInput
@@ -53,7 +53,7 @@ def look(*states: PartitionState, **more: object) -> Look:
 def judged(
     seen: Look, *, asked: bool = False, answer: Answer | None = None, cancelled: bool = False
 ) -> object:
-    refused: dict[Subject, RepeatedRefusal] = {}
+    refused: dict[RequestSubject, RepeatedRefusal] = {}
     if isinstance(answer, Rejected):
         refused[CREATE.first] = RepeatedRefusal(answer, 0, 50)
     tick = TickInput(job=Job.of(plan_of([]), Settings()), seen=seen, now=50, ended=50)

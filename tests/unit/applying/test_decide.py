@@ -17,7 +17,6 @@ from replan.applying.journal.records import (
     MoveRecord,
     Reached,
     Status,
-    changed,
 )
 from replan.applying.known import RepeatedRefusal, RequestMemory
 from replan.applying.observation import Job, Observation, TickInput
@@ -345,7 +344,7 @@ LATER = 50
 
 def asked_before(*, answer: Answer | None = None, **more: Any) -> Case:
     """A copy whose expand was written down and shows no effect: the process died, or its answer was lost."""
-    lost = changed(own(COPIES[0], RequestKind.EXPAND, 1, 2, 3, 4), reached=Reached.NOTHING)
+    lost = replace(own(COPIES[0], RequestKind.EXPAND, 1, 2, 3, 4), reached=Reached.NOTHING)
     tick, run = case(COPIES[:1], AS_BEFORE, owned=(lost,), **more)
     again = Request(RequestKind.EXPAND, COPIES[0].expanded)
     answers = {} if answer is None else {lost.partition: answer}

@@ -27,8 +27,8 @@ from replan.commands.inputs.plans import part_of
 from replan.errors import Exit
 from replan.planning.plans.plan_file import digest, dumps, loads
 from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse
-from replan.rehearsal.setup import snapshot_of
+from replan.rehearsal.run import rehearse_plan
+from replan.rehearsal.setup import snapshot_of_plan
 from replan.reporting.lines import drawn
 from replan.reporting.plans.plan_difference import between
 from replan.reporting.plans.plan_report import plan_lines
@@ -99,7 +99,7 @@ def test_a_plan_back_knows_that_it_was_applied(kind: AnyKind) -> None:
 @ALONE
 def test_its_plan_says_enough_of_the_cluster_to_be_rehearsed(kind: AnyKind) -> None:
     plan = alone(kind).plan
-    rehearsed = rehearse(plan, snapshot_of(plan), Options())
+    rehearsed = rehearse_plan(plan, snapshot_of_plan(plan), Options())
     assert rehearsed.exit_code is Exit.OK, f"snapshot_of lacks what it needs: {rehearsed.text}"
 
 

@@ -11,7 +11,7 @@ from tests.unit.applying import test_killed_standing as standing
 from tests.unit.applying.lab import MB, Boundary, Lab, lab
 
 from replan.applying.journal.ledger import fold
-from replan.applying.known import RepeatedRefusal, believed, refusals
+from replan.applying.known import RepeatedRefusal, believed, repeated_refusals
 from replan.applying.views.outcome import Outcome
 from replan.errors import Exit
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
@@ -72,5 +72,5 @@ def test_a_refusal_is_believed_once_it_was_the_answer_for_long_enough(
 ) -> None:
     known: Mapping[str, RepeatedRefusal] = {}
     for seconds, answer in answers:
-        known = refusals(known, {"orders": answer}, seconds)
+        known = repeated_refusals(known, {"orders": answer}, seconds)
     assert believed(known.get("orders"), 5) == refusal

@@ -18,7 +18,6 @@ from replan.applying.journal.records import (
     Record,
     Status,
     Verb,
-    changed,
 )
 from replan.applying.reasons.holds import Confirming, NoSlot, Paused
 from replan.applying.reasons.notes import Obeyed, RateRefused
@@ -224,7 +223,7 @@ def test_only_what_was_sent_to_the_open_application_and_waits_is_obeyed() -> Non
     opened = ledger_of(made).application
     assert opened is not None
     waits = Command(opened.id, "01", Verb.PAUSE, sender=BOB)
-    obeyed = changed(waits, obeyed_by="ann")
+    obeyed = replace(waits, obeyed_by="ann")
     stray = Command("another-1", "01", Verb.PAUSE, sender=BOB)
     assert for_application(opened, [stray, obeyed, waits]) == [waits]
 
@@ -261,7 +260,7 @@ def test_a_copy_of_replan_that_runs_on_after_its_end_is_not_said_to_be_another_t
     made = two_copies(slots=1)
     made.apply(stop=made.stop_at(8))
     own = ledger_of(made).open[P0]
-    made.journal.append([changed(own, status=Status.DONE)])
+    made.journal.append([replace(own, status=Status.DONE)])
     assert NoSlot in kinds_of_waits(made)
     assert others_named(made, ledger_of(made), read=ledger_of(made)) == set()
 
@@ -284,7 +283,7 @@ def opened_only(made: Lab, **steered_by: str) -> None:
     made.apply(stop=lambda: True)
     opened = ledger_of(made).application
     assert opened is not None
-    made.journal.append([changed(opened, **steered_by)])
+    made.journal.append([replace(opened, **steered_by)])
     assert not begun(made)
 
 
@@ -437,7 +436,7 @@ def test_who_keeps_another_rate_than_the_one_asked_for_is_known() -> None:
     planned = MoveThrottle(SLOW, {BrokerId(4): SLOW, BrokerId(7): FAST})
     assert kept_rates(None, opened, MoveRates(fast)) == {}
     assert kept_rates(planned, opened, MoveRates(fast)) == {4: SLOW}
-    since = changed(opened, rate=str(SLOW), brokers=(BrokerRates(BrokerId(9), "unlimited", fast),))
+    since = replace(opened, rate=str(SLOW), brokers=(BrokerRates(BrokerId(9), "unlimited", fast),))
     assert kept_rates(planned, since, MoveRates(fast)) == {9: SideRates(None, FAST)}
     assert kept_rates(planned, since, MoveRates.of(planned)) == {7: SideRates(FAST, FAST)}
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.builders import TOPIC, TOPIC_ID
 from tests.unit.applying.lab import plan_of
 
-from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import CreateRecord, Status
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, Observation, TickInput
@@ -30,8 +30,8 @@ from replan.applying.steps.step import (
     FromRecord,
     StepInput,
     StepsDecided,
-    Verdict,
-    judged,
+    StepVerdict,
+    judge_steps,
     suspected,
 )
 from replan.model.names import TopicPartition
@@ -49,15 +49,15 @@ AGAIN: Suspect[Ask] = Suspect(Ask("once more"), PartitionsUnseen())
 class Drawn(Struct, FromRecord, frozen=True):
     """A step whose verdict a test chooses; it says nothing else."""
 
-    verdict: Verdict
+    verdict: StepVerdict
     record: CreateRecord | None = None
-    cancelled: Verdict = DONE
+    cancelled: StepVerdict = DONE
     subject: TopicPartition = NAME
 
-    def judge(self, _given: StepInput) -> Verdict:
+    def judge(self, _given: StepInput) -> StepVerdict:
         return self.verdict
 
-    def judge_cancelled(self, _given: StepInput) -> Verdict:
+    def judge_cancelled(self, _given: StepInput) -> StepVerdict:
         return self.cancelled
 
     def arrival_possible(self, _end: End, _given: StepInput, seconds: float) -> HoldReason:
@@ -70,7 +70,7 @@ class Drawn(Struct, FromRecord, frozen=True):
         return (BEGUN,)
 
 
-def given(known: RequestMemory[Subject] | None = None, now: float = 100.0) -> StepInput:
+def given(known: RequestMemory[RequestSubject] | None = None, now: float = 100.0) -> StepInput:
     """A tick in which nothing is seen; `known`: of the requests before."""
     job = Job.of(plan_of([]), SETTINGS)
     tick = TickInput(job=job, seen=Observation(brokers={}), now=now, ended=now)
@@ -79,12 +79,12 @@ def given(known: RequestMemory[Subject] | None = None, now: float = 100.0) -> St
 
 def decided(
     *steps: Drawn,
-    known: RequestMemory[Subject] | None = None,
+    known: RequestMemory[RequestSubject] | None = None,
     closed: HoldReason | None = None,
     now: float = 100.0,
 ) -> StepsDecided:
     found = StepsDecided()
-    for step, ask in judged(steps, given(known, now), closed, found):
+    for step, ask in judge_steps(steps, given(known, now), closed, found):
         found.ask(step, ask, Ledger())
     return found
 
@@ -108,7 +108,9 @@ def test_a_suspicion_becomes_its_conclusion_once_looks_have_agreed(
     first = decided(Drawn(verdict, BEGUN))
     assert (first.records, first.holds) == ([], {NAME: verdict.reason})
     assert first.suspected == [(NAME, verdict.conclusion)]
-    known: RequestMemory[Subject] = RequestMemory(suspected={(NAME, verdict.conclusion): 100.0})
+    known: RequestMemory[RequestSubject] = RequestMemory(
+        suspected={(NAME, verdict.conclusion): 100.0}
+    )
     early = decided(Drawn(verdict, BEGUN), known=known, now=100.0 + seconds - 0.1)
     assert (early.records, early.holds) == ([], {NAME: verdict.reason})
     agreed = decided(Drawn(verdict, BEGUN), known=known, now=100.0 + seconds)
@@ -117,7 +119,7 @@ def test_a_suspicion_becomes_its_conclusion_once_looks_have_agreed(
 
 
 def test_what_was_asked_for_again_is_to_be_agreed_on_again() -> None:
-    known: RequestMemory[Subject] = RequestMemory(suspected={(NAME, AGAIN.conclusion): 0.0})
+    known: RequestMemory[RequestSubject] = RequestMemory(suspected={(NAME, AGAIN.conclusion): 0.0})
     assert decided(Drawn(AGAIN, BEGUN), known=known).suspected == []
 
 
@@ -128,7 +130,7 @@ def test_nothing_ends_short_of_being_done_while_a_request_may_arrive(
 ) -> None:
     step = Drawn(end, BEGUN, end)
     closed = Cancelling("ann") if cancelled else None
-    late: RequestMemory[Subject] = RequestMemory(unknown_since={NAME: 40.0})
+    late: RequestMemory[RequestSubject] = RequestMemory(unknown_since={NAME: 40.0})
     found = decided(step, known=late, closed=closed)
     assert (found.records, found.holds) == ([], {NAME: CreateArrivalPossible(30.0)})
     over = replace(late, unknown_since={NAME: 100.0 - SETTINGS.quarantine_seconds})

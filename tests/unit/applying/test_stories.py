@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab, plan_of
 
-from replan.applying.abandoning import throttle_clear
+from replan.applying.abandoning import clear_throttles
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.protocol import Journal, MemoryJournal, PatientJournal
@@ -224,7 +224,7 @@ def test_throttle_clear_after_a_kill_takes_85_seconds_with_the_minute_of_watchin
         made.apply(boundary=Boundary(kill_after=3))
     killed, told = made.clock.now(), list[str]()
     made.clock.sleep(60)
-    cleared = throttle_clear(
+    cleared = clear_throttles(
         made.plane,
         made.plane,
         made.journal,
@@ -253,7 +253,7 @@ def test_whoever_resumes_after_throttle_clear_need_not_wait_again_for_what_may_a
         made.apply(boundary=Boundary(kill_after=5))
     killed = made.clock.now()
     made.clock.sleep(60)
-    throttle_clear(
+    clear_throttles(
         made.plane,
         made.plane,
         made.journal,
@@ -288,7 +288,7 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
     made = lab([state([1, 2, 3], size=500 * MB)], [long], throttle=SLOW)
     before, told = made.configs(), list[str]()
     made.apply(stop=made.stop_at(5))
-    kept = throttle_clear(
+    kept = clear_throttles(
         made.plane,
         made.plane,
         made.journal,
@@ -305,7 +305,7 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
     ]
     assert made.configs()[ConfigScope.TOPIC, "orders"][FOLLOWER_REPLICAS] == "0:4"
     made.clock.sleep(600)
-    cleared = throttle_clear(
+    cleared = clear_throttles(
         made.plane, made.plane, made.journal, made.clock, settings=made.settings
     )
     assert outcome_text(cleared) == "throttles set by replan: all restored to what was there before"
@@ -319,7 +319,7 @@ def test_throttle_clear_restores_nothing_by_a_look_that_is_too_old() -> None:
     made.apply(stop=made.stop_at(5))
     made.clock.sleep(600)
     told = list[str]()
-    cleared = throttle_clear(
+    cleared = clear_throttles(
         made.plane,
         made.plane,
         SlowJournal(made.journal, made.clock, 6),
@@ -577,7 +577,7 @@ def test_abandon_and_clear_need_no_plan_that_they_can_read() -> None:
             if isinstance(r, PlanChunk)
         ]
     )
-    throttle_clear(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
+    clear_throttles(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
     assert made.configs()[ConfigScope.TOPIC, "orders"][FOLLOWER_REPLICAS] == "0:4"
     outcome = made.abandon()
     assert outcome.exit_code is Exit.OK
@@ -640,7 +640,7 @@ def test_throttle_clear_says_what_a_dead_broker_still_has() -> None:
     made.apply(stop=made.stop_at(5))
     made.plane.inject(KillBroker(BrokerId(3)))
     made.clock.sleep(100)
-    outcome = throttle_clear(
+    outcome = clear_throttles(
         made.plane, made.plane, made.journal, made.clock, settings=made.settings
     )
     assert outcome.exit_code is Exit.HELD
@@ -796,6 +796,6 @@ def test_a_broker_that_registers_again_does_not_keep_the_rate_that_was_set_befor
     if applies:
         assert outcome_text(made.apply()) == "1 done"
     else:
-        throttle_clear(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
+        clear_throttles(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
     assert made.configs() == before
     assert not fold(made.journal.read()).rates

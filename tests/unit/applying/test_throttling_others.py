@@ -6,7 +6,7 @@ import pytest
 from tests.builders import CLUSTER_ID, move, state
 from tests.unit.applying.lab import MB, Boundary, Lab, killed_anywhere, lab
 
-from replan.applying.abandoning import RunningCopies, throttle_clear
+from replan.applying.abandoning import RunningCopies, clear_throttles
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
 from replan.applying.observation import Observation
@@ -258,7 +258,7 @@ def test_interrupted_it_stays_throttled_and_clear_leaves_what_the_copies_need() 
     made = copying()
     outcome = made.apply(others=True, stop=made.stop_at(5))
     assert (outcome.exit_code, outcome.copying) == (Exit.INTERRUPTED, (P0,))
-    cleared = throttle_clear(
+    cleared = clear_throttles(
         made.plane, made.plane, made.journal, made.clock, settings=made.settings
     )
     assert cleared.ending in {Ending.COPIES_THROTTLED, Ending.RESTORED}

@@ -16,7 +16,6 @@ from replan.applying.journal.records import (
     MoveRecord,
     Reached,
     Status,
-    changed,
 )
 from replan.applying.known import Repeat
 from replan.applying.observation import Job, Observation, TickInput
@@ -117,7 +116,7 @@ CHANGES: dict[str, Callable[[TickInput, RunState], Case]] = {
     ),
     "asked again": lambda t, s: (
         later(t),
-        replace(s, ledger=fold([APP, changed(OWN, reached=Reached.NOTHING)])),
+        replace(s, ledger=fold([APP, replace(OWN, reached=Reached.NOTHING)])),
     ),
 }
 

@@ -21,10 +21,10 @@ from replan.kafka.failures import (
     DESCRIBE_PARTITIONS,
     LIST_REASSIGNMENTS,
     answer,
-    passes,
+    explained_refusal,
     raise_for,
     reason,
-    refusal,
+    retriable,
 )
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
 
@@ -70,7 +70,7 @@ def test_a_code_becomes_an_answer(code: int, message: str | None, expected: Answ
     ],
 )
 def test_only_what_passes_by_itself_is_asked_again(failure: Exception, again: bool) -> None:
-    assert passes(failure) is again
+    assert retriable(failure) is again
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_only_what_passes_by_itself_is_asked_again(failure: Exception, again: bo
     [
         (
             str(
-                refusal(
+                explained_refusal(
                     LIST_REASSIGNMENTS, ClusterAuthorizationFailedError("Cluster not authorized.")
                 )
             ),
@@ -89,14 +89,18 @@ def test_only_what_passes_by_itself_is_asked_again(failure: Exception, again: bo
             ),
         ),
         (
-            str(refusal(DESCRIBE_PARTITIONS, TopicAuthorizationFailedError("orders"))),
+            str(explained_refusal(DESCRIBE_PARTITIONS, TopicAuthorizationFailedError("orders"))),
             (
                 "DescribeTopicPartitions is not permitted: TOPIC_AUTHORIZATION_FAILED (29): orders\n"
                 "  this user needs the ACL Describe on Topic; ask for it, or use another user"
             ),
         ),
         (
-            str(refusal(ALTER_REASSIGNMENTS, SaslAuthenticationFailedError("bad password"))),
+            str(
+                explained_refusal(
+                    ALTER_REASSIGNMENTS, SaslAuthenticationFailedError("bad password")
+                )
+            ),
             (
                 "the cluster does not accept these credentials:"
                 " SASL_AUTHENTICATION_FAILED (58): bad password\n"
@@ -104,7 +108,7 @@ def test_only_what_passes_by_itself_is_asked_again(failure: Exception, again: bo
             ),
         ),
         (
-            str(refusal(DESCRIBE_PARTITIONS, IncompatibleBrokerVersion("no such api"))),
+            str(explained_refusal(DESCRIBE_PARTITIONS, IncompatibleBrokerVersion("no such api"))),
             (
                 "this cluster does not know DescribeTopicPartitions:"
                 " UNSUPPORTED_VERSION (35): no such api\n"
@@ -112,7 +116,7 @@ def test_only_what_passes_by_itself_is_asked_again(failure: Exception, again: bo
             ),
         ),
         (
-            str(refusal(ALTER_REASSIGNMENTS, for_code(42)("odd"))),
+            str(explained_refusal(ALTER_REASSIGNMENTS, for_code(42)("odd"))),
             "AlterPartitionReassignments failed: INVALID_REQUEST (42): odd",
         ),
     ],
@@ -145,7 +149,7 @@ def test_what_a_broker_says_of_its_own_objects_is_left_out() -> None:
 
     said = "CLUSTER_AUTHORIZATION_FAILED (31): the request is not authorized."
     assert reason(failure) == said
-    assert str(refusal(LIST_REASSIGNMENTS, failure)).startswith(
+    assert str(explained_refusal(LIST_REASSIGNMENTS, failure)).startswith(
         f"ListPartitionReassignments is not permitted: {said}\n"
     )
     assert answer(31, told) == Rejected(
@@ -154,7 +158,7 @@ def test_what_a_broker_says_of_its_own_objects_is_left_out() -> None:
 
 
 def test_a_controllers_listener_is_named_with_the_way_out() -> None:
-    said = str(refusal(LIST_REASSIGNMENTS, for_code(114)("not a broker")))
+    said = str(explained_refusal(LIST_REASSIGNMENTS, for_code(114)("not a broker")))
 
     assert said == (
         "a controller listens there, no broker: MISMATCHED_ENDPOINT_TYPE (114): not a broker\n"

@@ -14,7 +14,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataResponse
 
-from replan.kafka.reads.brokers import listed, tells_fenced, with_members
+from replan.kafka.reads.brokers import described_brokers, tells_fenced, with_members
 from replan.kafka.reads.log_dirs import (
     Directory,
     Logs,
@@ -349,7 +349,7 @@ def described(version: int) -> Any:
 
 def test_fenced_brokers_are_reported_from_version_2_on() -> None:
     assert tells_fenced(described(2))
-    assert listed(described(2)) == {
+    assert described_brokers(described(2)) == {
         1: Broker(BrokerId(1), "a"),
         2: Broker(BrokerId(2), None, fenced=True),
     }
@@ -357,7 +357,7 @@ def test_fenced_brokers_are_reported_from_version_2_on() -> None:
 
 def test_before_that_members_that_nobody_lists_count_as_fenced() -> None:
     assert not tells_fenced(described(1))
-    assert with_members(listed(described(1)), [1, 2, 7]) == {
+    assert with_members(described_brokers(described(1)), [1, 2, 7]) == {
         1: Broker(BrokerId(1), "a"),
         2: Broker(BrokerId(2)),
         7: Broker(BrokerId(7), None, fenced=True),
@@ -367,6 +367,6 @@ def test_before_that_members_that_nobody_lists_count_as_fenced() -> None:
 def test_before_that_one_that_was_listed_is_fenced_and_keeps_its_rack() -> None:
     before = {BrokerId(8): Broker(BrokerId(8), "c")}
 
-    assert with_members(listed(described(1)), [], before)[BrokerId(8)] == Broker(
+    assert with_members(described_brokers(described(1)), [], before)[BrokerId(8)] == Broker(
         BrokerId(8), "c", fenced=True
     )

@@ -17,7 +17,7 @@ from replan.kafka.client_properties import (
     client_properties,
     principal_of,
 )
-from replan.kafka.failures import passes, refusal
+from replan.kafka.failures import explained_refusal, retriable
 from replan.kafka.reads.access import DESCRIBE_QUORUM
 from replan.kafka.security import valid_until
 
@@ -102,8 +102,8 @@ def test_what_is_wrong_with_a_brokers_certificate_is_known_and_asking_again_is_n
     refused = refused_certificate(failure)
     assert refused is not None
     assert refused.problem is problem
-    assert not passes(refused)
-    assert "as OpenSSL says" in str(refusal(DESCRIBE_QUORUM, refused))
+    assert not retriable(refused)
+    assert "as OpenSSL says" in str(explained_refusal(DESCRIBE_QUORUM, refused))
 
 
 def test_a_failure_that_is_about_no_certificate_may_pass() -> None:

@@ -18,8 +18,8 @@ from replan.reconciling.decision import (
     HoldFacts,
     Holds,
     Rest,
-    decide,
-    judged,
+    decide_loop,
+    judged_by_policy,
     most_down,
 )
 from replan.reconciling.memory import Begun, Memory, changed
@@ -59,45 +59,47 @@ def known(since: float) -> Memory:
 
 
 def test_nothing_that_differs_is_rest_without_end() -> None:
-    assert decide(POLICY, [], Memory(), WELL, 0.0) == Rest(None)
+    assert decide_loop(POLICY, [], Memory(), WELL, 0.0) == Rest(None)
 
 
 def test_what_is_not_named_is_never_done() -> None:
-    assert decide(Reconcile(), [DIFFERS], known(0), WELL, 1e9) == Rest(None)
-    assert judged(Reconcile(), [DIFFERS], known(0), 1e9)[0].why_not == NotAllowed()
+    assert decide_loop(Reconcile(), [DIFFERS], known(0), WELL, 1e9) == Rest(None)
+    assert judged_by_policy(Reconcile(), [DIFFERS], known(0), 1e9)[0].why_not == NotAllowed()
 
 
 def test_it_waits_until_it_has_lasted_long_enough() -> None:
-    assert decide(POLICY, [DIFFERS], known(0), WELL, 599.0) == Rest(600.0)
-    assert judged(POLICY, [DIFFERS], known(0), 599.0)[0].why_not == TooEarly()
-    assert decide(POLICY, [DIFFERS], known(0), WELL, 600.0) == Act((DIFFERS,))
+    assert decide_loop(POLICY, [DIFFERS], known(0), WELL, 599.0) == Rest(600.0)
+    assert judged_by_policy(POLICY, [DIFFERS], known(0), 599.0)[0].why_not == TooEarly()
+    assert decide_loop(POLICY, [DIFFERS], known(0), WELL, 600.0) == Act((DIFFERS,))
 
 
 def test_a_directory_that_is_still_full_waits_until_what_has_left_it_is_deleted() -> None:
     full = DeviationKind.LOG_DIR_FULL
     found = FoundDeviation(full, Subject(broker=1, path="/a"), "logDirFull 1 /a", (ORDERS,))
     memory, policy = Memory(since={found.key: 1_000.0}), Reconcile({full: 0})
-    assert decide(policy, [found], memory, WELL, 1_000.0) == Act((found,))
+    assert decide_loop(policy, [found], memory, WELL, 1_000.0) == Act((found,))
     done = Round(1, 900.0, 1_000.0, RoundResult.DONE, (full,), 1, 10, "digest")
     memory, due = changed(memory, rounds=(done,)), 1_000.0 + FREED_SECONDS
-    assert decide(policy, [found], memory, WELL, due - 1.0) == Rest(due)
-    assert decide(policy, [found], memory, WELL, due) == Act((found,))
+    assert decide_loop(policy, [found], memory, WELL, due - 1.0) == Rest(due)
+    assert decide_loop(policy, [found], memory, WELL, due) == Act((found,))
     ahead = changed(memory, rounds=(replace(done, ended_at=9e9),))
-    assert decide(policy, [found], ahead, WELL, due) == Act((found,))  # by a clock that was wrong
+    assert decide_loop(policy, [found], ahead, WELL, due) == Act(
+        (found,)
+    )  # by a clock that was wrong
 
 
 def test_what_was_never_seen_before_begins_now() -> None:
-    assert decide(POLICY, [DIFFERS], Memory(), WELL, 1000.0) == Rest(1600.0)
+    assert decide_loop(POLICY, [DIFFERS], Memory(), WELL, 1000.0) == Rest(1600.0)
 
 
 def test_outside_of_a_window_it_waits_for_the_next_one() -> None:
     policy = replace(POLICY, windows=Windows((NIGHTS,)))
     noon, evening = at("2026-11-25T12:00:00"), at("2026-11-25T22:00:00")
-    assert decide(policy, [DIFFERS], known(0), WELL, noon) == Rest(evening)
-    assert judged(policy, [DIFFERS], known(0), noon)[0].why_not == WindowClosed(evening)
-    assert decide(policy, [DIFFERS], known(0), WELL, evening) == Act((DIFFERS,))
+    assert decide_loop(policy, [DIFFERS], known(0), WELL, noon) == Rest(evening)
+    assert judged_by_policy(policy, [DIFFERS], known(0), noon)[0].why_not == WindowClosed(evening)
+    assert decide_loop(policy, [DIFFERS], known(0), WELL, evening) == Act((DIFFERS,))
     excepted = replace(policy, windows=Windows((NIGHTS,), frozenset({KIND})))
-    assert decide(excepted, [DIFFERS], known(0), WELL, noon) == Act((DIFFERS,))
+    assert decide_loop(excepted, [DIFFERS], known(0), WELL, noon) == Act((DIFFERS,))
 
 
 def test_a_window_goes_on_into_the_next_day_and_over_the_week() -> None:
@@ -172,14 +174,14 @@ def test_each_hold_keeps_what_is_due_from_being_done(
     memory: Memory, facts: HoldFacts, reason: object
 ) -> None:
     memory = changed(memory, since={DIFFERS.key: 0.0})
-    decision = decide(POLICY, [DIFFERS], memory, facts, 1000.0)
+    decision = decide_loop(POLICY, [DIFFERS], memory, facts, 1000.0)
     assert isinstance(decision, Holds)
     assert decision.reasons == (reason,)
 
 
 def test_a_partition_may_be_moved_again_when_a_day_has_passed() -> None:
     memory = changed(known(0), moved={"orders-0": (100.0, 200.0, 300.0)})
-    assert decide(POLICY, [DIFFERS], memory, WELL, 86_500.0) == Act((DIFFERS,))
+    assert decide_loop(POLICY, [DIFFERS], memory, WELL, 86_500.0) == Act((DIFFERS,))
 
 
 def test_failures_put_the_next_round_off_for_an_hour_at_most() -> None:
@@ -205,8 +207,8 @@ def test_what_the_last_round_stopped_for_is_healed_before_anything_else() -> Non
     broken = TopicPartition("a", 0)
     heals = replace(DIFFERS, key="brokerDown 3", partitions=(broken, ORDERS))
     memory = Memory(since={DIFFERS.key: 0.0, heals.key: 0.0}, under=("a-0",))
-    assert decide(POLICY, [DIFFERS, heals], memory, WELL, 900.0) == Act((heals,))
-    assert isinstance(decide(POLICY, [DIFFERS], memory, WELL, 900.0), Holds)
+    assert decide_loop(POLICY, [DIFFERS, heals], memory, WELL, 900.0) == Act((heals,))
+    assert isinstance(decide_loop(POLICY, [DIFFERS], memory, WELL, 900.0), Holds)
     assert memory.healed({"a-0"}) is memory
     assert memory.healed({"b-0"}).under == memory.resumed().under == ()
 
@@ -267,7 +269,7 @@ def test_nothing_is_done_that_is_not_allowed_due_and_in_a_window(
     now: int,
 ) -> None:
     memory = Memory(since={f.key: since.get(f.subject.partition or 0, now) for f in found})
-    decision = decide(policy, found, memory, facts, now)
+    decision = decide_loop(policy, found, memory, facts, now)
     if isinstance(decision, Act):
         assert len(facts.down) < most_down(policy.hold, facts.registered)
         assert len(facts.racks_down) < policy.hold.racks_down
@@ -286,13 +288,15 @@ def test_whatever_is_allowed_is_done_when_it_rested_for_it(
     memory = Memory(
         since={f.key: min(now, since.get(f.subject.partition or 0, now)) for f in found}
     )
-    decision = decide(policy, found, memory, WELL, now)
+    decision = decide_loop(policy, found, memory, WELL, now)
     if isinstance(decision, Rest) and decision.until is not None:
         assert decision.until > now
-        assert isinstance(decide(policy, found, memory, WELL, decision.until), Act)
-        assert isinstance(decide(policy, found, memory, WELL, (now + decision.until) / 2), Rest)
+        assert isinstance(decide_loop(policy, found, memory, WELL, decision.until), Act)
+        assert isinstance(
+            decide_loop(policy, found, memory, WELL, (now + decision.until) / 2), Rest
+        )
     if isinstance(decision, Rest) and decision.until is None:
-        later = decide(policy, found, memory, WELL, now + 10 * 86_400)
+        later = decide_loop(policy, found, memory, WELL, now + 10 * 86_400)
         assert not isinstance(later, Act)
 
 
@@ -304,7 +308,7 @@ def test_utc_needs_no_zone_file() -> None:
 def test_a_clock_that_is_put_back_by_weeks_keeps_nothing_waiting() -> None:
     now, back = 10_000_000.0, 6_400_000.0
     memory = changed(known(now), moved={str(ORDERS): (now, now, now)}).failed("no", now)
-    assert decide(POLICY, [DIFFERS], memory, WELL, now + 30) == Rest(now + 600)
+    assert decide_loop(POLICY, [DIFFERS], memory, WELL, now + 30) == Rest(now + 600)
     later = memory.with_since({DIFFERS.key: back})
     assert later.since == {DIFFERS.key: back}
-    assert decide(POLICY, [DIFFERS], later, WELL, back + 600) == Act((DIFFERS,))
+    assert decide_loop(POLICY, [DIFFERS], later, WELL, back + 600) == Act((DIFFERS,))

@@ -12,7 +12,7 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.rehearsal.options import Options
 from replan.rehearsal.result import BrokerLoad, Rehearsal
-from replan.rehearsal.run import rehearse
+from replan.rehearsal.run import rehearse_plan
 from replan.rehearsal.setup import cluster_of, fault_context
 
 MB = 1_000_000
@@ -36,7 +36,7 @@ def faults_of(*texts: str, seen: Snapshot = SEEN) -> tuple[FaultSpec, ...]:
 
 def rehearsed(plan: Plan, *faults: str, seen: Snapshot = SEEN, **options: float) -> Rehearsal:
     """The rehearsal of a plan under these faults."""
-    return rehearse(
+    return rehearse_plan(
         plan,
         seen,
         Options(faults=faults_of(*faults, seen=seen), **options),  # type: ignore[arg-type]  # speeds only

@@ -13,7 +13,7 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.rehearsal.coarse import coarse_rehearsal
 from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse
+from replan.rehearsal.run import rehearse_plan
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def many(moves: int, on: int, size: int, rate: int | None) -> tuple[Plan, Snapsh
 )
 def test_it_is_near_a_full_rehearsal(moves: int, on: int, size: int, rate: int | None) -> None:
     plan, seen = many(moves, on, size, rate)
-    coarse, full = coarse_rehearsal(plan, seen, Options()), rehearse(plan, seen, Options())
+    coarse, full = coarse_rehearsal(plan, seen, Options()), rehearse_plan(plan, seen, Options())
     assert coarse.seconds == pytest.approx(full.seconds, rel=0.2)
     assert coarse.margin is not None
     assert full.smallest_headroom is not None

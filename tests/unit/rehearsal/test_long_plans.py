@@ -16,7 +16,7 @@ from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import report_on
 from replan.rehearsal.report.json import render_rehearsal_json
 from replan.rehearsal.result import Rehearsal
-from replan.rehearsal.run import rehearse
+from replan.rehearsal.run import rehearse_plan
 from replan.rehearsal.setup import cluster_of, drawn_faults, fault_context
 
 pytestmark = pytest.mark.slow
@@ -47,12 +47,12 @@ def options(*faults: FaultSpec, exact: bool) -> Options:
 
 @pytest.fixture(scope="module")
 def exact() -> Rehearsal:
-    return rehearse(PLAN, SEEN, options(exact=True))
+    return rehearse_plan(PLAN, SEEN, options(exact=True))
 
 
 @pytest.fixture(scope="module")
 def long() -> Rehearsal:
-    return rehearse(PLAN, SEEN, options(exact=False))
+    return rehearse_plan(PLAN, SEEN, options(exact=False))
 
 
 def test_a_long_plan_ends_as_it_does_when_every_look_is_taken(
@@ -114,7 +114,7 @@ def test_a_fault_in_the_middle_ends_as_it_does_when_every_look_is_taken(what: st
 
 def assert_alike(faults: tuple[FaultSpec, ...]) -> None:
     closely, loosely = (
-        rehearse(PLAN, SEEN, options(*faults, exact=exact)) for exact in (True, False)
+        rehearse_plan(PLAN, SEEN, options(*faults, exact=exact)) for exact in (True, False)
     )
     assert closely.broken == loosely.broken == ()
     assert loosely.completed == closely.completed
@@ -142,7 +142,7 @@ def test_what_ends_in_a_long_sleep_is_confirmed_by_looks_of_the_usual_kind() -> 
     seen = snapshot(states, registered=brokers(5))
     throttled = placement({"orders": [[1, 2, 4]] * 3}, throttle=MoveThrottle(50_000_000))
     plan = make_plan(throttled, seen)
-    exact, coarse = (rehearse(plan, seen, Options(exact_steps=n)) for n in (1_000, 0))
+    exact, coarse = (rehearse_plan(plan, seen, Options(exact_steps=n)) for n in (1_000, 0))
     assert coarse.completed, coarse.text
     assert exact.seconds <= coarse.seconds <= exact.seconds + 2 * coarse.longest_look_seconds
 

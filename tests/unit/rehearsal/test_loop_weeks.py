@@ -21,8 +21,8 @@ from replan.rehearsal.options import Options
 from replan.rehearsal.reconcile import Month, Release, run_loop, without_policy
 from replan.rehearsal.report.loop_sections import (
     loop_rehearsal_report,
-    moment,
     render_loop_rehearsal_json,
+    time_since_start,
 )
 from replan.rehearsal.result import InjectedFault
 from replan.rehearsal.setup import fault_context
@@ -146,7 +146,7 @@ def test_all_forms_say_the_same(report: LoopRehearsal) -> None:
 
 
 def test_moments_of_weeks_are_said_in_days() -> None:
-    assert moment(3 * DAY + 4.2 * HOUR) == "3 d 04:12"
+    assert time_since_start(3 * DAY + 4.2 * HOUR) == "3 d 04:12"
 
 
 def context(count: int = 60) -> FaultContext:

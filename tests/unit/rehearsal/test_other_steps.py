@@ -16,8 +16,8 @@ from replan.planning.recovery.candidates import candidates
 from replan.planning.recovery.choose import RecoveryWish, choose
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse, rehearse_on
-from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of
+from replan.rehearsal.run import rehearse_on, rehearse_plan
+from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of_plan
 
 
 def test_standing_throttles_and_moves_between_directories_are_done() -> None:
@@ -53,7 +53,7 @@ def test_standing_throttles_and_moves_between_directories_are_done() -> None:
         ),
     )
     assert plan.cluster_id == CLUSTER_ID
-    found = rehearse(plan, snapshot_of(plan), Options())
+    found = rehearse_plan(plan, snapshot_of_plan(plan), Options())
     assert found.completed, found.text
 
 
@@ -72,7 +72,7 @@ def unclean() -> Plan:
 
 
 def test_a_recovery_is_rehearsed_from_the_plan_alone(unclean: Plan) -> None:
-    found = rehearse(unclean, snapshot_of(unclean), Options())
+    found = rehearse_plan(unclean, snapshot_of_plan(unclean), Options())
     assert (found.completed, found.changes, found.broken) == (True, 1, ())
     (row,) = found.recovered
     assert (row.leader, row.clean, row.stated_loss, row.measured_loss) == (2, False, 0, 0)
@@ -81,7 +81,7 @@ def test_a_recovery_is_rehearsed_from_the_plan_alone(unclean: Plan) -> None:
 
 
 def test_a_recovery_whose_log_falls_silent_does_not_complete(unclean: Plan) -> None:
-    stage = cluster_of(snapshot_of(unclean))
+    stage = cluster_of(snapshot_of_plan(unclean))
     killed = read_fault("kill 2 at 1s", fault_context(stage))
     found = rehearse_on(unclean, stage, Options(faults=(killed,), limit_looks=200))
     assert not found.completed

@@ -7,7 +7,7 @@ from tests.unit.applying.lab import plan_of as planned
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, load_of, plan_of, rehearsed
 
 from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Status, changed
+from replan.applying.journal.records import Status
 from replan.applying.partitions import begun
 from replan.applying.reasons.holds import AwaitingSync, ClusterSilent, NoSlot
 from replan.applying.run.opening import opening
@@ -20,8 +20,8 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.rehearsal.options import Options
 from replan.rehearsal.result import Harm
-from replan.rehearsal.run import rehearse
-from replan.rehearsal.setup import cluster_of, snapshot_of, with_version
+from replan.rehearsal.run import rehearse_plan
+from replan.rehearsal.setup import cluster_of, snapshot_of_plan, with_version
 
 pytestmark = pytest.mark.slow
 
@@ -98,8 +98,8 @@ def test_it_gives_up_in_the_second_in_which_the_applier_would(patience: float | 
     faults, settings = faults_of("kill 4 at 5s"), Settings(give_up_seconds=patience)
     options = Options(faults=faults, settings=settings)
     plan = plan_of([1, 2, 4])
-    quick = rehearse(plan, SEEN, options)
-    closely = rehearse(plan, SEEN, replace(options, longest_stride_seconds=1.0))
+    quick = rehearse_plan(plan, SEEN, options)
+    closely = rehearse_plan(plan, SEEN, replace(options, longest_stride_seconds=1.0))
     assert quick.seconds == closely.seconds
     assert quick.text == closely.text
 
@@ -191,7 +191,7 @@ def test_a_replica_that_catches_up_throttled_while_nobody_can_lift_that_is_noted
 def test_time_passes_in_strides_and_ends_where_it_ends_without_them() -> None:
     plan = plan_of([1, 2, 4], [2, 3, 5], rate=MB)
     quick = rehearsed(plan)
-    closely = rehearse(plan, SEEN, Options(longest_stride_seconds=1.0))
+    closely = rehearse_plan(plan, SEEN, Options(longest_stride_seconds=1.0))
     assert quick.seconds == pytest.approx(closely.seconds, abs=2)
     assert [c.in_sync for c in quick.copies] == pytest.approx([c.in_sync for c in closely.copies])
 
@@ -208,12 +208,12 @@ def test_a_plan_alone_stands_for_the_cluster_that_it_was_made_from() -> None:
         racks={BrokerId(b): None for b in range(1, 5)},
         moves=(move([1, 2], [1, 3], partition=4, size=MB, leader=2, min_insync_replicas=1),),
     )
-    stage = cluster_of(snapshot_of(plan))
+    stage = cluster_of(snapshot_of_plan(plan))
     partition = stage.cluster.partition(TopicPartition("orders", 4))
     assert partition is not None
     assert (partition.replicas, partition.leader) == ((1, 2), 2)
     assert len(stage.cluster.topics["orders"].partitions) == 5
-    assert rehearse(plan, snapshot_of(plan), Options()).completed
+    assert rehearse_plan(plan, snapshot_of_plan(plan), Options()).completed
 
 
 def test_a_plan_with_nothing_to_do_completes() -> None:
@@ -253,8 +253,8 @@ def test_what_was_done_before_may_be_led_by_another_since() -> None:
     plan = planned([flipped, grows])
     seen = snapshot([state([1, 2, 3], leader=2), state([1, 2, 3], partition=1, size=MB)])
     opened = opening(plan, digest(plan), fold(()), Settings(owner="ann"))
-    done = changed(begun(flipped, fold(opened)), status=Status.DONE)
-    found = rehearse(plan, seen, Options(journal=(*opened, done)))
+    done = replace(begun(flipped, fold(opened)), status=Status.DONE)
+    found = rehearse_plan(plan, seen, Options(journal=(*opened, done)))
     assert found.broken == ()
     assert found.exit_code is Exit.OK
 
@@ -270,7 +270,7 @@ def test_copies_of_the_open_application_are_replans_own_and_keep_their_throttle(
     seen = replace(seen, application=own)
     made = plan_of([1, 2, 3, 4], [2, 3, 4], seen=seen, rate=rate)
     options = Options(settings=Settings(slots_per_broker=1))
-    found = rehearse(made, seen, options)
+    found = rehearse_plan(made, seen, options)
     assert found.completed
     assert not found.broken
     assert found.seconds > 1_000 / 5
@@ -288,7 +288,7 @@ def test_a_partition_that_is_not_done_waits_for_the_open_application_and_no_othe
     seen = replace(seen, application=own)
     made = plan_of([1, 2, 3, 4], [2, 3, 4], seen=seen)
     settings = Settings(slots_per_broker=1, give_up_seconds=60.0)
-    found = rehearse(made, seen, Options(settings=settings))
+    found = rehearse_plan(made, seen, Options(settings=settings))
     assert not found.completed
     (left,) = found.stopped
     assert str(left.hold).endswith("replan's open application moves orders-0")

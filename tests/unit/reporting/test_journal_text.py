@@ -2,11 +2,12 @@
 
 import json
 
+from msgspec.structs import replace
 from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.originals import packed
-from replan.applying.journal.records import ApplicationStatus, PlanChunk, changed
+from replan.applying.journal.records import ApplicationStatus, PlanChunk
 from replan.applying.run.opening import originals_of
 from replan.reporting.application.journal_text import render_journal, render_journal_json
 
@@ -31,7 +32,7 @@ def test_what_ended_applications_have_changed_is_kept_for_rollback_and_not_shown
 
 
 def test_an_ended_application_is_shown_with_what_it_took() -> None:
-    ended = changed(
+    ended = replace(
         APP,
         status=ApplicationStatus.CLOSED,
         opened_at="2026-11-22T10:00:00Z",

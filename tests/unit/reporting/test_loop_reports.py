@@ -16,7 +16,7 @@ from replan.reconciling.status import (
     Round,
     RoundResult,
     WhyNot,
-    encode,
+    encode_status,
 )
 from replan.reporting.lines import drawn
 from replan.reporting.loop.loop_metrics import Counts, metrics_of
@@ -149,8 +149,8 @@ def test_a_message_of_a_hold_says_why() -> None:
 
 def test_a_document_can_be_read_back() -> None:
     for of in (at_rest(), acting(), holding()):
-        assert msgspec.json.decode(encode(of), type=LoopStatus) == of
-    assert HOSTILE in json.loads(encode(acting()))["clusterName"]
+        assert msgspec.json.decode(encode_status(of), type=LoopStatus) == of
+    assert HOSTILE in json.loads(encode_status(acting()))["clusterName"]
 
 
 def test_what_ended_before_this_process_is_not_counted() -> None:

@@ -13,7 +13,7 @@ from replan.simulator.controller.commands import (
     RegisterBroker,
     UnfenceBroker,
 )
-from replan.simulator.controller.decide import perform
+from replan.simulator.controller.decide import decide_and_apply
 from replan.simulator.controller.state import ClusterState, Partition
 
 TOPIC = "orders"
@@ -40,7 +40,7 @@ class Controller:
             assert created.whole == Accepted()
 
     def ask(self, command: ControllerCommand) -> ControllerResult:
-        self.state, decision = perform(self.state, command)
+        self.state, decision = decide_and_apply(self.state, command)
         return decision
 
     def answer(self, command: ControllerCommand) -> Answer:

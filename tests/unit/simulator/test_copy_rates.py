@@ -22,9 +22,9 @@ from replan.simulator.cluster.apply_fault import apply_fault
 from replan.simulator.cluster.faults import DropFromIsr, KillBroker, Produce
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.cluster.replication.copy_rates import Flows, fair_shares
-from replan.simulator.cluster.replication.log_growth import grown
-from replan.simulator.cluster.replication.quota import FETCH_BYTES, passing, useful_share
-from replan.simulator.cluster.submit import ask
+from replan.simulator.cluster.replication.log_growth import grown_sizes
+from replan.simulator.cluster.replication.quota import FETCH_BYTES, passing_rate, useful_share
+from replan.simulator.cluster.submit import submit_command
 from replan.simulator.controller.commands import AlterConfigs, AlterReassignments
 from replan.simulator.persistence.from_snapshot import from_snapshot
 
@@ -93,7 +93,7 @@ def test_no_link_carries_more_than_it_can_and_every_copy_meets_a_full_one(
     ],
 )
 def test_what_passes_a_quota(rate: float, counted: float, copies: int, passes: float) -> None:
-    assert passing(rate, counted, copies, 0.5) == pytest.approx(passes)
+    assert passing_rate(rate, counted, copies, 0.5) == pytest.approx(passes)
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,12 @@ def test_the_part_of_a_fetch_that_is_whole_batches(batch: int, share: float) -> 
 
 def test_sizes_grow_where_there_is_a_leader_and_add_up_whatever_the_steps() -> None:
     rates = {P0: 10.0, P1: 5.0}
-    once = grown({P0: 1.0, P1: 2.0}, rates, (), {}, 30)
-    steps = grown(grown({P0: 1.0, P1: 2.0}, rates, (), {}, 10), rates, (), {}, 20)
+    once = grown_sizes({P0: 1.0, P1: 2.0}, rates, (), {}, 30)
+    steps = grown_sizes(grown_sizes({P0: 1.0, P1: 2.0}, rates, (), {}, 10), rates, (), {}, 20)
     assert once == steps == {P0: 301.0, P1: 152.0}
-    assert grown(once, rates, {P1}, {}, 10) == {P0: 401.0, P1: 152.0}
-    assert grown(once, {}, (), {}, 10) is once
-    limited = grown(once, rates, (), {P0: 310.0, P1: 100.0}, 10)
+    assert grown_sizes(once, rates, {P1}, {}, 10) == {P0: 401.0, P1: 152.0}
+    assert grown_sizes(once, {}, (), {}, 10) is once
+    limited = grown_sizes(once, rates, (), {P0: 310.0, P1: 100.0}, 10)
     assert limited == {P0: 310.0, P1: 152.0}, "larger than its limit it stays as it is"
     assert len(once) == 2
 
@@ -151,7 +151,7 @@ def test_remembering_changes_no_speed(
         for _ in range(2):
             assert advance(simulation, moment, lookahead=lookahead) == advance(simulation, moment)
         if isinstance(fault, ConfigChange):
-            simulation, _ = ask(simulation, AlterConfigs((fault,)))
+            simulation, _ = submit_command(simulation, AlterConfigs((fault,)))
         elif fault is not None:
             simulation = apply_fault(simulation, fault)
         assert lookahead.flows.speeds(simulation) == Flows().speeds(simulation)
@@ -163,4 +163,4 @@ def _copying() -> Simulation:
     start = from_snapshot(snapshot(states, registered=brokers(6)))
     start = replace(start, world=replace(start.world, produce={P0: 1e6, P1: 2e6}))
     items = ((P0, replicas(1, 2, 3, 4)), (P1, replicas(2, 3, 4)))
-    return ask(start, AlterReassignments(items, allow_replication_factor_change=True))[0]
+    return submit_command(start, AlterReassignments(items, allow_replication_factor_change=True))[0]

@@ -9,7 +9,7 @@ from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.traces import RESTARTS, STEPS, Words, traces
 
 from replan.simulator.controller.commands import ControllerCommand, ControllerResult
-from replan.simulator.controller.decide import decide
+from replan.simulator.controller.decide import decide_command
 from replan.simulator.controller.events import evolve_all
 from replan.simulator.controller.state import ClusterState, Partition
 from replan.simulator.controller.versions import RULES
@@ -87,7 +87,7 @@ def test_a_decision_is_a_function_of_state_and_command(
 ) -> None:
     for before, command, decision, after in told(trace, kind).seen:
         shown = repr(before)
-        assert decide(before, command) == decision
+        assert decide_command(before, command) == decision
         assert repr(before) == shown
         one_by_one = before
         for event in decision.events:

@@ -12,14 +12,14 @@ from replan.simulator.controller.commands import (
     CreateTopic,
     DeleteTopic,
 )
-from replan.simulator.controller.decide import decide
+from replan.simulator.controller.decide import decide_command
 from replan.simulator.controller.events import (
     PartitionChanged,
     PartitionCreated,
     TopicCreated,
     evolve_all,
 )
-from replan.simulator.controller.state import first_of, slots_after_replacing, slots_for
+from replan.simulator.controller.state import first_iterated, slots_after_replacing, slots_for
 
 
 def topic(name: str, *lists: tuple[int, ...], **configs: str) -> CreateTopic:
@@ -122,14 +122,14 @@ def test_which_partition_comes_first_is_a_matter_of_hashes(
     partitions: int, slots: int, first: int
 ) -> None:
     assert slots_for(partitions) <= slots <= slots_after_replacing(partitions)
-    assert first_of(range(partitions), slots) == first
+    assert first_iterated(range(partitions), slots) == first
 
 
 def test_a_recreated_topic_has_a_new_table() -> None:
     controller = Controller([1], [1], [1], [1], [1])
     controller.fence(1)
     assert controller.state.topics[TOPIC].slots == 8
-    events = decide(controller.state, DeleteTopic(TOPIC)).events
+    events = decide_command(controller.state, DeleteTopic(TOPIC)).events
     made_again = (
         TopicCreated(TOPIC, TopicId("y")),
         PartitionCreated(named(0), controller.partition()),

@@ -23,8 +23,8 @@ import msgspec
 
 from replan.applying.journal import file_inbox, lines
 from replan.applying.journal.protocol import latest
-from replan.applying.journal.record_json import encode
-from replan.applying.journal.records import Application, Command, Record, moment
+from replan.applying.journal.record_json import encode_record
+from replan.applying.journal.records import Application, Command, Record, timestamp_now
 from replan.documents.files import sync
 from replan.errors import BadFile, Held, WrongCluster
 
@@ -32,14 +32,14 @@ OWNER_ONLY = 0o600
 """The permissions of a journal: it names topics, brokers and people."""
 
 
-def opened(path: Path, cluster_id: str) -> int:
+def open_journal(path: Path, cluster_id: str) -> int:
     """The journal, locked; made where there is none. Raises Held, BadFile."""
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         except FileNotFoundError:
-            text = lines.head(cluster_id, (), at=moment())
+            text = lines.journal_head(cluster_id, (), at=timestamp_now())
             try:
                 return _created(path, path, text)
             except FileExistsError as problem:
@@ -50,11 +50,11 @@ def opened(path: Path, cluster_id: str) -> int:
                     ) from problem
                 continue  # another process was quicker
             except OSError as problem:
-                raise cannot("write", path, problem) from problem
+                raise journal_inaccessible("write", path, problem) from problem
         except IsADirectoryError as problem:
-            raise cannot("read", path, problem) from problem
+            raise journal_inaccessible("read", path, problem) from problem
         except OSError as problem:
-            raise cannot("lock", path, problem) from problem
+            raise journal_inaccessible("lock", path, problem) from problem
         try:
             _lock(file, path)
         except BaseException:
@@ -82,7 +82,7 @@ def _created(path: Path, journal: Path, text: bytes) -> int:
     return file
 
 
-def put(path: Path, journal: Path, text: bytes) -> int:
+def replace_journal(path: Path, journal: Path, text: bytes) -> int:
     """Put a new file in the place of what is there; it is locked before it is seen. Raises OSError."""
     path = path.resolve()  # a link stays one
     partial = path.with_name(f".{path.name}.partial")
@@ -136,7 +136,7 @@ def read_all(file: int, path: Path) -> bytes:
     try:
         return os.pread(file, os.fstat(file).st_size, 0)
     except OSError as problem:
-        raise cannot("read", path, problem) from problem
+        raise journal_inaccessible("read", path, problem) from problem
 
 
 def write_all(file: int, text: bytes) -> None:
@@ -146,7 +146,7 @@ def write_all(file: int, text: bytes) -> None:
         written += os.write(file, text[written:])
 
 
-def cannot(verb: str, path: Path, problem: OSError) -> BadFile:
+def journal_inaccessible(verb: str, path: Path, problem: OSError) -> BadFile:
     """Make the error of what the system did not do."""
     return BadFile(f"{path}: cannot {verb} the journal: {problem.strerror or problem}")
 
@@ -160,7 +160,7 @@ class FileJournal:
         """
         self._path = path
         _check_kind(path)
-        self._file = opened(path, cluster_id)
+        self._file = open_journal(path, cluster_id)
         try:
             self._begin(cluster_id)
         except BaseException:
@@ -174,9 +174,9 @@ class FileJournal:
         self._lines, self._size, self._torn = content.lines, content.size, False
         if content.size < len(text) or content.lines > 2 * len(self._latest) + 20:
             self._compact(text, cluster_id)
-        self._write([(lines.BEAT, msgspec.json.encode(f"{_process()} since {moment()}"))])
+        self._write([(lines.BEAT, msgspec.json.encode(f"{_process()} since {timestamp_now()}"))])
         for command in file_inbox.waiting(self._path):
-            file_inbox.remove(self._path, command.key)
+            file_inbox.remove_command(self._path, command.key)
 
     def read(self) -> Sequence[Record]:
         """The latest record of every key."""
@@ -189,10 +189,10 @@ class FileJournal:
         """
         if not records:
             return
-        self._write([encode(record) for record in records])
+        self._write([encode_record(record) for record in records])
         self._latest = latest(self._latest, records)
         for record in records:
-            file_inbox.remove(self._path, record.key)
+            file_inbox.remove_command(self._path, record.key)
 
     @property
     def silent_since(self) -> float | None:
@@ -219,7 +219,7 @@ class FileJournal:
         self.close()
 
     def _write(self, pairs: Sequence[tuple[str, bytes | None]]) -> None:
-        text = lines.render(pairs, after=self._lines, at=moment())
+        text = lines.render(pairs, after=self._lines, at=timestamp_now())
         try:
             if self._torn:
                 os.ftruncate(self._file, self._size)
@@ -227,7 +227,7 @@ class FileJournal:
             write_all(self._file, text)
             os.fsync(self._file)
         except OSError as problem:
-            raise cannot("write", self._path, problem) from problem
+            raise journal_inaccessible("write", self._path, problem) from problem
         if not is_at(self._file, self._path):
             raise Held(
                 f"{self._path}: the journal was removed or replaced while this process used it\n"
@@ -239,12 +239,12 @@ class FileJournal:
 
     def _compact(self, before: bytes, cluster_id: str) -> None:
         """Replace the file by one that holds the latest records only, and keep what it was."""
-        text = lines.head(cluster_id, self.read(), at=moment())
+        text = lines.journal_head(cluster_id, self.read(), at=timestamp_now())
         try:
-            os.close(put(_previous(self._path), self._path, before))
-            fresh = put(self._path, self._path, text)
+            os.close(replace_journal(_previous(self._path), self._path, before))
+            fresh = replace_journal(self._path, self._path, text)
         except OSError as problem:
-            raise cannot("write", self._path, problem) from problem
+            raise journal_inaccessible("write", self._path, problem) from problem
         os.close(self._file)
         self._file, self._lines, self._size = fresh, len(self._latest) + 1, len(text)
 
@@ -257,7 +257,7 @@ def peek(path: Path, cluster_id: str) -> Sequence[Record]:
     except FileNotFoundError:
         return []
     except OSError as problem:
-        raise cannot("read", path, problem) from problem
+        raise journal_inaccessible("read", path, problem) from problem
     return list(latest({}, _checked(text, path, cluster_id).records).values())
 
 

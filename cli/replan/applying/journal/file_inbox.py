@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from replan.applying.journal.record_json import decode, encode
+from replan.applying.journal.record_json import decode, encode_record
 from replan.applying.journal.records import INBOX, Command
 from replan.documents.files import write_file
 
@@ -27,15 +27,15 @@ def folder_of(journal: Path) -> Path:
     return journal.with_name(journal.name + ".inbox")
 
 
-def put(journal: Path, command: Command) -> None:
+def put_command(journal: Path, command: Command) -> None:
     """Leave a command for the owner. Raises BadFile, OSError."""
     folder_of(journal).mkdir(mode=0o700, exist_ok=True)
-    key, value = encode(command)
+    key, value = encode_record(command)
     entry = _Entry(key, msgspec.Raw(value or b"null"))
     write_file(_path(journal, command.key), msgspec.json.encode(entry).decode())
 
 
-def remove(journal: Path, key: str) -> None:
+def remove_command(journal: Path, key: str) -> None:
     """Remove a command that was obeyed, or is withdrawn."""
     if key.startswith(INBOX):
         with suppress(OSError):

@@ -32,7 +32,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import RememberedOrder
 
-Subject = TopicPartition | SettingName | ReplicaName
+RequestSubject = TopicPartition | SettingName | ReplicaName
 """What such a step is about: of a create the first of the new partitions."""
 Prior = SavedReplicaList | SavedRate
 """What was there before a throttle setting that is replan's."""

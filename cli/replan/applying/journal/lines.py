@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from replan.applying.journal.record_json import NewerRecord, decode, encode
+from replan.applying.journal.record_json import NewerRecord, decode, encode_record
 from replan.applying.journal.records import Record
 from replan.documents.typed import Form, Int32, Positive
 from replan.errors import BadFile
@@ -69,10 +69,10 @@ def render(pairs: Sequence[tuple[str, bytes | None]], *, after: int, at: str) ->
     return b"".join(_sealed(msgspec.json.encode(line)) + b"\n" for line in found)
 
 
-def head(cluster_id: str, records: Sequence[Record], *, at: str) -> bytes:
+def journal_head(cluster_id: str, records: Sequence[Record], *, at: str) -> bytes:
     """The text of a journal that begins."""
     found = msgspec.json.encode(JournalHead(FORMAT_VERSION, cluster_id))
-    return render([(HEAD, found), *map(encode, records)], after=0, at=at)
+    return render([(HEAD, found), *map(encode_record, records)], after=0, at=at)
 
 
 def _sealed(text: bytes) -> bytes:

@@ -26,7 +26,7 @@ from replan.planning.making.way_back import WayBack
 from replan.planning.plans.origins import Grown, Origin
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
-Form = TypeVar("Form", bound=msgspec.Struct)
+F = TypeVar("F", bound=msgspec.Struct)
 
 
 class PackedTopic(msgspec.Struct, frozen=True, array_like=True):
@@ -80,7 +80,7 @@ def compressed(value: Any) -> str:
     return base64.b85encode(zlib.compress(msgspec.json.encode(value))).decode()
 
 
-def decompressed(text: str, form: type[Form]) -> Form:
+def decompressed(text: str, form: type[F]) -> F:
     """Read it again; raises ValueError where it is none."""
     try:
         return msgspec.json.decode(zlib.decompress(base64.b85decode(text)), type=form)
@@ -98,7 +98,7 @@ def unpacked(ledger: Ledger, application: Application) -> Originals | None:
     return _unpacked(ledger, application, Originals)
 
 
-def _unpacked(ledger: Ledger, application: Application, form: type[Form]) -> Form | None:
+def _unpacked(ledger: Ledger, application: Application, form: type[F]) -> F | None:
     chunks = [
         r
         for r in ledger.records.values()

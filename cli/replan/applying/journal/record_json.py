@@ -37,7 +37,7 @@ def _begins(key: str, of: Mapping[str, T]) -> T | None:
     return of.get(first) or of.get(f"{first}/{rest.partition('/')[0]}")
 
 
-def encode(record: Record) -> tuple[str, bytes | None]:
+def encode_record(record: Record) -> tuple[str, bytes | None]:
     """A record as key and JSON text."""
     return record.key, None if isinstance(record, Forget) else msgspec.json.encode(record)
 

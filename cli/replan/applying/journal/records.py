@@ -10,10 +10,9 @@ cumulative: the latest one says all that is known of its step.
 from collections.abc import Hashable
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from replan.documents.typed import Broker, Brokers, Form, Int32, Int64, ReplicaList, Text, once_each
 from replan.model.configs import ConfigScope, SettingName
@@ -74,7 +73,7 @@ class MoveRecord(Form, frozen=True):
 
     def __post_init__(self) -> None:
         once_each(original=self.original, target=self.target)
-        check_name(self.partition)
+        check_partition_name(self.partition)
 
     @property
     def expanding(self) -> bool:
@@ -221,7 +220,7 @@ class LogMoveRecord(StepRecord, frozen=True):
     target: Text
 
     def __post_init__(self) -> None:
-        check_name(self.partition)
+        check_partition_name(self.partition)
 
     @property
     def about(self) -> ReplicaName:
@@ -234,7 +233,7 @@ class LogMoveRecord(StepRecord, frozen=True):
         return f"{self.begins}/{self.application}/{self.broker}/{self.topic_id}-{self.partition.partition}"
 
 
-def check_name(partition: TopicPartition) -> None:
+def check_partition_name(partition: TopicPartition) -> None:
     """Raise ValueError unless it is the name of a partition."""
     if not partition.topic or partition.partition < 0:
         raise ValueError(".partition: expected a topic and the number of a partition")
@@ -426,7 +425,7 @@ class Order(Form, frozen=True):
 
     def __post_init__(self) -> None:
         once_each(replicas=self.replicas, left=self.left)
-        check_name(self.partition)
+        check_partition_name(self.partition)
 
     @property
     def key(self) -> str:
@@ -543,14 +542,6 @@ class Forget(Struct, frozen=True):
     key: str
 
 
-R = TypeVar("R", bound=Form)
-
-
-def changed(record: R, **fields: Any) -> R:
-    """The record with other values in these fields."""
-    return replace(record, **fields)
-
-
 Kept = (
     Application
     | PlanChunk
@@ -568,7 +559,7 @@ Kept = (
 Record = Kept | Forget
 
 
-def moment() -> str:
+def timestamp_now() -> str:
     """Now, as RFC 3339 writes it: UTC, whole seconds."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -152,7 +152,7 @@ class RejectedByKafka(EndReason, frozen=True):
     def __str__(self) -> str:
         what = "the whole request" if self.whole else "it"
         said = as_sentence(self.message)
-        return f"Kafka rejected {what} with {self.code} {self.name}: {said} {advice(self.code)}"
+        return f"Kafka rejected {what} with {self.code} {self.name}: {said} {rejection_advice(self.code)}"
 
     @property
     def suspected(self) -> str:
@@ -370,7 +370,7 @@ def throttle_advice(code: int) -> str:
             return "the log of the active controller says why; or plan without throttles"
 
 
-def advice(code: int) -> str:
+def rejection_advice(code: int) -> str:
     """What to do about a rejection."""
     again = "Make a new plan; if it is rejected again, the log of the active controller says why."
     return _ADVICE.get(code, again)

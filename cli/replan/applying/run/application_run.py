@@ -17,16 +17,9 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.originals import Originals, taken_back
-from replan.applying.journal.records import (
-    ApplicationStatus,
-    Command,
-    Record,
-    Status,
-    Verb,
-    changed,
-)
+from replan.applying.journal.records import ApplicationStatus, Command, Record, Status, Verb
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, TickInput
 from replan.applying.reasons.holds import (
@@ -38,7 +31,7 @@ from replan.applying.reasons.holds import (
 )
 from replan.applying.reasons.notes import RefusedSetting
 from replan.applying.reasons.reason import HoldReason, Leftover
-from replan.applying.run.looking import Ports, TickReader, way_back
+from replan.applying.run.looking import Ports, TickReader, way_back_of_cancelled
 from replan.applying.run.opening import closing, copied_bytes, is_cancelled, kept, turned
 from replan.applying.steering import for_application, keeps_throttles
 from replan.applying.steps.kinds import KINDS
@@ -64,7 +57,7 @@ from replan.applying.views.outcome import (
     exit_code_of,
     new_text,
     plan_results,
-    summary,
+    results_summary,
 )
 from replan.applying.views.progress import Progress, progress_of
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
@@ -162,7 +155,9 @@ class Leaving(Struct, frozen=True):
 def results_now(job: Job, state: RunState, now: float) -> tuple[AnyResult, ...]:
     """How each step stands, and for how long a partition has waited for what it waits for."""
     ledger, since = state.ledger, state.held_since
-    holds: dict[Subject, HoldReason] = dict(chain(state.holds.items(), state.step_holds.items()))
+    holds: dict[RequestSubject, HoldReason] = dict(
+        chain(state.holds.items(), state.step_holds.items())
+    )
     return tuple(
         replace(r, held_seconds=now - since.get(r.partition, now))
         if isinstance(r, PartitionResult) and r.hold is not None
@@ -171,7 +166,7 @@ def results_now(job: Job, state: RunState, now: float) -> tuple[AnyResult, ...]:
     )
 
 
-def left_behind(state: RunState, seen: Look) -> tuple[Leftover, ...]:
+def all_leftovers(state: RunState, seen: Look) -> tuple[Leftover, ...]:
     """Settings of replan that are still there and that no running copy needs."""
     refused = (
         RefusedSetting(scope, name, answer.code, answer.name, answer.message)
@@ -186,7 +181,7 @@ def left_behind(state: RunState, seen: Look) -> tuple[Leftover, ...]:
     )
 
 
-def left(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> Outcome:
+def outcome_so_far(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> Outcome:
     """The application as it stands."""
     ledger = state.ledger
     application = ledger.application
@@ -221,7 +216,7 @@ def stopped_code(leaving: Leaving) -> Exit:
     return Exit.HELD if held else Exit.INTERRUPTED
 
 
-def stopped(
+def stopped_outcome(
     whole: Outcome,
     tick: TickInput,
     state: RunState,
@@ -245,7 +240,7 @@ def stopped(
         throttled=state.throttle(tick.job) is not None,
         seconds=leaving.still_seconds,
         admission=decision.admission,
-        leftovers=left_behind(state, tick.seen),
+        leftovers=all_leftovers(state, tick.seen),
     )
 
 
@@ -389,7 +384,7 @@ class ApplicationRun:
         """What does not move needs no throttle: it is restored, and the application ends."""
         application = self._state.ledger.application
         if application is not None and application.others:
-            self._append((changed(application, others=False),))
+            self._append((replace(application, others=False),))
 
     def _note_idle(self, now: float) -> None:
         """Since when nothing from outside has been to come: a broker that has just come back is about to serve."""
@@ -439,7 +434,7 @@ class ApplicationRun:
             self._ended_at = tick.now
         if tick.now - self._ended_at < patience:
             return None
-        found = left_behind(state, tick.seen)
+        found = all_leftovers(state, tick.seen)
         return replace(self._left(Exit.HELD, Ending.STAYS_OPEN), leftovers=found)
 
     def _works(self) -> bool:
@@ -465,7 +460,7 @@ class ApplicationRun:
             return None
         self._turns_at = tick.now + settings.agreeing_seconds
         try:
-            found = way_back(self._ports.reader, ledger, self._job.plan)
+            found = way_back_of_cancelled(self._ports.reader, ledger, self._job.plan)
         except (ClusterUnreachable, ClusterRefused) as error:
             return self._unreachable(tick.now, error)
         if found is None:
@@ -493,7 +488,7 @@ class ApplicationRun:
         status = ApplicationStatus.CLOSED if back is None else ApplicationStatus.CANCELLED
         outcome = replace(self._left(Exit.OK, Ending.COMPLETE), performed=self._performed())
         results, others = outcome.results, self._state.others.total or len(self._hanging)
-        text, at = summary(results, refusals, others), self._job.settings.moment()
+        text, at = results_summary(results, refusals, others), self._job.settings.moment()
         try:
             self._append((*kept(ledger), *closing(ledger, status, text, at, plan)))
         except (BadFile, ClusterUnreachable) as error:
@@ -545,11 +540,11 @@ class ApplicationRun:
             )
 
     def _left(self, code: Exit, ending: Ending) -> Outcome:
-        return left(self._job, self._state, self._ports.clock.now(), code, ending)
+        return outcome_so_far(self._job, self._state, self._ports.clock.now(), code, ending)
 
     def _stopped(self, leaving: Leaving, tick: TickInput, decision: Decision) -> Outcome:
         whole = self._left(stopped_code(leaving), leaving.ending)
-        return stopped(whole, tick, self._state, leaving, decision)
+        return stopped_outcome(whole, tick, self._state, leaving, decision)
 
     def _failed(self, ending: Ending, seconds: float, error: ReplanError) -> Outcome:
         asked = self._leaving is not None and self._leaving.ending is Ending.INTERRUPTED

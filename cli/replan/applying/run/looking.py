@@ -13,7 +13,7 @@ from replan.applying.observation import Job, TickInput
 from replan.applying.run.opening import plan_back, unfinished
 from replan.applying.steps.log_moves import LOG_MOVES
 from replan.applying.steps.recovering import probe, to_probe
-from replan.applying.tick.questions import copying, urgent, wanted
+from replan.applying.tick.questions import copying, urgent, wanted_by_tick
 from replan.applying.tick.run_state import RunState
 from replan.applying.views.progress import ProgressListener
 from replan.errors import ClusterRefused, ClusterUnreachable
@@ -64,7 +64,7 @@ class TickReader(Struct, frozen=True):
         candidates: tuple[TopicPartition, ...] = ()
         if admitting:
             state, candidates = state.chosen(job, now)
-        every_tick = wanted(state, job, candidates)
+        every_tick = wanted_by_tick(state, job, candidates)
         asked = state.readings.wanted(
             every_tick,
             now,
@@ -114,7 +114,7 @@ class TickReader(Struct, frozen=True):
         return state
 
 
-def way_back(
+def way_back_of_cancelled(
     reader: ClusterReader, ledger: Ledger, plan: Plan
 ) -> tuple[Plan, Sequence[LogDir]] | None:
     """The plan that takes a cancelled application back, and the room on disks; None where readings do not agree yet.

@@ -10,7 +10,7 @@ from replan.applying.journal.records import Command, Verb
 from replan.applying.observation import Job
 from replan.applying.run.application_run import ApplicationRun
 from replan.applying.run.looking import Ports
-from replan.applying.run.opening import check_cluster, finished, opening
+from replan.applying.run.opening import check_cluster_id, finished, opening
 from replan.applying.settings import Settings
 from replan.applying.steering import (
     MoveRates,
@@ -110,7 +110,7 @@ def _first_reading(
     until = clock.now() + settings.patience_seconds
     while True:
         try:
-            check_cluster(plan, cluster.cluster_id())
+            check_cluster_id(plan, cluster.cluster_id())
             return cluster.log_dirs()
         except ClusterUnreachable:
             if clock.now() >= until or stop():

@@ -43,6 +43,8 @@ Invariants:
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import Originals, PackedTopic, packed
 from replan.applying.journal.records import (
@@ -57,12 +59,17 @@ from replan.applying.journal.records import (
     Record,
     Status,
     StepRecord,
-    changed,
     pieces,
 )
 from replan.applying.settings import Settings
 from replan.applying.steps.kinds import KINDS
-from replan.applying.views.outcome import PartitionResult, Result, plan_results, results_of, summary
+from replan.applying.views.outcome import (
+    PartitionResult,
+    Result,
+    plan_results,
+    results_of,
+    results_summary,
+)
 from replan.errors import BadFile, Held, WrongCluster
 from replan.model.control_plane import ClusterReader, Wanted
 from replan.model.snapshot import Snapshot
@@ -79,7 +86,7 @@ KEPT_ORIGINALS = 10
 """Closed ones that `rollback` can go back over."""
 
 
-def check_cluster(plan: Plan, cluster_id: str) -> None:
+def check_cluster_id(plan: Plan, cluster_id: str) -> None:
     """Raise WrongCluster where the plan was made for another one."""
     if plan.cluster_id != cluster_id:
         raise WrongCluster(
@@ -138,7 +145,7 @@ def opening(
         keep_throttles=settings.preserve_throttles,
         others=others,
     )
-    left = [changed(saved, kept=False) for saved in ledger.priors if saved.kept]
+    left = [replace(saved, kept=False) for saved in ledger.priors if saved.kept]
     return application, *_chunks(application.id, dumps(plan)), *left, *_forgotten(ledger)
 
 
@@ -211,7 +218,7 @@ def closing(
     if application is None:
         return ()
     kept = [] if application.takes_back else packed(application.id, originals_of(ledger, plan))
-    application = changed(application, bytes=copied_bytes(ledger, plan))
+    application = replace(application, bytes=copied_bytes(ledger, plan))
     return *ended(application, ledger.records.values(), status, summary, at), *kept
 
 
@@ -262,12 +269,12 @@ def ended(
         and not (isinstance(r, StepRecord) and r.stays)
         and r.application == application.id
     }
-    return changed(application, status=status, summary=summary, ended_at=at), *over.values()
+    return replace(application, status=status, summary=summary, ended_at=at), *over.values()
 
 
 def kept(ledger: Ledger) -> tuple[Record, ...]:
     """The records by which throttles of moves stay in place on purpose."""
-    return tuple(changed(saved, kept=True) for saved in ledger.priors)
+    return tuple(replace(saved, kept=True) for saved in ledger.priors)
 
 
 def is_cancelled(ledger: Ledger) -> bool:
@@ -309,7 +316,9 @@ def turned(ledger: Ledger, plan: Plan, back: Plan, settings: Settings) -> tuple[
         for r in plan_results(plan, ledger, {}, moves)
         if isinstance(r, PartitionResult) and r.result is not Result.WAITING
     ]
-    ending = closing(ledger, ApplicationStatus.CANCELLED, summary(results), settings.moment(), plan)
+    ending = closing(
+        ledger, ApplicationStatus.CANCELLED, results_summary(results), settings.moment(), plan
+    )
     if not back.moves:
         return ending
     application, *more = opening(back, digest(back), ledger.after(ending), settings)
@@ -317,6 +326,6 @@ def turned(ledger: Ledger, plan: Plan, back: Plan, settings: Settings) -> tuple[
         raise TypeError(application)
     return (
         *ending,
-        changed(application, takes_back=known.id, rate=known.rate, brokers=known.brokers),
+        replace(application, takes_back=known.id, rate=known.rate, brokers=known.brokers),
         *more,
     )

@@ -19,11 +19,11 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import CreateRecord, Status
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
-from replan.applying.partitions import End, Hold, Suspect, rejected
+from replan.applying.partitions import End, Hold, Suspect, rejection_end
 from replan.applying.reasons.ends import Fact, NotAsPlanned, NotCreated, OtherPartitions
 from replan.applying.reasons.holds import (
     CreateArrivalPossible,
@@ -39,7 +39,7 @@ from replan.applying.steps.step import (
     Requests,
     StepInput,
     StepKind,
-    Verdict,
+    StepVerdict,
     suspected,
 )
 from replan.model.broker import Broker
@@ -50,7 +50,7 @@ from replan.planning.plans.creates import Create
 from replan.planning.plans.origins import Grown
 from replan.planning.plans.plan import Plan
 
-NOT_FINAL = frozenset(
+NOT_FINAL_FOR_CREATES = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.INVALID_PARTITIONS,  # as many already
@@ -71,11 +71,11 @@ class CreateStep(Struct, FromRecord, frozen=True):
         """The first of them."""
         return self.create.first
 
-    def judge(self, given: StepInput) -> Verdict:
+    def judge(self, given: StepInput) -> StepVerdict:
         """Done, stale, or what to do while brokers show none of them."""
         return self._shown(given) or self._not_there(given)
 
-    def judge_cancelled(self, given: StepInput) -> Verdict:
+    def judge_cancelled(self, given: StepInput) -> StepVerdict:
         """The same; none is asked for."""
         return self._shown(given) or suspected(Status.CANCELLED, NotCreated())
 
@@ -100,7 +100,7 @@ class CreateStep(Struct, FromRecord, frozen=True):
             return suspected(Status.STALE, OtherPartitions(create.count, shown, different))
         return End(Status.DONE) if wanted.keys() <= there.keys() else None
 
-    def _not_there(self, given: StepInput) -> Verdict:
+    def _not_there(self, given: StepInput) -> StepVerdict:
         create, seen = self.create, given.tick.seen
         running = tuple(sorted(n for n in seen.running if n.topic == create.topic))
         if running:
@@ -115,7 +115,7 @@ class CreateStep(Struct, FromRecord, frozen=True):
         away = [b for b in create.brokers if b in seen.brokers and not seen.live(b)]
         return Hold(NewBrokerFenced(away[0])) if away else self._asked(given)
 
-    def _asked(self, given: StepInput) -> Verdict:
+    def _asked(self, given: StepInput) -> StepVerdict:
         """What to do where nothing but Kafka's answer is in the way."""
         create, seen = self.create, given.tick.seen
         ask, last = (
@@ -125,9 +125,11 @@ class CreateStep(Struct, FromRecord, frozen=True):
         if last is None:
             return ask if self.record is None else Suspect(ask, PartitionsUnseen())
         refusal = given.refusal(self.subject)
-        if refusal is None or passes(refusal, [seen.brokers.get(b) for b in create.brokers]):
+        if refusal is None or rejection_passes(
+            refusal, [seen.brokers.get(b) for b in create.brokers]
+        ):
             return Suspect(ask, PartitionsUnseen(last.answer.code, last.answer.name))
-        return rejected(refusal)
+        return rejection_end(refusal)
 
     def arrival_possible(self, _end: End, _given: StepInput, seconds: float) -> HoldReason:
         """A request names no topic id."""
@@ -147,7 +149,7 @@ class CreateKind(StepKind[CreateStep]):
         records = ledger.steps_of(CreateRecord)
         return [CreateStep(c, records.get(c.topic)) for c in plan.creates]
 
-    def reads(self, job: Job, ledger: Ledger, known: RequestMemory[Subject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, known: RequestMemory[RequestSubject]) -> Wanted:
         """All partitions of their topics, and whether brokers of lists that Kafka refused are cordoned."""
         steps = self.pending(job, ledger)
         refused = [step.create for step in steps if step.subject in known.refused]
@@ -190,9 +192,9 @@ def _looked_at(create: Create) -> set[TopicPartition]:
     return {TopicPartition(create.topic, p) for p in range(create.count + 1)}
 
 
-def passes(answer: Rejected, brokers: Iterable[Broker | None]) -> bool:
+def rejection_passes(answer: Rejected, brokers: Iterable[Broker | None]) -> bool:
     """Whether a rejection holds for the moment alone; `brokers`: of the lists, None where one is not registered."""
     if answer.code == ErrorCode.INVALID_REPLICA_ASSIGNMENT:
         # all brokers of a list are fenced or shutting down; or one is not registered or cordoned, which is final
         return all(broker is not None and not broker.cordoned for broker in brokers)
-    return answer.code in NOT_FINAL
+    return answer.code in NOT_FINAL_FOR_CREATES

@@ -28,11 +28,11 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 
 from replan.applying.admission import Room, Slots
-from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import LogMoveRecord, Status
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
-from replan.applying.partitions import End, Hold, Suspect, rejected
+from replan.applying.partitions import End, Hold, Suspect, rejection_end
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherLogDir, ReplicaGone, StaysInLogDir
 from replan.applying.reasons.holds import CopyingInBroker, MoveFirst, Rechecking, ReplicaUnread
 from replan.applying.reasons.reason import HoldReason
@@ -44,8 +44,8 @@ from replan.applying.steps.step import (
     StepInput,
     StepKind,
     StepsDecided,
-    Verdict,
-    judged,
+    StepVerdict,
+    judge_steps,
     suspected,
 )
 from replan.applying.throttles import RateKey
@@ -71,7 +71,7 @@ class LogMoveStep(Struct, FromRecord, frozen=True):
         """The replica."""
         return self.move.replica
 
-    def judge(self, given: StepInput) -> Verdict:
+    def judge(self, given: StepInput) -> StepVerdict:
         """By where a look shows it."""
         place = _place(self.move, given.tick.seen)
         if not isinstance(place, LogPlace):
@@ -86,9 +86,9 @@ class LogMoveStep(Struct, FromRecord, frozen=True):
             return suspected(Status.STALE, elsewhere)
         refusal = given.refusal(self.subject)
         start = Ask(move.target, self._copying(place))
-        return start if refusal is None else rejected(refusal)
+        return start if refusal is None else rejection_end(refusal)
 
-    def judge_cancelled(self, given: StepInput) -> Verdict:
+    def judge_cancelled(self, given: StepInput) -> StepVerdict:
         """The same; while it copies, its own directory is asked for."""
         move = self.move
         place = _place(move, given.tick.seen)
@@ -141,7 +141,7 @@ class LogMoveKind(StepKind[LogMoveStep]):
         """Whether any has yet to be asked for."""
         return any(step.record is None for step in self.pending(job, ledger))
 
-    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[Subject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[RequestSubject]) -> Wanted:
         """Their partitions, where their replicas lie, and the rates of their brokers where they are throttled."""
         moves = [step.move for step in self.looked_at(job, ledger)]
         throttled = throttle_of(job.plan.throttle, ledger.application) is not None
@@ -198,7 +198,7 @@ def copying_within(ledger: Ledger, seen: Look) -> dict[ReplicaName, str]:
 
 
 def with_log_moves(
-    room: Room, job: Job, ledger: Ledger, holds: Mapping[Subject, HoldReason]
+    room: Room, job: Job, ledger: Ledger, holds: Mapping[RequestSubject, HoldReason]
 ) -> Room:
     """The room beside the replicas that were sent and have not ended, less what was there at the last look."""
     begun = _begun(ledger)
@@ -302,7 +302,7 @@ def log_copies(
     """
     found, ready = LogCopies(room=room), list[tuple[LogMoveStep, Ask]]()
     steps = LOG_MOVES.looked_at(given.tick.job, given.ledger)
-    for step, ask in judged(steps, given, closed, found.decided):
+    for step, ask in judge_steps(steps, given, closed, found.decided):
         if ask.takes_back:
             found.decided.ask(step, ask, given.ledger)
         else:

@@ -53,7 +53,7 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import (
     Forget,
     Order,
@@ -61,11 +61,10 @@ from replan.applying.journal.records import (
     RecoveryRecord,
     RecoveryStep,
     Status,
-    changed,
 )
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
-from replan.applying.partitions import End, Hold, Suspect, rejected
+from replan.applying.partitions import End, Hold, Suspect, rejection_end
 from replan.applying.reasons.ends import (
     EvidenceChanged,
     Fact,
@@ -89,7 +88,7 @@ from replan.applying.steps.step import (
     Requests,
     StepInput,
     StepKind,
-    Verdict,
+    StepVerdict,
     ending,
     suspected,
 )
@@ -141,7 +140,9 @@ def probe(
     return probing.found()
 
 
-NOT_FINAL = frozenset({ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS})
+NOT_FINAL_FOR_RECOVERIES = frozenset(
+    {ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS}
+)
 """Rejections that say: look again."""
 NOTHING_SAID: LogsFound = {}
 
@@ -173,7 +174,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         """The partition."""
         return self.recovery.partition
 
-    def judge(self, given: StepInput) -> Verdict:
+    def judge(self, given: StepInput) -> StepVerdict:
         """By who leads it, and what its replicas say."""
         state = _shown(self.recovery, given)
         if not isinstance(state, PartitionState):
@@ -182,7 +183,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
             return self._led(given, state.leader)
         return self._leaderless(given, state)
 
-    def judge_cancelled(self, given: StepInput) -> Verdict:
+    def judge_cancelled(self, given: StepInput) -> StepVerdict:
         """By the table at the head of this module."""
         recovery, state = self.recovery, _shown(self.recovery, given)
         if not isinstance(state, PartitionState):
@@ -197,11 +198,11 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         if seconds is not None:
             return Hold(self._arrival(given, seconds))
         refusal = given.refusal(self.subject) if asked is RecoveryStep.BACK else None
-        if refusal is not None and refusal.code not in NOT_FINAL:
+        if refusal is not None and refusal.code not in NOT_FINAL_FOR_RECOVERIES:
             return rests
         return self._again(RecoveryStep.BACK, given)
 
-    def _led(self, given: StepInput, leader: BrokerId) -> Verdict:
+    def _led(self, given: StepInput, leader: BrokerId) -> StepVerdict:
         recovery, seconds = self.recovery, given.arrives_within(self.subject)
         if seconds is not None:
             return Hold(self._arrival(given, seconds))
@@ -214,7 +215,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         reason = LedAgain(recovery.chosen, recovery.loss.records, lost)
         return Measured(Status.DONE, reason, lost)
 
-    def _leaderless(self, given: StepInput, state: PartitionState) -> Verdict:
+    def _leaderless(self, given: StepInput, state: PartitionState) -> StepVerdict:
         recovery, now = self.recovery, given.tick.now
         passed = now - given.leaderless_since.get(self.subject, now)
         if passed < recovery.wait_seconds:
@@ -227,8 +228,8 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         step = RecoveryStep.ELECT if first else RecoveryStep.LIST
         refusal = given.refusal(self.subject)
         asked = self.record is not None and self.record.asked is step
-        if asked and refusal is not None and refusal.code not in NOT_FINAL:
-            return rejected(refusal)
+        if asked and refusal is not None and refusal.code not in NOT_FINAL_FOR_RECOVERIES:
+            return rejection_end(refusal)
         return self._again(step, given)
 
     def _again(self, step: RecoveryStep, given: StepInput) -> Hold | Ask:
@@ -286,7 +287,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
     def asking(self, ask: Ask, ledger: Ledger) -> Iterable[Record]:
         """What is asked for; with the list, the order before, which the next plan puts back where none is declared."""
         recovery, step = self.recovery, ask.request.step
-        yield changed(self.record or self.begun(ledger), asked=step)
+        yield replace(self.record or self.begun(ledger), asked=step)
         order = _order_before(recovery)
         whole = len(recovery.order) == len(recovery.original)
         if step is RecoveryStep.LIST and whole and ledger.order(order.key) is None:
@@ -295,7 +296,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
     def ended(self, end: End, ledger: Ledger) -> Iterable[Record]:
         """How it ended; the order before is forgotten once it is there again."""
         recovery, record = self.recovery, ending(self, end, ledger)
-        yield changed(record, measured=end.lost) if isinstance(end, Measured) else record
+        yield replace(record, measured=end.lost) if isinstance(end, Measured) else record
         order = _order_before(recovery)
         back = end.reason == TakenBack(recovery.original, recovery.original)
         if back and ledger.order(order.key) == order:
@@ -310,7 +311,7 @@ class RecoveryKind(StepKind[RecoveringStep]):
         records = ledger.steps_of(RecoveryRecord)
         return [RecoveringStep(r, records.get(r.partition)) for r in plan.recoveries]
 
-    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[Subject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[RequestSubject]) -> Wanted:
         """Their partitions."""
         return Wanted(partitions=[step.subject for step in self.pending(job, ledger)])
 

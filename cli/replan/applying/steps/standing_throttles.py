@@ -4,7 +4,7 @@ A setting is done when its place shows the wanted value and no earlier request t
 asked for only from the value that it had when planned. The same SET twice changes nothing, so a request without an
 answer is sent again, and while one may arrive nothing is concluded. While moves have a value of their own there (it is
 saved in the journal), a setting waits until that is restored. While it is on its way, the copies that set throttles
-there wait for it (`first_of`).
+there wait for it (`first_setting_of`).
 
 While the application is cancelled, none is asked for. One that was is done if it has arrived, and
 cancelled where its place is as before once no request may reach it.
@@ -13,12 +13,13 @@ cancelled where its place is as before once no request may reach it.
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from replan.applying.journal.ledger import Ledger, Subject, unended
-from replan.applying.journal.records import Record, StandingRecord, Status, changed
+from replan.applying.journal.ledger import Ledger, RequestSubject, unended
+from replan.applying.journal.records import Record, StandingRecord, Status
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job
-from replan.applying.partitions import End, Hold, rejected
+from replan.applying.partitions import End, Hold, rejection_end
 from replan.applying.reasons.ends import OtherValue, StaysUnset, SubjectGone
 from replan.applying.reasons.holds import SettingInUse, SettingUnread, SettingUnseen
 from replan.applying.reasons.reason import HoldReason
@@ -28,7 +29,7 @@ from replan.applying.steps.step import (
     Requests,
     StepInput,
     StepKind,
-    Verdict,
+    StepVerdict,
     suspected,
 )
 from replan.model.configs import (
@@ -57,22 +58,25 @@ class StandingStep(Struct, FromRecord, frozen=True):
         """The setting."""
         return self.wanted.setting
 
-    def judge(self, given: StepInput) -> Verdict:
+    def judge(self, given: StepInput) -> StepVerdict:
         """By the value that its place shows; nothing is concluded while an earlier request may change that."""
         verdict = self._judged(given)
-        late = not isinstance(verdict, Ask | Hold) and place_of(self.subject) in given.arriving
+        late = (
+            not isinstance(verdict, Ask | Hold)
+            and config_resource_of(self.subject) in given.arriving
+        )
         return Hold(SettingUnseen()) if late else verdict
 
-    def judge_cancelled(self, given: StepInput) -> Verdict:
+    def judge_cancelled(self, given: StepInput) -> StepVerdict:
         """The same; it is not asked for."""
         verdict = self.judge(given)
         if not isinstance(verdict, Ask):
             return verdict
-        if place_of(self.subject) in given.arriving:
+        if config_resource_of(self.subject) in given.arriving:
             return Hold(SettingUnseen())
         return suspected(Status.CANCELLED, StaysUnset(self.wanted.before))
 
-    def _judged(self, given: StepInput) -> Verdict:
+    def _judged(self, given: StepInput) -> StepVerdict:
         wanted, name = self.wanted, self.subject
         found = _look_up(given.tick.seen, name)
         if not found.readable:
@@ -86,7 +90,7 @@ class StandingStep(Struct, FromRecord, frozen=True):
             return suspected(Status.STALE, OtherValue(wanted.before, found.value))
         refusal = given.refusal(name)
         if refusal is not None and self.record is not None:
-            return rejected(refusal)
+            return rejection_end(refusal)
         return Ask(wanted.change, SettingUnseen())
 
     def arrival_possible(self, _end: End, _given: StepInput, _seconds: float) -> HoldReason:
@@ -107,7 +111,7 @@ class StandingKind(StepKind[StandingStep]):
         records = ledger.steps_of(StandingRecord)
         return [StandingStep(wanted, records.get(wanted.setting)) for wanted in plan.standing]
 
-    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[Subject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[RequestSubject]) -> Wanted:
         """The settings of their topics and brokers."""
         places = standing_places(job, ledger)
         topics = {name for scope, name in places if scope is ConfigScope.TOPIC}
@@ -129,7 +133,7 @@ class StandingKind(StepKind[StandingStep]):
         steps = [step for step in self.steps(plan, ledger) if unended(step.record)]
         there = are_set([step.wanted for step in steps if step.record is not None], cluster)
         return [
-            changed(step.record, status=Status.DONE if there[step.subject] else Status.CANCELLED)
+            replace(step.record, status=Status.DONE if there[step.subject] else Status.CANCELLED)
             for step in steps
             if step.record is not None
         ]
@@ -147,10 +151,10 @@ STANDING_THROTTLES = StandingKind()
 def _by_setting(
     asks: Iterable[SettingName], answers: Mapping[ConfigResource, Answer]
 ) -> dict[SettingName, Answer]:
-    return {name: answers[of] for name in asks if (of := place_of(name)) in answers}
+    return {name: answers[of] for name in asks if (of := config_resource_of(name)) in answers}
 
 
-def place_of(name: SettingName) -> ConfigResource:
+def config_resource_of(name: SettingName) -> ConfigResource:
     """The topic or broker that it is of."""
     return name.scope, name.name
 
@@ -162,16 +166,16 @@ def own_brokers(places: Iterable[ConfigResource]) -> set[BrokerId]:
 
 def standing_places(job: Job, ledger: Ledger) -> set[ConfigResource]:
     """The topics and brokers whose throttles are still to be set for good."""
-    return {place_of(step.subject) for step in STANDING_THROTTLES.pending(job, ledger)}
+    return {config_resource_of(step.subject) for step in STANDING_THROTTLES.pending(job, ledger)}
 
 
-def set_first(holds: Mapping[Subject, HoldReason]) -> dict[ConfigResource, SettingName]:
+def set_first(holds: Mapping[RequestSubject, HoldReason]) -> dict[ConfigResource, SettingName]:
     """What is to be set before a copy sets anything there: what is on its way; `holds`: why settings wait."""
     names = (n for n, why in holds.items() if isinstance(n, SettingName) and why == SettingUnseen())
-    return {place_of(name): name for name in names}
+    return {config_resource_of(name): name for name in names}
 
 
-def first_of(move: Move, first: Mapping[ConfigResource, SettingName]) -> SettingName | None:
+def first_setting_of(move: Move, first: Mapping[ConfigResource, SettingName]) -> SettingName | None:
     """The setting that a copy waits for: of its topic, or of a broker that it loads."""
     places = [(ConfigScope.TOPIC, move.partition.topic)]
     places += [(ConfigScope.BROKER, str(b)) for b in (*move.original, *move.new)]
@@ -202,7 +206,7 @@ def _look_up(seen: Look, name: SettingName) -> _Found:
 
 def are_set(standing: Iterable[ThrottleSetting], cluster: ClusterReader) -> dict[SettingName, bool]:
     """Whether the cluster shows the wanted value of each."""
-    places = {place_of(wanted.setting) for wanted in standing}
+    places = {config_resource_of(wanted.setting) for wanted in standing}
     if not places:
         return {}
     topics = [name for scope, name in places if scope is ConfigScope.TOPIC]

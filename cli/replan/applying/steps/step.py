@@ -20,9 +20,10 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from replan.applying.journal.ledger import Ledger, Subject, unended
-from replan.applying.journal.records import Record, Status, StepRecord, changed
+from replan.applying.journal.ledger import Ledger, RequestSubject, unended
+from replan.applying.journal.records import Record, Status, StepRecord
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import End, Hold, Suspect
@@ -51,7 +52,7 @@ class Ask(Struct, frozen=True):
     """What the step waits for where a limit is reached."""
 
 
-Verdict = Ask | Hold | End | Suspect[Ask]
+StepVerdict = Ask | Hold | End | Suspect[Ask]
 
 
 def suspected(status: Status, reason: EndReason) -> Suspect[Ask]:
@@ -64,8 +65,8 @@ class StepInput(Struct, frozen=True):
 
     tick: TickInput
     ledger: Ledger
-    known: RequestMemory[Subject]
-    asked_at: Mapping[Subject, float] = field(default_factory=dict)
+    known: RequestMemory[RequestSubject]
+    asked_at: Mapping[RequestSubject, float] = field(default_factory=dict)
     """When this process last asked for each."""
     arriving: Collection[ConfigResource] = ()
     """Topics and brokers of which a setting may still change by an earlier request."""
@@ -74,11 +75,11 @@ class StepInput(Struct, frozen=True):
     logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
     """What replicas said last while nobody led them, as far as this process has seen."""
 
-    def refusal(self, subject: Subject) -> Rejected | None:
+    def refusal(self, subject: RequestSubject) -> Rejected | None:
         """The refusal of the last request, if it is believed."""
         return self.known.refusal(subject, self.tick.settings.agreeing_seconds)
 
-    def arrives_within(self, subject: Subject) -> float | None:
+    def arrives_within(self, subject: RequestSubject) -> float | None:
         """For how many seconds an earlier request may still arrive; None where none may."""
         quarantine = self.tick.settings.quarantine_seconds
         return self.known.arrives_within(subject, self.tick.now, quarantine)
@@ -88,17 +89,17 @@ class Step(Protocol):
     """One step of a plan, and what is written down of it."""
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> RequestSubject:
         """What it is about."""
 
     @property
     def record(self) -> StepRecord | None:
         """What the journal says of it; None where it has not begun."""
 
-    def judge(self, given: StepInput) -> Verdict:
+    def judge(self, given: StepInput) -> StepVerdict:
         """What one look says of it."""
 
-    def judge_cancelled(self, given: StepInput) -> Verdict:
+    def judge_cancelled(self, given: StepInput) -> StepVerdict:
         """The same of one that has begun, once the application is cancelled."""
 
     def arrival_possible(self, end: End, given: StepInput, seconds: float) -> HoldReason:
@@ -119,7 +120,7 @@ def ending(step: Step, end: End, ledger: Ledger) -> StepRecord:
     subject = step.subject
     named = subject if isinstance(subject, TopicPartition | SettingName) else subject[0]
     message = "" if end.reason is None else end.reason.of(named)
-    return changed(step.record or step.begun(ledger), status=end.status, message=message)
+    return replace(step.record or step.begun(ledger), status=end.status, message=message)
 
 
 class FromRecord:
@@ -136,7 +137,9 @@ class FromRecord:
         return (ending(self, end, ledger),)
 
 
-Requests = Iterator[tuple[Collection[Subject], Callable[[ClusterWriter], Mapping[Any, Answer]]]]
+Requests = Iterator[
+    tuple[Collection[RequestSubject], Callable[[ClusterWriter], Mapping[Any, Answer]]]
+]
 """What is sent together: the subjects, and the request, whose answers are by subject."""
 
 
@@ -158,7 +161,7 @@ class StepKind(ABC, Generic[S]):
         return [step for step in self.steps(job.plan, ledger) if unended(step.record)]
 
     @abstractmethod
-    def reads(self, job: Job, ledger: Ledger, known: RequestMemory[Subject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, known: RequestMemory[RequestSubject]) -> Wanted:
         """What a look has to show of them."""
 
     @abstractmethod
@@ -195,10 +198,10 @@ class StepsDecided(Struct):
     """What one tick decides of the steps of one kind."""
 
     records: list[Record] = field(default_factory=list)
-    asks: dict[Subject, Any] = field(default_factory=dict)
+    asks: dict[RequestSubject, Any] = field(default_factory=dict)
     """The requests."""
-    holds: dict[Subject, HoldReason] = field(default_factory=dict)
-    suspected: list[tuple[Subject, Ask | End]] = field(default_factory=list)
+    holds: dict[RequestSubject, HoldReason] = field(default_factory=dict)
+    suspected: list[tuple[RequestSubject, Ask | End]] = field(default_factory=list)
     """What this look suggests, and another one has to agree with."""
     counts: Counter[Hashable] = field(default_factory=Counter)
 
@@ -218,7 +221,7 @@ class StepsDecided(Struct):
         self.records.extend(step.ended(end, ledger))
 
 
-def judged(
+def judge_steps(
     steps: Iterable[S], given: StepInput, closed: HoldReason | None, into: StepsDecided
 ) -> Iterator[tuple[S, Ask]]:
     """Judge steps, one after the other; yields what may be asked for, and takes in all else.
@@ -240,7 +243,9 @@ def judged(
                 yield step, ask
 
 
-def _agreed(step: Step, verdict: Verdict, given: StepInput, into: StepsDecided) -> Ask | Hold | End:
+def _agreed(
+    step: Step, verdict: StepVerdict, given: StepInput, into: StepsDecided
+) -> Ask | Hold | End:
     """The verdict, or a hold while looks do not agree on it; what was asked for again is to be agreed on again."""
     if not isinstance(verdict, Suspect):
         return verdict

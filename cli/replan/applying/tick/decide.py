@@ -1,7 +1,7 @@
 """What to do in one tick: from the input of the tick and the state of the run to a decision and the next state.
 
-A pure function. Per partition `judge` decides; here is what concerns several of them: who may start, what the throttles
-need, how many requests travel together, and what is written down. Nothing here asks, sleeps or writes.
+A pure function. Per partition `judge_partition` decides; here is what concerns several of them: who may start, what
+the throttles need, how many requests travel together, and what is written down. Nothing here asks, sleeps or writes.
 
 Throttle settings that stay, new partitions and recoveries are decided before the moves, moves between log directories
 after them, with the slots that are left. A move goes through these columns from left to right; the first that keeps it
@@ -47,8 +47,8 @@ from replan.applying.admission import (
     others_by_topic,
     under_min_isr,
 )
-from replan.applying.journal.ledger import Subject
-from replan.applying.journal.records import MoveRecord, Reached, Record, Status, changed
+from replan.applying.journal.ledger import RequestSubject
+from replan.applying.journal.records import MoveRecord, Reached, Record, Status
 from replan.applying.observation import TickInput, made_again, runs_own
 from replan.applying.other_tools import rates_of_others
 from replan.applying.partitions import (
@@ -58,20 +58,20 @@ from replan.applying.partitions import (
     Ended,
     Hold,
     InFlight,
+    MoveVerdict,
     Parked,
     Phase,
     Suspect,
-    Verdict,
     Waiting,
     begun,
     forgetting,
     intent,
     judge_cancelled,
     judge_while_copying,
-    left_behind,
     never_there,
     no_more_left,
     remembering,
+    remembering_given_up,
 )
 from replan.applying.reasons.ends import ThrottleRefused
 from replan.applying.reasons.holds import (
@@ -90,16 +90,16 @@ from replan.applying.reasons.holds import (
 from replan.applying.reasons.notes import ArrivedLate
 from replan.applying.reasons.reason import EndReason, HoldReason, Note
 from replan.applying.settings import Settings
-from replan.applying.steering import acknowledged, keeps_throttles, notes_of, steered, throttle_of
+from replan.applying.steering import keeps_throttles, notes_of, obeyed_records, steered, throttle_of
 from replan.applying.steps.creating import CREATES
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.log_moves import LOG_MOVES, LogCopies, log_copies
-from replan.applying.steps.standing_throttles import first_of, set_first, standing_places
+from replan.applying.steps.standing_throttles import first_setting_of, set_first, standing_places
 from replan.applying.steps.step import (
     AnyKind,
     StepInput,
     StepsDecided,
-    judged,
+    judge_steps,
 )
 from replan.applying.throttles import (
     RateKey,
@@ -109,7 +109,7 @@ from replan.applying.throttles import (
     WantedThrottles,
     admission_closed,
     gives_way_to,
-    in_place,
+    throttle_in_place,
     throttle_tick,
     unread,
     with_kept,
@@ -118,10 +118,10 @@ from replan.applying.tick.run_state import (
     Decision,
     RunState,
     Unchanged,
-    agreed,
     next_state,
     partition_input,
     quarantine_left,
+    suspicion_agreed,
 )
 from replan.model.configs import ConfigResource, ConfigScope, SettingName
 from replan.model.control_plane import Look
@@ -215,7 +215,7 @@ def taken_up(tick: TickInput, state: RunState) -> Iterator[MoveRecord]:
             continue
         late = own.status in {Status.DONE, Status.CANCELLED} and running.target != own.target
         if late or never_there(running, tick.seen):
-            yield changed(
+            yield replace(
                 own, status=Status.OPEN, message="", reached=min(own.reached, Reached.EXPANDED)
             )
 
@@ -420,7 +420,7 @@ def throttle_missing(
 ) -> AwaitingThrottle | EndReason | None:
     """What a copy waits for before it may begin, or why it never will; None where its throttle is in force."""
     copy = copy_of(tick, state, move)
-    if in_place(copy, throttle, throttles, view):
+    if throttle_in_place(copy, throttle, throttles, view):
         return None
     brokers = (*move.original, *move.new)
     refused = refused_setting(tick, state, [move.partition.topic], brokers)
@@ -450,12 +450,16 @@ class Draft:
         if not soon and isinstance(self.phase(name), Waiting):
             self.phases[name] = self._deferred()
 
-    def concluded(self, name: TopicPartition, verdict: Verdict) -> Verdict:
+    def concluded(self, name: TopicPartition, verdict: MoveVerdict) -> MoveVerdict:
         """A suspicion becomes its conclusion once looks have agreed on it for long enough."""
         if not isinstance(verdict, Suspect):
             return verdict
         self.suspected.append((name, verdict.conclusion))
-        return verdict.conclusion if agreed(self._tick, self._state, name, verdict) else verdict
+        return (
+            verdict.conclusion
+            if suspicion_agreed(self._tick, self._state, name, verdict)
+            else verdict
+        )
 
     def phase(self, name: TopicPartition) -> Phase:
         """The phase of a partition as it is now."""
@@ -478,14 +482,14 @@ class Draft:
         """Ask nothing more for a partition, and write down how it ended and what stays behind."""
         job, ledger = self._tick.job, self._state.ledger
         message = "" if reason is None else reason.of(name)
-        record = changed(self.record(name), status=status, message=message)
+        record = replace(self.record(name), status=status, message=message)
         self.holds.pop(name, None)
         self.phases[name] = Ended(record)
         found = self._tick.seen.partitions.get(name)
         if status is not Status.DONE:
             if found is not None and found.topic_id == record.topic_id:
                 rests = found.running is None and found.replicas == record.original
-                left = no_more_left if rests else left_behind
+                left = no_more_left if rests else remembering_given_up
                 self.records.extend(left(record, ledger))
         elif name not in job.plan.remember:
             self.records.extend(forgetting(job.moves[name], ledger))
@@ -549,7 +553,7 @@ class TickBuilder:
             admission_closed(state.throttle_history) if tick.admitting else None
         )
         if application is not None:
-            self._draft.records += acknowledged(
+            self._draft.records += obeyed_records(
                 state.ledger, application, tick.commands, tick.settings.owner
             )
             if application.paused_by:
@@ -597,7 +601,7 @@ class TickBuilder:
         """The steps of a kind that does not copy come before the moves: nothing of a move is needed for them."""
         decided, ledger = StepsDecided(), self._state.ledger
         steps = kind.pending(self._tick.job, ledger)
-        for step, ask in judged(steps, self._given, self._nothing_new(), decided):
+        for step, ask in judge_steps(steps, self._given, self._nothing_new(), decided):
             decided.ask(step, ask, ledger)
         self._take(kind, decided)
 
@@ -712,7 +716,7 @@ class TickBuilder:
         brokers = (_sends(tick, move), *move.new)
         if self._admission is not None and not self._heals(name):
             self._draft.defer(name, self._admission)
-        elif (first := first_of(move, self._first)) is not None:
+        elif (first := first_setting_of(move, self._first)) is not None:
             self._draft.defer(name, SettingFirst(first))
         elif (full := self._slots.first_full(brokers)) is not None:
             self._draft.put_back(name, Parked(full), self._slots.why_full(full))
@@ -795,14 +799,14 @@ class TickBuilder:
     def decision(self) -> Decision:
         """The decision as it stands."""
         state = self._state
-        step_holds: dict[Subject, HoldReason] = {}
-        suspected = list[tuple[Subject, Hashable]]()
+        step_holds: dict[RequestSubject, HoldReason] = {}
+        suspected = list[tuple[RequestSubject, Hashable]]()
         for decided in self._steps.values():
             of = decided.holds.items()
             step_holds |= {s: why for s, why in of if not isinstance(s, TopicPartition)}
             suspected += decided.suspected
         touched = (p.record for p in self._draft.phases.values() if isinstance(p, InFlight | Ended))
-        moves = (changed(record, changed_at=self._tick.moment) for record in touched)
+        moves = (replace(record, changed_at=self._tick.moment) for record in touched)
         return Decision(
             records=(*moves, *self._draft.records, *self._throttles.records),
             resizing=self._batches.resizing,

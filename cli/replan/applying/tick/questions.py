@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from replan.applying.journal.records import Reached
 from replan.applying.observation import Job
-from replan.applying.partitions import left_out
+from replan.applying.partitions import left_out_by_expand
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.standing_throttles import own_brokers
 from replan.applying.tick.run_state import RunState
@@ -12,7 +12,7 @@ from replan.model.control_plane import Rejected, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 
 
-def wanted(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> Wanted:
+def wanted_by_tick(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> Wanted:
     """What this tick is decided by; `Readings` says what of it is read now."""
     names = {*state.ledger.open, *state.admitted, *candidates}
     names.update(state.given_up)
@@ -49,7 +49,7 @@ def _to_be_cordoned(state: RunState, job: Job, names: Iterable[TopicPartition]) 
         if own is None:
             brokers |= {*job.moves[name].new, *job.moves[name].unnameable}
         elif own.reached is Reached.NOTHING:
-            brokers |= left_out(job.moves[name], own) or frozenset()
+            brokers |= left_out_by_expand(job.moves[name], own) or frozenset()
     return brokers.union(*((*job.moves[n].leaving, *job.moves[n].new) for n in refused))
 
 

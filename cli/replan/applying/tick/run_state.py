@@ -18,8 +18,15 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.applying.admission import AdmissionQueue, Loads, Room, Slots, grown, halved
-from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.admission import (
+    AdmissionQueue,
+    LoadingUntil,
+    Room,
+    Slots,
+    halved,
+    limits_after_success,
+)
+from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import MoveRecord, Order, Record, Status
 from replan.applying.known import Repeat, RequestMemory, again, held_since
 from replan.applying.observation import Job, Neighbours, PartitionHistory, Readings, TickInput
@@ -45,7 +52,7 @@ from replan.applying.steering import throttle_of
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.log_moves import with_log_moves
 from replan.applying.steps.recovering import RECOVERIES
-from replan.applying.steps.standing_throttles import place_of
+from replan.applying.steps.standing_throttles import config_resource_of
 from replan.applying.steps.step import AnyKind
 from replan.applying.throttles import (
     ThrottleHistory,
@@ -93,7 +100,7 @@ class Answers(Struct):
 
     partitions: dict[TopicPartition, Answer] = field(default_factory=dict)
     configs: dict[ConfigResource, Answer] = field(default_factory=dict)
-    steps: dict[Subject, Answer] = field(default_factory=dict)
+    steps: dict[RequestSubject, Answer] = field(default_factory=dict)
 
     @property
     def refused(self) -> str | None:
@@ -103,7 +110,7 @@ class Answers(Struct):
         return next(refused, None)
 
 
-Repeatable = ConfigChange | tuple[Subject, Hashable]
+Repeatable = ConfigChange | tuple[RequestSubject, Hashable]
 """A change of a setting, or what a step asks for."""
 
 
@@ -161,7 +168,7 @@ def _asked(decision: "Decision", answers: Answers) -> Iterator[tuple[Repeatable,
             yield _of_step(subject, request), answers.steps.get(subject)
 
 
-def _of_step(subject: Subject, request: Any) -> Repeatable:
+def _of_step(subject: RequestSubject, request: Any) -> Repeatable:
     return request if isinstance(request, ConfigChange) else (subject, request)
 
 
@@ -183,7 +190,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     room: Room = field(default_factory=Room)
     slots: Slots | None = None
     """As the tick before left them."""
-    loads: Loads = field(default_factory=dict)
+    loads: LoadingUntil = field(default_factory=dict)
     """Of leaders of internal topics that have moved."""
     neighbours: Neighbours = field(default_factory=Neighbours)
     limits: Mapping[BrokerId, int] = field(default_factory=dict)
@@ -197,8 +204,8 @@ class RunState(Struct, frozen=True, kw_only=True):
     moves: RequestMemory[TopicPartition] = field(default_factory=RequestMemory)
     configs: RequestMemory[ConfigResource] = field(default_factory=RequestMemory)
     """Of the settings that copies need."""
-    steps: RequestMemory[Subject] = field(default_factory=RequestMemory)
-    steps_asked_at: Mapping[Subject, float] = field(default_factory=dict)
+    steps: RequestMemory[RequestSubject] = field(default_factory=RequestMemory)
+    steps_asked_at: Mapping[RequestSubject, float] = field(default_factory=dict)
     """When this process last asked for each."""
     repeats: Repeats = field(default_factory=Repeats)
     """Of settings and steps."""
@@ -213,7 +220,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     leaderless_logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
     """What their replicas said last, while nobody led."""
     others: OtherCopies = field(default_factory=OtherCopies)
-    step_holds: Mapping[Subject, HoldReason] = field(default_factory=dict)
+    step_holds: Mapping[RequestSubject, HoldReason] = field(default_factory=dict)
     """Why each standing throttle setting waits, and each replica that is to lie in another log directory."""
     notes: tuple[Note, ...] = ()
     moved_at: float = 0.0
@@ -225,7 +232,7 @@ class RunState(Struct, frozen=True, kw_only=True):
         found = dict(self.configs.unknown_since)
         for subject, at in self.steps.unknown_since.items():
             if isinstance(subject, SettingName):
-                place = place_of(subject)
+                place = config_resource_of(subject)
                 found[place] = max(at, found.get(place, at))
         return found
 
@@ -367,9 +374,9 @@ def _none(_: BrokerId) -> int:
     return 0
 
 
-def _places(subjects: Iterable[Subject]) -> Iterator[ConfigResource]:
+def _places(subjects: Iterable[RequestSubject]) -> Iterator[ConfigResource]:
     """The topics and brokers of those that are settings."""
-    return (place_of(subject) for subject in subjects if isinstance(subject, SettingName))
+    return (config_resource_of(subject) for subject in subjects if isinstance(subject, SettingName))
 
 
 def first_state(
@@ -489,7 +496,7 @@ def quarantine_left(tick: TickInput, state: RunState, name: TopicPartition) -> f
     return state.moves.arrives_within(name, tick.now, tick.settings.quarantine_seconds)
 
 
-def agreed(
+def suspicion_agreed(
     tick: TickInput, state: RunState, name: TopicPartition, suspect: Suspect[Request]
 ) -> bool:
     """Whether looks have agreed on a suspicion for long enough."""
@@ -511,11 +518,11 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
     """Lists that must not: sent with AllowReplicationFactorChange = false (KIP-860)."""
     elections: tuple[tuple[TopicPartition, ...], ...] = ()
     """By request, in the order in which they are sent, each once the one before was answered."""
-    steps: Mapping[AnyKind, Mapping[Subject, Any]] = field(default_factory=dict)
+    steps: Mapping[AnyKind, Mapping[RequestSubject, Any]] = field(default_factory=dict)
     """What is asked for beside moves, by its kind."""
-    step_holds: Mapping[Subject, HoldReason] = field(default_factory=dict)
+    step_holds: Mapping[RequestSubject, HoldReason] = field(default_factory=dict)
     """Why steps wait that are not of a partition."""
-    steps_suspected: tuple[tuple[Subject, Hashable], ...] = ()
+    steps_suspected: tuple[tuple[RequestSubject, Hashable], ...] = ()
     """What this look suggests of steps, and another one has to agree with."""
     throttles: ThrottleTick = field(default_factory=ThrottleTick)
     notes: tuple[Note, ...] = ()
@@ -530,7 +537,7 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
     """Why nothing new may be admitted at all, if so."""
     suspected: tuple[tuple[TopicPartition, Request | End], ...] = ()
     """What this look suggests, and another one has to agree with."""
-    loads: Loads = field(default_factory=dict)
+    loads: LoadingUntil = field(default_factory=dict)
     """Of leaders of internal topics that have moved."""
     room: Room = field(default_factory=Room)
     slots: Slots | None = None
@@ -667,5 +674,7 @@ def _grown(
         move, found = tick.job.moves[name], tick.seen.partitions.get(name)
         if move.new and found is not None:
             led = () if found.leader is None else (found.leader,)
-            limits = grown(limits, {*move.original, *move.new, *led}.intersection(limits), usual)
+            limits = limits_after_success(
+                limits, {*move.original, *move.new, *led}.intersection(limits), usual
+            )
     return limits

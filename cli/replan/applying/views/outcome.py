@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import MoveRecord, RecoveryRecord, Status, StepRecord
 from replan.applying.reasons.reason import HoldReason, Leftover, Note
 from replan.applying.steps.creating import CreateStep
@@ -209,7 +209,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def results_of(
-    plan_order: Iterable[TopicPartition], ledger: Ledger, holds: Mapping[Subject, HoldReason]
+    plan_order: Iterable[TopicPartition], ledger: Ledger, holds: Mapping[RequestSubject, HoldReason]
 ) -> tuple[PartitionResult, ...]:
     """How each move of a plan stands."""
     found = ((n, ledger.owned.get(n)) for n in plan_order)
@@ -230,7 +230,7 @@ def new_text(first: TopicPartition, number: int) -> str:
 def plan_results(
     plan: Plan,
     ledger: Ledger,
-    holds: Mapping[Subject, HoldReason],
+    holds: Mapping[RequestSubject, HoldReason],
     moves: Iterable[PartitionResult] | None = None,
 ) -> tuple[AnyResult, ...]:
     """How each step of a plan stands; `moves`: those of its moves, where they are not to be read from the ledger."""
@@ -240,7 +240,7 @@ def plan_results(
 
 
 def _of_steps(
-    plan: Plan, ledger: Ledger, holds: Mapping[Subject, HoldReason], *, copies: bool = False
+    plan: Plan, ledger: Ledger, holds: Mapping[RequestSubject, HoldReason], *, copies: bool = False
 ) -> Iterator[AnyResult]:
     """How its steps beside moves stand, those that copy or the others."""
     kinds = [kind for kind in KINDS if kind.copies is copies]
@@ -278,7 +278,7 @@ def exit_code_of(results: Iterable[AnyResult], left_out: Exit) -> Exit:
     return Exit.HELD if Result.FOREIGN in found else left_out
 
 
-def summary(
+def results_summary(
     results: Iterable[AnyResult],
     refusals: Iterable[Refusal] = (),
     others: int = 0,

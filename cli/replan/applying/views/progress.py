@@ -10,7 +10,7 @@ from typing import Protocol, overload
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.applying.journal.ledger import Subject
+from replan.applying.journal.ledger import RequestSubject
 from replan.applying.journal.records import LogMoveRecord, Status
 from replan.applying.observation import PartitionHistory, TickInput
 from replan.applying.reasons.holds import CopyingInBroker, Stalled
@@ -92,7 +92,7 @@ class Progress(Struct, frozen=True):
     """Why each partition that is looked at now waits."""
     known_holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
     """Why each waits that was looked at in this tick or before."""
-    step_holds: Mapping[Subject, HoldReason] = field(default_factory=dict)
+    step_holds: Mapping[RequestSubject, HoldReason] = field(default_factory=dict)
     """The same of steps other than moves."""
     begun: Container[TopicPartition] = ()
     """The partitions that have been begun, or are over."""

@@ -20,7 +20,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.originals import standing_settings
 from replan.applying.journal.records import Application, StandingRecord
 from replan.applying.reasons.reason import HoldReason
@@ -49,7 +49,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import OwnApplication, Snapshot
 from replan.planning.plans.plan import Plan
 
-NOT_LOOKED_UP: Mapping[Subject, HoldReason] = {}
+NOT_LOOKED_UP: Mapping[RequestSubject, HoldReason] = {}
 
 
 class OpenApplication(Struct, frozen=True):
@@ -76,7 +76,7 @@ def open_application(
     ledger: Ledger,
     plan: Plan | None,
     process: str | None,
-    waits: Mapping[Subject, HoldReason] = NOT_LOOKED_UP,
+    waits: Mapping[RequestSubject, HoldReason] = NOT_LOOKED_UP,
 ) -> OpenApplication | None:
     """The open application of a journal; `waits`: what its steps wait for, where that was looked up.
 
@@ -110,7 +110,7 @@ def open_application(
 
 
 def _results(
-    ledger: Ledger, plan: Plan | None, waits: Mapping[Subject, HoldReason]
+    ledger: Ledger, plan: Plan | None, waits: Mapping[RequestSubject, HoldReason]
 ) -> tuple[AnyResult, ...]:
     """How each step of the plan stands; without a plan, each partition that the journal knows of."""
     if plan is None:

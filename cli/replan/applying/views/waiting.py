@@ -11,7 +11,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.ledger import Ledger, Subject
+from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.observation import Job, Observation, PartitionHistory, TickInput
 from replan.applying.other_tools import not_ours
 from replan.applying.reasons.holds import AwaitingThrottle, Cancelling, OthersFirst, Paused
@@ -19,7 +19,7 @@ from replan.applying.reasons.reason import HoldReason
 from replan.applying.settings import Settings
 from replan.applying.steps.recovering import probe, to_probe
 from replan.applying.tick.decide import decide
-from replan.applying.tick.questions import copying, wanted
+from replan.applying.tick.questions import copying, wanted_by_tick
 from replan.applying.tick.run_state import first_state
 from replan.applying.views.progress import Progress, progress_of
 from replan.model.control_plane import ClusterReader, by_broker
@@ -32,7 +32,7 @@ K = TypeVar("K")
 class WatchedApplication(Struct, frozen=True):
     """An open application as somebody sees it who looks on."""
 
-    waits: Mapping[Subject, HoldReason]
+    waits: Mapping[RequestSubject, HoldReason]
     progress: Progress
     history: PartitionHistory
     """Of the sizes of its copies, for the next look."""
@@ -58,7 +58,7 @@ def watched(
     state = first_state(job, ledger, now).with_room(job, reader.log_dirs())
     state, candidates = replace(state, history=before).chosen(job, now)
     sizes = by_broker(copying(state, job))
-    seen = reader.look(replace(wanted(state, job, candidates), sizes_of=sizes))
+    seen = reader.look(replace(wanted_by_tick(state, job, candidates), sizes_of=sizes))
     seen = seen if read is None else _without_begun_since(seen, ledger, read)
     live = [b for b, broker in seen.brokers.items() if broker.live]
     logs = to_probe(job, ledger, seen.partitions, live)
@@ -82,7 +82,7 @@ def watched(
     held |= decision.holds
     progress = progress_of(tick, after, decision, now, len(after.notes), inf)
     known = _told(held)
-    waits: dict[Subject, HoldReason] = dict(
+    waits: dict[RequestSubject, HoldReason] = dict(
         chain(known.items(), _told(decision.step_holds).items())
     )
     return WatchedApplication(waits, replace(progress, known_holds=known), after.history)

@@ -225,9 +225,9 @@ def take_snapshot(
     if lake is None and name is not None:
         raise BadUsage("--as goes with --lake")
     if name is not None:
-        from replan.fleet.fleet_file import check_name
+        from replan.fleet.fleet_file import check_cluster_name
 
-        check_name(name)
+        check_cluster_name(name)
     from replan.snapshots.files import write_snapshot
 
     keep_inputs(output, [cluster.simulated, cluster.snapshot])

@@ -279,14 +279,14 @@ def perform_and_write(
     from msgspec.structs import replace
 
     from replan.fleet.lake.tables import JUDGED
-    from replan.fleet.run import judge, judge_kept
+    from replan.fleet.run import judge_kept, judge_tasks
     from replan.fleet.tasks.todo import from_lake, unchanged
 
     now = now or clock()
     hour = hour_of_run(now)
     todo: Todo = from_lake(fleet, lake, now, unanswered, as_of)
     todo = unchanged(lake, todo, [stage.value for stage in stages])
-    found = judge(lake, todo, stages, workers, hour)
+    found = judge_tasks(lake, todo, stages, workers, hour)
     if todo.late and JUDGED.name in found.rows:
         late = judge_kept(fleet, lake, todo.late, workers, hour)
         found = replace(found.with_errors(late.errors), late=late.rows[JUDGED.name].num_rows)

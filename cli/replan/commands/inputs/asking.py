@@ -138,8 +138,8 @@ def _inbox(cluster: Target, connection: Connection, cluster_id: str) -> _Inbox:
     if where.path is not None:
         path = where.path
         return _Inbox(
-            lambda command: file_inbox.put(path, command),
-            lambda command: file_inbox.remove(path, command.key),
+            lambda command: file_inbox.put_command(path, command),
+            lambda command: file_inbox.remove_command(path, command.key),
             lambda: peek(path, cluster_id),
         )
     topic = topic_of(connection, where)

@@ -65,7 +65,7 @@ def try_creates(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
 
 
 def _noted(create: Create, answer: Answer, seen: Snapshot) -> Exit:
-    from replan.applying.steps.creating import passes
+    from replan.applying.steps.creating import rejection_passes
 
     match answer:
         case Accepted():
@@ -81,7 +81,7 @@ def _noted(create: Create, answer: Answer, seen: Snapshot) -> Exit:
             )
         case Rejected():
             known = {b.id: b for b in seen.brokers}
-            now = passes(answer, [known.get(b) for b in create.brokers])
+            now = rejection_passes(answer, [known.get(b) for b in create.brokers])
             when = "for the moment refuses" if now else "refuses"
             note(
                 f"Kafka {when} the new partitions of {create.topic}: {answer.name}: {answer.message}"

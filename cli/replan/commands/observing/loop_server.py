@@ -23,7 +23,7 @@ from replan.commands.observing.http_server import HttpResponse, ListenAddress, s
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
-from replan.reconciling.status import ROUNDS, LoopState, LoopStatus, encode
+from replan.reconciling.status import ROUNDS, LoopState, LoopStatus, encode_status
 from replan.reporting.loop.loop_metrics import Counts, metrics_of
 from replan.reporting.loop.loop_page import VIEW_PATH, policy, render_loop_page, render_view
 from replan.reporting.loop.loop_view import PATIENCE_SECONDS, plan_path, silence_of
@@ -83,7 +83,7 @@ class LoopServer:
         fixed: dict[str, Callable[[], HttpResponse]] = {
             "/": self._page,
             f"/{VIEW_PATH}": partial(self._of_status, render=self._view),
-            "/status.json": partial(self._of_status, render=encode),
+            "/status.json": partial(self._of_status, render=encode_status),
             "/metrics": self._metrics,
             "/healthz": self._health,
             "/readyz": self._ready,

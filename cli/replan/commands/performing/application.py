@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from replan.applying.abandoning import left_running, left_running_text
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import PatientJournal
-from replan.applying.journal.records import Verb, moment
+from replan.applying.journal.records import Verb, timestamp_now
 from replan.applying.reasons.holds import Paused
 from replan.applying.run.loop import apply_plan
 from replan.applying.run.opening import check_same, open_plan
@@ -242,7 +242,7 @@ def perform(
             settings=replace(
                 paced,
                 owner=owner(),
-                moment=moment,
+                moment=timestamp_now,
                 leave_at=leave_at,
                 journal_patience_seconds=patience,
             ),
@@ -315,7 +315,7 @@ def with_journal(do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bo
                 connection.control_plane,
                 PatientJournal(journal, connection.clock, cluster.timeout_seconds, note),
                 connection.clock,
-                settings=Settings(owner=owner(), moment=moment),
+                settings=Settings(owner=owner(), moment=timestamp_now),
                 report=note,
                 silent_since=journal.silent_since,
             )

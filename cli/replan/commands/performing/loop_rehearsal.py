@@ -14,7 +14,7 @@ from replan.errors import BadUsage
 from replan.faults.read import FaultSpec, read_fault, read_loop_event
 from replan.model.declared.placement import Placement
 from replan.placement_file.load import load_placement
-from replan.reconciling.deviations import look
+from replan.reconciling.deviations import look_at_cluster
 from replan.rehearsal.findings import RefusedFaults
 from replan.rehearsal.loop_faults import drawn_weeks
 from replan.rehearsal.loop_outcome import LoopRehearsal, Weeks, weeks_of
@@ -65,7 +65,7 @@ def loop_rehearsal_of(cluster: Target, wanted: LoopOptions) -> LoopRehearsal:
         version_is_inferred=wanted.options.version is None and cluster.simulated is None,
     )
     happening = _happening(wanted, found)
-    look(wanted.placement, to_snapshot(found, found.world.now))
+    look_at_cluster(wanted.placement, to_snapshot(found, found.world.now))
     stage = with_assumptions(found, options, exact=False)
     releases = [Release(0, wanted.placement), *(release for release, _ in happening.releases)]
     refused = RefusedFaults(happening.faults, stage)

@@ -25,7 +25,7 @@ from replan.rehearsal.setup import (
     cluster_of,
     drawn_faults,
     fault_context,
-    snapshot_of,
+    snapshot_of_plan,
     with_version,
 )
 from replan.reporting.application.progress_text import counts
@@ -90,7 +90,7 @@ def stage_of(
     if cluster.simulated is not None:
         found = open_simulated(cluster.simulated).simulation
     else:
-        seen = cluster.observe() if alone is None or cluster.is_named else snapshot_of(alone)
+        seen = cluster.observe() if alone is None or cluster.is_named else snapshot_of_plan(alone)
         own = frozenset(seen.heading)
         try:
             found = cluster_of(seen)

@@ -259,7 +259,7 @@ def abandon(
     from functools import partial
 
     from replan.applying.abandoning import RunningCopies
-    from replan.applying.abandoning import abandon as give_up
+    from replan.applying.abandoning import abandon_application as give_up
     from replan.commands.performing.application import with_journal
     from replan.commands.running.steer import take_from_process
 

@@ -86,7 +86,7 @@ def reconcile(
       replan reconcile --bootstrap-server kafka-1:9092 --dry-run
       replan reconcile --bootstrap-server kafka-1:9092 --git https://git.example/kafka.git --path payments
     """
-    from replan.applying.journal.records import moment
+    from replan.applying.journal.records import timestamp_now
     from replan.commands.frame.signals import asked_to_stop
     from replan.commands.inputs.journals import owner
     from replan.commands.inputs.rates import rates_of
@@ -108,7 +108,7 @@ def reconcile(
         ports = _ports(cluster, connection, read, observer, stop, once=once)
         settings = pace.settings(watched=False)
         settings = settings.on_a_real_clock() if cluster.is_real else settings
-        applying = _with_moment(settings, moment)
+        applying = _with_moment(settings, timestamp_now)
         loop = Loop(
             ports,
             LoopSettings(

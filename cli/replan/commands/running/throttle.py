@@ -200,7 +200,7 @@ def throttle_clear(*, cluster: LiveTarget) -> Exit:
       replan throttle clear --bootstrap-server kafka-1:9092
       replan throttle clear --simulated cluster.json
     """
-    from replan.applying.abandoning import throttle_clear as clear
+    from replan.applying.abandoning import clear_throttles as clear
     from replan.commands.performing.application import with_journal
 
     return with_journal(clear, cluster, unknown=True)

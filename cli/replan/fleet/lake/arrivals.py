@@ -17,7 +17,7 @@ Touched = Sequence[tuple[str, str]]
 """Clusters and days."""
 
 
-def version_of(lake: Lake) -> int:
+def newest_version(lake: Lake) -> int:
     """The newest version of the table of snapshots, -1 where there is none yet; raises BadFile."""
     with explained(lake.place(SNAPSHOTS)):
         known = lake.opened(SNAPSHOTS)

@@ -29,8 +29,8 @@ from replan.fleet.lake.store import (
     in_store,
     prepare,
     require,
-    settings,
-    take,
+    set_store_variables,
+    store_variables,
     way_out,
 )
 from replan.fleet.lake.tables import JUDGED, KEYS, SNAPSHOTS, TABLES, VERSION, LakeTable
@@ -111,7 +111,7 @@ class TableFile(Struct, frozen=True):
         return self.begin <= last and self.end >= first
 
 
-def apart(files: Iterable[TableFile]) -> list[list[TableFile]]:
+def disjoint_groups(files: Iterable[TableFile]) -> list[list[TableFile]]:
     """The files of a cluster, oldest first, in groups of which none shares an hour with another."""
     groups: list[list[TableFile]] = []
     for file in files:
@@ -170,7 +170,10 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
 
     def __reduce__(self) -> "tuple[Callable[..., Lake], tuple[str, dict[str, str]]]":
         """A lake that is sent to an executor takes with it how its store is reached; nothing of that is shown."""
-        return lake_there, (self.address, settings(os.environ) if in_store(self.address) else {})
+        return lake_there, (
+            self.address,
+            store_variables(os.environ) if in_store(self.address) else {},
+        )
 
     @cached_property
     def _opened(self) -> "dict[tuple[int, str], DeltaTable]":
@@ -244,7 +247,7 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         Files that share hours are read together.
         """
         files = [f for f in self.files(table).get(first.cluster, ()) if f.has(first, last)]
-        for some in apart(files):
+        for some in disjoint_groups(files):
             yield pa.concat_tables(
                 self._within(self.read_file(table, file, columns, among), file, first, last)
                 for file in some
@@ -389,7 +392,7 @@ def begin(run: str) -> None:  # noqa: ARG001 - a run that has begun here is not 
 
 def lake_there(address: str, found: Mapping[str, str]) -> Lake:
     """The same in an executor, which gets the settings of the store that it has not."""
-    take(found)
+    set_store_variables(found)
     return Lake(address)
 
 
@@ -468,7 +471,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def filled(table: LakeTable, columns: Mapping[str, Any], hour: Hour, *seen: str) -> pa.Table:
+def table_rows(table: LakeTable, columns: Mapping[str, Any], hour: Hour, *seen: str) -> pa.Table:
     """Rows of a table: these columns, lists or arrays, and what all have alike. `seen`: cluster id and moment.
 
     What else may be null is null.
@@ -488,7 +491,7 @@ def filled(table: LakeTable, columns: Mapping[str, Any], hour: Hour, *seen: str)
     return pa.table([values(field) for field in table.schema], schema=table.schema)
 
 
-def places(table: LakeTable, hours: Iterable[Hour]) -> str:
+def hours_condition(table: LakeTable, hours: Iterable[Hour]) -> str:
     """The condition that holds for what the table has of these hours, or of their clusters where it has no days."""
     if not table.keeps_days:
         names = dict.fromkeys(quoted(hour.cluster) for hour in hours)

@@ -80,11 +80,11 @@ def run_in(lake: Lake) -> Iterator[str]:
         return
     home = Path(lake.address)
     home.mkdir(parents=True, exist_ok=True)
-    with work_folder(home, RUN, lambda left: sweep(lake, left.name)) as folder:
+    with work_folder(home, RUN, lambda left: sweep_run(lake, left.name)) as folder:
         try:
             yield folder.name
         except BaseException:
-            sweep(lake, folder.name)
+            sweep_run(lake, folder.name)
             raise
 
 
@@ -177,7 +177,9 @@ def _small(files: Sequence[TableFile], first: Hour) -> list[TableFile]:
     return today if len(today) > FEW_FILES else []
 
 
-def merged(lake: Lake, table: LakeTable, files: Sequence[TableFile], run: str) -> Sequence[RowFile]:
+def merged_file(
+    lake: Lake, table: LakeTable, files: Sequence[TableFile], run: str
+) -> Sequence[RowFile]:
     """Files of one cluster and day as one that nobody has committed yet; none where one of them cannot be read."""
     try:
         rows = pa.concat_tables(lake.read_file(table, file) for file in files)
@@ -209,7 +211,7 @@ def put_hours(
     lake.begun(table)
     files = {hour: [put_rows(lake, table, rows, hour, run)] for hour, rows in found}
     for hour, small in many(lake, table, files).items():
-        files[hour] += merged(lake, table, small, run)
+        files[hour] += merged_file(lake, table, small, run)
     return files
 
 
@@ -326,7 +328,7 @@ def _merges(
             yield from (_removed(table, one, changes=False) for one in gone)
             taken.update(file.replaces)
         else:
-            remove(lake, table, [file.path])
+            remove_files(lake, table, [file.path])
 
 
 def _removed(table: LakeTable, file: TableFile, *, changes: bool = True) -> "RemoveAction":
@@ -354,14 +356,14 @@ def _values(table: LakeTable, cluster: str, day: date) -> dict[str, str]:
     return {key: values[key] for key in table.divided_by}
 
 
-def remove(lake: Lake, table: LakeTable, paths: Iterable[str]) -> None:
+def remove_files(lake: Lake, table: LakeTable, paths: Iterable[str]) -> None:
     """Remove files that the table does not have."""
     for path in paths:
         with suppress(OSError):  # at another try it is gone already
             file_system(lake.place(table)).delete_file(path)
 
 
-def sweep(lake: Lake, run: str, tables: Iterable[LakeTable] = tuple(TABLES.values())) -> None:
+def sweep_run(lake: Lake, run: str, tables: Iterable[LakeTable] = tuple(TABLES.values())) -> None:
     """Remove the files of a run that no table has, where the lake is a folder."""
     if in_store(lake.address):
         return

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from replan.documents.json_text import Node, parse_document
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Hour, Lake, TableFile, filled, in_runs
+from replan.fleet.lake.delta import Hour, Lake, TableFile, in_runs, table_rows
 from replan.fleet.lake.files import commit_files, put_hours, run_in
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS, SUMS
 from replan.model.columns import positions_in, topics_of, with_column
@@ -29,7 +29,7 @@ HEADER = "header"
 HEAD = ("hour", "cluster_id", "observed_at")
 
 
-class Kept(Struct, frozen=True):
+class KeptSnapshot(Struct, frozen=True):
     """A snapshot of the lake, by its header."""
 
     at: Hour
@@ -70,7 +70,9 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
     """
     named = ((Hour.of(cluster, one.observed_at), one) for cluster, one in snapshots)
     with run_in(lake) as run:
-        files = put_hours(lake, SNAPSHOTS, ((hour, rows_of(one, hour)) for hour, one in named), run)
+        files = put_hours(
+            lake, SNAPSHOTS, ((hour, rows_of_snapshot(one, hour)) for hour, one in named), run
+        )
         there = lake.files(SNAPSHOTS)
         older = [h for h in files if any(f.end > h for f in there.get(h.cluster, ()))]
         for table in (SUMS, JUDGED, ERRORS) if older else ():
@@ -80,7 +82,7 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
     return list(files)
 
 
-def rows_of(snapshot: Snapshot, hour: Hour) -> pa.Table:
+def rows_of_snapshot(snapshot: Snapshot, hour: Hour) -> pa.Table:
     """A snapshot as rows of the table, one part after the other."""
     tables = to_tables(snapshot)
     header = pa.table({HEADER: [json.dumps(header_of(snapshot, tables))]})
@@ -95,7 +97,7 @@ def rows_of(snapshot: Snapshot, hour: Hour) -> pa.Table:
     ]
     whole = pa.concat_tables(map(pa.table, parts), promote_options="default")
     columns = dict(zip(whole.schema.names, whole.columns, strict=True))
-    return filled(SNAPSHOTS, columns, hour, snapshot.cluster_id, snapshot.observed_at)
+    return table_rows(SNAPSHOTS, columns, hour, snapshot.cluster_id, snapshot.observed_at)
 
 
 def _values(name: str, rows: pa.Table) -> pa.ChunkedArray:
@@ -104,12 +106,12 @@ def _values(name: str, rows: pa.Table) -> pa.ChunkedArray:
     return rows[name] if name == HEADER else rows.cast(pa.schema(list(kind))).to_struct_array()
 
 
-def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[Kept]:
+def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[KeptSnapshot]:
     """The snapshots of some files of the table, oldest first; raises BadFile.
 
     The table's log says it all where a file has one; others are opened.
     """
-    found: list[Kept] = []
+    found: list[KeptSnapshot] = []
     for file in files:
         if file.one is not None and file.headers == 1:
             heads = [(*file.one, file.rows or 0)]
@@ -117,7 +119,7 @@ def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[Kept]:
             rows = lake.read_file(SNAPSHOTS, file, (*HEAD, "part", HEADER))
             rows = rows.filter(pc.equal(rows["part"], HEADER))
             heads = [(*map(row.get, HEAD), _partitions(row[HEADER])) for row in rows.to_pylist()]
-        found += (Kept(Hour(file.cluster, file.day, head[0]), *head[1:]) for head in heads)
+        found += (KeptSnapshot(Hour(file.cluster, file.day, head[0]), *head[1:]) for head in heads)
     return sorted(found, key=lambda kept: kept.at)
 
 

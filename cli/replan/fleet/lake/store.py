@@ -117,12 +117,12 @@ def local_copy(place: str) -> Iterator[Path]:
             raise BadFile(str(problem).replace(str(copy), address)) from problem
 
 
-def settings(environment: Mapping[str, str]) -> dict[str, str]:
+def store_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables of stores, for executors that have none of their own."""
     return {name: value for name, value in environment.items() if PASSED_ON.fullmatch(name)}
 
 
-def take(found: Mapping[str, str]) -> None:
+def set_store_variables(found: Mapping[str, str]) -> None:
     """Set what this process's environment does not say; of credentials all or nothing."""
     has_own = any(name in os.environ for name in (*CREDENTIALS, "AWS_PROFILE"))
     for name, value in found.items():
@@ -133,7 +133,7 @@ def take(found: Mapping[str, str]) -> None:
 @cache
 def prepare() -> None:
     """Take what Spark's own settings say of S3: of `spark-submit` or `spark-defaults.conf`; and a profile."""
-    take(from_spark(_spark_settings(os.environ)))
+    set_store_variables(from_spark(_spark_settings(os.environ)))
     if "AWS_PROFILE" in os.environ and CREDENTIALS[0] not in os.environ:
         os.environ.setdefault(
             "AWS_FORCE_CREDENTIAL_LOAD", "true"

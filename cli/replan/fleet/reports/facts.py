@@ -12,10 +12,10 @@ from typing import Any
 from msgspec import Struct, field, to_builtins
 
 from replan.fleet.fleet_file import Fleet
-from replan.fleet.lake.delta import Lake, places
+from replan.fleet.lake.delta import Lake, hours_condition
 from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLANS
-from replan.fleet.report import Key, Row, key_of, named
-from replan.fleet.reports.past import acknowledged, age_of, put_right
+from replan.fleet.report import LakeRow, RowKey, key_of, named
+from replan.fleet.reports.past import acknowledged_rows, age_of, put_right
 from replan.fleet.run import hour_of
 from replan.fleet.stages.classify import ACKNOWLEDGED
 
@@ -59,13 +59,13 @@ class FleetFacts(Struct, frozen=True):
 
     clusters: tuple[ClusterFacts, ...]
     """Those with errors first, then those that drifted most."""
-    drift: tuple[Row, ...]
+    drift: tuple[LakeRow, ...]
     """What drifted: cluster, item, class, kind, lists, since when, how often, owner; what flaps first."""
-    resolved: tuple[Row, ...]
+    resolved: tuple[LakeRow, ...]
     """What was put right in the last week: since when it had drifted, when it was gone, by which application."""
-    acknowledged: tuple[Row, ...]
+    acknowledged: tuple[LakeRow, ...]
     """What the placements ask to leave alone, and until when."""
-    trend: tuple[Row, ...]
+    trend: tuple[LakeRow, ...]
     """What had drifted in all clusters that were compared, by the moment of each comparison, oldest first."""
 
     @property
@@ -82,11 +82,11 @@ def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
     """Read the tables; raises BadFile."""
     rows = lake.read(JUDGED, columns=("cluster", "day", "hour", *COMPARED)).to_pylist()
     judged = [row for row in rows if row["cluster"] in fleet.clusters]
-    newest: dict[str, Row] = {}
+    newest: dict[str, LakeRow] = {}
     for row in judged:
         if _moment(row) >= _moment(newest.get(row["cluster"])):
             newest[row["cluster"]] = row
-    where = places(DRIFT, map(hour_of, newest.values())) or "false"
+    where = hours_condition(DRIFT, map(hour_of, newest.values())) or "false"
     costs = _by_cluster(lake.read(COSTS, where).to_pylist())
     plans = _by_cluster(lake.read(PLANS, where, ("cluster", "changes", "seconds")).to_pylist())
     errors = _errors(lake, newest)
@@ -109,14 +109,14 @@ def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
         tuple(clusters),
         tuple(drift),
         tuple(put_right(history, latest)),
-        tuple(acknowledged([row for row in found if row["class"] == ACKNOWLEDGED], ages)),
+        tuple(acknowledged_rows([row for row in found if row["class"] == ACKNOWLEDGED], ages)),
         tuple(_trend(judged)),
     )
 
 
-def _errors(lake: Lake, newest: Mapping[str, Row]) -> Mapping[str, list[Row]]:
+def _errors(lake: Lake, newest: Mapping[str, LakeRow]) -> Mapping[str, list[LakeRow]]:
     """The newest of each stage, by cluster, as far as the cluster has not been compared later."""
-    last: dict[tuple[str, str], list[Row]] = {}
+    last: dict[tuple[str, str], list[LakeRow]] = {}
     for row in sorted(lake.read(ERRORS).to_pylist(), key=_moment):
         known = last.setdefault((row["cluster"], row["stage"]), [])
         if known and _moment(known[0]) < _moment(row):
@@ -126,20 +126,20 @@ def _errors(lake: Lake, newest: Mapping[str, Row]) -> Mapping[str, list[Row]]:
     return _by_cluster(row for _, rows in sorted(last.items()) for row in rows)
 
 
-def _moment(row: Row | None) -> tuple[date, int]:
+def _moment(row: LakeRow | None) -> tuple[date, int]:
     return (date.min, 0) if row is None else (row["day"], row["hour"])
 
 
-def _by_cluster(rows: Iterable[Row]) -> Mapping[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+def _by_cluster(rows: Iterable[LakeRow]) -> Mapping[str, list[LakeRow]]:
+    found: dict[str, list[LakeRow]] = defaultdict(list)
     for row in rows:
         found[row["cluster"]].append(row)
     return found
 
 
 def _drift(
-    found: Iterable[Row], ages: Mapping[Key, Row], costs: Mapping[str, Sequence[Row]]
-) -> list[Row]:
+    found: Iterable[LakeRow], ages: Mapping[RowKey, LakeRow], costs: Mapping[str, Sequence[LakeRow]]
+) -> list[LakeRow]:
     copies = {
         (r["cluster"], r["topic"], r["partition"]): r for rows in costs.values() for r in rows
     }
@@ -159,7 +159,7 @@ def _drift(
     return sorted(rows, key=lambda r: not r["flapping"])
 
 
-def _place(row: Row) -> Key:
+def _place(row: LakeRow) -> RowKey:
     """Where a row of drift stands among others: partitions by their number."""
     of = (row["topic"] or "", -1 if row["partition"] is None else row["partition"])
     return (row["cluster"], *of, row["broker"] or -1, row["kind"], row["detail"] or "")
@@ -167,12 +167,12 @@ def _place(row: Row) -> Key:
 
 def _cluster(
     name: str,
-    judged: Row | None,
-    drift: Sequence[Row],
+    judged: LakeRow | None,
+    drift: Sequence[LakeRow],
     flapping: int,
-    costs: Sequence[Row],
-    plans: Sequence[Row],
-    errors: Sequence[Row],
+    costs: Sequence[LakeRow],
+    plans: Sequence[LakeRow],
+    errors: Sequence[LakeRow],
 ) -> ClusterFacts:
     said = tuple({k: row[k] for k in ("stage", "file", "message")} for row in errors)
     if judged is None:
@@ -181,7 +181,7 @@ def _cluster(
     for row in costs:
         if row["amount"] is not None:
             amounts[row["currency"]] += row["amount"]
-    plan: Row = plans[0] if plans else {}
+    plan: LakeRow = plans[0] if plans else {}
     return ClusterFacts(
         name,
         **{k: judged[k] for k in COMPARED},
@@ -197,11 +197,11 @@ def _cluster(
     )
 
 
-def _trend(judged: Iterable[Row]) -> Iterable[Row]:
+def _trend(judged: Iterable[LakeRow]) -> Iterable[LakeRow]:
     """At each hour in which anything was compared: the sum over the newest comparison of each cluster by then."""
     known: dict[str, int] = {}
     drifted = 0
-    moments: dict[tuple[date, int], Row] = {}
+    moments: dict[tuple[date, int], LakeRow] = {}
     for row in sorted(judged, key=lambda r: (_moment(r), r["cluster"])):
         drifted += row["drifted"] - known.get(row["cluster"], 0)
         known[row["cluster"]] = row["drifted"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from replan.documents.files import write_files
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Lake
-from replan.fleet.report import Row
+from replan.fleet.report import LakeRow
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts, gather
 from replan.fleet.reports.markdown import render_markdown
 from replan.fleet.reports.page import render_page
@@ -49,7 +49,7 @@ def rendered(facts: FleetFacts) -> Mapping[str, str]:
     }
 
 
-def _csv(columns: str, rows: Iterable[Row]) -> str:
+def _csv(columns: str, rows: Iterable[LakeRow]) -> str:
     """A line with the names of the columns, and one for each row."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns.split(), lineterminator="\n")
@@ -72,6 +72,6 @@ def _cell(value: object) -> object:
             return value
 
 
-def _cluster(c: ClusterFacts) -> Row:
+def _cluster(c: ClusterFacts) -> LakeRow:
     facts = {name: getattr(c, name) for name in CLUSTER.split()[1:]}
     return {"cluster": c.name, **facts, "errors": len(c.errors)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from replan.fleet.report import Row, part_of
+from replan.fleet.report import LakeRow, share_text
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts
 from replan.reporting.markdown import code, escape, head, row
 from replan.wording import capped, count, left_out, size
@@ -13,7 +13,7 @@ SHOWN = 30
 def render_markdown(facts: FleetFacts) -> str:
     """Ends with a newline."""
     failed = [c for c in facts.clusters if c.errors]
-    lines = ["# Fleet", "", verdict(facts), ""]
+    lines = ["# Fleet", "", fleet_verdict(facts), ""]
     if facts.classes:
         lines += [head("class", "differences")]
         lines += [row([name, f"{number:,}"]) for name, number in facts.classes.items()] + [""]
@@ -42,18 +42,18 @@ def render_markdown(facts: FleetFacts) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def verdict(facts: FleetFacts) -> str:
+def fleet_verdict(facts: FleetFacts) -> str:
     """The sentence that says whether anything drifted, and how much was not done."""
     judged = sum(1 for c in facts.clusters if c.observed_at is not None)
     failed = sum(1 for c in facts.clusters if c.errors)
     clusters = len({r["cluster"] for r in facts.drift}) or judged
-    said = f"{count(len(facts.drift), 'difference')} in {part_of(clusters, judged)}"
+    said = f"{count(len(facts.drift), 'difference')} in {share_text(clusters, judged)}"
     ends = f"; {count(failed, 'cluster')} with errors." if failed else "."
     return (said if judged else "No cluster was compared") + ends
 
 
 def _section(
-    title: str, rows: Sequence[Row], cells: Callable[[Row], Mapping[str, str]]
+    title: str, rows: Sequence[LakeRow], cells: Callable[[LakeRow], Mapping[str, str]]
 ) -> list[str]:
     """A table under its own title, its columns by their heads; nothing where there are no rows."""
     if not rows:
@@ -68,18 +68,18 @@ def _section(
     return [f"## {title}", "", head(*shown[0]), *lines, "", *(f"{line}\n" for line in more)]
 
 
-def _flapping(r: Row) -> Mapping[str, str]:
+def _flapping(r: LakeRow) -> Mapping[str, str]:
     now = f"drifts since {r['since']}" if r.get("resolved_at") is None else "in its place"
     return {"kind": r["kind"], "began": f"{r['spells']:,} times", "now": now}
 
 
-def _resolved(r: Row) -> Mapping[str, str]:
+def _resolved(r: LakeRow) -> Mapping[str, str]:
     by = "" if r["resolved_by"] is None else code(r["resolved_by"])
     between = {"since": r["since"], "until": r["resolved_at"]}
     return {"kind": r["kind"], **between, "by application": by}
 
 
-def _acknowledged(r: Row) -> Mapping[str, str]:
+def _acknowledged(r: LakeRow) -> Mapping[str, str]:
     return {"since": r["since"], "until": r["until"] or ""}
 
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from replan.fleet.report import Row
+from replan.fleet.report import LakeRow
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts
-from replan.fleet.reports.markdown import verdict
+from replan.fleet.reports.markdown import fleet_verdict
 from replan.reporting.blocks import Block, Chart, Column, Heading, Item, Items, Table, Title
 from replan.reporting.charts import Mark, place, steps
 from replan.reporting.lines import Cell, Span, Tone, line
@@ -41,7 +41,7 @@ aria-label="filter by topic, broker or owner"> <select id="cluster" aria-label="
 
 def render_page(facts: FleetFacts) -> str:
     """HTML; ends with a newline."""
-    rows: dict[str, Sequence[Row]] = {name: getattr(facts, name) for name in FILTERED}
+    rows: dict[str, Sequence[LakeRow]] = {name: getattr(facts, name) for name in FILTERED}
     left = {name: max(len(found) - MOST_ROWS, 0) for name, found in rows.items()}
     shown = {
         name: [{k: v for k, v in row.items() if k not in UNSEEN} for row in found[:MOST_ROWS]]
@@ -65,7 +65,7 @@ def _blocks(facts: FleetFacts) -> Iterator[Block]:
     ]
     well = judged and not errors and not facts.drift
     yield Title("replan fleet report", count(len(facts.clusters), "cluster"))
-    yield line(Span(verdict(facts), Tone.COMES if well else Tone.GOES))
+    yield line(Span(fleet_verdict(facts), Tone.COMES if well else Tone.GOES))
     if judged:
         yield from map(line, _sums(judged))
     if errors:
@@ -125,7 +125,7 @@ def _minute(moment: str | None) -> str:
     return (moment or "")[:16].replace("T", " ")
 
 
-def _trend(points: Sequence[Row]) -> Iterator[Block]:
+def _trend(points: Sequence[LakeRow]) -> Iterator[Block]:
     if len(points) < 2:
         yield line("One comparison so far; a second one makes a picture.")
         return

@@ -6,14 +6,14 @@ Does not belong here: finding that (`stages/history`).
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from replan.fleet.report import Key, Row, key_of, named
+from replan.fleet.report import LakeRow, RowKey, key_of, named
 from replan.fleet.stages.classify import ACKNOWLEDGED
 
 RECENT = timedelta(days=7)
 """What was put right longer ago is in the lake alone."""
 
 
-def age_of(row: Row, ages: Mapping[Key, Row]) -> Row:
+def age_of(row: LakeRow, ages: Mapping[RowKey, LakeRow]) -> LakeRow:
     """Since when what drifts does so, and how often it began; what has no history yet began now."""
     age = ages.get(key_of(row), {})
     return {
@@ -23,7 +23,7 @@ def age_of(row: Row, ages: Mapping[Key, Row]) -> Row:
     }
 
 
-def put_right(history: Iterable[Row], newest: str | None) -> list[Row]:
+def put_right(history: Iterable[LakeRow], newest: str | None) -> list[LakeRow]:
     """What is gone since a week before the newest comparison at most, what flaps first, then the latest first.
 
     What is acknowledged by now is not put right: it is left as it is.
@@ -51,7 +51,7 @@ def put_right(history: Iterable[Row], newest: str | None) -> list[Row]:
     return sorted(found, key=lambda r: not r["flapping"])
 
 
-def acknowledged(drift: Sequence[Row], ages: Mapping[Key, Row]) -> list[Row]:
+def acknowledged_rows(drift: Sequence[LakeRow], ages: Mapping[RowKey, LakeRow]) -> list[LakeRow]:
     """What the placements ask to leave alone, what ends first before the others."""
     found = [
         {
@@ -65,5 +65,5 @@ def acknowledged(drift: Sequence[Row], ages: Mapping[Key, Row]) -> list[Row]:
     return sorted(found, key=lambda r: (r["until"] or "9999", r["cluster"], r["item"]))
 
 
-def _partition(row: Row) -> Key:
+def _partition(row: LakeRow) -> RowKey:
     return (row["cluster"], row["topic"], row["partition"])

@@ -33,7 +33,7 @@ from replan.fleet.perform import (
     not_done,
     performed,
     stage_function,
-    stage_of,
+    stage_of_table,
 )
 from replan.fleet.spark.source import ROWS_PER_BATCH, lake_frame, spark_schema
 from replan.fleet.stages.history import READ, HistoryRows, history_of, put_history
@@ -148,7 +148,7 @@ def _done(
 
 def _rows(batches: Iterable[pa.RecordBatch], table: str) -> Iterator[pa.RecordBatch]:
     for _, task in _tasks(batches):
-        found: Rows = stage_function(stage_of(table))(Work(task))
+        found: Rows = stage_function(stage_of_table(table))(Work(task))
         yield from found[table].to_batches(ROWS_PER_BATCH)
 
 

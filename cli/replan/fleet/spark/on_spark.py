@@ -12,7 +12,7 @@ from warnings import catch_warnings, simplefilter
 from pyspark.sql import SparkSession
 
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.files import RowFile, sweep
+from replan.fleet.lake.files import RowFile, sweep_run
 from replan.fleet.perform import TRIES, Stage, TaskDone, not_done
 from replan.fleet.spark.frames import (
     done_frame,
@@ -94,7 +94,7 @@ class InSpark:
                     )  # PySpark lets the garbage collector close its socket
                     return job(spark)
             except ProcessLost:
-                sweep(lake, run)
+                sweep_run(lake, run)
                 if not left:
                     raise
         raise AssertionError  # it has returned or raised

@@ -25,7 +25,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from replan.fleet.lake.arrivals import TOUCHED, touched_between, version_of
+from replan.fleet.lake.arrivals import TOUCHED, newest_version, touched_between
 from replan.fleet.lake.delta import Lake, TableFile, loose
 from replan.fleet.lake.tables import TABLES, LakeTable
 
@@ -122,7 +122,7 @@ class ArrivalsReader(DataSourceStreamReader):  # type: ignore[misc]
 
     def latestOffset(self) -> dict[str, int]:  # noqa: N802
         """The newest commit."""
-        return {"version": version_of(self.lake)}
+        return {"version": newest_version(self.lake)}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
         """One: a batch is some lines."""

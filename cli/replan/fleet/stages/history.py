@@ -46,7 +46,7 @@ class HistoryRows(NamedTuple):
     applications: pa.Table
 
 
-def known_of(lake: Lake, clusters: Sequence[str]) -> Iterator[tuple[str, HistoryRows]]:
+def kept_history_of(lake: Lake, clusters: Sequence[str]) -> Iterator[tuple[str, HistoryRows]]:
     """What there is of each cluster; raises BadFile."""
     for start in range(0, len(clusters), AT_ONCE):
         some = clusters[start : start + AT_ONCE]

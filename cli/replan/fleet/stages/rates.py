@@ -151,7 +151,7 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
             if seen.cluster_id == work.task.cluster_id:
                 sums = _added(sums, seen, _log_ends(work.lake, seen.at))
     sums = _added(sums, newest, _log_ends(work.lake, hour))
-    found = work.rows(RATES, measured(sums))
+    found = work.rows(RATES, rate_columns(sums))
     return {RATES.name: found, SUMS.name: work.rows(SUMS, _columns(sums))}
 
 
@@ -241,7 +241,7 @@ def _column_of(span: _Span) -> pa.Array:
     return pa.StructArray.from_arrays(parts, fields=[*SPAN])
 
 
-def measured(sums: _Sums) -> Mapping[str, Any]:
+def rate_columns(sums: _Sums) -> Mapping[str, Any]:
     """The columns of RATES."""
     written, shrank = sums.window.bytes, sums.window.bytes["shrank"]
     unknown = written["intervals"] == 0

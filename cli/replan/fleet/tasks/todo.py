@@ -16,10 +16,10 @@ from msgspec.structs import replace
 import replan
 from replan.errors import BadFile, ReplanError
 from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.lake.delta import Lake, TableFile, apart, told
-from replan.fleet.lake.snapshots import Kept, kept_in
+from replan.fleet.lake.delta import Lake, TableFile, disjoint_groups, told
+from replan.fleet.lake.snapshots import KeptSnapshot, kept_in
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
-from replan.fleet.tasks.work import Task, digest_of, sources_at
+from replan.fleet.tasks.work import Task, digest_of_sources, sources_at
 
 
 class FleetError(Struct, frozen=True):
@@ -44,7 +44,7 @@ class Todo(Struct, frozen=True):
     """Whether each task has the newest snapshot of its cluster in the lake: what failed after that is over."""
     done: tuple[Task, ...] = ()
     """What was judged before, and has not changed since."""
-    late: tuple[Kept, ...] = ()
+    late: tuple[KeptSnapshot, ...] = ()
     """Older snapshots in the lake that were never judged, of clusters that were."""
 
 
@@ -62,7 +62,7 @@ def from_lake(
     """
     files = lake.files(SNAPSHOTS)
     place = lake.place(SNAPSHOTS)
-    newest: list[Kept] = []
+    newest: list[KeptSnapshot] = []
     errors: list[FleetError] = []
     undeclared: list[str] = []
     for name, cluster in fleet.clusters.items():
@@ -95,7 +95,7 @@ def from_lake(
 
 def _newest(
     lake: Lake, files: Sequence[TableFile], now: datetime, as_of: datetime | None
-) -> tuple[Kept | None, list[str]]:
+) -> tuple[KeptSnapshot | None, list[str]]:
     """The newest snapshot of a cluster that counts, and what is wrong with those after it."""
     wrong: list[str] = []
     for kept in _backwards(lake, files):
@@ -108,13 +108,13 @@ def _newest(
     return None, wrong
 
 
-def _backwards(lake: Lake, files: Sequence[TableFile]) -> Iterator[Kept]:
+def _backwards(lake: Lake, files: Sequence[TableFile]) -> Iterator[KeptSnapshot]:
     """The snapshots of a cluster, the newest first; files are opened when nothing newer is left."""
-    for some in reversed(apart(files)):
+    for some in reversed(disjoint_groups(files)):
         yield from reversed(kept_in(lake, some))
 
 
-def _late(lake: Lake, newest: Iterable[Kept]) -> Iterator[Kept]:
+def _late(lake: Lake, newest: Iterable[KeptSnapshot]) -> Iterator[KeptSnapshot]:
     """The snapshots between the first comparison of a cluster and its newest one that nobody has tried to judge.
 
     What stands before the first comparison is older than the history of its cluster.
@@ -149,7 +149,9 @@ def of_day(
     return [file for file in files.get(cluster, ()) if file.day == day]
 
 
-def unjudged(lake: Lake, files: Sequence[TableFile], judged: Sequence[TableFile]) -> Iterator[Kept]:
+def unjudged(
+    lake: Lake, files: Sequence[TableFile], judged: Sequence[TableFile]
+) -> Iterator[KeptSnapshot]:
     """The snapshots of a cluster and day that were not judged, or are not those that were; raises BadFile.
 
     The logs say that there are none where as many were judged, from the first moment to the last.
@@ -192,10 +194,10 @@ def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:
     return replace(todo, tasks=tuple(t for t in todo.tasks if t not in same), done=done)
 
 
-def task_of(fleet: Fleet, lake: Lake, kept: Kept) -> Task:
+def task_of(fleet: Fleet, lake: Lake, kept: KeptSnapshot) -> Task:
     """The task for one snapshot of a cluster that has a placement."""
     cluster = fleet.cluster(kept.at.cluster)
-    placement, owners = placement_of(cluster), json.encode(cluster.owners).decode()
+    placement, owners = placement_source(cluster), json.encode(cluster.owners).decode()
     prices = None if cluster.prices is None else json.encode(cluster.prices).decode()
     return Task(
         kept.at.cluster,
@@ -210,7 +212,7 @@ def task_of(fleet: Fleet, lake: Lake, kept: Kept) -> Task:
     )
 
 
-def placement_of(cluster: FleetCluster) -> str:
+def placement_source(cluster: FleetCluster) -> str:
     """Where the placement of a cluster is: an absolute path, or an address."""
     place = cluster.placement
     return str((place or Path()).absolute()) if not isinstance(place, str) else place
@@ -222,7 +224,7 @@ def inputs_of(placement: str, *options: str | None) -> str:
     for option in options:
         found.update(f"\0{option}".encode())
     try:
-        declared = digest_of(sources_at(placement))
+        declared = digest_of_sources(sources_at(placement))
     except (ReplanError, OSError) as problem:  # whoever judges it says the same
         declared = sha256(str(problem).encode()).hexdigest()
     return f"{found.hexdigest()}-{declared}"

@@ -19,7 +19,7 @@ from msgspec.structs import fields
 
 from replan.errors import BadPlacement
 from replan.fleet.fleet_file import FleetCluster
-from replan.fleet.lake.delta import Hour, Lake, filled, lake_at
+from replan.fleet.lake.delta import Hour, Lake, lake_at, table_rows
 from replan.fleet.lake.files import read_aside
 from replan.fleet.lake.known import rates_until
 from replan.fleet.lake.snapshots import read_kept, topics_at
@@ -123,7 +123,7 @@ class Work:
         known = self.task.inputs
         if self.part or known is None:
             return known
-        return known.partition("-")[0] + f"-{digest_of(self.sources)}"
+        return known.partition("-")[0] + f"-{digest_of_sources(self.sources)}"
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -152,7 +152,9 @@ class Work:
 
     def rows(self, table: LakeTable, columns: Mapping[str, Any]) -> pa.Table:
         """Rows of a table: those columns, lists or arrays, and what is the same in all rows."""
-        return filled(table, columns, self.task.hour, self.task.cluster_id, self.task.observed_at)
+        return table_rows(
+            table, columns, self.task.hour, self.task.cluster_id, self.task.observed_at
+        )
 
 
 def sources_at(place: str) -> list[Source]:
@@ -166,7 +168,7 @@ def sources_at(place: str) -> list[Source]:
     return texts
 
 
-def digest_of(sources: Iterable[Source]) -> str:
+def digest_of_sources(sources: Iterable[Source]) -> str:
     """The digest of the texts with the names of their files."""
     found = sha256()
     for source in sources:

@@ -11,15 +11,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.record_json import decode, encode
-from replan.applying.journal.records import Record, moment
+from replan.applying.journal.record_json import decode, encode_record
+from replan.applying.journal.records import Record, timestamp_now
 from replan.errors import BadFile
 from replan.model.names import JOURNAL_TOPIC
 
 
 def entry(record: Record) -> tuple[bytes, bytes | None]:
     """Key and value of a record; a tombstone has no value."""
-    key, value = encode(record)
+    key, value = encode_record(record)
     return key.encode(), value
 
 
@@ -66,7 +66,7 @@ class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
         cls, owner: str, cluster_id: str, journal: str = JOURNAL_TOPIC, application: str = ""
     ) -> Self:
         """The lock of a process that takes the journal now."""
-        now = moment()
+        now = timestamp_now()
         return cls(
             id=uuid4().hex[:12],
             cluster_id=cluster_id,
@@ -80,13 +80,13 @@ class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     def renewed(self, application: str) -> "Lock":
         """A sign of life."""
         return msgspec.structs.replace(
-            self, at=moment(), beat=self.beat + 1, application=application
+            self, at=timestamp_now(), beat=self.beat + 1, application=application
         )
 
     def released(self, reason: str = "") -> "Lock":
         """Nobody has it any more."""
         return msgspec.structs.replace(
-            self, at=moment(), beat=self.beat + 1, held=False, reason=reason
+            self, at=timestamp_now(), beat=self.beat + 1, held=False, reason=reason
         )
 
 

@@ -9,9 +9,11 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from msgspec.structs import replace
+
 from replan.applying.journal.ledger import open_applications
 from replan.applying.journal.protocol import latest
-from replan.applying.journal.records import INBOX, Command, Forget, Record, changed
+from replan.applying.journal.records import INBOX, Command, Forget, Record
 from replan.errors import BadUsage, ClusterRefused, ClusterUnreachable, Held, ReplanError
 from replan.kafka.journal.entries import (
     BEAT_SECONDS,
@@ -40,16 +42,16 @@ WATCH_SECONDS = 1.0
 COUNTED_SECONDS = 15.0
 """How often it is said for how much longer that is."""
 _PAUSE_SECONDS = 0.05
-Note = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
-def take(
+def take_ownership(
     topic: "JournalTopic",
     owner: str,
     clock: Clock,
     *,
     lock_timeout: float,
-    note: Note,
+    note: Notify,
     placed: Replicas = (),
 ) -> "TopicJournal":
     """Become the writer of the journal.
@@ -120,7 +122,7 @@ def release(
     return held
 
 
-def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: Note) -> LockWatch:
+def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: Notify) -> LockWatch:
     began = clock.now()
     watch = LockWatch(reader.lock, began)
     announced, counted = False, 0.0
@@ -206,7 +208,7 @@ RELEASE_SECONDS = 3.0
 
 
 class TopicJournal:
-    """A journal in a topic, owned by this process; made by `take`, closed by `close` or `with`."""
+    """A journal in a topic, owned by this process; made by `take_ownership`, closed by `close` or `with`."""
 
     def __init__(
         self,
@@ -214,7 +216,7 @@ class TopicJournal:
         writer: Transactions,
         lock: Lock,
         clock: Clock,
-        note: Note,
+        note: Notify,
         *,
         silent_since: float | None = None,
     ) -> None:
@@ -253,7 +255,7 @@ class TopicJournal:
         """The commands that no append of this process has answered; what a commit without a known outcome did not."""
         self._topic.reader.glance(self._clock.now())
         return [
-            changed(c, obeyed_by="", refused=False)
+            replace(c, obeyed_by="", refused=False)
             for c in self._topic.reader.inbox()
             if c.key not in self._answered
         ]

@@ -17,7 +17,14 @@ from msgspec import Struct, field
 
 from replan.applying.journal.records import INBOX, Application, Command, Record
 from replan.errors import BadFile, ClusterUnreachable, ReplanError, WrongCluster
-from replan.kafka.failures import METADATA, Operation, passes, raise_for, reason, refusal
+from replan.kafka.failures import (
+    METADATA,
+    Operation,
+    explained_refusal,
+    raise_for,
+    reason,
+    retriable,
+)
 from replan.kafka.journal.entries import KEY, Lock, decode_lock, record_of
 from replan.kafka.messages import Fetch, Metadata
 from replan.kafka.reads.patience import NamedQuestion, Patience, Reads
@@ -189,8 +196,8 @@ class TopicReader:
                     return True
                 patience.restart()
             except KafkaError as failure:
-                if not passes(failure):
-                    raise refusal(FETCH, failure) from failure
+                if not retriable(failure):
+                    raise explained_refusal(FETCH, failure) from failure
                 over = (
                     isinstance(failure, LeaderNotAvailableError)
                     and patience.waited > leaderless_seconds

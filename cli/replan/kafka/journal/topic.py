@@ -20,7 +20,7 @@ from replan.applying.journal.records import (
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable
 from replan.kafka.client_properties import ClientProperties
 from replan.kafka.clock import SystemClock
-from replan.kafka.failures import Operation, answer, passes, reason, refusal
+from replan.kafka.failures import Operation, answer, explained_refusal, reason, retriable
 from replan.kafka.journal.entries import Lock
 from replan.kafka.journal.read import TopicReader
 from replan.kafka.messages import request_class
@@ -36,7 +36,7 @@ from replan.wording import count
 
 if TYPE_CHECKING:
     from replan.applying.journal.records import Application
-    from replan.kafka.journal.owner import Note, TopicJournal
+    from replan.kafka.journal.owner import Notify, TopicJournal
     from replan.kafka.journal.write import PlainProducer, Transactions
 
 
@@ -156,7 +156,7 @@ class Shape(Struct, frozen=True):
         )
 
 
-def create_topic(
+def create_journal_topic(
     wire: Wire, reader: TopicReader, placed: Replicas, limit_seconds: float
 ) -> Created:
     """Make the topic on as many of the live brokers as is usual, and wait until it can be read.
@@ -206,10 +206,10 @@ def _requested(wire: Wire, made: Created) -> str:
     try:
         told = wire.ask(Question(request, forwarded=True), limit_seconds=_ANSWER_SECONDS)
     except AuthorizationError as failure:
-        raise refusal(CREATE, failure) from failure
+        raise explained_refusal(CREATE, failure) from failure
     except KafkaError as failure:
-        if not passes(failure):
-            raise refusal(CREATE, failure) from failure
+        if not retriable(failure):
+            raise explained_refusal(CREATE, failure) from failure
         return f": {reason(failure)}"
     (result,) = told.topics
     said = answer(result.error_code, result.error_message)
@@ -242,16 +242,18 @@ class JournalTopic:
         return list(dict.fromkeys([self.locks, self.reader]))
 
     def take(
-        self, owner: str, *, lock_timeout: float, note: "Note", placed: Replicas = ()
+        self, owner: str, *, lock_timeout: float, note: "Notify", placed: Replicas = ()
     ) -> "TopicJournal":
-        """Become the writer; makes the topics where there are none, on `placed`. Raises as `owner.take`."""
-        from replan.kafka.journal.owner import take
+        """Become the writer; makes the topics where there are none, on `placed`. Raises as `take_ownership`."""
+        from replan.kafka.journal.owner import take_ownership
 
-        return take(self, owner, self._clock, lock_timeout=lock_timeout, note=note, placed=placed)
+        return take_ownership(
+            self, owner, self._clock, lock_timeout=lock_timeout, note=note, placed=placed
+        )
 
     def create(self, reader: TopicReader, placed: Replicas = ()) -> Created:
-        """Make one of the topics. Raises as `create_topic`."""
-        return create_topic(self._reads.wire, reader, placed, self._reads.patience_seconds)
+        """Make one of the topics. Raises as `create_journal_topic`."""
+        return create_journal_topic(self._reads.wire, reader, placed, self._reads.patience_seconds)
 
     def open_elsewhere(self, besides: str | None) -> "tuple[str, Application] | None":
         """The application that is open in another topic of this cluster than `besides`, and which that is.
@@ -359,7 +361,7 @@ class LoopRecords:
         return self._topic.reader.records() if there else ()
 
     def write(self, records: Sequence[Record]) -> None:
-        """Write them. Raises as `write.send` and `create_topic`."""
+        """Write them. Raises as `write.send` and `create_journal_topic`."""
         from replan.kafka.journal.write import PlainProducer
 
         reader = self._topic.reader

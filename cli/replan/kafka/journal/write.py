@@ -75,7 +75,7 @@ _FORBIDDEN = frozenset(
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     }
 )
-Entries = Sequence[tuple[str, bytes, bytes | None]]
+JournalEntries = Sequence[tuple[str, bytes, bytes | None]]
 """Topic, key and value; without a value a tombstone."""
 
 
@@ -115,7 +115,7 @@ class Transactions:
         """
         self._call(lambda: self._until_definite(self._producer.init_transactions), limit_seconds)
 
-    def commit(self, entries: Entries, limit_seconds: float) -> None:
+    def commit(self, entries: JournalEntries, limit_seconds: float) -> None:
         """Write entries in one transaction.
 
         Raises:
@@ -151,7 +151,7 @@ class Transactions:
         if raises or self._dead is not None:
             raise failure from call.failure
 
-    def _transaction(self, entries: Entries) -> None:
+    def _transaction(self, entries: JournalEntries) -> None:
         self._producer.begin_transaction()
         try:
             for topic, key, value in entries:

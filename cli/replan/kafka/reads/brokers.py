@@ -65,7 +65,7 @@ def tells_fenced(described: Any) -> bool:
     return bool(described.API_VERSION >= _TELLS_FENCED)
 
 
-def listed(described: Any) -> dict[BrokerId, Broker]:
+def described_brokers(described: Any) -> dict[BrokerId, Broker]:
     """The brokers of an answer of `describe_cluster`; nothing is cordoned yet."""
     tells = tells_fenced(described)
     return {
@@ -76,7 +76,7 @@ def listed(described: Any) -> dict[BrokerId, Broker]:
     }
 
 
-def registered(
+def registered_brokers(
     reads: Reads,
     known: Mapping[BrokerId, Broker],
     members: Iterable[int],

@@ -88,7 +88,7 @@ def _topics(body: memoryview, version: int) -> dict[str, TopicSettings]:
     return {
         result.resource_name: UNREAD
         if result.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        else settings(_values(result, f"topic {result.resource_name}: "))
+        else topic_settings(_values(result, f"topic {result.resource_name}: "))
         for result in RESPONSES[DescribeConfigs.API_KEY][version].decode(body).results
         if result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     }
@@ -101,7 +101,7 @@ def _rates(body: memoryview, version: int) -> Configs:
     return {k: v for k, v in values.items() if v.source is not ConfigSource.KAFKA_DEFAULT}
 
 
-def settings(configs: Configs) -> TopicSettings:
+def topic_settings(configs: Configs) -> TopicSettings:
     """What safety needs to know of a topic."""
     minimum = configs[MIN_INSYNC_REPLICAS]
     return TopicSettings(

@@ -241,7 +241,7 @@ def sizes(wanted: Collection[TopicPartition]) -> NamedQuestion:
     return NamedQuestion(DESCRIBE_LOG_DIRS, Question(_request(_topics(wanted)), decode))
 
 
-def places(wanted: Collection[TopicPartition]) -> NamedQuestion:
+def places_question(wanted: Collection[TopicPartition]) -> NamedQuestion:
     """The question to a broker where some replicas lie, and where they are being copied to."""
     names = sorted(wanted)
 

@@ -28,7 +28,7 @@ from replan.kafka.reads.log_dirs import (
     cordons,
     directories,
     directories_and_sizes,
-    places,
+    places_question,
     sizes,
     tells_cordoned,
 )
@@ -48,7 +48,7 @@ from replan.model.snapshot import TOPICS_SCHEMA, Snapshot, partitions_table
 TIMEOUT_MS = 15_000
 
 
-def listing(reads: Reads) -> NamedQuestion:
+def running_question(reads: Reads) -> NamedQuestion:
     """The question for everything that runs on the cluster; the answer is a mapping by partition."""
 
     def make() -> NamedQuestion:
@@ -92,7 +92,7 @@ class EarlierLooks(Struct):
     """Whether all directories of a broker were cordoned when it was asked last."""
 
 
-def look(reads: Reads, wanted: Wanted, known: EarlierLooks) -> Look:
+def read_look(reads: Reads, wanted: Wanted, known: EarlierLooks) -> Look:
     """Read what is wanted, once; only a failure that shows at once is tried again.
 
     Raises:
@@ -101,7 +101,7 @@ def look(reads: Reads, wanted: Wanted, known: EarlierLooks) -> Look:
     """
     rows = wanted_rows(reads, wanted.partitions, known.partitions)
     settings = configs.asking_topics(reads, wanted.topics)
-    of_home = [listing(reads), *rows, brokers.describing(), *settings]
+    of_home = [running_question(reads), *rows, brokers.describing(), *settings]
     asked = _questions(reads, wanted)
     answers, of_brokers = reads.round(
         of_home,
@@ -148,9 +148,9 @@ def _brokers(
     reads: Reads, described: Any, members: Collection[BrokerId], known: EarlierLooks
 ) -> dict[BrokerId, Broker]:
     """The brokers as they are listed now; cordons are those that were read last."""
-    found = brokers.listed(described)
+    found = brokers.described_brokers(described)
     if not brokers.tells_fenced(described):
-        found = brokers.registered(reads, found, members, known.brokers)
+        found = brokers.registered_brokers(reads, found, members, known.brokers)
     return {
         b: replace(broker, cordoned=known.cordoned.get(b, False)) for b, broker in found.items()
     }
@@ -168,7 +168,7 @@ def _questions(reads: Reads, wanted: Wanted) -> dict[BrokerId, dict[str, NamedQu
     for broker in sorted(live.keys() & wanted.sizes_of.keys()):
         asked.setdefault(broker, {})["sizes"] = sizes(wanted.sizes_of[broker])
     for broker in sorted(live.keys() & wanted.places_of.keys()):
-        asked.setdefault(broker, {})["places"] = places(wanted.places_of[broker])
+        asked.setdefault(broker, {})["places"] = places_question(wanted.places_of[broker])
     return asked
 
 
@@ -214,12 +214,12 @@ def observe(reads: Reads, *, observed_at: str, lenient: bool = False) -> Snapsho
     `lenient`: so are rates of brokers that it may not read left out.
     """
     described = brokers.described(reads)
-    registered = brokers.listed(described)
+    registered = brokers.described_brokers(described)
     live = [b.id for b in registered.values() if b.live]
     columns = _partitions(reads)
     answers, sizes, others = directories_and_sizes(reads, live, columns.topics, columns.rows)
     if not brokers.tells_fenced(described):
-        registered = brokers.registered(reads, registered, columns.members())
+        registered = brokers.registered_brokers(reads, registered, columns.members())
     topics, partitions = tables(columns, configs.of_topics(reads, columns.names), sizes)
     return Snapshot(
         cluster_id=described.cluster_id,
@@ -251,7 +251,7 @@ def _hidden(reads: Reads, topics: Collection[str]) -> tuple[str, ...]:
 
 
 def _partitions(reads: Reads) -> PartitionColumns:
-    listed = listing(reads)
+    listed = running_question(reads)
     columns = PartitionColumns(reads.ask(listed.operation, listed.question))
     for page in pages(reads, None):
         columns.add(page)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.clock import SystemClock
-from replan.kafka.failures import ControllerSilent, Operation, passes, reason, refusal
+from replan.kafka.failures import ControllerSilent, Operation, explained_refusal, reason, retriable
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.names import BrokerId
@@ -151,8 +151,8 @@ def _first_failure(
     failed = None
     for reading, answer in zip(asked, answers, strict=True):
         if isinstance(answer, KafkaError):
-            if not passes(answer):
-                raise refusal(reading.operation, answer) from answer
+            if not retriable(answer):
+                raise explained_refusal(reading.operation, answer) from answer
             failed = failed or (reading.operation, answer)
     return failed
 

@@ -52,7 +52,7 @@ _RECEIVED_AT_ONCE = 1_000_000
 
 
 class BrokerConnection:
-    """An open connection; made by `opened`."""
+    """An open connection; made by `connected`."""
 
     def __init__(self, address: Address, properties: ClientProperties, sock: Any) -> None:
         self.address = address
@@ -159,7 +159,7 @@ class BrokerConnection:
                 yield SocketWait(until, self._socket, event_of(wanted, event))
             except OSError as problem:
                 refused = refused_certificate(problem)
-                raise refused or KafkaConnectionError(text_of(problem)) from problem
+                raise refused or KafkaConnectionError(socket_error_text(problem)) from problem
 
 
 def event_of(wanted: OSError, event: int) -> int:
@@ -169,7 +169,7 @@ def event_of(wanted: OSError, event: int) -> int:
     return WRITE if isinstance(wanted, ssl.SSLWantWriteError) else event
 
 
-def text_of(problem: OSError) -> str:
+def socket_error_text(problem: OSError) -> str:
     """A failure of a socket, with the name of its number."""
     if (
         problem.errno is not None
@@ -251,7 +251,7 @@ def _step(work: Callable[[], Any], until: float) -> Conversation[Any]:
 # Opening a connection to one broker: its name, TCP, TLS, the versions that it knows, SASL.
 
 
-def opened(
+def connected(
     address: Address, properties: ClientProperties, until: float
 ) -> Conversation[BrokerConnection]:
     """Connect to an address and get ready to ask.
@@ -303,7 +303,7 @@ def _connected(address: Address, until: float) -> Conversation[socket.socket]:
             problem = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) or sock.connect_ex(where)
             if problem in (0, errno.EISCONN):
                 return sock
-            failure = KafkaConnectionError(text_of(OSError(problem, "")))
+            failure = KafkaConnectionError(socket_error_text(OSError(problem, "")))
         except BaseException:
             sock.close()
             raise
@@ -347,7 +347,7 @@ def _secured(
                 return secured
     except OSError as problem:
         secured.close()
-        failed = KafkaConnectionError(f"TLS handshake failed: {text_of(problem)}")
+        failed = KafkaConnectionError(f"TLS handshake failed: {socket_error_text(problem)}")
         raise refused_certificate(problem) or failed from problem
     except BaseException:
         secured.close()

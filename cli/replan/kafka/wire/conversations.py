@@ -75,7 +75,7 @@ class SocketWait(Struct, frozen=True):
 Conversation = Generator[SocketWait, None, T]
 
 
-def pause(seconds: float) -> Conversation[None]:
+def pause_for(seconds: float) -> Conversation[None]:
     """Let some time pass."""
     yield SocketWait(time.monotonic() + seconds)
 

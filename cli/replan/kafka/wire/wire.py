@@ -18,10 +18,22 @@ from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.client_properties import Address, ClientProperties
-from replan.kafka.failures import DESCRIBE_CLUSTER, ControllerSilent, passes, reason, refusal
+from replan.kafka.failures import (
+    DESCRIBE_CLUSTER,
+    ControllerSilent,
+    explained_refusal,
+    reason,
+    retriable,
+)
 from replan.kafka.messages import DescribeCluster
-from replan.kafka.wire.connection import BrokerConnection, Silence, opened, room_for_connections
-from replan.kafka.wire.conversations import HURRY_SECONDS, Conversation, Interrupt, converse, pause
+from replan.kafka.wire.connection import BrokerConnection, Silence, connected, room_for_connections
+from replan.kafka.wire.conversations import (
+    HURRY_SECONDS,
+    Conversation,
+    Interrupt,
+    converse,
+    pause_for,
+)
 from replan.kafka.wire.frames import ASKING, UNKNOWN, Abilities, Question
 from replan.model.names import BrokerId
 
@@ -213,11 +225,11 @@ class Wire:
                 refused = isinstance(problem, KafkaConnectionError) and not answers
                 if not refused or now - began > _STARTING_SECONDS or self._silence.knows(broker):
                     break
-                yield from pause(_PAUSE_SECONDS)
+                yield from pause_for(_PAUSE_SECONDS)
             else:
                 self._silence.heard(broker)
                 return answers
-        if passes(failure):
+        if retriable(failure):
             self._silence.missed(broker, failure)
         return [*answers, *[failure] * (len(questions) - len(answers))]
 
@@ -239,7 +251,7 @@ class Wire:
             raise KafkaConnectionError(f"broker {broker} is not live")
         until = min(until, time.monotonic() + CONNECT_SECONDS)
         try:
-            return (yield from opened(address, self._properties, until))
+            return (yield from connected(address, self._properties, until))
         except KafkaConnectionError as failure:
             raise KafkaConnectionError(
                 f"broker {broker} at {address}: {reason(failure)}"
@@ -296,7 +308,7 @@ class Wire:
         while connection.abilities.metadata_offset < least and time.monotonic() < enough:
             if time.monotonic() >= until:
                 raise KafkaTimeoutError("its metadata are behind those of the broker before")
-            yield from pause(_PAUSE_SECONDS)
+            yield from pause_for(_PAUSE_SECONDS)
             yield from connection.ask_abilities(until)
 
 
@@ -354,9 +366,9 @@ def _first_answering(
                 return result
             failures[str(address)] = result
         # One that will not do is no reason to refuse while another may.
-        final = [f for f in failures.values() if not passes(f)]
+        final = [f for f in failures.values() if not retriable(f)]
         if len(final) == len(properties.addresses):
-            raise refusal(DESCRIBE_CLUSTER, final[0]) from final[0]
+            raise explained_refusal(DESCRIBE_CLUSTER, final[0]) from final[0]
         late = time.monotonic() + _ROUND_SECONDS > deadline
         if not late:
             interrupt.sleep(_ROUND_SECONDS)
@@ -369,7 +381,7 @@ def _introduced(
 ) -> Conversation[tuple[BrokerConnection, Any]]:
     """Connect and ask who is there."""
     try:
-        connection = yield from opened(address, properties, until)
+        connection = yield from connected(address, properties, until)
         try:
             (described,) = yield from connection.ask([describe_cluster()], until)
         except KafkaConnectionError as failure:
@@ -399,8 +411,8 @@ def _at_home(
         wire.find_home(time.monotonic() + CONNECT_SECONDS)
     except KafkaError as failure:
         wire.close()
-        if not passes(failure):
-            raise refusal(DESCRIBE_CLUSTER, failure) from failure
+        if not retriable(failure):
+            raise explained_refusal(DESCRIBE_CLUSTER, failure) from failure
         raise ClusterUnreachable(
             f"{connection.address} answers, but the brokers cannot be reached where it says that they are:\n"
             f"  advertised.listeners: {reason(failure)}\n"

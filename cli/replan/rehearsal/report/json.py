@@ -32,18 +32,18 @@ def render_rehearsal_json(report: Report) -> str:
             for r in report.refusals
         ],
         "assumed": assumed(report.options),
-        "rehearsal": plain(report.rehearsal),
+        "rehearsal": json_value(report.rehearsal),
         "runs": [
             {
                 "seed": c.seed,
                 "completed": c.rehearsal.completed,
                 "seconds": c.rehearsal.seconds,
-                "smallestHeadroom": plain(c.rehearsal.smallest_headroom),
-                "harm": plain(c.rehearsal.harm),
-                "without": plain(c.rehearsal.without),
-                "faults": plain(c.rehearsal.faults),
-                "stopped": [] if c.rehearsal.completed else plain(c.rehearsal.stopped),
-                "broken": plain(c.rehearsal.broken),
+                "smallestHeadroom": json_value(c.rehearsal.smallest_headroom),
+                "harm": json_value(c.rehearsal.harm),
+                "without": json_value(c.rehearsal.without),
+                "faults": json_value(c.rehearsal.faults),
+                "stopped": [] if c.rehearsal.completed else json_value(c.rehearsal.stopped),
+                "broken": json_value(c.rehearsal.broken),
             }
             for c in report.runs
         ],
@@ -51,7 +51,7 @@ def render_rehearsal_json(report: Report) -> str:
     if report.runs:
         document["spread"] = {
             "completed": sum(1 for c in report.runs if c.rehearsal.completed),
-            "seconds": plain(report.seconds),
+            "seconds": json_value(report.seconds),
             "smallestHeadroom": [
                 {"replicas": least, "runs": n} for least, n in report.headrooms.items()
             ],
@@ -74,7 +74,7 @@ def assumed(options: Options) -> Mapping[str, object]:
     }
 
 
-def plain(value: object) -> object:
+def json_value(value: object) -> object:
     """A value of this package as JSON knows it; field names in camel case."""
     match value:
         case TopicPartition():
@@ -84,7 +84,7 @@ def plain(value: object) -> object:
         case float():
             return round(value, 3)
         case tuple():
-            return [plain(v) for v in value]
+            return [json_value(v) for v in value]
         case Struct():
             return _object(value)
         case _:
@@ -93,7 +93,7 @@ def plain(value: object) -> object:
 
 def _object(value: Struct) -> dict[str, object]:
     """Its fields; a reason has its kind and its sentence too."""
-    found = {_camel(name): plain(getattr(value, name)) for name in value.__struct_fields__}
+    found = {_camel(name): json_value(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, PartitionResult):
         return {**found, "message": result_text(value)}
     if isinstance(value, HoldReason):

@@ -7,7 +7,7 @@ import msgspec
 
 from replan.model.declared.reconcile import DeviationKind
 from replan.rehearsal.loop_outcome import HeldTotal, KindTotal, LoopRehearsal, Weeks
-from replan.rehearsal.report.json import assumed, plain
+from replan.rehearsal.report.json import assumed, json_value
 from replan.rehearsal.report.pictures import weeks_chart
 from replan.rehearsal.report.sentences import assumptions
 from replan.rehearsal.watched import Missed
@@ -134,7 +134,7 @@ def _rounds(acting: Weeks) -> Table:
     rows = [
         (
             f"{done.number:,}",
-            moment(done.began_at - acting.began_at),
+            time_since_start(done.began_at - acting.began_at),
             duration(max(0.0, done.ended_at - done.began_at)),
             RESULTS[done.result],
             f"{done.moves:,}",
@@ -152,7 +152,7 @@ def _rounds(acting: Weeks) -> Table:
 def _faults(found: LoopRehearsal) -> Table:
     rows = [
         (
-            moment(fault.at_seconds),
+            time_since_start(fault.at_seconds),
             fault.what
             + " (after the end)" * (fault.at_seconds > found.acting.seconds)
             + "".join(f" (Kafka refuses it: {text})" for text in fault.refused),
@@ -163,7 +163,7 @@ def _faults(found: LoopRehearsal) -> Table:
     return Table(columns, rows, noun="fault", limit=FAULTS_SHOWN)
 
 
-def moment(seconds: float) -> str:
+def time_since_start(seconds: float) -> str:
     """`3 d 04:12` after the beginning."""
     days, rest = divmod(round(seconds), int(DAY_SECONDS))
     return f"{days} d {rest // 3600:02}:{rest % 3600 // 60:02}"
@@ -180,7 +180,7 @@ def render_loop_rehearsal_json(found: LoopRehearsal) -> str:
         "assumed": {**assumed(found.options), "everySeconds": found.every_seconds},
         "seed": found.seed,
         "exitCode": found.exit_code,
-        "faults": plain(found.faults),
+        "faults": json_value(found.faults),
         "acting": _weeks(found.acting),
         "doingNothing": _weeks(found.idle),
     }
@@ -193,7 +193,7 @@ def _weeks(of: Weeks) -> dict[str, object]:
         "state": of.state.value,
         "reasons": msgspec.to_builtins(of.reasons),
         "refused": list(of.refused),
-        "kinds": plain(of.kinds),
+        "kinds": json_value(of.kinds),
         "held": [
             {
                 "why": held.why,
@@ -214,5 +214,5 @@ def _weeks(of: Weeks) -> dict[str, object]:
             for done in of.rounds
         ],
         "copiedBytes": of.copied_bytes,
-        "partitionSeconds": plain(of.lack),
+        "partitionSeconds": json_value(of.lack),
     }

@@ -11,10 +11,10 @@ from replan.rehearsal.report.sentences import (
     headroom,
     injected,
     looks,
+    not_done,
     random_runs,
-    refused,
-    stopped,
-    verdict,
+    refused_partitions,
+    rehearsal_verdict,
     waiter,
 )
 from replan.rehearsal.result import BrokerLoad, Rehearsal
@@ -41,12 +41,12 @@ def rehearsal_report(report: Report) -> Iterator[Block]:
     """The whole document."""
     rehearsal, smallest = report.rehearsal, report.rehearsal.smallest_headroom
     yield Title("replan rehearse", report.cluster_name or report.cluster_id)
-    yield line(Span(verdict(rehearsal), Tone.COMES if rehearsal.completed else Tone.GOES))
+    yield line(Span(rehearsal_verdict(rehearsal), Tone.COMES if rehearsal.completed else Tone.GOES))
     if smallest is not None:
         yield from map(line, [headroom(smallest), harm(rehearsal)])
     yield OnPage(list(copies_chart(rehearsal)))
-    yield from _items(f"Left out ({left_out_text(report.refusals)})", refused(report))
-    yield from _items("Not done", list(stopped(rehearsal)))
+    yield from _items(f"Left out ({left_out_text(report.refusals)})", refused_partitions(report))
+    yield from _items("Not done", list(not_done(rehearsal)))
     yield from _table("Led again", _recovered(rehearsal))
     yield from _table("Faults", _faults(rehearsal))
     yield from _table("Loads", _loads(rehearsal))

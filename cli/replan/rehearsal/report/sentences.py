@@ -18,7 +18,7 @@ SEEDS_SHOWN = 20
 NEVER = "never under min ISR, never without a leader"
 
 
-def verdict(rehearsal: Rehearsal) -> str:
+def rehearsal_verdict(rehearsal: Rehearsal) -> str:
     """Whether the plan completes, how long it takes, what it copies."""
     if not rehearsal.changes:
         return "Completes: nothing to do."
@@ -82,7 +82,7 @@ def headroom(found: Headroom) -> str:
     )
 
 
-def stopped(rehearsal: Rehearsal) -> Iterator[str]:
+def not_done(rehearsal: Rehearsal) -> Iterator[str]:
     """What was not done, each complete with its reason."""
     if rehearsal.completed:
         return
@@ -92,7 +92,7 @@ def stopped(rehearsal: Rehearsal) -> Iterator[str]:
     yield from rehearsal.text.splitlines()[1:]
 
 
-def refused(report: Report) -> list[str]:
+def refused_partitions(report: Report) -> list[str]:
     """The partitions that the plan leaves out, each with its reason and the way out."""
     return capped(report.refusals, lambda r: f"{refusal_text(r)} [{r.rule}]", limit=STOPPED_SHOWN)
 
@@ -189,7 +189,7 @@ def random_runs(report: Report) -> Iterator[str]:
 
 
 def _missing(run: RandomRun) -> str:
-    first = next(stopped(run.rehearsal), run.rehearsal.text)
+    first = next(not_done(run.rehearsal), run.rehearsal.text)
     return f"Seed {run.seed} does not complete ({_faults(run)}): {first}"
 
 

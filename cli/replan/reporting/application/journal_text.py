@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.record_json import encode
+from replan.applying.journal.record_json import encode_record
 from replan.applying.journal.records import (
     Application,
     Kept,
@@ -140,4 +140,4 @@ def _short(record: Kept) -> str:
 
 
 def _value(record: Kept) -> Any:
-    return json.loads(encode(record)[1] or b"null")
+    return json.loads(encode_record(record)[1] or b"null")

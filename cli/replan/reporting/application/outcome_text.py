@@ -19,7 +19,7 @@ from replan.applying.views.outcome import (
     Outcome,
     PartitionResult,
     Result,
-    summary,
+    results_summary,
 )
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.elections.preferred import PreferredElections
@@ -101,7 +101,7 @@ def refused_line(refusal: Refusal) -> str:
 
 def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
     """What happened, in a line, and in the next ones what `holds` it and what to do now."""
-    counts = summary(outcome.results, outcome.refusals, outcome.others)
+    counts = results_summary(outcome.results, outcome.refusals, outcome.others)
     match outcome.ending:
         case Ending.COMPLETE:
             lines = _cancelled(outcome, counts)
@@ -129,7 +129,7 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
         case Ending.UNREACHABLE | Ending.REFUSED | Ending.NOT_WRITTEN:
             lines = [f"{_failed(outcome)}: {outcome.error}", counts, RESUME_HINT]
         case Ending.RESTORED | Ending.COPIES_THROTTLED | Ending.NOT_RESTORED:
-            given_up = f"abandoned: {summary(outcome.results, abandoned=True)}"
+            given_up = f"abandoned: {results_summary(outcome.results, abandoned=True)}"
             lines = [*([given_up] if outcome.abandoned else []), *_restored(outcome)]
     return "\n".join(lines)
 
@@ -151,7 +151,7 @@ def _cancelled(outcome: Outcome, counts: str) -> list[str]:
     ]
     stopped = [r for r in outcome.partitions if r.result in STOPPED]
     if stopped or outcome.refusals:
-        lines[0] += f"; not: {summary(stopped, outcome.refusals)}"
+        lines[0] += f"; not: {results_summary(stopped, outcome.refusals)}"
     stays = [*outcome.finished, *(s.subject for s in outcome.settings if s.result is Result.DONE)]
     if stays:
         named = ", ".join(capped(list(map(str, stays)), limit=SHOWN))

@@ -5,7 +5,7 @@ one line that sums it up, or, with --verbose, all of it.
 from collections import Counter
 from collections.abc import Iterator
 
-from replan.applying.journal.ledger import Subject
+from replan.applying.journal.ledger import RequestSubject
 from replan.applying.reasons.holds import Cancelling, Confirming
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.progress import CopyProgress, Progress, ReplicaProgress, Volume
@@ -145,7 +145,7 @@ def _step_waits(progress: Progress) -> dict[type[object], tuple[str, HoldReason]
     return found
 
 
-def _named(subject: Subject) -> str:
+def _named(subject: RequestSubject) -> str:
     if isinstance(subject, TopicPartition | SettingName):
         return str(subject)
     partition, broker = subject

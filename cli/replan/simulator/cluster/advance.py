@@ -26,8 +26,8 @@ from replan.simulator.cluster.faults import LoseDisk
 from replan.simulator.cluster.physical_state import Lag, Simulation, World
 from replan.simulator.cluster.replication import quota
 from replan.simulator.cluster.replication.copy_rates import Copy, Flows, leader_of, running_copy
-from replan.simulator.cluster.replication.log_growth import grown
-from replan.simulator.cluster.submit import ask, without_keys
+from replan.simulator.cluster.replication.log_growth import grown_sizes
+from replan.simulator.cluster.submit import submit_command, without_keys
 from replan.simulator.controller.commands import (
     AlterIsr,
     ControllerCommand,
@@ -46,7 +46,7 @@ RETRY_SECONDS = 1.0
 AT_ONCE_SECONDS = 0.01
 """From a periodic election that had more to do than it may in one run to the next one."""
 
-Watch = Callable[[Simulation], None]
+SimulationListener = Callable[[Simulation], None]
 Meter = Callable[[Simulation, Mapping[ReplicaName, float], float], None]
 """Takes a cluster, the bytes per second of its copies, and the moment up to which nothing but bytes happens."""
 
@@ -107,7 +107,7 @@ def next_moment(simulation: Simulation) -> float:
 def advance(
     simulation: Simulation,
     until: float,
-    watch: Watch | None = None,
+    watch: SimulationListener | None = None,
     meter: Meter | None = None,
     lookahead: Lookahead | None = None,
 ) -> Simulation:
@@ -167,7 +167,7 @@ def _end_sessions(simulation: Simulation) -> Simulation:
         registration = simulation.cluster.brokers.get(broker)
         expired = since + world.speeds.session_seconds <= world.now
         if registration is not None and not registration.fenced and expired:
-            simulation, _ = ask(simulation, FenceBroker(broker))
+            simulation, _ = submit_command(simulation, FenceBroker(broker))
     return simulation
 
 
@@ -176,7 +176,7 @@ def _stop_brokers(simulation: Simulation) -> Simulation:
     for broker, at in sorted(simulation.world.stopping.items()):
         if at > simulation.world.now:
             continue
-        simulation, _ = ask(simulation, ShutDownBroker(broker))
+        simulation, _ = submit_command(simulation, ShutDownBroker(broker))
         world = simulation.world
         registration = simulation.cluster.brokers.get(broker)
         if registration is not None and not registration.fenced:
@@ -227,7 +227,9 @@ def _joined(simulation: Simulation, copy: Copy, lag: Lag) -> Simulation:
         return simulation
     isr = (*partition.isr, copy.follower)
     epochs = (partition.leader_epoch, partition.partition_epoch)
-    simulation, decision = ask(simulation, AlterIsr(leader, copy.partition, *epochs, isr))
+    simulation, decision = submit_command(
+        simulation, AlterIsr(leader, copy.partition, *epochs, isr)
+    )
     refused = (
         isinstance(decision.whole, Rejected) and decision.whole.code != ErrorCode.NEW_LEADER_ELECTED
     )
@@ -329,7 +331,7 @@ def _rebalance(simulation: Simulation, lookahead: Lookahead) -> Simulation:
 def _periodic(
     simulation: Simulation, command: ControllerCommand, lookahead: Lookahead
 ) -> tuple[Simulation, ControllerResult]:
-    simulation, decision = ask(simulation, command)
+    simulation, decision = submit_command(simulation, command)
     lookahead.elected(command, simulation.cluster, decision)
     return simulation, decision
 
@@ -401,7 +403,7 @@ def _flowed(
 ) -> World:
     """The world at a later moment at which nothing has happened but bytes."""
     seconds, leaderless = moment - world.now, flows.traffic.leaderless
-    sizes = grown(world.sizes, world.produce, leaderless, flows.limits, seconds)
+    sizes = grown_sizes(world.sizes, world.produce, leaderless, flows.limits, seconds)
     lags, speed_of, rate_of = dict(world.lags), speeds.get, world.produce.get
     written: dict[ReplicaName, float] = {}
     for replica, (lacking, fetches_from) in world.lags.items():

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.cluster.disks import (
     can_start,
-    chosen,
     halts,
     id_of,
+    log_dir_to_lose,
     registered_dirs,
     started_again,
     unreported,
@@ -41,7 +41,7 @@ from replan.simulator.cluster.faults import (
 )
 from replan.simulator.cluster.physical_state import Lag, Simulation, World
 from replan.simulator.cluster.replication.copy_rates import leader_of
-from replan.simulator.cluster.submit import ask
+from replan.simulator.cluster.submit import submit_command
 from replan.simulator.controller.commands import (
     AlterIsr,
     FenceBroker,
@@ -49,7 +49,7 @@ from replan.simulator.controller.commands import (
     RegisterBroker,
     UnfenceBroker,
 )
-from replan.simulator.controller.partition import without
+from replan.simulator.controller.partition import without_members
 
 _OfBrokers = KillBroker | StopBroker | StartBroker | LoseDisk | ReplaceDisks
 RESTART_SECONDS = 10.0
@@ -75,7 +75,7 @@ def apply_fault(simulation: Simulation, fault: Fault) -> Simulation:
     """Let something happen now."""
     match fault:
         case SendRequest(command):
-            return ask(simulation, command)[0]
+            return submit_command(simulation, command)[0]
         case Produce() | SlowBroker():
             return replace(simulation, world=_speeds(simulation.world, fault))
         case DropFromIsr():
@@ -127,11 +127,11 @@ def with_smaller_isr(
     leader = leader_of(simulation.cluster, simulation.world, name)
     if partition is None or leader is None or leader in followers:
         return simulation
-    isr = without(partition.isr, followers)
+    isr = without_members(partition.isr, followers)
     if isr == partition.isr:
         return simulation
     epochs = (partition.leader_epoch, partition.partition_epoch)
-    return ask(simulation, AlterIsr(leader, name, *epochs, isr))[0]
+    return submit_command(simulation, AlterIsr(leader, name, *epochs, isr))[0]
 
 
 def _broker(simulation: Simulation, fault: _OfBrokers) -> Simulation:
@@ -156,7 +156,7 @@ def _broker(simulation: Simulation, fault: _OfBrokers) -> Simulation:
 def _disk_lost(simulation: Simulation, fault: LoseDisk) -> Simulation:
     """The process ends, or goes on without the directory and says so with its next heartbeat, which is sent at once."""
     broker = fault.broker
-    path = chosen(simulation, broker, fault.path)
+    path = log_dir_to_lose(simulation, broker, fault.path)
     if path is None:
         return simulation
     serves = simulation.world.serves(broker)
@@ -170,7 +170,7 @@ def _disk_lost(simulation: Simulation, fault: LoseDisk) -> Simulation:
         return replace(simulation, world=_dead(world, broker))
     if serves:
         lost = frozenset({id_of(world, broker, path)})
-        simulation, _ = ask(simulation, LoseDirs(broker, lost))
+        simulation, _ = submit_command(simulation, LoseDirs(broker, lost))
     return simulation
 
 
@@ -240,9 +240,9 @@ def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
         RegisterBroker(broker, registration.rack, epoch, dirs, registration.cordoned_dirs),
         UnfenceBroker(broker),
     ):
-        simulation, _ = ask(simulation, command)
+        simulation, _ = submit_command(simulation, command)
     news = unreported(simulation.cluster, simulation.world, broker)
-    return simulation if news is None else ask(simulation, news)[0]
+    return simulation if news is None else submit_command(simulation, news)[0]
 
 
 def _met_leaders(simulation: Simulation, broker: BrokerId) -> World:

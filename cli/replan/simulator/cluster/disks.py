@@ -1,7 +1,8 @@
 """Log directories: where each replica lies, where a new one goes, how much room is left, and what a lost disk does.
 
 Counts and bytes follow the logs: a copy takes room as it grows, a dropped replica gives it back when its files are
-deleted (file.delete.delay.ms). Where replicas lay in the beginning is in no snapshot: `spread` distributes them.
+deleted (file.delete.delay.ms). Where replicas lay in the beginning is in no snapshot: `spread_over_log_dirs`
+distributes them.
 
 A broker that loses a disk (LogManager.handleLogDirFailure, ReplicaManager.handleLogDirFailure) goes on with the other
 directories or ends, and registers with those that work; on a new disk its logs are empty. What the controller makes of
@@ -18,8 +19,8 @@ from replan.model.broker import LogDir
 from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.cluster.physical_state import (
+    BrokerDirectory,
     Deletion,
-    Directory,
     Lag,
     Simulation,
     World,
@@ -68,7 +69,7 @@ def directory_id_of(world: World, replica: ReplicaName) -> str | None:
     return id_of(world, replica[1], path)
 
 
-def spread(
+def spread_over_log_dirs(
     dirs: Sequence[LogDir], members: Iterable[tuple[TopicPartition, bool]]
 ) -> dict[ReplicaName, str]:
     """Deal a broker's replicas out to its several directories, each as many as it says that it holds.
@@ -208,7 +209,7 @@ def dirs_of(simulation: Simulation, broker: BrokerId) -> tuple[str, ...]:
     return reported or (() if registration is None else (UNREPORTED,))
 
 
-def chosen(simulation: Simulation, broker: BrokerId, path: str | None) -> str | None:
+def log_dir_to_lose(simulation: Simulation, broker: BrokerId, path: str | None) -> str | None:
     """The directory that a loss means: the one named, else the last; None where it is lost already."""
     left = _left(simulation, broker)
     if path is None:
@@ -279,7 +280,7 @@ def offline_replicas(simulation: Simulation) -> dict[TopicPartition, Replicas]:
 
 
 def _lying_in(
-    simulation: Simulation, lost: set[Directory]
+    simulation: Simulation, lost: set[BrokerDirectory]
 ) -> Iterator[tuple[TopicPartition, bool]]:
     """The partitions with a replica there, and whether the controller takes that to lie elsewhere."""
     ((broker, _), *_rest) = lost
@@ -290,7 +291,7 @@ def _lying_in(
             yield name, partition.directory(broker) not in ids
 
 
-def _replaced(world: World, fresh: set[Directory], number: int) -> World:
+def _replaced(world: World, fresh: set[BrokerDirectory], number: int) -> World:
     dirs = tuple(
         replace(d, logs=0, usable_bytes=d.total_bytes, error=None)
         if (d.broker, d.path) in fresh

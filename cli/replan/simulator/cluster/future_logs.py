@@ -24,8 +24,8 @@ from replan.simulator.cluster.disks import (
 )
 from replan.simulator.cluster.physical_state import FutureLog, Simulation, World
 from replan.simulator.cluster.replication.quota import rate_in_force
-from replan.simulator.cluster.submit import ask
-from replan.simulator.controller.commands import AssignDirs, rejected
+from replan.simulator.cluster.submit import submit_command
+from replan.simulator.controller.commands import AssignDirs, rejection
 from replan.simulator.controller.state import ClusterState
 
 DONE_BYTES = 0.5
@@ -54,18 +54,18 @@ def _refused(simulation: Simulation, replica: ReplicaName, path: str) -> Rejecte
     """Why a broker refuses; with any directory offline it makes no future log (LogManager.getOrCreateLog, 4.3.1)."""
     (name, broker), world = replica, simulation.world
     if not any(d.broker == broker and d.path == path for d in world.log_dirs):
-        return rejected(ErrorCode.LOG_DIR_NOT_FOUND)
+        return rejection(ErrorCode.LOG_DIR_NOT_FOUND)
     if (broker, path) in world.lost_dirs:
-        return rejected(ErrorCode.KAFKA_STORAGE_ERROR)
+        return rejection(ErrorCode.KAFKA_STORAGE_ERROR)
     partition = simulation.cluster.partition(name)
     if partition is None or broker not in partition.replicas:
-        return rejected(ErrorCode.REPLICA_NOT_AVAILABLE)
+        return rejection(ErrorCode.REPLICA_NOT_AVAILABLE)
     if lies_on_lost_disk(world, replica):
-        return rejected(ErrorCode.KAFKA_STORAGE_ERROR)
+        return rejection(ErrorCode.KAFKA_STORAGE_ERROR)
     future = world.futures.get(replica)
     known = {directory_of(world, replica), None if future is None else future.path}
     if path not in known and any(lost == broker for lost, _ in world.lost_dirs):
-        return rejected(ErrorCode.KAFKA_STORAGE_ERROR)
+        return rejection(ErrorCode.KAFKA_STORAGE_ERROR)
     return None
 
 
@@ -92,7 +92,7 @@ def _ended(world: World, replica: ReplicaName) -> World:
     return replace(world, futures=futures)
 
 
-def rates(cluster: ClusterState, world: World) -> dict[ReplicaName, float]:
+def future_log_rates(cluster: ClusterState, world: World) -> dict[ReplicaName, float]:
     """Bytes per second of each; a broker's share the quota, and stand still while it does not serve."""
     running = {r: f for r, f in world.futures.items() if world.serves(r[1])}
     alike = Counter(broker for _, broker in running)
@@ -109,7 +109,7 @@ def _quota(cluster: ClusterState, world: World, broker: BrokerId) -> float:
 
 def moments(cluster: ClusterState, world: World) -> Iterator[float]:
     """When each will be filled."""
-    for replica, rate in rates(cluster, world).items():
+    for replica, rate in future_log_rates(cluster, world).items():
         if rate > 0:
             left = world.futures[replica].remaining_bytes / rate
             yield world.now + max(left, world.speeds.grain_seconds)
@@ -120,7 +120,7 @@ def flowed(cluster: ClusterState, world: World, seconds: float) -> World:
     if not world.futures:
         return world
     futures = dict(world.futures)
-    for replica, rate in rates(cluster, world).items():
+    for replica, rate in future_log_rates(cluster, world).items():
         known = futures[replica]
         left = max(0.0, known.remaining_bytes - rate * seconds)
         futures[replica] = replace(known, remaining_bytes=left)
@@ -148,7 +148,7 @@ def _swapped(simulation: Simulation, replica: ReplicaName, future: FutureLog) ->
     world = replace(world, placed={**world.placed, replica: future.path}, lay=lay, futures=futures)
     simulation = replace(simulation, world=world)
     command = AssignDirs(broker, ((name, id_of(world, broker, future.path)),))
-    return ask(simulation, command)[0]
+    return submit_command(simulation, command)[0]
 
 
 def log_place(simulation: Simulation, replica: ReplicaName) -> LogPlace:

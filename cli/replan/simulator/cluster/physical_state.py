@@ -144,7 +144,7 @@ def of_partition(
     )
 
 
-Directory = tuple[BrokerId, str]
+BrokerDirectory = tuple[BrokerId, str]
 """A log directory of a broker, by its path."""
 
 
@@ -272,11 +272,11 @@ class World(Struct, frozen=True, kw_only=True):
     """The log directory of each replica that was there in the beginning, where its broker has several; it stays so."""
     preferred: Mapping[ReplicaName, str] = field(default_factory=dict)
     """The directories that brokers were asked for replicas that they do not have yet; forgotten when they end."""
-    lost_dirs: frozenset[Directory] = frozenset()
+    lost_dirs: frozenset[BrokerDirectory] = frozenset()
     """Log directories whose disk has failed."""
     new_disks: frozenset[BrokerId] = frozenset()
     """Brokers whose lost disks have been replaced; they take them when they start."""
-    disk_ids: Mapping[Directory, str] = field(default_factory=dict)
+    disk_ids: Mapping[BrokerDirectory, str] = field(default_factory=dict)
     """The ids of directories on replaced disks; that of any other is its path."""
     deletions: tuple[Deletion, ...] = ()
     futures: Mapping[ReplicaName, FutureLog] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """Ask the controller something, and let the brokers follow what it decided.
 
-Here belongs `ask`, the one way in which anything changes the controller's state, and what a change means for logs: a
-new replica starts empty, a dropped one is deleted, one that left the ISR falls behind, an unclean leader truncates the
-others.
+Here belongs `submit_command`, the one way in which anything changes the controller's state, and what a change means
+for logs: a new replica starts empty, a dropped one is deleted, one that left the ISR falls behind, an unclean leader
+truncates the others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ from replan.simulator.cluster.physical_state import (
     of_partition,
 )
 from replan.simulator.controller.commands import AssignDirs, ControllerCommand, ControllerResult
-from replan.simulator.controller.decide import perform
+from replan.simulator.controller.decide import decide_and_apply
 from replan.simulator.controller.events import (
     Event,
     PartitionChanged,
@@ -38,14 +38,16 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def ask(simulation: Simulation, command: ControllerCommand) -> tuple[Simulation, ControllerResult]:
+def submit_command(
+    simulation: Simulation, command: ControllerCommand
+) -> tuple[Simulation, ControllerResult]:
     """Let the controller decide a command, and the brokers follow."""
     before = simulation.cluster
-    after, decision = perform(before, command)
+    after, decision = decide_and_apply(before, command)
     world = _followed(simulation.world, before, after, decision.events)
     simulation = Simulation(after, world)
     for news in _unreported(simulation, decision.events):
-        simulation, _ = ask(simulation, news)
+        simulation, _ = submit_command(simulation, news)
     return simulation, decision
 
 

@@ -28,7 +28,7 @@ from replan.simulator.controller.commands import (
     ShutDownBroker,
     UnfenceBroker,
     UnregisterBroker,
-    rejected,
+    rejection,
 )
 from replan.simulator.controller.events import (
     BrokerChanged,
@@ -42,10 +42,10 @@ from replan.simulator.controller.partition import (
     Election,
     PartitionChange,
     PartitionLists,
-    changed,
+    change_record,
     context,
     lists_of,
-    without,
+    without_members,
 )
 from replan.simulator.controller.state import BrokerRegistration, ClusterState, Partition
 
@@ -59,7 +59,7 @@ def register(state: ClusterState, command: RegisterBroker) -> ControllerResult:
     known = state.brokers.get(command.broker)
     if known is not None and known.active:
         return ControllerResult(
-            whole=rejected(
+            whole=rejection(
                 ErrorCode.DUPLICATE_BROKER_REGISTRATION,
                 "Another broker is registered with that broker id.",
             )
@@ -153,7 +153,7 @@ def without_broker(
         concerned,
         lambda b: b != broker and state.active(b),
         lambda p: PartitionChange(
-            PartitionLists(p.replicas, without(p.isr, (broker,)), p.adding, p.removing),
+            PartitionLists(p.replicas, without_members(p.isr, (broker,)), p.adding, p.removing),
             unclean_shutdown=frozenset({broker} if lost else ()),
         ),
     )
@@ -176,7 +176,7 @@ def _sweep(
         around, election = contexts[name.topic]
         wish = wish_for(partition)
         wish = PartitionChange(wish.lists, election, unclean_shutdown=wish.unclean_shutdown)
-        record = changed(name, partition, wish, around)
+        record = change_record(name, partition, wish, around)
         if record is not None:
             records.append(record)
     return tuple(records)
@@ -227,7 +227,7 @@ def assign(state: ClusterState, command: AssignDirs) -> ControllerResult:
         around = context(state, name.topic)
         if state.rules.assigning_dirs_wipes_elr:
             around = replace(around, elr_enabled=False)
-        record = changed(name, partition, wish, around)
+        record = change_record(name, partition, wish, around)
         records += [] if record is None else [record]
         if not registration.has_online(directory):
             offline.append((name, partition))
@@ -238,8 +238,10 @@ def assign(state: ClusterState, command: AssignDirs) -> ControllerResult:
 def _hosted(state: ClusterState, broker: BrokerId, name: TopicPartition) -> Partition | Rejected:
     """A partition that the broker has a replica of."""
     if name.topic not in state.topics:
-        return rejected(ErrorCode.UNKNOWN_TOPIC_ID)
+        return rejection(ErrorCode.UNKNOWN_TOPIC_ID)
     partition = state.partition(name)
     if partition is None:
-        return rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return partition if broker in partition.replicas else rejected(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return rejection(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return (
+        partition if broker in partition.replicas else rejection(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    )

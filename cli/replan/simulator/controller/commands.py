@@ -29,13 +29,13 @@ _STANDARD_TEXTS = MappingProxyType(
 """What Kafka says where the controller adds nothing of its own."""
 
 
-def rejected(code: ErrorCode, message: str | None = None) -> Rejected:
+def rejection(code: ErrorCode, message: str | None = None) -> Rejected:
     """An answer with this code."""
     standard = _STANDARD_TEXTS.get(code, code.name)
     return Rejected(int(code), code.name, standard if message is None else message)
 
 
-Subject = TopicPartition | ConfigResource | str
+CommandSubject = TopicPartition | ConfigResource | str
 """What one answer is about: a partition, a configuration, a topic's name."""
 
 
@@ -45,7 +45,7 @@ class ControllerResult(Struct, frozen=True):
     events: tuple[Event, ...] = ()
     whole: Answer = field(default_factory=Accepted)
     """The answer to the request as a whole; where it is not Accepted there are no others."""
-    each: tuple[tuple[Subject, Answer], ...] = ()
+    each: tuple[tuple[CommandSubject, Answer], ...] = ()
 
 
 class RegisterBroker(Struct, frozen=True):

@@ -25,7 +25,7 @@ from replan.model.configs import (
 )
 from replan.model.control_plane import Accepted, Answer, Rejected
 from replan.model.error_codes import ErrorCode
-from replan.simulator.controller.commands import AlterConfigs, ControllerResult, rejected
+from replan.simulator.controller.commands import AlterConfigs, ControllerResult, rejection
 from replan.simulator.controller.events import ConfigChanged, ElrCleared, Event
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState
 
@@ -162,7 +162,7 @@ def _altered(
 ) -> Rejected | list[Event]:
     keys = [change.key for change in changes]
     if len(set(keys)) < len(keys):
-        return rejected(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+        return rejection(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     refusal = _elr_refusal(state, resource, changes)
     stored = dict(state.configs.get(resource, {}))
     events: list[Event] = []
@@ -189,7 +189,7 @@ def _operated(stored: str | None, change: ConfigChange) -> str | Rejected | None
             return None
         case ConfigOperation.APPEND | ConfigOperation.SUBTRACT:
             if change.key not in LISTS:
-                return rejected(
+                return rejection(
                     ErrorCode.INVALID_CONFIG,
                     f"Can't {change.operation.name} to key {change.key} because its type is not LIST.",
                 )
@@ -229,12 +229,12 @@ def _elr_refusal(
     if not state.elr_enabled or not touching or resource[0] is ConfigScope.TOPIC:
         return None
     if resource != CLUSTER_DEFAULT:
-        return rejected(
+        return rejection(
             ErrorCode.INVALID_CONFIG,
             "Broker-level min.insync.replicas cannot be altered while ELR is enabled.",
         )
     if touching[0].operation is ConfigOperation.DELETE:
-        return rejected(
+        return rejection(
             ErrorCode.INVALID_CONFIG,
             "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.",
         )
@@ -250,7 +250,7 @@ def _invalid_value(
     for key, value in stored.items():
         problem = topic_problem(key, value, further) if of_topic else broker_problem(key, value)
         if problem is not None:
-            return rejected(
+            return rejection(
                 ErrorCode.INVALID_CONFIG if of_topic else ErrorCode.INVALID_REQUEST, problem
             )
     return None
@@ -261,10 +261,12 @@ def _missing(state: ClusterState, resource: ConfigResource) -> Rejected | None:
     if scope is ConfigScope.TOPIC:
         if name in state.topics:
             return None
-        return rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        return rejection(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
+        )
     if resource == CLUSTER_DEFAULT or any(str(b) == name for b in state.brokers):
         return None
-    return rejected(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
+    return rejection(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
 
 
 def _cleared(state: ClusterState, resource: ConfigResource, events: Sequence[Event]) -> list[Event]:

@@ -1,4 +1,4 @@
-"""The controller: `decide(state, command)` says what happens, `perform` lets it happen.
+"""The controller: `decide_command(state, command)` says what happens, `decide_and_apply` lets it happen.
 
 Here belongs the table of rules, one for each command. A decision reads the state and changes nothing.
 """
@@ -36,7 +36,7 @@ from replan.simulator.controller.commands import (
     ShutDownBroker,
     UnfenceBroker,
     UnregisterBroker,
-    rejected,
+    rejection,
 )
 from replan.simulator.controller.events import evolve_all
 from replan.simulator.controller.partition import NoSuchReplica
@@ -78,23 +78,23 @@ OF_REGISTERED = (
 """Commands of a broker that the controller has to know."""
 
 
-def perform(
+def decide_and_apply(
     state: ClusterState, command: ControllerCommand
 ) -> tuple[ClusterState, ControllerResult]:
     """Decide a command and apply its events."""
-    decision = decide(state, command)
+    decision = decide_command(state, command)
     return evolve_all(state, decision.events), decision
 
 
-def decide(state: ClusterState, command: ControllerCommand) -> ControllerResult:
+def decide_command(state: ClusterState, command: ControllerCommand) -> ControllerResult:
     """What a command causes in this state, and what is answered.
 
     Where the controller itself stumbles, nothing happens and the answer is -1 to all of the request.
     """
     if isinstance(command, OF_REGISTERED) and command.broker not in state.brokers:
         text = f"Broker ID {command.broker} is not currently registered"
-        return ControllerResult(whole=rejected(ErrorCode.BROKER_ID_NOT_REGISTERED, text))
+        return ControllerResult(whole=rejection(ErrorCode.BROKER_ID_NOT_REGISTERED, text))
     try:
         return RULES[type(command)](state, command)
     except NoSuchReplica:
-        return ControllerResult(whole=rejected(ErrorCode.UNKNOWN_SERVER_ERROR))
+        return ControllerResult(whole=rejection(ErrorCode.UNKNOWN_SERVER_ERROR))

@@ -15,13 +15,13 @@ from replan.simulator.controller.commands import (
     ElectLeaders,
     ElectUncleanLeaders,
     RebalanceLeaders,
-    rejected,
+    rejection,
 )
 from replan.simulator.controller.events import PartitionChanged
 from replan.simulator.controller.partition import (
     Election,
     PartitionChange,
-    changed,
+    change_record,
     context,
     lists_of,
 )
@@ -59,7 +59,7 @@ def elect_leaders(state: ClusterState, command: ElectLeaders) -> ControllerResul
 
 
 def _too_many(records: int) -> Rejected:
-    return rejected(
+    return rejection(
         ErrorCode.POLICY_VIOLATION,
         f"Unable to perform excessively large batch operation: {records} elections.",
     )
@@ -70,19 +70,19 @@ def _elected(
 ) -> PartitionChanged | Rejected:
     """One election. A record is a success, whatever it changed: also one that only tidied the ELR."""
     if name.topic not in state.topics:
-        return rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name.topic}")
+        return rejection(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name.topic}")
     partition = state.partition(name)
     if partition is None:
-        return rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}")
+        return rejection(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}")
     preferred = kind is ElectionType.PREFERRED
     if partition.led_by_preferred if preferred else partition.leader is not None:
-        return rejected(ErrorCode.ELECTION_NOT_NEEDED)
+        return rejection(ErrorCode.ELECTION_NOT_NEEDED)
     election = Election.PREFERRED if preferred else Election.UNCLEAN
     wish = PartitionChange(lists_of(partition), election)
-    record = changed(name, partition, wish, context(state, name.topic))
+    record = change_record(name, partition, wish, context(state, name.topic))
     if record is not None:
         return record
-    return rejected(
+    return rejection(
         ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
         if preferred
         else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE

@@ -204,7 +204,7 @@ class _Draft:
     def _change(self, event: PartitionChanged) -> None:
         topic, index = event.partition
         partitions = self._partitions(topic)
-        partitions[index] = merged(partitions[index], event)
+        partitions[index] = merge_change(partitions[index], event)
         self._slots[topic] = max(self._slots.get(topic, 0), slots_after_replacing(len(partitions)))
 
     def _clear_elr(self, topic: str) -> None:
@@ -247,7 +247,7 @@ class _Draft:
         return self._configs
 
 
-def merged(partition: Partition, change: PartitionChanged) -> Partition:
+def merge_change(partition: Partition, change: PartitionChanged) -> Partition:
     """The partition after a change: the partition epoch always rises (PartitionRegistration.merge)."""
     led = change.leader is not None
     return Partition(

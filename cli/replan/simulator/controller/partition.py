@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from replan.model.control_plane import Accepted, Answer
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.simulator.controller.commands import AlterIsr, ControllerResult, rejected
-from replan.simulator.controller.events import NewLeader, PartitionChanged, merged
+from replan.simulator.controller.commands import AlterIsr, ControllerResult, rejection
+from replan.simulator.controller.events import NewLeader, PartitionChanged, merge_change
 from replan.simulator.controller.state import ClusterState, Directories, Partition
 from replan.simulator.controller.versions import Completion, Rules
 
@@ -59,7 +59,7 @@ class Elected(Struct, frozen=True):
     unclean: bool = False
 
 
-def elect(among: Candidates, election: Election) -> Elected:
+def choose_leader(among: Candidates, election: Election) -> Elected:
     """Choose the leader: in list order, never in order of ISR or id."""
     first = among.replicas[0]
     if election is Election.PREFERRED and among.valid(first):
@@ -113,8 +113,8 @@ def completed(lists: PartitionLists, rule: Completion) -> PartitionLists | None:
     """The lists after the reassignment completed; None where it has not, or where none runs."""
     if not lists.adding and not lists.removing:
         return None
-    isr = without(lists.isr, lists.removing)
-    target = without(lists.replicas, lists.removing)
+    isr = without_members(lists.isr, lists.removing)
+    target = without_members(lists.replicas, lists.removing)
     if lists.removing and not (isr and target):
         return None
     if not _complete(frozenset(isr), target, lists, rule):
@@ -143,14 +143,14 @@ class Reverted(Struct, frozen=True):
 
 def reverted(lists: PartitionLists) -> Reverted | None:
     """The lists after a cancel: the adding ones go, the order before is lost; None where nothing would stay."""
-    kept = without(lists.replicas, lists.adding)
-    isr = without(lists.isr, lists.adding)
+    kept = without_members(lists.replicas, lists.adding)
+    isr = without_members(lists.isr, lists.adding)
     if not kept:
         return None
     return Reverted(kept, isr or kept[:1], unclean=not isr)
 
 
-def without(replicas: Replicas, dropped: Replicas) -> Replicas:
+def without_members(replicas: Replicas, dropped: Replicas) -> Replicas:
     """The list without some members, in its own order."""
     return tuple(b for b in replicas if b not in dropped)
 
@@ -215,7 +215,7 @@ def lists_of(partition: Partition) -> PartitionLists:
     return PartitionLists(partition.replicas, partition.isr, partition.adding, partition.removing)
 
 
-def changed(
+def change_record(
     name: TopicPartition, partition: Partition, wish: PartitionChange, around: Context
 ) -> PartitionChanged | None:
     """The record that fulfils a wish; None where nothing would differ: then no epoch rises either.
@@ -225,7 +225,7 @@ def changed(
     """
     lists = completed(wish.lists, around.rules.completion) or wish.lists
     elr = _eligible(partition, lists.isr, wish.unclean_shutdown, around)
-    elected = elect(_candidates(partition, lists, elr, around), wish.election)
+    elected = choose_leader(_candidates(partition, lists, elr, around), wish.election)
     new_leader = elected.leader != partition.leader
     if new_leader and elected.leader in elr and elected.leader is not None:
         leader = elected.leader
@@ -383,12 +383,12 @@ def alter_isr(state: ClusterState, command: AlterIsr) -> ControllerResult:
     """
     partition = state.partition(command.partition)
     if partition is None:
-        return ControllerResult(whole=rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        return ControllerResult(whole=rejection(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     code = _stale(partition, command) or _malformed(partition, command)
     if code is None and any(_ineligible(state, b, command) for b in command.isr):
         code = ErrorCode.INELIGIBLE_REPLICA
     if code is not None:
-        return ControllerResult(whole=rejected(code))
+        return ControllerResult(whole=rejection(code))
     topic = command.partition.topic
     lists = lists_of(partition)
     wish = PartitionChange(
@@ -396,12 +396,12 @@ def alter_isr(state: ClusterState, command: AlterIsr) -> ControllerResult:
         Election.UNCLEAN if state.unclean_election(topic) else Election.ONLINE,
         recovering=command.recovering,
     )
-    record = changed(command.partition, partition, wish, context(state, topic))
+    record = change_record(command.partition, partition, wish, context(state, topic))
     if record is None:
         return ControllerResult()
     answer: Answer = Accepted()
-    if record.leader is not None and merged(partition, record).leader != command.broker:
-        answer = rejected(ErrorCode.NEW_LEADER_ELECTED)
+    if record.leader is not None and merge_change(partition, record).leader != command.broker:
+        answer = rejection(ErrorCode.NEW_LEADER_ELECTED)
     return ControllerResult((record,), whole=answer)
 
 

@@ -10,7 +10,7 @@ from replan.model.names import Replicas, TopicPartition
 from replan.simulator.controller.commands import (
     AlterReassignments,
     ControllerResult,
-    rejected,
+    rejection,
 )
 from replan.simulator.controller.events import PartitionChanged
 from replan.simulator.controller.partition import (
@@ -18,14 +18,14 @@ from replan.simulator.controller.partition import (
     NoSuchReplica,
     PartitionChange,
     PartitionLists,
-    changed,
+    change_record,
     context,
     lists_of,
     retargeted,
     reverted,
 )
 from replan.simulator.controller.state import ClusterState, Partition
-from replan.simulator.controller.topics import refusal
+from replan.simulator.controller.topics import list_refusal
 
 MAX_RECORDS = 10_000
 """Of one request (QuorumController.MAX_RECORDS_PER_USER_OP)."""
@@ -50,12 +50,12 @@ def alter_reassignments(state: ClusterState, command: AlterReassignments) -> Con
         try:
             outcome = _altered(state, name, target, guarded=guarded)
         except NoSuchReplica:
-            outcome = rejected(ErrorCode.UNKNOWN_SERVER_ERROR)
+            outcome = rejection(ErrorCode.UNKNOWN_SERVER_ERROR)
         answer: Answer = Accepted()
         if isinstance(outcome, Rejected):
             answer = outcome
         elif outcome is not None and len(records) == MAX_RECORDS:
-            answer = rejected(ErrorCode.UNKNOWN_SERVER_ERROR)
+            answer = rejection(ErrorCode.UNKNOWN_SERVER_ERROR)
         elif outcome is not None:
             records.append(outcome)
         answers.append((name, answer))
@@ -66,24 +66,24 @@ def _altered(
     state: ClusterState, name: TopicPartition, target: Replicas | None, *, guarded: bool
 ) -> PartitionChanged | Rejected | None:
     if name.topic not in state.topics:
-        return rejected(
+        return rejection(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name.topic}."
         )
     partition = state.partition(name)
     if partition is None:
-        return rejected(
+        return rejection(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
             f"Unable to find partition {name.topic}:{name.partition}.",
         )
     if target is None:
         return _cancelled(state, name, partition)
-    problem = refusal(state, target)
+    problem = list_refusal(state, target)
     if problem is None and guarded:
         problem = _factor_refusal(partition, target)
     if problem is not None:
         return problem
     wish = PartitionChange(retargeted(lists_of(partition), target))
-    return changed(name, partition, wish, context(state, name.topic))
+    return change_record(name, partition, wish, context(state, name.topic))
 
 
 def _factor_refusal(partition: Partition, target: Replicas) -> Rejected | None:
@@ -92,7 +92,7 @@ def _factor_refusal(partition: Partition, target: Replicas) -> Rejected | None:
     present = len(staying) if partition.reassigning else len(partition.replicas)
     if present == len(target):
         return None
-    return rejected(
+    return rejection(
         ErrorCode.INVALID_REPLICATION_FACTOR,
         f"The replication factor is changed from {present} to {len(target)}",
     )
@@ -106,20 +106,20 @@ def _cancelled(
     Neither liveness nor min ISR of what remains is looked at (KAFKA-14424).
     """
     if not partition.reassigning:
-        return rejected(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+        return rejection(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     revert = reverted(lists_of(partition))
     if revert is None:
-        return rejected(
+        return rejection(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             "Invalid replica assignment: addingReplicas contains all replicas.",
         )
     may_be_unclean = state.unclean_election(name.topic)
     if revert.unclean and not may_be_unclean:
-        return rejected(
+        return rejection(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"Unable to revert partition assignment for {name.topic}:{name.partition} because it would "
             "require an unclean leader election.",
         )
     election = Election.UNCLEAN if may_be_unclean else Election.ONLINE
     wish = PartitionChange(PartitionLists(revert.replicas, revert.isr), election)
-    return changed(name, partition, wish, context(state, name.topic))
+    return change_record(name, partition, wish, context(state, name.topic))

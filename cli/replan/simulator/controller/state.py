@@ -36,7 +36,7 @@ def slots_after_replacing(elements: int) -> int:
     return slots_for(elements + 1)
 
 
-def first_of(keys: Iterable[int], slots: int) -> int:
+def first_iterated(keys: Iterable[int], slots: int) -> int:
     """The key that an iteration meets first: the latest in the first slot, where ascending keys were added."""
     return max(key for key in keys if key * GOLDEN_RATIO % HASHES * slots < HASHES)
 
@@ -137,7 +137,7 @@ class Topic(Struct, frozen=True, eq=False, dict=True):
     def first(self) -> Partition:
         """The partition that the controller comes upon first; not always number 0."""
         slots = max(self.slots, slots_for(len(self.partitions)))
-        return self.partitions[first_of(self.partitions, slots)]
+        return self.partitions[first_iterated(self.partitions, slots)]
 
     @cached_property
     def reassigning(self) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from replan.simulator.controller.commands import (
     CreatePartitions,
     CreateTopic,
     DeleteTopic,
-    rejected,
+    rejection,
 )
 from replan.simulator.controller.configs import topic_problem
 from replan.simulator.controller.events import (
@@ -32,7 +32,7 @@ from replan.simulator.controller.events import (
 from replan.simulator.controller.state import ClusterState, Partition
 
 
-def refusal(
+def list_refusal(
     state: ClusterState, replicas: Replicas, expected: int | None = None
 ) -> Rejected | None:
     """Why a list is refused, brokers looked at in ascending order; None where it is taken.
@@ -68,7 +68,7 @@ def refusal(
 
 
 def _bad(message: str) -> Rejected:
-    return rejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+    return rejection(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
@@ -93,13 +93,13 @@ def create_partitions(state: ClusterState, command: CreatePartitions) -> Control
     """Add partitions; the replication factor asked for is that of the partition that comes first (`Topic.first`)."""
     topic = state.topics.get(command.topic)
     if topic is None:
-        return ControllerResult(whole=rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        return ControllerResult(whole=rejection(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     present = len(topic.partitions)
     if command.count <= present:
         return ControllerResult(whole=_no_increase(command, present))
     if len(command.assignments) != command.count - present:
         return ControllerResult(
-            whole=rejected(
+            whole=rejection(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Attempted to add {command.count - present} additional partition(s), but only "
                 f"{len(command.assignments)} assignment(s) were specified.",
@@ -115,7 +115,7 @@ def create_partitions(state: ClusterState, command: CreatePartitions) -> Control
 def delete_topic(state: ClusterState, command: DeleteTopic) -> ControllerResult:
     """Delete a topic with its configuration."""
     if command.name not in state.topics:
-        return ControllerResult(whole=rejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        return ControllerResult(whole=rejection(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     return ControllerResult((TopicDeleted(command.name),))
 
 
@@ -130,13 +130,13 @@ def _created(
     """New partitions; those of their replicas that are active now form the first ISR."""
     created: list[Event] = []
     for index, replicas in enumerate(assignments, start):
-        problem = refusal(state, replicas, factor)
+        problem = list_refusal(state, replicas, factor)
         if problem is not None:
             return problem
         factor = len(replicas)
         isr = tuple(b for b in replicas if state.active(b))
         if not isr:
-            return rejected(
+            return rejection(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 "All brokers specified in the manual partition assignment for partition "
                 f"{index} are fenced or in controlled shutdown.",
@@ -153,13 +153,13 @@ def _created(
 
 def _name_problem(state: ClusterState, name: str) -> Rejected | None:
     if name in state.topics:
-        return rejected(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        return rejection(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     if name in {".", ".."}:
-        return rejected(
+        return rejection(
             ErrorCode.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: '.' or '..' is not allowed"
         )
     if not _LEGAL_NAME.fullmatch(name):
-        return rejected(
+        return rejection(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"Topic name is invalid: '{name}' contains one or more characters other than ASCII "
             "alphanumerics, '.', '_' and '-'",
@@ -167,7 +167,7 @@ def _name_problem(state: ClusterState, name: str) -> Rejected | None:
     collided = name.replace(".", "_")
     for other in sorted(state.topics):
         if other.replace(".", "_") == collided:
-            return rejected(
+            return rejection(
                 ErrorCode.INVALID_TOPIC_EXCEPTION,
                 f"Topic '{name}' collides with existing topic: {other}",
             )
@@ -178,14 +178,14 @@ def _config_problem(state: ClusterState, command: CreateTopic) -> Rejected | Non
     for key, value in command.configs.items():
         problem = topic_problem(key, value, state.rules.further_topic_keys)
         if problem is not None:
-            return rejected(ErrorCode.INVALID_CONFIG, problem)
+            return rejection(ErrorCode.INVALID_CONFIG, problem)
     return None
 
 
 def _no_increase(command: CreatePartitions, present: int) -> Rejected:
     if command.count == present:
-        return rejected(ErrorCode.INVALID_PARTITIONS, f"Topic already has {present} partition(s).")
-    return rejected(
+        return rejection(ErrorCode.INVALID_PARTITIONS, f"Topic already has {present} partition(s).")
+    return rejection(
         ErrorCode.INVALID_PARTITIONS,
         f"The topic {command.topic} currently has {present} partition(s); {command.count} would not be "
         "an increase.",

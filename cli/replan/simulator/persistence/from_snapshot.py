@@ -35,7 +35,7 @@ from replan.simulator.cluster.disks import (
     directory_of,
     id_of,
     offline_replicas,
-    spread,
+    spread_over_log_dirs,
 )
 from replan.simulator.cluster.physical_state import (
     BEGINNING,
@@ -46,7 +46,7 @@ from replan.simulator.cluster.physical_state import (
     Speeds,
     World,
 )
-from replan.simulator.cluster.submit import ask
+from replan.simulator.cluster.submit import submit_command
 from replan.simulator.controller.commands import FenceBroker, LoseDirs
 from replan.simulator.controller.state import (
     CLUSTER_DEFAULT,
@@ -107,7 +107,9 @@ def lay(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[ReplicaName, 
         for broker in partition.replicas:
             if broker in members:
                 members[broker].append((name, broker in partition.isr))
-    dealt = {r: p for b, held in members.items() for r, p in spread(dirs[b], held).items()}
+    dealt = {
+        r: p for b, held in members.items() for r, p in spread_over_log_dirs(dirs[b], held).items()
+    }
     return {replica: known.get(replica, path) for replica, path in dealt.items()}
 
 
@@ -163,7 +165,7 @@ def _without_lost(simulation: Simulation) -> Simulation:
         whole = replace(known, log_dirs=tuple(dict.fromkeys((*known.log_dirs, *lost))))
         brokers = {**simulation.cluster.brokers, broker: whole}
         before = replace(simulation, cluster=replace(simulation.cluster, brokers=brokers))
-        simulation, _ = ask(before, LoseDirs(broker, frozenset(lost)))
+        simulation, _ = submit_command(before, LoseDirs(broker, frozenset(lost)))
     return simulation
 
 
@@ -310,7 +312,7 @@ def _without_fenced(simulation: Simulation) -> Simulation:
         brokers = dict(simulation.cluster.brokers)
         brokers[broker] = replace(brokers[broker], fenced=False)
         alive = replace(simulation.cluster, brokers=brokers)
-        simulation, _ = ask(replace(simulation, cluster=alive), FenceBroker(broker))
+        simulation, _ = submit_command(replace(simulation, cluster=alive), FenceBroker(broker))
     return simulation
 
 
@@ -368,17 +370,17 @@ def _sizes(snapshot: Snapshot) -> dict[TopicPartition, float]:
     return {TopicPartition(t, p): float(size) for t, p, size in zip(*columns, strict=True)}
 
 
-Stored = dict[ConfigResource, dict[str, str]]
-Files = dict[str, dict[str, str]]
+DynamicConfigs = dict[ConfigResource, dict[str, str]]
+ConfigFiles = dict[str, dict[str, str]]
 
 
-def stored_configs(snapshot: Snapshot) -> tuple[Stored, Files]:
+def stored_configs(snapshot: Snapshot) -> tuple[DynamicConfigs, ConfigFiles]:
     """Dynamic values by resource, and values of files; raises ValueError where no cluster can have them.
 
     With ELR on the cluster has a default of min.insync.replicas, whatever the files say.
     """
-    stored: Stored = {}
-    files: Files = {}
+    stored: DynamicConfigs = {}
+    files: ConfigFiles = {}
     for name in snapshot.topics.column("name").to_pylist():
         settings = snapshot.settings(name)
         if settings is not None:
@@ -391,7 +393,9 @@ def stored_configs(snapshot: Snapshot) -> tuple[Stored, Files]:
     return stored, files
 
 
-def _store_topic(stored: Stored, files: Files, topic: str, settings: TopicSettings) -> None:
+def _store_topic(
+    stored: DynamicConfigs, files: ConfigFiles, topic: str, settings: TopicSettings
+) -> None:
     own = stored.setdefault((ConfigScope.TOPIC, topic), {})
     minimum = str(settings.min_insync_replicas)
     match settings.min_insync_source:
@@ -424,7 +428,12 @@ def _agree(values: dict[str, str], topic: str, minimum: str) -> None:
 
 
 def _store_broker(
-    stored: Stored, files: Files, broker: BrokerId, key: str, value: str, source: ConfigSource
+    stored: DynamicConfigs,
+    files: ConfigFiles,
+    broker: BrokerId,
+    key: str,
+    value: str,
+    source: ConfigSource,
 ) -> None:
     match source:
         case ConfigSource.CLUSTER_DEFAULT:

@@ -186,7 +186,7 @@ class KeptSimulation(Form, frozen=True, kw_only=True):
     deletions: tuple[KeptDeletion, ...] = ()
 
 
-def places(
+def log_dir_paths(
     partition: KeptPartition, found: tuple[KeptPlace, ...]
 ) -> dict[tuple[TopicPartition, BrokerId], str]:
     """The log directories of replicas."""
@@ -406,9 +406,9 @@ def _with_logs(world: World, cluster: ClusterState, kept: KeptSimulation) -> Wor
                 behind[replica] = lag.behind_since
             if replica in lags or replica in behind:
                 lags[replica] = Lag(lag.bytes, lag.fetches_from)
-        placed |= places(found, found.placed)
-        lay |= places(found, found.lay)
-        preferred |= places(found, found.preferred)
+        placed |= log_dir_paths(found, found.placed)
+        lay |= log_dir_paths(found, found.lay)
+        preferred |= log_dir_paths(found, found.preferred)
         for of in found.futures:
             future = FutureLog(of.path, of.remaining_bytes, of.bytes)
             futures[found.name, BrokerId(of.broker)] = future

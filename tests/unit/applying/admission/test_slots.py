@@ -2,7 +2,7 @@
 
 import pytest
 
-from replan.applying.admission import Room, Slots, foreign_load, grown, halved
+from replan.applying.admission import Room, Slots, foreign_load, halved, limits_after_success
 from replan.applying.reasons.holds import NoSlot
 from replan.model.broker import LogDir
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -56,8 +56,8 @@ def test_limits_halve_and_grow_back_by_one() -> None:
     limits = halved({}, [B1, B1, B2], 5)
     assert limits == {B1: 2, B2: 2}
     assert halved(halved(limits, [B1], 5), [B1], 5)[B1] == 1
-    assert grown(limits, [B1], 5) == {B1: 3, B2: 2}
-    assert grown({B1: 4}, [B1, B3], 5) == {}
+    assert limits_after_success(limits, [B1], 5) == {B1: 3, B2: 2}
+    assert limits_after_success({B1: 4}, [B1, B3], 5) == {}
 
 
 def log_dir(path: str, usable: int | None, logs: int, **more: object) -> LogDir:

@@ -17,7 +17,7 @@ import pytest
 from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
 from replan.applying.journal.file import FileJournal, holder, not_locked, peek
-from replan.applying.journal.lines import head, render
+from replan.applying.journal.lines import journal_head, render
 from replan.applying.journal.records import Record, SavedRate
 from replan.errors import BadFile, Exit, Held
 from replan.model.configs import LEADER_RATE
@@ -150,7 +150,7 @@ def test_the_first_append_was_put_in_place_whole_and_is_never_torn(path: Path, s
 def test_a_sound_line_that_means_nothing_here_is_refused(
     path: Path, key: str, value: bytes, says: str
 ) -> None:
-    path.write_bytes(head("cluster", [], at="") + render([(key, value)], after=1, at=""))
+    path.write_bytes(journal_head("cluster", [], at="") + render([(key, value)], after=1, at=""))
     before = path.read_bytes()
     for opened in (FileJournal, peek):
         with pytest.raises(BadFile, match=f":2: .*{re.escape(says)}"):

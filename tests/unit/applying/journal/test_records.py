@@ -6,17 +6,18 @@ from typing import Any
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 from tests.unit.applying.journal.records import RECORDS
 
-from replan.applying.journal.record_json import KINDS, NewerRecord, decode, encode
-from replan.applying.journal.records import Forget, Record, Status, StepRecord, changed
+from replan.applying.journal.record_json import KINDS, NewerRecord, decode, encode_record
+from replan.applying.journal.records import Forget, Record, Status, StepRecord
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "schema" / "journal.v1.json").read_text())
 
 
 @pytest.mark.parametrize("record", [*RECORDS, Forget("own/a-1/x-0")], ids=lambda r: r.key)
 def test_a_record_is_read_as_it_was_written_and_fits_the_schema(record: Record) -> None:
-    key, value = encode(record)
+    key, value = encode_record(record)
     document = {"key": key, "value": None if value is None else json.loads(value)}
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     assert decode(key, value) == record
@@ -26,7 +27,7 @@ def test_a_record_is_read_as_it_was_written_and_fits_the_schema(record: Record) 
 @pytest.mark.parametrize("begins", [kind.begins for kind in StepRecord.__subclasses__()])
 def test_the_schema_knows_every_status_of_a_step(begins: str, status: Status) -> None:
     record = next(r for r in RECORDS if isinstance(r, StepRecord) and r.begins == begins)
-    key, value = encode(changed(record, status=status))
+    key, value = encode_record(replace(record, status=status))
     document = {"key": key, "value": json.loads(value or b"")}
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
 
@@ -35,7 +36,7 @@ def test_every_kind_has_an_example() -> None:
     assert {type(r) for r in RECORDS} == set(KINDS.values())
 
 
-OWN: dict[str, Any] = json.loads(encode(RECORDS[3])[1] or b"")
+OWN: dict[str, Any] = json.loads(encode_record(RECORDS[3])[1] or b"")
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ OWN: dict[str, Any] = json.loads(encode(RECORDS[3])[1] or b"")
         ),
         (
             "plan/b/000000",
-            json.loads(encode(RECORDS[1])[1] or b""),
+            json.loads(encode_record(RECORDS[1])[1] or b""),
             "record plan/b/000000 holds the value of plan/a-1/000000",
         ),
     ],

@@ -8,12 +8,13 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
 from replan.applying.journal import file_inbox
 from replan.applying.journal.file import FileJournal, peek
 from replan.applying.journal.protocol import SteeredJournal
-from replan.applying.journal.records import Command, Forget, Record, SavedRate, Verb, changed
+from replan.applying.journal.records import Command, Forget, Record, SavedRate, Verb
 from replan.errors import Held, WrongCluster
 from replan.model.configs import LEADER_RATE
 from replan.model.names import BrokerId
@@ -47,7 +48,7 @@ class StoreLaws:
             self.send(second)
             assert self.arrived(journal) == [first, second]
             assert self.arrived(journal) == [first, second]
-            answer = changed(first, obeyed_by="ann")
+            answer = replace(first, obeyed_by="ann")
             journal.append([answer])
             assert self.arrived(journal) == [second]
             assert answer in self.peek()
@@ -118,7 +119,7 @@ class TestFileJournal(StoreLaws):
         return FileJournal(self.path, cluster_id)
 
     def send(self, command: Command) -> None:
-        file_inbox.put(self.path, command)
+        file_inbox.put_command(self.path, command)
 
     def test_what_is_no_command_is_left_alone(self) -> None:
         with self.open() as journal:

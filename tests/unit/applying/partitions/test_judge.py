@@ -4,9 +4,16 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import TOPIC_ID, brokers, move, state
 
-from replan.applying.journal.records import LastRequest, MoveRecord, Reached, Status, changed
+from replan.applying.journal.records import LastRequest, MoveRecord, Reached, Status
 from replan.applying.observation import Observation
-from replan.applying.partitions import End, Hold, PartitionInput, Suspect, Verdict, judge
+from replan.applying.partitions import (
+    End,
+    Hold,
+    MoveVerdict,
+    PartitionInput,
+    Suspect,
+    judge_partition,
+)
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
@@ -172,8 +179,8 @@ MIN_ISR_CHANGED = stale(NotAsPlanned(Fact.MIN_ISR, 2, 3))
         ),
     ],
 )
-def test_a_partition_that_was_not_begun(given: PartitionInput, verdict: Verdict) -> None:
-    assert judge(given) == (None, verdict)
+def test_a_partition_that_was_not_begun(given: PartitionInput, verdict: MoveVerdict) -> None:
+    assert judge_partition(given) == (None, verdict)
 
 
 PREFERRED = move([1, 2, 3], [1, 2, 3], election=StandaloneElection.PREFERRED)
@@ -225,9 +232,9 @@ def unavailable(why: Unavailable, *in_sync: int) -> Suspect[Request]:
     ],
 )
 def test_an_election_that_was_asked_for_by_itself_never_waits(
-    given: PartitionInput, verdict: Verdict
+    given: PartitionInput, verdict: MoveVerdict
 ) -> None:
-    assert judge(replace(given, move=PREFERRED))[1] == verdict
+    assert judge_partition(replace(given, move=PREFERRED))[1] == verdict
 
 
 RUNNING = state(EXPANDED, [1, 2, 3], adding=[4, 5])
@@ -367,8 +374,8 @@ QUARANTINED = Hold(
         ),
     ],
 )
-def test_a_partition_that_was_begun(given: PartitionInput, verdict: Verdict) -> None:
-    assert judge(given)[1] == verdict
+def test_a_partition_that_was_begun(given: PartitionInput, verdict: MoveVerdict) -> None:
+    assert judge_partition(given)[1] == verdict
 
 
 @pytest.mark.parametrize(
@@ -383,7 +390,9 @@ def test_a_partition_that_was_begun(given: PartitionInput, verdict: Verdict) -> 
 )
 def test_a_rejection_that_says_look_again_ends_nothing(code: int, name: str) -> None:
     given = sight(own(EXPAND), BACK, answer=Rejected(code, name, ""))
-    assert judge(given)[1] == Suspect(EXPAND, EffectUnseen(RequestKind.EXPAND, code, name))
+    assert judge_partition(given)[1] == Suspect(
+        EXPAND, EffectUnseen(RequestKind.EXPAND, code, name)
+    )
 
 
 @pytest.mark.parametrize(
@@ -406,9 +415,9 @@ def test_the_record_takes_in_what_is_definite_and_what_was_seen(
     reached: Reached,
     confirmed: bool,
 ) -> None:
-    after, _ = judge(sight(known, found, quarantine=quarantine))
+    after, _ = judge_partition(sight(known, found, quarantine=quarantine))
     assert known.asked is not None
-    assert after == changed(known, asked=changed(known.asked, confirmed=confirmed), reached=reached)
+    assert after == replace(known, asked=replace(known.asked, confirmed=confirmed), reached=reached)
 
 
 @pytest.mark.parametrize(
@@ -421,4 +430,4 @@ def test_a_wait_names_the_fenced_ones_and_live_ones_that_show_no_log(
     around = replace(given.seen, brokers={b.id: b for b in brokers(fenced=[4])})
     given = replace(given, seen=around, logless=frozenset(replicas(*logless)))
     awaited = AwaitingSync(replicas(4, 5), replicas(4), without_log=replicas(*without_log))
-    assert judge(given)[1] == Hold(awaited)
+    assert judge_partition(given)[1] == Hold(awaited)

@@ -1,4 +1,4 @@
-"""When a copy that runs is taken back: every row of the table in `partitions.judge`."""
+"""When a copy that runs is taken back: every row of the table in `judge_while_copying`."""
 
 import pytest
 from msgspec.structs import replace
@@ -14,12 +14,11 @@ from tests.unit.applying.partitions.test_judge import (
     stale,
 )
 
-from replan.applying.journal.records import changed
 from replan.applying.partitions import (
     Hold,
+    MoveVerdict,
     PartitionInput,
     Suspect,
-    Verdict,
     judge_while_copying,
 )
 from replan.applying.reasons.ends import Fact, NotAsPlanned
@@ -88,7 +87,9 @@ def awaiting(*missing: int, fenced: tuple[int, ...] = ()) -> Hold:
         (replace(copying([1], asked=CANCEL), answer=LOST), CANCEL),
     ],
 )
-def test_a_copy_that_could_be_elected_is_taken_back(seen: PartitionInput, verdict: Verdict) -> None:
+def test_a_copy_that_could_be_elected_is_taken_back(
+    seen: PartitionInput, verdict: MoveVerdict
+) -> None:
     assert judge_while_copying(seen)[1] == verdict
 
 
@@ -124,7 +125,7 @@ def test_a_copy_is_taken_back_also_where_kafka_drops_a_replica_after_it() -> Non
     """The list could not name 2; a cancel puts it last, and the move begins again from that order."""
     without_2 = Request(RequestKind.EXPAND, replicas(1, 3, 4, 5))
     dropping = state([1, 3, 4, 5, 2], isr=[1], adding=[4, 5], removing=[2])
-    record = changed(own(without_2), past=(without_2.replicas,))
+    record = replace(own(without_2), past=(without_2.replicas,))
     seen = replace(copying([1]), own=record, state=dropping)
     assert judge_while_copying(seen)[1] == Suspect(CANCEL, could_lead(1))
     back = replace(copying([1], asked=CANCEL), state=state([1, 3, 2]))

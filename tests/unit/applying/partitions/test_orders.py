@@ -1,11 +1,12 @@
 """Which order and which list are kept to come back to, when a move begins and when one is given up."""
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import move
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import LastRequest, MoveRecord, Order, changed
-from replan.applying.partitions import left_behind, remembering
+from replan.applying.journal.records import LastRequest, MoveRecord, Order
+from replan.applying.partitions import remembering, remembering_given_up
 from replan.model.names import Replicas, replicas
 from replan.planning.plans.requests import RequestKind
 
@@ -24,7 +25,7 @@ def order(*listed: int, left: Replicas = ()) -> Order:
         pytest.param(order(3, 2, 1), (), id="the first one of the same replicas stays"),
         pytest.param(order(3, 2, 6), (order(1, 2, 3),), id="one of other replicas is over"),
         pytest.param(
-            changed(order(3, 2, 1), recovered=True),
+            replace(order(3, 2, 1), recovered=True),
             (order(3, 2, 1),),
             id="one that a recovery left",
         ),
@@ -67,4 +68,4 @@ def test_a_move_that_is_given_up_leaves_the_list_that_may_run(
     own = MoveRecord(
         "a-1", SWAP.partition, SWAP.topic_id, SWAP.original, SWAP.target, asked=asked, past=past
     )
-    assert left_behind(own, Ledger()) == kept
+    assert remembering_given_up(own, Ledger()) == kept

@@ -14,7 +14,7 @@ from replan.applying.throttles import (
     WantedThrottles,
     behind_entries_of_others,
     gives_way_to,
-    in_place,
+    throttle_in_place,
     throttle_tick,
 )
 from replan.model.broker import Broker
@@ -86,7 +86,7 @@ def test_a_rate_that_gives_way_goes_back_and_copies_wait_for_it() -> None:
     assert tick.additions == (broker_change(*LEADER_OF_1, ConfigOperation.DELETE),)
     assert tick.notes == (RateGivesWay(*LEADER_OF_1, ORDERS),)
     assert tick.wiped == frozenset()
-    assert not in_place(copy, throttle, tick, view)
+    assert not throttle_in_place(copy, throttle, tick, view)
     assert gives_way_to(copy, throttle, view) == (ORDERS,)
 
     gone = replace(view, brokers={**view.brokers, B1: {}})
@@ -111,4 +111,4 @@ def test_a_slower_rate_of_another_tool_gives_nobody_way() -> None:
     view = ThrottleInput(settings, rates, history)
     tick = throttle_tick(WantedThrottles.of([copy], throttle), fold([]), view, keep_rates=True)
     assert tick.quiet
-    assert in_place(copy, throttle, tick, view)
+    assert throttle_in_place(copy, throttle, tick, view)

@@ -18,11 +18,11 @@ from replan.applying.throttles import (
     admission_closed,
     covers,
     history_after,
-    in_place,
     leftovers,
     list_step,
     raise_step,
     restore_step,
+    throttle_in_place,
     throttle_tick,
     unread,
     wanted_entries,
@@ -404,7 +404,7 @@ def test_a_tick_lowers_before_it_raises_with_one_change_of_each_a_list() -> None
         topic_change("orders", FOLLOWER_REPLICAS, ConfigOperation.APPEND, "0:4,0:5"),
         topic_change("orders", LEADER_REPLICAS, ConfigOperation.APPEND, "0:1,0:2,0:3"),
     ]
-    assert not in_place(COPY, THROTTLE, tick, view)
+    assert not throttle_in_place(COPY, THROTTLE, tick, view)
 
 
 def test_a_copy_begins_when_entries_and_rates_were_read_back() -> None:
@@ -417,10 +417,10 @@ def test_a_copy_begins_when_entries_and_rates_were_read_back() -> None:
     view = ThrottleInput({"orders": topic}, answering)
     tick = throttle_tick(WantedThrottles.of([COPY], THROTTLE), fold([]), view, keep_rates=True)
     assert tick.quiet
-    assert in_place(COPY, THROTTLE, tick, view)
-    assert not in_place(COPY, THROTTLE, tick, ThrottleInput({}, answering))
+    assert throttle_in_place(COPY, THROTTLE, tick, view)
+    assert not throttle_in_place(COPY, THROTTLE, tick, ThrottleInput({}, answering))
     live_but_silent = ThrottleInput({"orders": topic}, answering, live=ALL_BROKERS)
-    assert not in_place(COPY, THROTTLE, tick, live_but_silent)
+    assert not throttle_in_place(COPY, THROTTLE, tick, live_but_silent)
     assert unread(COPY, THROTTLE, live_but_silent) == replicas(3)
 
 

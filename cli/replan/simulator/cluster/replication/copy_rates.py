@@ -28,7 +28,12 @@ from replan.simulator.cluster.disks import lies_on_lost_disk
 from replan.simulator.cluster.physical_state import Lag, Simulation, World
 from replan.simulator.cluster.replication import quota
 from replan.simulator.cluster.replication.log_growth import limits
-from replan.simulator.cluster.replication.quota import leaving, passing, rate_in_force, useful_share
+from replan.simulator.cluster.replication.quota import (
+    leaving,
+    passing_rate,
+    rate_in_force,
+    useful_share,
+)
 from replan.simulator.cluster.replication.traffic import (
     ThrottledEntries,
     Traffic,
@@ -70,7 +75,7 @@ def fair_shares(links: Sequence[Sequence[int]], wide: Mapping[int, float]) -> li
     return shares
 
 
-Link = tuple[str, BrokerId]
+SharedLink = tuple[str, BrokerId]
 """Something that copies share: the `out`, `in` or `disk` of one broker, or one of its two throttles by its list."""
 RATE_KEYS = {LEADER_REPLICAS: LEADER_RATE, FOLLOWER_REPLICAS: FOLLOWER_RATE}
 NETWORKS = {LEADER_REPLICAS: "out", FOLLOWER_REPLICAS: "in"}
@@ -129,18 +134,18 @@ class Flows:
         self._limited_by: tuple[object, ...] = ()
         self._at: tuple[object, ...] = ()
         self._copies: list[_Running] = []
-        self._in_sync: Mapping[Link, float] = {}
+        self._in_sync: Mapping[SharedLink, float] = {}
         self._spent: frozenset[BrokerId] = frozenset()
         self._circumstances: tuple[object, ...] = ()
         self._speeds: Mapping[ReplicaName, float] = {}
         self._configs: Mapping[ConfigResource, Mapping[str, str]] = {}
         self._rest: tuple[object, ...] = ()
-        self._rates: dict[Link, int | None] = {}
+        self._rates: dict[SharedLink, int | None] = {}
         self._lists: dict[tuple[str, str], ThrottledEntries] = {}
-        self._links: list[Link] = []
+        self._links: list[SharedLink] = []
         self._network_of: dict[int, int] = {}
         self._widths: dict[tuple[int, int, float, bool], float] = {}
-        self._numbers: dict[Link, int] = {}
+        self._numbers: dict[SharedLink, int] = {}
         self._known: dict[ReplicaName, _Running] = {}
 
     def speeds(self, simulation: Simulation) -> Mapping[ReplicaName, float]:
@@ -211,7 +216,9 @@ class Flows:
             found.append(copy)
         return found
 
-    def _shared(self, world: World, in_sync: Mapping[Link, float]) -> Mapping[ReplicaName, float]:
+    def _shared(
+        self, world: World, in_sync: Mapping[SharedLink, float]
+    ) -> Mapping[ReplicaName, float]:
         links = [copy.links for copy in self._copies]
         many = Counter(chain.from_iterable(links))
         wide = self._widths_of(world, in_sync, many)
@@ -224,7 +231,7 @@ class Flows:
         }
 
     def _widths_of(
-        self, world: World, in_sync: Mapping[Link, float], many: Mapping[int, int]
+        self, world: World, in_sync: Mapping[SharedLink, float], many: Mapping[int, int]
     ) -> dict[int, float]:
         """Bytes per second that so many copies get through each link together, beside what is counted in it."""
         links, known, spent, wide = self._links, self._widths, self._spent, dict[int, float]()
@@ -237,12 +244,12 @@ class Flows:
             wide[number] = known[key]
         return wide
 
-    def _measured(self, world: World, counted: float, link: Link, copies: int) -> float:
+    def _measured(self, world: World, counted: float, link: SharedLink, copies: int) -> float:
         rate = self._rates.get(link)
         if rate is None:
             return max(0.0, _hardware(world, link) - counted)
         if link[0] != LEADER_REPLICAS:
-            return passing(rate, counted, copies, world.speeds.throttle_check_seconds)
+            return passing_rate(rate, counted, copies, world.speeds.throttle_check_seconds)
         may_hurry = link[1] not in self._spent and quota.full(rate, counted) > 0
         return math.inf if may_hurry else leaving(rate, counted, copies)
 
@@ -260,7 +267,7 @@ class Flows:
         return [tuple([n for n in used if n not in idle]) for used in links]
 
     def _ahead(
-        self, shares: Sequence[float], in_sync: Mapping[Link, float]
+        self, shares: Sequence[float], in_sync: Mapping[SharedLink, float]
     ) -> Iterator[tuple[BrokerId, tuple[float, float]]]:
         """What `ahead_of_rate` has."""
         sent: dict[int, float] = {}
@@ -284,7 +291,7 @@ class Flows:
         throttle = self._number((LEADER_REPLICAS, leader)) if throttled else -1
         return _Running(replica, leader, tuple(self._number(link) for link in links), throttle)
 
-    def _number(self, link: Link) -> int:
+    def _number(self, link: SharedLink) -> int:
         if link not in self._numbers:
             number = self._numbers[link] = len(self._links)
             self._links.append(link)
@@ -292,7 +299,7 @@ class Flows:
                 self._network_of[number] = self._number((NETWORKS[link[0]], link[1]))
         return self._numbers[link]
 
-    def _links_used(self, cluster: ClusterState, world: World, copy: Copy) -> Iterator[Link]:
+    def _links_used(self, cluster: ClusterState, world: World, copy: Copy) -> Iterator[SharedLink]:
         """The links that a copy uses; a throttle only where the replica is listed and a rate is in force."""
         yield ("out", copy.leader)
         yield ("in", copy.follower)
@@ -305,7 +312,7 @@ class Flows:
             if self._rates[link] is not None and self._listed(cluster, copy.partition, link):
                 yield link
 
-    def _listed(self, cluster: ClusterState, name: TopicPartition, link: Link) -> bool:
+    def _listed(self, cluster: ClusterState, name: TopicPartition, link: SharedLink) -> bool:
         where = (name.topic, link[0])
         if where not in self._lists:
             self._lists[where] = ThrottledEntries.of(cluster, *where)
@@ -313,7 +320,7 @@ class Flows:
 
 
 def _outrun(
-    cluster: ClusterState, world: World, in_sync: Mapping[Link, float]
+    cluster: ClusterState, world: World, in_sync: Mapping[SharedLink, float]
 ) -> Iterator[ReplicaName]:
     """The followers in sync for whose share of a slow network too much is written.
 
@@ -340,7 +347,7 @@ def _outrun(
             yield replica
 
 
-def _tight(world: World, in_sync: Mapping[Link, float]) -> Iterator[tuple[Link, float]]:
+def _tight(world: World, in_sync: Mapping[SharedLink, float]) -> Iterator[tuple[SharedLink, float]]:
     """Slow networks that followers in sync ask too much of, and what they have for them: producers come first."""
     for broker in world.slow:
         into, out, followed = (
@@ -360,7 +367,7 @@ def identical(some: tuple[object, ...], others: tuple[object, ...]) -> bool:
     return len(some) == len(others) and all(map(is_, some, others))
 
 
-def _hardware(world: World, link: Link) -> float:
+def _hardware(world: World, link: SharedLink) -> float:
     """Bytes per second of a broker's network, in one direction, or of its disks."""
     kind, broker = link
     if kind == "disk":

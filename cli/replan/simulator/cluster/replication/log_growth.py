@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from replan.model.names import TopicPartition
 from replan.simulator.controller.state import ClusterState
 
-Sizes = Mapping[TopicPartition, float]
+LogSizes = Mapping[TopicPartition, float]
 KAFKAS_MILLISECONDS = "604800000"
 """log.retention.hours, a week, unless retention.ms says otherwise; -1 keeps everything."""
 AS_THE_TOPIC = "-2"
@@ -23,7 +23,7 @@ AS_THE_TOPIC = "-2"
 class GrowingSizes(Mapping[TopicPartition, float]):
     """Bytes of logs after some seconds of growth; a log of no leader does not grow, nor one at its limit."""
 
-    base: Sizes
+    base: LogSizes
     rates: Mapping[TopicPartition, float]
     leaderless: Collection[TopicPartition]
     limits: Mapping[TopicPartition, float]
@@ -43,13 +43,13 @@ class GrowingSizes(Mapping[TopicPartition, float]):
         return len(self.base)
 
 
-def grown(
-    sizes: Sizes,
+def grown_sizes(
+    sizes: LogSizes,
     rates: Mapping[TopicPartition, float],
     leaderless: Collection[TopicPartition],
     limits: Mapping[TopicPartition, float],
     seconds: float,
-) -> Sizes:
+) -> LogSizes:
     """The sizes so much later; what was worked out for the same rates before is gone on with."""
     if not rates:
         return sizes

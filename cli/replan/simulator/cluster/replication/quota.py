@@ -54,7 +54,7 @@ def rate_in_force(state: ClusterState, broker: BrokerId, key: str) -> int | None
     return None
 
 
-def passing(rate: float, counted: float, copies: int, check_seconds: float) -> float:
+def passing_rate(rate: float, counted: float, copies: int, check_seconds: float) -> float:
     """Bytes per second that copies get through a follower's quota, of which in-sync traffic has `counted` already."""
     left = rate - counted
     if left < 0:
@@ -91,7 +91,7 @@ def full(rate: float, counted: float) -> float:
     return max(0.0, rate - counted) * WINDOW_SECONDS / 2
 
 
-def left(world: World, broker: BrokerId, most: float) -> float:
+def bytes_left_to_send(world: World, broker: BrokerId, most: float) -> float:
     """Bytes that a leader may still send ahead."""
     burst = world.bursts.get(broker)
     return most if burst is None or _forgotten(burst, world.now) else min(burst.left_bytes, most)
@@ -116,7 +116,7 @@ def drained(
     """What is left at a later moment; `ahead`: of each sending leader the most it may have, and bytes per second."""
     seconds, bursts = moment - world.now, world.bursts
     now = {
-        broker: Burst(max(0.0, left(world, broker, most) - speed * seconds))
+        broker: Burst(max(0.0, bytes_left_to_send(world, broker, most) - speed * seconds))
         for broker, (most, speed) in ahead.items()
         if speed > 0 or broker not in bursts or bursts[broker].used_at is not None
     }
@@ -132,7 +132,7 @@ def soonest_empty(world: World, ahead: Mapping[BrokerId, tuple[float, float]]) -
     """Seconds until the next leader has nothing left; infinite where none is running out."""
     return min(
         (
-            max(left(world, broker, most), LEAST_BYTES) / speed
+            max(bytes_left_to_send(world, broker, most), LEAST_BYTES) / speed
             for broker, (most, speed) in ahead.items()
             if speed > 0
         ),

@@ -38,7 +38,7 @@ class ThrottledEntries(Struct, frozen=True):
     @classmethod
     def of(cls, cluster: ClusterState, topic: str, key: str) -> "ThrottledEntries":
         """What the topic's dynamic configuration says."""
-        return listed(cluster.configs.get((ConfigScope.TOPIC, topic), {}).get(key, ""))
+        return throttled_entries(cluster.configs.get((ConfigScope.TOPIC, topic), {}).get(key, ""))
 
     def names(self, partition: int, broker: BrokerId) -> bool:
         """Whether a replica is listed."""
@@ -46,7 +46,7 @@ class ThrottledEntries(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1_000)
-def listed(value: str) -> ThrottledEntries:
+def throttled_entries(value: str) -> ThrottledEntries:
     """Throttled replicas out of a topic's value."""
     return ThrottledEntries(frozenset(value.split(",")) if value else frozenset())
 
@@ -169,7 +169,7 @@ def relisted(before: ListTexts, after: ListTexts) -> set[int]:
     """The partitions of a topic that its two lists, which differ, name otherwise; none where that may be any."""
     numbers: set[int] = set()
     for was, now in zip(before, after, strict=True):
-        for entry in listed(was).entries ^ listed(now).entries:
+        for entry in throttled_entries(was).entries ^ throttled_entries(now).entries:
             number = entry.partition(":")[0]
             if not number.isdecimal():
                 return set()
@@ -223,7 +223,7 @@ def _listed(
     rate: int,
 ) -> Iterator[tuple[TrafficSide, int]]:
     """What the throttles of a partition's listed replicas count."""
-    leaders, followers_listed = map(listed, lists)
+    leaders, followers_listed = map(throttled_entries, lists)
     if leaders.names(name.partition, leader):
         yield (LEADER_REPLICAS, leader), len(followers) * (rate or TRICKLE_BYTES_PER_SECOND)
     for follower in followers:
