@@ -352,6 +352,17 @@ def test_an_error_is_over_when_its_stage_is_done_with_an_older_snapshot(home: Pa
     assert at_hour(5, _refusing) == ["collect"]
 
 
+def test_an_error_of_an_hour_before_the_newest_snapshot_stays_written_down(home: Path) -> None:
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+
+    def answering(_cluster: FleetCluster) -> Seen:
+        return Seen(seen_at(4, [1, 2, 3], 0))
+
+    for hour, observe in ((2, _refusing), (4, answering)):
+        run_collect(fleet, lake, observe, Hour.of("", f"2026-11-21T{hour:02}:00:00Z"))
+    assert lake.read(ERRORS, "cluster = 'us'").column("hour").to_pylist() == [2]
+
+
 def test_a_snapshot_of_which_a_file_is_cut_is_an_error_of_its_cluster(home: Path) -> None:
     fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
     for name in ("eu", "us"):

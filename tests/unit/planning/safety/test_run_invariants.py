@@ -146,6 +146,13 @@ def test_what_only_the_target_would_suffer_is_no_harm_done_by_the_steps() -> Non
     assert harm(ours, Ends(at_original=WHOLE, at_target=suffering)) == []
 
 
+def test_nobody_leads_for_the_steps_sake_where_nobody_would_at_one_end_either() -> None:
+    ours = history(sample(0, (4, 2, 5)), sample(50, (4, 2, 5), leader=None))
+    assert [b.law for b in harms_nobody(ours, ENDS, Slack())] == ["leaderless"]
+    for ends in (Ends(at_original=WHOLE, at_target=ours), Ends(at_original=ours, at_target=WHOLE)):
+        assert harm(ours, ends) == []
+
+
 def test_under_min_isr_and_leaderless_are_harm() -> None:
     ours = history(sample(0, (1, 2, 3)), sample(10, (1, 2, 3), ()), sample(40, (1, 2, 3)))
     laws = [b.law for b in harms_nobody(ours, ENDS, Slack())]
@@ -272,6 +279,14 @@ def test_a_copy_that_an_unclean_election_chose_is_excused_where_nobody_could_tak
     ends = Ends(at_original=STAYS, at_target=STAYS)
     found = list(harms_nobody(history(*DIES), ends, Slack(in_sync_seconds=99, unclean=unclean)))
     assert [b.law for b in found] == ([] if excused else ["shorter-log"])
+
+
+def test_while_two_replicas_serve_in_sync_no_copy_has_to_be_taken_back() -> None:
+    two = sample(10, (1, 2, 3, 4), (1, 2), log_end=100)
+    ours = history(DIES[0], two, replace(DIES[1], at=20), *DIES[2:])
+    unclean = UncleanElection(switched=((0, True),), noticed_seconds=20)
+    slack = Slack(in_sync_seconds=99, unclean=unclean)
+    assert list(harms_nobody(ours, Ends(at_original=STAYS, at_target=STAYS), slack)) == []
 
 
 def test_a_log_that_is_cut_while_a_replica_serves_in_sync_is_never_excused() -> None:
