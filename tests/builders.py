@@ -36,7 +36,13 @@ from replan.model.snapshot import (
     partitions_table,
 )
 from replan.planning.comparison.alignment import named_partitions, rows_of
-from replan.planning.plans.moves import Move, MoveReason, ReasonKind, StandaloneElection
+from replan.planning.plans.moves import (
+    Move,
+    MoveReason,
+    ObservedMove,
+    ReasonKind,
+    StandaloneElection,
+)
 from replan.planning.plans.plan import Plan
 
 TOPIC = "orders"
@@ -266,7 +272,7 @@ def listed_leader(
     )
 
 
-def judged_in(snapshot: Snapshot, plan: Plan) -> list[tuple[Move, PartitionState]]:
+def judged_in(snapshot: Snapshot, plan: Plan) -> list[ObservedMove]:
     """The moves of a plan beside what a snapshot shows; those of partitions that it does not have are left out."""
     rows = rows_of(named_partitions(m.partition for m in plan.moves), snapshot.partitions)
     known = [(move, int(row)) for move, row in zip(plan.moves, rows, strict=True) if row >= 0]

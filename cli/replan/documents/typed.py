@@ -45,10 +45,10 @@ Positive = Annotated[int, Meta(ge=1, le=INT32_MAX)]
 Int64 = Annotated[int, Meta(ge=0, le=INT64_MAX)]
 """Bytes, and bytes per second."""
 Text = Annotated[str, Meta(min_length=1)]
-Broker = Annotated[BrokerId, Meta(ge=0, le=INT32_MAX)]
-Brokers = Annotated[tuple[Broker, ...], Meta(max_length=MOST_REPLICAS)]
+ValidBrokerId = Annotated[BrokerId, Meta(ge=0, le=INT32_MAX)]
+BrokerIds = Annotated[tuple[ValidBrokerId, ...], Meta(max_length=MOST_REPLICAS)]
 """Possibly none; that none is listed twice is checked by `once_each`."""
-ReplicaList = Annotated[tuple[Broker, ...], Meta(min_length=1, max_length=MOST_REPLICAS)]
+ReplicaList = Annotated[tuple[ValidBrokerId, ...], Meta(min_length=1, max_length=MOST_REPLICAS)]
 """At least one."""
 
 

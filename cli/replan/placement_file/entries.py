@@ -17,7 +17,7 @@ from replan.placement_file.sections import (
 )
 from replan.placement_file.sources import KeyPath, Problems, Source, show
 from replan.placement_file.units import check_topic, parse_broker_range
-from replan.placement_file.yaml_text import LARGEST_ID, Value, YamlList, YamlMapping
+from replan.placement_file.yaml_text import LARGEST_ID, YamlList, YamlMapping, YamlValue
 
 
 def read_rules(
@@ -151,7 +151,7 @@ def read_preferred_leaders(
     return declarations, left
 
 
-def _entries(source: Source, section: YamlMapping) -> Iterator[tuple[str, Value, Where]]:
+def _entries(source: Source, section: YamlMapping) -> Iterator[tuple[str, YamlValue, Where]]:
     for (topic, entry), at in zip(section.items(), section.key_at, strict=True):
         yield topic, entry, source.where(at)
 

@@ -63,7 +63,7 @@ from replan.placement_file.sections import (
     Rate,
 )
 from replan.placement_file.sources import KeyPath, Source
-from replan.placement_file.yaml_text import EventParser, Value
+from replan.placement_file.yaml_text import EventParser, YamlValue
 
 SmallInts = npt.NDArray[np.int32]
 T = TypeVar("T")
@@ -229,7 +229,7 @@ def _broker_rates(merged: Merged) -> list[tuple[BrokerId, Declaration]]:
     return sorted(found.items(), key=lambda item: item[0])
 
 
-def _list_array(rows: Sequence[Value]) -> pa.ListArray:
+def _list_array(rows: Sequence[YamlValue]) -> pa.ListArray:
     lists = cast("Sequence[Sequence[int]]", rows)
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
     return list_column(np.fromiter(chain.from_iterable(lists), np.int64), lengths)

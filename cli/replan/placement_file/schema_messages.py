@@ -17,7 +17,7 @@ from replan.placement_file.schema import FORMATS, is_number
 from replan.placement_file.schemas import Schema
 from replan.placement_file.sources import KeyPath, Problems, Source, show
 from replan.placement_file.units import missing_unit
-from replan.placement_file.yaml_text import Value, YamlMapping, key_place_of, place_of
+from replan.placement_file.yaml_text import YamlMapping, YamlValue, key_place_of, place_of
 
 _KINDS = {
     "array": "a list",
@@ -120,7 +120,7 @@ def _example_of(key: str, schema: Schema) -> str:
 
 
 def _wrong_value(error: ValidationError, schema: Schema) -> str:
-    value = cast("Value", error.instance)
+    value = cast("YamlValue", error.instance)
     right = schema.get("errorMessage", error.message)
     if value is None:
         return f"nothing is written here; write {right}, or remove the key"
@@ -135,7 +135,7 @@ def _wrong_value(error: ValidationError, schema: Schema) -> str:
     return f"{show(value)} is not right here; it must be {right}"
 
 
-def _kind_of(value: Value) -> str:
+def _kind_of(value: YamlValue) -> str:
     match value:
         case bool():
             return _KINDS["boolean"]

@@ -50,7 +50,7 @@ from replan.placement_file.units import (
     parse_size,
     parse_threshold,
 )
-from replan.placement_file.yaml_text import LARGEST_ID, Value, YamlList, YamlMapping, place_of
+from replan.placement_file.yaml_text import LARGEST_ID, YamlList, YamlMapping, YamlValue, place_of
 
 OWN_KEYS = frozenset({"partitions", "belowMinIsr"})
 
@@ -65,7 +65,7 @@ class ExplicitTopic(Struct, frozen=True):
     where: Where
     path: KeyPath
     numbers: Sequence[int]
-    rows: Sequence[Value]
+    rows: Sequence[YamlValue]
     places: Sequence[int]
     partition_count: int | None
     below_min_isr: bool = False
@@ -147,7 +147,7 @@ def _read_map(
     source: Source, partitions: YamlMapping, empty: ExplicitTopic, problems: Problems
 ) -> ExplicitTopic:
     numbers: list[int] = []
-    rows: list[Value] = []
+    rows: list[YamlValue] = []
     places: list[int] = []
     for (key, row), key_at, at in zip(
         partitions.items(), partitions.key_at, partitions.value_at, strict=True
@@ -168,7 +168,7 @@ def _read_map(
     )
 
 
-def _is_right(row: Value) -> bool:
+def _is_right(row: YamlValue) -> bool:
     """Whether there is nothing to explain; `plain_rows` has looked at those that are no YamlList."""
     if type(row) is list:
         return True
@@ -178,7 +178,7 @@ def _is_right(row: Value) -> bool:
     return len({*brokers}) == len(brokers) and min(brokers) >= 0 and max(brokers) <= LARGEST_ID
 
 
-def _note_row(topic: ExplicitTopic, row: int, value: Value, problems: Problems) -> None:
+def _note_row(topic: ExplicitTopic, row: int, value: YamlValue, problems: Problems) -> None:
     path = topic.path_of(row)
     for item, text in _explain(value):
         if item is None or not isinstance(value, YamlList):
@@ -187,7 +187,7 @@ def _note_row(topic: ExplicitTopic, row: int, value: Value, problems: Problems) 
             problems.add(topic.source.where(value.at[item]), (*path, item), text)
 
 
-def _explain(row: Value) -> Iterator[tuple[int | None, str]]:
+def _explain(row: YamlValue) -> Iterator[tuple[int | None, str]]:
     """What is wrong with one row: the number of the item, or None for the whole, and a sentence."""
     if row is None:
         yield (

@@ -251,7 +251,7 @@ def _word(text: str) -> str:
     return text if plain else json.dumps(text, ensure_ascii=False)
 
 
-Lists = Mapping[str, Mapping[int, Sequence[int]]]
+DeclaredLists = Mapping[str, Mapping[int, Sequence[int]]]
 """By topic and partition."""
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 ASSIGNMENTS, PARTITIONS = "assignments", "partitions"
@@ -259,7 +259,7 @@ _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's, some ten times faster, where it is there."""
 
 
-def patch_of(paths: Sequence[Path], placement: Placement, lists: Lists, root: Path) -> str:
+def patch_of(paths: Sequence[Path], placement: Placement, lists: DeclaredLists, root: Path) -> str:
     """The unified diff, for `git apply` in `root`, that lets these files declare these lists; empty where they do.
 
     Raises BadUsage where the files are no longer those of the placement, or cannot be edited without changing more.
@@ -272,7 +272,7 @@ def patch_of(paths: Sequence[Path], placement: Placement, lists: Lists, root: Pa
     return "".join(_diff(b, a, root) for b, a in zip(before, after, strict=True))
 
 
-def _edited_lists(source: Source, lists: Lists) -> Source:
+def _edited_lists(source: Source, lists: DeclaredLists) -> Source:
     edits = sorted(_edits(source, lists), key=lambda edit: edit.start, reverse=True)
     text = source.text
     for edit in edits:
@@ -280,7 +280,7 @@ def _edited_lists(source: Source, lists: Lists) -> Source:
     return replace(source, text=text)
 
 
-def _edits(source: Source, lists: Lists) -> Iterator[Edit]:
+def _edits(source: Source, lists: DeclaredLists) -> Iterator[Edit]:
     whole = yaml.compose(source.text, Loader=_LOADER)
     for topic, entry in _pairs(_under(whole, ASSIGNMENTS)):
         wanted = lists.get(topic)
@@ -323,7 +323,7 @@ def _replaced(node: yaml.SequenceNode, wanted: Sequence[int]) -> Iterator[Edit]:
         raise BadUsage("a list that is written with dashes has another length; edit it by hand")
 
 
-def _check(sources: Sequence[Source], before: Placement, lists: Lists) -> None:
+def _check(sources: Sequence[Source], before: Placement, lists: DeclaredLists) -> None:
     """Raise BadUsage where these texts do not mean the placement with these lists, and nothing else."""
     where = ", ".join(source.name for source in sources)
     try:

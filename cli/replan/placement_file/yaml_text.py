@@ -26,7 +26,7 @@ from replan.placement_file.scalars import Scalar, read_plain, read_plain_key
 from replan.placement_file.sources import KeyPath, Problems, Source
 
 
-class YamlMapping(dict[str, "Value"]):
+class YamlMapping(dict[str, "YamlValue"]):
     """A mapping; `key_at` and `value_at` hold the places of its keys and values, in the dict's order."""
 
     __slots__ = ("key_at", "value_at")
@@ -35,7 +35,7 @@ class YamlMapping(dict[str, "Value"]):
     value_at: list[int]
 
 
-class YamlList(list["Value"]):
+class YamlList(list["YamlValue"]):
     """A list; `at` holds the places of its items."""
 
     __slots__ = ("at",)
@@ -43,13 +43,13 @@ class YamlList(list["Value"]):
     at: list[int]
 
 
-Value = Scalar | YamlMapping | YamlList
+YamlValue = Scalar | YamlMapping | YamlList
 
 
 def place_of(root: YamlMapping, path: KeyPath) -> int:
     """Where the value at a path is written; the nearest one above it where the path leads on."""
     at = 0
-    here: Value = root
+    here: YamlValue = root
     for key in path:
         match here:
             case YamlMapping() if key in here:
@@ -65,7 +65,7 @@ def place_of(root: YamlMapping, path: KeyPath) -> int:
 
 def key_place_of(root: YamlMapping, path: KeyPath) -> int:
     """Where the key at the end of a path is written; an item of a list is its own key."""
-    holder: Value = root
+    holder: YamlValue = root
     for key in path[:-1]:
         holder = holder[key]  # type: ignore[index]  # the path was walked before
     if isinstance(holder, YamlMapping) and path and path[-1] in holder:
@@ -283,7 +283,7 @@ class _Reader:
     def refuse_empty(self) -> None:
         self.problems.add(self.source.where(0), (), "this file is empty; it begins with version: 1")
 
-    def value(self, event: Any, path: _Path, depth: int) -> Value:
+    def value(self, event: Any, path: _Path, depth: int) -> YamlValue:
         kind = event.__class__
         if kind is AliasEvent:
             self.refuse(event, path, f"*{event.anchor} is an alias; write the value out")

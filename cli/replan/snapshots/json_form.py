@@ -21,7 +21,7 @@ from msgspec.structs import astuple
 
 from replan.documents.files import text_of
 from replan.documents.json_text import Node, NotJson, decoded, optional, parse_document, shown
-from replan.documents.typed import Brokers, Int32, Int64, ReplicaList
+from replan.documents.typed import BrokerIds, Int32, Int64, ReplicaList
 from replan.errors import BadFile
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import Ints, list_column, number_column, take
@@ -48,13 +48,13 @@ class ListedPartition(Struct, rename="camel", forbid_unknown_fields=True, frozen
 
     replicas: ReplicaList
     partition: Int32 | UnsetType = UNSET
-    isr: Brokers | UnsetType = UNSET
+    isr: BrokerIds | UnsetType = UNSET
     leader: Int32 | UnsetType | None = UNSET
     leader_epoch: Int32 | UnsetType = UNSET
-    adding: Brokers | UnsetType = UNSET
-    removing: Brokers | UnsetType = UNSET
-    elr: Brokers | UnsetType = UNSET
-    last_known_elr: Brokers | UnsetType = UNSET
+    adding: BrokerIds | UnsetType = UNSET
+    removing: BrokerIds | UnsetType = UNSET
+    elr: BrokerIds | UnsetType = UNSET
+    last_known_elr: BrokerIds | UnsetType = UNSET
     bytes: Int64 | UnsetType = UNSET
 
 

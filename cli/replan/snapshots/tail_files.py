@@ -30,7 +30,7 @@ from msgspec.structs import replace
 
 from replan.documents.files import cannot, read_text, write_file
 from replan.documents.json_text import parse_document
-from replan.documents.typed import Broker, Form, Int32, Int64, Text, typed
+from replan.documents.typed import Form, Int32, Int64, Text, ValidBrokerId, typed
 from replan.errors import BadFile
 from replan.model.names import TopicId, TopicPartition
 
@@ -43,9 +43,9 @@ class TailForm(Form, frozen=True, kw_only=True):
     topic: Text
     partition: Int32
     topic_id: TopicId
-    broker: Broker
+    broker: ValidBrokerId
     """Whose log it was."""
-    leader: Broker
+    leader: ValidBrokerId
     """Who was chosen to lead: the log without these records."""
     begin: Int64
     end: Int64

@@ -7,7 +7,7 @@ import pytest
 
 from replan.errors import BadUsage
 from replan.placement_file.load import load_placement
-from replan.placement_file.text_edit import Lists, patch_of
+from replan.placement_file.text_edit import DeclaredLists, patch_of
 
 TEXT = """\
 # What payments need.
@@ -27,7 +27,7 @@ reconcile: {putRight: {brokerDown: 30m}}
 """
 
 
-def patched(folder: Path, text: str, lists: Lists) -> str:
+def patched(folder: Path, text: str, lists: DeclaredLists) -> str:
     """The file once git has applied the patch."""
     file = folder / "team" / "placement.yaml"
     file.parent.mkdir(exist_ok=True)
@@ -47,7 +47,7 @@ def patched(folder: Path, text: str, lists: Lists) -> str:
 
 
 def test_numbers_change_and_nothing_else(tmp_path: Path) -> None:
-    lists: Lists = {"orders": {0: (1, 4, 3), 2: (3, 1, 4)}, "ledger": {1: (4, 3)}}
+    lists: DeclaredLists = {"orders": {0: (1, 4, 3), 2: (3, 1, 4)}, "ledger": {1: (4, 3)}}
     assert patched(tmp_path, TEXT, lists) == TEXT.replace(
         "0: [1, 2, 3]   # the first", "0: [1, 4, 3]   # the first"
     ).replace("- 2\n", "- 4\n").replace("[2, 3]]", "[4, 3]]")
@@ -92,7 +92,7 @@ def test_a_placement_that_is_another_one_by_now_is_not_edited(tmp_path: Path) ->
     ],
 )
 def test_what_cannot_be_edited_without_harm_is_refused(
-    tmp_path: Path, lists: Lists, why: str
+    tmp_path: Path, lists: DeclaredLists, why: str
 ) -> None:
     file = tmp_path / "placement.yaml"
     file.write_text(TEXT)
@@ -104,5 +104,5 @@ def test_what_cannot_be_edited_without_harm_is_refused(
 def test_nothing_changes_where_the_lists_are_declared_already(tmp_path: Path) -> None:
     file = tmp_path / "placement.yaml"
     file.write_text(TEXT)
-    lists: Lists = {"orders": {0: (1, 2, 3)}}
+    lists: DeclaredLists = {"orders": {0: (1, 2, 3)}}
     assert patch_of([file], load_placement([file]), lists, tmp_path) == ""

@@ -9,34 +9,31 @@ from msgspec.structs import replace
 from tests.builders import move, state
 
 from replan.model.names import BrokerId
-from replan.model.partition import PartitionState
 from replan.planning.making.admission_order import Urgency, admission_order, urgency
-from replan.planning.plans.moves import Move
-
-Judged = tuple[Move, PartitionState]
+from replan.planning.plans.moves import ObservedMove
 
 
 def copy(
     partition: int, *, leader: int = 1, size: int = 100, in_sync: int = 3, topic: str = "t"
-) -> Judged:
+) -> ObservedMove:
     listed = [1, 2, 3]
     of = move(listed, [1, 2, 4], partition=partition, topic=topic, size=size, leader=leader)
     return of, state(listed, listed[:in_sync], partition=partition, topic=topic)
 
 
-def to(partition: int, new: int, *, leader: int, size: int = 100) -> Judged:
+def to(partition: int, new: int, *, leader: int, size: int = 100) -> ObservedMove:
     """From a broker that leads alone to another one."""
     of = move([leader], [new], partition=partition, topic="t", size=size, leader=leader)
     return of, state([leader], topic="t", partition=partition)
 
 
-def instant(partition: int) -> Judged:
+def instant(partition: int) -> ObservedMove:
     return move([1, 2], [2, 1], partition=partition, topic="t", leader=1), state(
         [1, 2], partition=partition
     )
 
 
-def order(*judged: Judged) -> list[int]:
+def order(*judged: ObservedMove) -> list[int]:
     return [m.partition.partition for m in admission_order(judged)]
 
 

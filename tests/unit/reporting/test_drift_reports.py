@@ -18,7 +18,7 @@ from replan.model.declared.where import Where
 from replan.model.names import BrokerId, replicas
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import Difference, DriftClass, DriftRule, OtherKind
-from replan.planning.findings.drift_report import DriftReport, Item, Spell, drift_report
+from replan.planning.findings.drift_report import DriftKey, DriftReport, Spell, drift_report
 from replan.reporting.drift.drift_text import CLASSES, MEANINGS, render_drift, render_drift_json
 from replan.reporting.markdown import LIMIT, SMALLEST, weight
 from replan.reporting.prometheus import render_drift_prometheus
@@ -280,7 +280,7 @@ def test_replicas_in_a_directory_that_is_to_be_empty_are_listed_in_every_form() 
 
 
 NOW, EARLIER = "2026-11-21T03:00:00Z", "2026-11-20T03:00:00Z"
-ITEM: Item = ("orders", 1, None, "order")
+ITEM: DriftKey = ("orders", 1, None, "order")
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ ITEM: Item = ("orders", 1, None, "order")
     ],
     ids=["new", "goes on", "came back", "an older snapshot, within", "an older snapshot, before"],
 )
-def test_since_when_something_differs(known: dict[Item, Spell], expected: Spell) -> None:
+def test_since_when_something_differs(known: dict[DriftKey, Spell], expected: Spell) -> None:
     report = drift_report(
         placement({"orders": {1: [1, 2, 3]}}), snapshot([state([2, 1, 3], partition=1)])
     )

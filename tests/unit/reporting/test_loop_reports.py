@@ -22,7 +22,7 @@ from replan.reporting.lines import drawn
 from replan.reporting.loop.loop_metrics import Counts, metrics_of
 from replan.reporting.loop.loop_page import policy, render_loop_page
 from replan.reporting.loop.loop_text import loop_lines, message
-from replan.reporting.loop.loop_view import Link, Moment, plan_path, view_of
+from replan.reporting.loop.loop_view import Moment, PageLink, plan_path, view_of
 from replan.reporting.loop.loop_words import (
     HELD,
     KINDS,
@@ -117,8 +117,8 @@ def test_a_status_that_nobody_renews_is_called_old() -> None:
 def test_only_plans_that_have_a_page_are_links() -> None:
     shown = view_of(acting(), NOW, frozenset({"34" * 32}))
     cells = [cell for block in shown.blocks for t in block.tables for row in t.rows for cell in row]
-    links = [cell for cell in cells if isinstance(cell, Link)]
-    assert links == [Link("34" * 6, plan_path("34" * 32))]
+    links = [cell for cell in cells if isinstance(cell, PageLink)]
+    assert links == [PageLink("34" * 6, plan_path("34" * 32))]
 
 
 def test_the_page_lets_nothing_run_but_its_own_script() -> None:

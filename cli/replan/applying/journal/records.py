@@ -14,7 +14,16 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from replan.documents.typed import Broker, Brokers, Form, Int32, Int64, ReplicaList, Text, once_each
+from replan.documents.typed import (
+    BrokerIds,
+    Form,
+    Int32,
+    Int64,
+    ReplicaList,
+    Text,
+    ValidBrokerId,
+    once_each,
+)
 from replan.model.configs import ConfigScope, SettingName
 from replan.model.control_plane import ReplicaName
 from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
@@ -46,7 +55,7 @@ class LastRequest(Form, frozen=True):
     """The last request of a partition."""
 
     kind: RequestKind
-    replicas: Brokers
+    replicas: BrokerIds
     """The list asked for; for an election the leader alone; empty for a cancel."""
     confirmed: bool = False
     """Its outcome is definite: no copy of it can still be on its way."""
@@ -216,7 +225,7 @@ class LogMoveRecord(StepRecord, frozen=True):
     begins = "log"
     partition: TopicPartition
     topic_id: TopicId
-    broker: Broker
+    broker: ValidBrokerId
     target: Text
 
     def __post_init__(self) -> None:
@@ -272,7 +281,7 @@ class Verb(StrEnum):
 class BrokerRates(Form, frozen=True):
     """The rates of one broker, where they are its own."""
 
-    broker: Broker
+    broker: ValidBrokerId
     leader: OwnRate
     follower: OwnRate
 
@@ -394,7 +403,7 @@ class SavedRate(Form, frozen=True):
     """One throttle rate of a broker: its own dynamic value before, and the values that are ours."""
 
     begins = "prior/broker"
-    broker: Broker
+    broker: ValidBrokerId
     config: str
     before: str | None
     ours: Annotated[tuple[RateText, ...], Meta(min_length=1)]
@@ -418,7 +427,7 @@ class Order(Form, frozen=True):
     partition: TopicPartition
     topic_id: TopicId
     replicas: ReplicaList
-    left: Brokers = ()
+    left: BrokerIds = ()
     """The longer list that the move has left; empty for an order."""
     recovered: bool = False
     """A recovery changed it, and no leader blacklist."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from replan.commands.frame.output import keep_inputs, note, write
-from replan.commands.inputs.options import Files, Output, Topics, placement_files
+from replan.commands.inputs.options import OutputFile, PlacementPaths, Topics, placement_files
 from replan.commands.inputs.target import JournaledTarget, ReadTarget
 from replan.commands.placement.annotations import Annotations, annotated
 from replan.errors import BadUsage, Exit
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from replan.model.snapshot import Snapshot
 
 
-def validate(*, files: Files = None, annotations: Annotations = None) -> Exit:
+def validate(*, files: PlacementPaths = None, annotations: Annotations = None) -> Exit:
     """Check placement files.
 
     No cluster is asked. All errors are listed, each with file, line and column; so is a number of partitions that
@@ -61,7 +61,7 @@ def schema(
             metavar="NAME", help="placement, plan, snapshot, journal, lake, rates or fleet."
         ),
     ],
-    output: Output = None,
+    output: OutputFile = None,
 ) -> Exit:
     """Print the JSON Schema of a file that replan reads or writes.
 
@@ -86,7 +86,7 @@ def schema(
 def export(
     *,
     topics: Topics = None,
-    output: Output = None,
+    output: OutputFile = None,
     comments: Annotated[
         bool,
         typer.Option(
@@ -138,7 +138,7 @@ def import_file(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A reassignment or an election file, in JSON.")
     ],
-    output: Output = None,
+    output: OutputFile = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the FILE of -o.")] = False,
 ) -> Exit:
     """Read the JSON of Kafka's own tools, and write it as YAML.

@@ -23,7 +23,7 @@ from replan.commands.frame.output import (
     result,
     result_lines,
 )
-from replan.commands.inputs.options import AS, COLOR, Everything, ExitZero, Form, Topics
+from replan.commands.inputs.options import AS, COLOR, Everything, ExitZero, ReportForm, Topics
 from replan.commands.inputs.target import JournaledTarget, seconds
 from replan.errors import BadUsage, ClusterUnreachable, Exit
 
@@ -78,7 +78,7 @@ def status(
         bool, typer.Option("--watch", "-w", help="Go on until nothing runs and nothing is open.")
     ] = False,
     everything: Everything = False,
-    form: Annotated[Form, AS] = "text",
+    form: Annotated[ReportForm, AS] = "text",
     color: Annotated[Color, COLOR] = "auto",
     exit_zero: ExitZero = False,
     cluster: JournaledTarget,
@@ -147,7 +147,7 @@ def _code(shown: "ClusterStatus", *, exit_zero: bool) -> Exit:
     return Exit.CHANGES
 
 
-def _write(shown: "ClusterStatus", form: Form, color: Color, *, everything: bool) -> None:
+def _write(shown: "ClusterStatus", form: ReportForm, color: Color, *, everything: bool) -> None:
     from replan.reporting.cluster import status_text
 
     match form:

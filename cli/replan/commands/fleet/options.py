@@ -22,7 +22,7 @@ FleetFile = Annotated[
     typer.Option("--fleet", metavar="FILE", help="The fleet file (`replan schema fleet`)."),
 ]
 DEFAULT_FLEET = Path("fleet.yaml")
-Output = Annotated[
+OutputFolder = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="DIR", help="Write the tables as Parquet files, too."),
 ]

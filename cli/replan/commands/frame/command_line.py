@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from replan.errors import Exit
 
-Command = Callable[..., Exit]
+CommandFunction = Callable[..., Exit]
 UNLIMITED = "unlimited"
 COMPLETE = "_REPLAN_COMPLETE"
 """The environment variable by which a shell asks what a word could be."""
@@ -198,21 +198,21 @@ class _Command(TyperCommand):
         """Write nothing: Typer lists the arguments together with the options, Click since 8.5 here once more."""
 
 
-def function_at(place: str) -> Command:
+def function_at(place: str) -> CommandFunction:
     """The function of a command, from `module:function`; imports the module."""
     module, _, name = place.partition(":")
-    function: Command = getattr(import_module(f"replan.commands.{module}"), name)
+    function: CommandFunction = getattr(import_module(f"replan.commands.{module}"), name)
     return function
 
 
-def help_of(function: Command) -> tuple[str, str]:
+def help_of(function: CommandFunction) -> tuple[str, str]:
     """The help of a command: the text above its options, and the text below them."""
     text = inspect.getdoc(function) or ""
     below = _BELOW.search(text)
     return (text, "") if below is None else (text[: below.start()].strip(), text[below.start() :])
 
 
-def build(name: str, function: Command) -> click.Command:
+def build(name: str, function: CommandFunction) -> click.Command:
     """The Click command of a function."""
     above, below = help_of(function)
     hints = get_type_hints(function)
@@ -226,7 +226,7 @@ def build(name: str, function: Command) -> click.Command:
     return command
 
 
-def _restore_help_of_arguments(command: click.Command, function: Command) -> None:
+def _restore_help_of_arguments(command: click.Command, function: CommandFunction) -> None:
     """Since 8.5 Click's `Argument` has a help of its own, and its constructor erases the one that Typer sets."""
     hints = get_type_hints(function, include_extras=True)
     for parameter in command.params:
@@ -240,7 +240,7 @@ def _declared(hint: Any) -> Any:
     return next(described, None)
 
 
-def _with_options_of_groups(function: Command) -> Command:
+def _with_options_of_groups(function: CommandFunction) -> CommandFunction:
     """The same function with one parameter for each option of its groups."""
     hints = get_type_hints(function, include_extras=True)
     hints.pop("return", None)

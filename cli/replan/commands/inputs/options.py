@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from replan.applying.settings import Settings
 
 DEFAULT_FILES = [Path("placement.yaml")]
-Files = Annotated[
+PlacementPaths = Annotated[
     list[Path] | None,
     typer.Option(
         "-f",
@@ -38,7 +38,7 @@ def placement_files(files: list[Path] | None, cluster: Target | None = None) -> 
 PlanFile = Annotated[
     Path, typer.Argument(metavar="PLAN", help="A plan file, as `replan plan -o` saves it.")
 ]
-Output = Annotated[
+OutputFile = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout."),
 ]
@@ -142,14 +142,14 @@ Until = Annotated[
         "2026-11-22T06:00:00Z. Copies that run go on, throttled.",
     ),
 ]
-Form = Literal["text", "markdown", "json"]
+ReportForm = Literal["text", "markdown", "json"]
 PageForm = Literal["text", "markdown", "html", "json"]
 COLOR = typer.Option(
     "--color",
     help="Colours in text; auto: at a terminal, unless NO_COLOR is set, or with FORCE_COLOR.",
 )
 """`--color`: `Annotated[Color, COLOR]`."""
-Steps = Annotated[
+ListSteps = Annotated[
     bool,
     typer.Option("--steps", help="List each move with its steps, in the order of the plan."),
 ]

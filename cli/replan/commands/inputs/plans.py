@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from replan.commands.frame.output import Color, note, result, result_lines, said_while_long
 from replan.commands.inputs.observed import Observed
-from replan.commands.inputs.options import Form, PageForm
+from replan.commands.inputs.options import PageForm, ReportForm
 from replan.commands.inputs.target import Target
 from replan.documents.files import read_text
 from replan.errors import BadPlacement, BadUsage, Exit, UnsafePlan, WrongCluster
@@ -265,7 +265,7 @@ def _brokers_of(facts: Facts) -> Iterator[int]:
             yield found
 
 
-def render_difference(before: Plan, after: Plan, form: Form, *, everything: bool) -> str:
+def render_difference(before: Plan, after: Plan, form: ReportForm, *, everything: bool) -> str:
     """What differs between two plans, in one of the forms."""
     from replan.reporting.plans import plan_difference as difference
 

@@ -5,12 +5,14 @@ from typing import Annotated, Literal
 import typer
 
 from replan.commands.frame.output import note, result
-from replan.commands.inputs.options import AS, Files, placement_files
+from replan.commands.inputs.options import AS, PlacementPaths, placement_files
 from replan.commands.inputs.target import JournaledTarget
 from replan.errors import BadUsage, Exit
 
-Broker = Annotated[int | None, typer.Argument(metavar="BROKER", min=0, help="The id of a broker.")]
-Rack = Annotated[
+BrokerArgument = Annotated[
+    int | None, typer.Argument(metavar="BROKER", min=0, help="The id of a broker.")
+]
+RackOption = Annotated[
     str | None, typer.Option(metavar="RACK", help="Instead of a broker: all brokers of this rack.")
 ]
 NEXT = "`replan plan` shows what follows from it"
@@ -18,7 +20,7 @@ NEXT = "`replan plan` shows what follows from it"
 
 def show(
     *,
-    files: Files = None,
+    files: PlacementPaths = None,
     form: Annotated[Literal["text", "json"], AS] = "text",
     cluster: JournaledTarget,
 ) -> Exit:
@@ -49,9 +51,9 @@ def show(
 
 def add(
     *,
-    broker: Broker = None,
-    rack: Rack = None,
-    files: Files = None,
+    broker: BrokerArgument = None,
+    rack: RackOption = None,
+    files: PlacementPaths = None,
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; plans show it.")] = None,
     owner: Annotated[str | None, typer.Option(metavar="TEXT", help="Whom to ask about it.")] = None,
     review_by: Annotated[
@@ -111,7 +113,9 @@ def add(
     return Exit.OK
 
 
-def remove(*, broker: Broker = None, rack: Rack = None, files: Files = None) -> Exit:
+def remove(
+    *, broker: BrokerArgument = None, rack: RackOption = None, files: PlacementPaths = None
+) -> Exit:
     """Take a broker, or a rack, off the leader blacklist of the placement file.
 
     Only the file is changed, and of the file only this entry. The next plan restores the orders that were there before,

@@ -5,7 +5,14 @@ from typing import Annotated
 import typer
 
 from replan.commands.frame.output import result
-from replan.commands.inputs.options import AS, Everything, ExitZero, Files, Form, placement_files
+from replan.commands.inputs.options import (
+    AS,
+    Everything,
+    ExitZero,
+    PlacementPaths,
+    ReportForm,
+    placement_files,
+)
 from replan.errors import Exit
 
 
@@ -17,8 +24,8 @@ def diff(
     new: Annotated[
         str, typer.Argument(metavar="NEW", help="The same; by default the files as they are.")
     ] = "",
-    files: Files = None,
-    form: Annotated[Form, AS] = "text",
+    files: PlacementPaths = None,
+    form: Annotated[ReportForm, AS] = "text",
     everything: Everything = False,
     exit_zero: ExitZero = False,
 ) -> Exit:

@@ -14,8 +14,8 @@ from replan.commands.inputs.options import (
     BalanceRates,
     Everything,
     ExitZero,
-    Files,
     MaxSize,
+    PlacementPaths,
     limit_of,
     placement_files,
 )
@@ -23,14 +23,14 @@ from replan.commands.inputs.target import JournaledTarget
 from replan.errors import Exit
 
 if TYPE_CHECKING:
-    from replan.planning.findings.drift_report import Item, Spell
+    from replan.planning.findings.drift_report import DriftKey, Spell
 
 DriftForm = Literal["text", "markdown", "html", "json", "prometheus"]
 
 
 def drift(
     *,
-    files: Files = None,
+    files: PlacementPaths = None,
     form: Annotated[DriftForm, AS] = "text",
     unmanaged: Annotated[
         bool,
@@ -120,7 +120,7 @@ def _seconds(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp()
 
 
-def _spells(address: str, cluster_id: str) -> "Mapping[Item, Spell]":
+def _spells(address: str, cluster_id: str) -> "Mapping[DriftKey, Spell]":
     """What a lake knows of the cluster; raises BadFile."""
     from replan.fleet.lake.delta import Lake
     from replan.fleet.lake.known import kept_spells

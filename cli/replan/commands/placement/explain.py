@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from replan.commands.frame.output import result
-from replan.commands.inputs.options import AS, BalanceRates, ExitZero, Files, placement_files
+from replan.commands.inputs.options import (
+    AS,
+    BalanceRates,
+    ExitZero,
+    PlacementPaths,
+    placement_files,
+)
 from replan.commands.inputs.target import JournaledTarget
 from replan.errors import BadUsage, Exit
 
@@ -22,7 +28,7 @@ def explain(
     partition: Annotated[
         str, typer.Argument(metavar="PARTITION", help="A partition, e.g. orders-7.")
     ],
-    files: Files = None,
+    files: PlacementPaths = None,
     form: Annotated[Literal["text", "json"], AS] = "text",
     rates: BalanceRates = None,
     exit_zero: ExitZero = False,

@@ -13,12 +13,12 @@ from replan.commands.inputs.options import (
     Allow,
     Everything,
     ExitZero,
-    Files,
+    ListSteps,
     MaxSize,
     PageForm,
+    PlacementPaths,
     PlanFile,
     ProduceRates,
-    Steps,
     Topics,
     WithinLimits,
     limit_of,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def plan(
     *,
-    files: Files = None,
+    files: PlacementPaths = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),
@@ -71,7 +71,7 @@ def plan(
         typer.Option(metavar="FILE", help="With --measure: save the rates, for --rates."),
     ] = None,
     form: Annotated[PageForm, AS] = "text",
-    steps: Steps = False,
+    steps: ListSteps = False,
     color: Annotated[Color, COLOR] = "auto",
     annotations: Annotations = None,
     max_size: MaxSize = None,
@@ -184,7 +184,7 @@ def show(
     form: Annotated[PageForm, AS] = "text",
     max_size: MaxSize = None,
     everything: Everything = False,
-    steps: Steps = False,
+    steps: ListSteps = False,
     color: Annotated[Color, COLOR] = "auto",
     topics: Topics = None,
     brokers: Annotated[

@@ -14,8 +14,8 @@ from replan.commands.inputs.options import (
     EVERY_SECONDS,
     BalanceRates,
     Every,
-    Files,
     Pace,
+    PlacementPaths,
     placement_files,
 )
 from replan.commands.inputs.target import Connection, LiveTarget
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def reconcile(
     *,
-    files: Files = None,
+    files: PlacementPaths = None,
     git: Annotated[
         str | None,
         typer.Option(

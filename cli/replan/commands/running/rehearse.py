@@ -14,10 +14,10 @@ from replan.commands.inputs.options import (
     EVERY_SECONDS,
     Every,
     Faults,
-    Files,
-    Output,
+    OutputFile,
     Pace,
     PageForm,
+    PlacementPaths,
     placement_files,
 )
 from replan.commands.inputs.target import OptionalTarget, seconds
@@ -105,7 +105,7 @@ def rehearse(
             help="With --reconcile: how long, e.g. 30d or 12h.",
         ),
     ] = 30 * DAY_SECONDS,
-    files: Files = None,
+    files: PlacementPaths = None,
     every: Every = EVERY_SECONDS,
     faults: Faults = None,
     seed: Annotated[
@@ -123,7 +123,7 @@ def rehearse(
         ),
     ] = 0,
     form: Annotated[PageForm, AS] = "text",
-    output: Output = None,
+    output: OutputFile = None,
     load: SimulatedLoad,
     pace: Pace,
     cluster: OptionalTarget,

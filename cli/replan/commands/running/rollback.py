@@ -7,7 +7,7 @@ import typer
 from msgspec.structs import replace
 
 from replan.commands.frame.output import keep_inputs, note, save
-from replan.commands.inputs.options import AS, Allow, ExitZero, Form
+from replan.commands.inputs.options import AS, Allow, ExitZero, ReportForm
 from replan.commands.inputs.target import JournaledTarget
 from replan.commands.inputs.unread import note_unread
 from replan.errors import BadUsage, Exit
@@ -38,7 +38,7 @@ def rollback(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),
     ] = None,
-    form: Annotated[Form, AS] = "text",
+    form: Annotated[ReportForm, AS] = "text",
     exit_zero: ExitZero = False,
     cluster: JournaledTarget,
 ) -> Exit:

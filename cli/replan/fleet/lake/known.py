@@ -9,7 +9,7 @@ from replan.fleet.lake.delta import Hour, Lake, quoted
 from replan.fleet.lake.tables import HISTORY, JUDGED, RATES
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
-from replan.planning.findings.drift_report import Item, Spell
+from replan.planning.findings.drift_report import DriftKey, Spell
 
 
 class KeptRates(Struct, frozen=True):
@@ -56,7 +56,7 @@ class KeptSpells(Struct, frozen=True):
     """The newest spell of each thing that has drifted, and when the cluster was compared last."""
 
     compared_at: str
-    spells: Mapping[Item, Spell]
+    spells: Mapping[DriftKey, Spell]
 
 
 def kept_spells(lake: Lake, cluster_id: str) -> KeptSpells:

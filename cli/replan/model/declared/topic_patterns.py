@@ -35,7 +35,7 @@ def matches(pattern: str, topic: str) -> bool:
     return fnmatchcase(topic, pattern)
 
 
-class Entry(Protocol):
+class PatternEntry(Protocol):
     """An entry for a name or a pattern, which may leave topics out."""
 
     @property
@@ -43,7 +43,7 @@ class Entry(Protocol):
         """Names and patterns of topics that the entry does not mean."""
 
 
-def patterns_of(entries: Mapping[str, Entry], others: Iterable[str] = ()) -> Patterns:
+def patterns_of(entries: Mapping[str, PatternEntry], others: Iterable[str] = ()) -> Patterns:
     """What entries by name or pattern mean; `others`: names and patterns that except nothing."""
     plain: dict[str, Sequence[str]] = dict.fromkeys(others, ())
     return {name: entry.excepted for name, entry in entries.items()} | plain

@@ -14,7 +14,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import Differences
 from replan.planning.plans.log_dirs import LogMove
 
-Part = Callable[[TopicPartition], bool]
+PartitionFilter = Callable[[TopicPartition], bool]
 """Whether a partition is in the part that is planned."""
 
 
@@ -31,7 +31,7 @@ class Scope(Struct, frozen=True):
     """Whose replicas go to other log directories of their broker for `balance: {logDirs: …}`."""
 
 
-def chosen_part(only: Sequence[str], snapshot: Snapshot) -> Part:
+def chosen_part(only: Sequence[str], snapshot: Snapshot) -> PartitionFilter:
     """Whether a partition is in the part that is planned; raises BadUsage where a pattern matches nothing."""
     if not only:
         return lambda _: True
@@ -50,7 +50,7 @@ def chosen_part(only: Sequence[str], snapshot: Snapshot) -> Part:
     return lambda name: name.topic in topics or name in partitions
 
 
-def part_of(differs: Differences, within: Part) -> Differences:
+def part_of(differs: Differences, within: PartitionFilter) -> Differences:
     """The differences of a part."""
     rows = differs.table.select(["topic", "partition"]).to_pylist()
     chosen = np.array(

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure
-from replan.model.declared.topic_patterns import Entry, is_pattern, matches, means
+from replan.model.declared.topic_patterns import PatternEntry, is_pattern, matches, means
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
@@ -91,7 +91,7 @@ def _partitions_of(topics: Iterable[str], snapshot: Snapshot) -> Iterator[TopicP
         yield from (TopicPartition(topic, number) for number in range(counts[topic]))
 
 
-class _Placed(Entry, Protocol):
+class _Placed(PatternEntry, Protocol):
     @property
     def where(self) -> Where: ...
 

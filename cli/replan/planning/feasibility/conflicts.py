@@ -82,7 +82,7 @@ EXPLAINED = OF_ROOM | {
 }
 """Refusals that constraints on the placement explain."""
 
-Part = tuple[tuple[Constraint, ...], tuple[Lack, ...]]
+ConflictPart = tuple[tuple[Constraint, ...], tuple[Lack, ...]]
 
 
 def conflicts(
@@ -185,7 +185,7 @@ class _Search(Struct, frozen=True):
     refused: Mapping[TopicPartition, Refusal]
     moves: Sequence[Move]
     impossible: Sequence[Impossible]
-    _answers: dict[Case, list[Part]] = field(default_factory=dict)
+    _answers: dict[Case, list[ConflictPart]] = field(default_factory=dict)
     _of_brokers: dict[int, Conflict | None] = field(default_factory=dict)
 
     def of_partition(self, name: TopicPartition) -> Iterator[Conflict]:
@@ -203,7 +203,7 @@ class _Search(Struct, frozen=True):
         if refusal.rule is RefusalRule.BROKERS_FULL and not parts:
             yield self._full(name, refusal)
 
-    def _parts(self, case: Case) -> list[Part]:
+    def _parts(self, case: Case) -> list[ConflictPart]:
         plain = simplified(case, self.known.brokers)
         if plain not in self._answers:
             self._answers[plain] = list(_answers(plain, self.known.brokers))
@@ -310,7 +310,7 @@ ALIKE = (
 """Of these there may be many, each of some brokers, of which several have to change together."""
 
 
-def _answers(case: Case, brokers: Brokers) -> Iterator[Part]:
+def _answers(case: Case, brokers: Brokers) -> Iterator[ConflictPart]:
     """What is in the way: all that ends it by itself, where that says it all; else parts that cannot hold, one by one.
 
     A list, or a number of replicas, is no way out where `require` would refuse a shorter one.

@@ -37,7 +37,7 @@ class Electable(Struct, frozen=True):
         return min(self.partitions, default=None)
 
 
-Item = tuple[str | None, int | None, BrokerId | None, str]
+DriftKey = tuple[str | None, int | None, BrokerId | None, str]
 """What drifts, from one comparison to the next: topic, partition, broker, kind."""
 
 
@@ -61,7 +61,7 @@ class DriftReport(Struct, frozen=True):
     unmanaged: Mapping[str, int]
     """Topics that no entry of `assignments` names, with their number of partitions; never drift."""
     electable: Electable
-    spells: Mapping[Item, Spell] | None = None
+    spells: Mapping[DriftKey, Spell] | None = None
     """What earlier comparisons found; None where nobody asked."""
 
     def of(self, drift_class: DriftClass) -> tuple[Difference, ...]:

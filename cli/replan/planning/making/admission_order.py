@@ -15,7 +15,7 @@ from enum import IntEnum
 
 from replan.model.names import BrokerId, TopicPartition, is_internal
 from replan.model.partition import PartitionState, effective_min_isr
-from replan.planning.plans.moves import Move
+from replan.planning.plans.moves import Move, ObservedMove
 
 
 class Urgency(IntEnum):
@@ -45,7 +45,7 @@ def urgency(move: Move, seen: PartitionState) -> Urgency:
     return Urgency.ENDANGERED if margin == 0 else Urgency.DATA
 
 
-def admission_order(judged: Iterable[tuple[Move, PartitionState]]) -> list[Move]:
+def admission_order(judged: Iterable[ObservedMove]) -> list[Move]:
     """All moves, in the order in which they are admitted; the same whatever the order they come in."""
     classes: dict[Urgency, list[Move]] = defaultdict(list)
     for move, seen in judged:

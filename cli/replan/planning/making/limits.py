@@ -22,7 +22,7 @@ from replan.wording import count
 SHOWN = 5
 Offender = tuple[str, int]
 """A partition, topic or broker in words, with its part of the measure."""
-Key = TopicPartition | BrokerId | str
+LimitKey = TopicPartition | BrokerId | str
 """What a measure counts by: a partition, a broker or a topic."""
 ONCE = frozenset({Measure.PARTITIONS, Measure.TOPICS})
 """Measures by which a partition or topic counts once, whatever is done to it."""
@@ -72,7 +72,7 @@ class Used(Struct):
     """How much of one limit changes use, taken one by one."""
 
     limit: Limit
-    by_key: Counter[Key] = field(default_factory=Counter)
+    by_key: Counter[LimitKey] = field(default_factory=Counter)
     total: int = 0
 
     @property
@@ -98,7 +98,7 @@ class Used(Struct):
             self.by_key[key] += added
             self.total += added
 
-    def _adds(self, change: Change) -> dict[Key, int]:
+    def _adds(self, change: Change) -> dict[LimitKey, int]:
         adds = dict(parts_of(change, self.limit.measure))
         if self.limit.measure in ONCE:
             return {key: added for key, added in adds.items() if key not in self.by_key}
@@ -138,7 +138,7 @@ def over_limits(changes: Iterable[Change], limits: Limits) -> tuple[Exceeded, ..
     return tuple(sorted(exceeded, key=lambda e: e.limit.measure))
 
 
-def parts_of(change: Change, measure: Measure) -> Iterator[tuple[Key, int]]:
+def parts_of(change: Change, measure: Measure) -> Iterator[tuple[LimitKey, int]]:
     """What a change adds to a measure: each key with how much."""
     match measure:
         case Measure.PARTITIONS:
@@ -157,7 +157,7 @@ def parts_of(change: Change, measure: Measure) -> Iterator[tuple[Key, int]]:
                 yield change.first, int(len(change.target) < len(change.original))
 
 
-def _name(key: Key, measure: Measure) -> str:
+def _name(key: LimitKey, measure: Measure) -> str:
     """The name that a reader looks for: a partition where its size counts, its topic where it is one of many."""
     if measure is Measure.BYTES_PER_BROKER:
         return f"broker {key}"

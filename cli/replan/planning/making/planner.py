@@ -28,7 +28,7 @@ from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.comparison.overlays import WantedLists
-from replan.planning.comparison.part import Part, Scope, chosen_part, part_of
+from replan.planning.comparison.part import PartitionFilter, Scope, chosen_part, part_of
 from replan.planning.feasibility.conflicts import conflicts
 from replan.planning.growth import fewer_partitions
 from replan.planning.making.admission_order import admission_order
@@ -47,7 +47,7 @@ from replan.planning.plans.log_dirs import (
     log_dir_balance,
     log_drains,
 )
-from replan.planning.plans.moves import Move, move_of
+from replan.planning.plans.moves import Move, ObservedMove, move_of
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import standing_differences
 from replan.planning.safety.placing_refusals import BalanceUnreachable, placing_refusals
@@ -223,9 +223,9 @@ def _moves(
     differences: Iterable[tuple[MoveWanted, PartitionState]],
     judge: Judge,
     known: Lookups,
-) -> tuple[list[tuple[Move, PartitionState]], list[Refusal], set[TopicPartition]]:
+) -> tuple[list[ObservedMove], list[Refusal], set[TopicPartition]]:
     """A move of each difference that safety lets be removed, why not of the others, and whose order is remembered."""
-    judged: list[tuple[Move, PartitionState]] = []
+    judged: list[ObservedMove] = []
     refused: list[Refusal] = []
     remember: set[TopicPartition] = set()
     racks = RequiredRacks.of(known.aligned)
@@ -251,7 +251,7 @@ def _check_rates(placement: Placement, rates: Rates | None) -> None:
         )
 
 
-def _recoveries(placement: Placement, snapshot: Snapshot, within: Part) -> Recoveries:
+def _recoveries(placement: Placement, snapshot: Snapshot, within: PartitionFilter) -> Recoveries:
     """What becomes of partitions that nobody leads, where `recovery` has a strategy for them."""
     wishes = declared_wishes(placement, snapshot)
     return recoveries(snapshot, {n: wish for n, wish in wishes.items() if within(n)})
@@ -280,7 +280,7 @@ def _no_room(found: NoRoomLeft) -> Refusal:
     return Refusal(*found.partition, RefusalRule.NO_ROOM_IN_LOG_DIRS, facts)
 
 
-def _within(name: SettingName, within: Part) -> bool:
+def _within(name: SettingName, within: PartitionFilter) -> bool:
     """Whether a setting is of a part: one of a topic, if the whole topic is; never one of a broker."""
     return name.scope is ConfigScope.TOPIC and within(TopicPartition(name.name, -1))
 

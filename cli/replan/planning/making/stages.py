@@ -31,13 +31,10 @@ from replan.planning.making.room import Disks, in_room_order
 from replan.planning.placing.problem import NO_LIMIT
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
-from replan.planning.plans.moves import Move, ReasonKind
+from replan.planning.plans.moves import Move, ObservedMove, ReasonKind
 from replan.planning.plans.plan import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.planning.recovery.recovery import Recovery
-
-Judged = tuple[Move, PartitionState]
-"""A move, beside the partition as it was observed."""
 
 
 class Rank(IntEnum):
@@ -56,7 +53,7 @@ class Rank(IntEnum):
 class Changes(Struct, frozen=True):
     """All that a plan changes, by kind."""
 
-    judged: Sequence[Judged] = ()
+    judged: Sequence[ObservedMove] = ()
     """In the order of admission."""
     creates: Sequence[Create] = ()
     standing: Sequence[ThrottleSetting] = ()

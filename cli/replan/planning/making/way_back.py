@@ -24,7 +24,7 @@ from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.making.admission_order import admission_order
 from replan.planning.making.limits import check_limits
-from replan.planning.plans.moves import Move, MoveReason, ReasonKind, move_of
+from replan.planning.plans.moves import Move, MoveReason, ObservedMove, ReasonKind, move_of
 from replan.planning.plans.origins import Grown, Origin
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, value_of
@@ -64,7 +64,7 @@ class WayBack(Struct, frozen=True, kw_only=True):
 def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
     """The plan back. Raises LimitExceeded where it changes more than the limits allow."""
     judge, settings = Judge.of(snapshot), snapshot.all_settings()
-    judged: list[tuple[Move, PartitionState]] = []
+    judged: list[ObservedMove] = []
     refused: list[Refusal] = []
     changed: list[TopicPartition] = []
     led_on: list[TopicPartition] = []

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from msgspec import Struct, field
 
-from replan.documents.typed import Broker, Form, Int32, Int64, Text
+from replan.documents.typed import Form, Int32, Int64, Text, ValidBrokerId
 from replan.model.broker import HEADROOM, LogDir
 from replan.model.columns import Ints
 from replan.model.declared.placement import Placement
@@ -34,7 +34,7 @@ class LogMove(Form, PlannedStep, frozen=True):
     topic: Text
     topic_id: TopicId
     number: Int32 = field(name="partition")
-    broker: Broker
+    broker: ValidBrokerId
     source: Text
     target: Text
     bytes: Int64

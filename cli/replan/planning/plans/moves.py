@@ -10,7 +10,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from replan.documents.typed import Broker, Form, Text
+from replan.documents.typed import Form, Text, ValidBrokerId
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
@@ -69,8 +69,8 @@ class MoveReason(Form, frozen=True):
     """One reason; fields that its kind does not name are None."""
 
     kind: ReasonKind
-    broker: Broker | None = None
-    leader: Broker | None = None
+    broker: ValidBrokerId | None = None
+    leader: ValidBrokerId | None = None
     rule: Text | None = None
     key: Text | None = None
     """The key of that entry that the list does not keep, where it is one of the list alone: `replicationFactor`."""
@@ -235,6 +235,10 @@ class Move(Struct, Change, frozen=True, dict=True):
     def is_leader_only(self) -> bool:
         """Whether nothing changes but who leads: same list, in the same order."""
         return self.original == self.target
+
+
+ObservedMove = tuple[Move, PartitionState]
+"""A move, beside the partition as it was observed."""
 
 
 def move_of(

@@ -16,14 +16,14 @@ import msgspec
 
 from replan.documents.json_text import INT32_MAX, INT64_MAX, NotJson, parse_json, shown
 from replan.documents.typed import (
-    Broker,
-    Brokers,
+    BrokerIds,
     Form,
     Int32,
     Int64,
     Positive,
     ReplicaList,
     Text,
+    ValidBrokerId,
     once_each,
     twice,
     typed,
@@ -51,7 +51,7 @@ from replan.planning.recovery.recovery import Method, Recovery
 FORMAT_VERSION = 1
 KIND = "replan.plan"
 
-Rate = Annotated[int, msgspec.Meta(ge=1000, le=INT64_MAX)]
+ThrottleRate = Annotated[int, msgspec.Meta(ge=1000, le=INT64_MAX)]
 """Bytes per second; a copy that gets less than 1 kB/s never ends."""
 
 
@@ -71,11 +71,11 @@ class MoveForm(Form, frozen=True):
     partition: Int32
     original: ReplicaList
     target: ReplicaList
-    leader: Broker | None
+    leader: ValidBrokerId | None
     bytes: Int64
     reason: Int32
     elect: bool = True
-    unnameable: Brokers = replicas()
+    unnameable: BrokerIds = replicas()
     below_min_isr: bool = False
     remember: bool = False
     election: StandaloneElection | None = None
@@ -89,7 +89,7 @@ class LossForm(Form, frozen=True):
 
     records: Int64 = 0
     tails: tuple[Tail, ...] = ()
-    unknown: Brokers = replicas()
+    unknown: BrokerIds = replicas()
 
     def __post_init__(self) -> None:
         if self.records != sum(tail.end - tail.begin for tail in self.tails):
@@ -124,15 +124,15 @@ class RecoveryForm(Form, frozen=True, kw_only=True):
 class SideForm(Form, frozen=True):
     """Rates of the two sides of one broker."""
 
-    leader: Rate | None
-    follower: Rate | None
+    leader: ThrottleRate | None
+    follower: ThrottleRate | None
 
 
 class ThrottleForm(Form, frozen=True):
     """Rates; null is unlimited."""
 
-    bytes_per_second: Rate | None
-    brokers: dict[str, Rate | SideForm | None]
+    bytes_per_second: ThrottleRate | None
+    brokers: dict[str, ThrottleRate | SideForm | None]
     keep: bool = False
 
     def __post_init__(self) -> None:
@@ -156,7 +156,7 @@ class PlanForm(Form, frozen=True, kw_only=True):
     placement_digest: str
     placement_commit: str = ""
     brokers: dict[str, str | None]
-    silent: Brokers = ()
+    silent: BrokerIds = ()
     throttle: ThrottleForm | None
     convergence: ConvergenceForm | None = None
     allowed: dict[Measure, Int64] = msgspec.field(default_factory=dict)

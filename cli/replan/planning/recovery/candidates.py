@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.documents.typed import Broker, Form, Int64
+from replan.documents.typed import Form, Int64, ValidBrokerId
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogFound, LogsFound, ReplicaLog
@@ -46,7 +46,7 @@ class Candidate(Struct, frozen=True):
 class Tail(Form, frozen=True):
     """Records that a replica has and a leader's log has not: they are truncated when it follows."""
 
-    broker: Broker
+    broker: ValidBrokerId
     begin: Int64
     end: Int64
 

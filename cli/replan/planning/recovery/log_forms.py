@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from replan.documents.typed import Broker, Form, Int32, Int64
+from replan.documents.typed import Form, Int32, Int64, ValidBrokerId
 from replan.model.names import BrokerId
 from replan.model.replica_logs import NO_EPOCH, LogFound, ProbeFailure, ProbeProblem, ReplicaLog
 from replan.planning.recovery.candidates import Candidate
@@ -15,7 +15,7 @@ Epoch = Annotated[int, msgspec.Meta(ge=NO_EPOCH, le=2**31 - 1)]
 class LogForm(Form, frozen=True, kw_only=True):
     """One replica's log, or why it is not known: then it has a `problem`, and no `end`."""
 
-    broker: Broker
+    broker: ValidBrokerId
     end: Int64 | None = None
     last_epoch: Epoch = NO_EPOCH
     start: Int64 = 0
@@ -63,7 +63,7 @@ def read_log(form: LogForm) -> LogFound:
 class CandidateForm(Form, frozen=True, kw_only=True):
     """One replica of a partition without a leader."""
 
-    broker: Broker
+    broker: ValidBrokerId
     alive: bool = True
     registered: bool = True
     eligible: bool = False

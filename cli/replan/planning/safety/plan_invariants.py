@@ -23,19 +23,16 @@ from replan.planning.comparison.alignment import Alignment, named_partitions, ro
 from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import wanted
 from replan.planning.placing.judge import Finding
-from replan.planning.plans.moves import Move
+from replan.planning.plans.moves import Move, ObservedMove
 from replan.planning.plans.plan import Plan
 from replan.planning.safety.plan_laws import Broken, asked, lawful_alone, listed, off_prefix
-
-Judged = Sequence[tuple[Move, PartitionState]]
-"""Moves, each beside the partition as it was observed."""
 
 
 def require_invariants(
     placement: Placement,
     snapshot: Snapshot,
     plan: Plan,
-    judged: Judged,
+    judged: Sequence[ObservedMove],
     findings: Sequence[Finding] = (),
 ) -> Plan:
     """Give back the plan if it keeps the cheap laws; raises UnsafePlan, since a broken one is a bug of replan."""
@@ -50,7 +47,7 @@ def require_invariants(
 
 
 def broken_laws(
-    placement: Placement, snapshot: Snapshot, plan: Plan, judged: Judged
+    placement: Placement, snapshot: Snapshot, plan: Plan, judged: Sequence[ObservedMove]
 ) -> list[Broken]:
     """All that is broken of the laws that cost little: time and memory grow with the moves, not with the cluster."""
     return [
@@ -71,7 +68,9 @@ def keeps_rules(snapshot: Snapshot, findings: Sequence[Finding]) -> Iterator[Bro
         )
 
 
-def only_what_was_asked(snapshot: Snapshot, plan: Plan, judged: Judged) -> Iterator[Broken]:
+def only_what_was_asked(
+    snapshot: Snapshot, plan: Plan, judged: Sequence[ObservedMove]
+) -> Iterator[Broken]:
     """The plan is for this cluster, and moves from what is observed to something else."""
     if plan.cluster_id != snapshot.cluster_id:
         yield asked("the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}")
@@ -102,7 +101,10 @@ def unsafe_start(move: Move, seen: PartitionState) -> Iterator[Broken]:
 
 
 def arrives(
-    placement: Placement, snapshot: Snapshot, judged: Judged, remember: frozenset[TopicPartition]
+    placement: Placement,
+    snapshot: Snapshot,
+    judged: Sequence[ObservedMove],
+    remember: frozenset[TopicPartition],
 ) -> Iterator[Broken]:
     """Where every move has ended, the placement wants nothing else of these partitions.
 
@@ -134,7 +136,9 @@ def arrives(
         )
 
 
-def _balanced(placement: Placement, judged: Judged) -> dict[TopicPartition, PreferredLeader]:
+def _balanced(
+    placement: Placement, judged: Sequence[ObservedMove]
+) -> dict[TopicPartition, PreferredLeader]:
     """Who leads each moved partition whose leaders are balanced, as preferred leaders by id."""
     intents = Intents.of(placement, {m.partition.topic for m, _ in judged})
     rules = intents.leaders
@@ -170,7 +174,7 @@ def end_of(move: Move, seen: PartitionState) -> PartitionState:
 
 
 def _moved_alone(
-    snapshot: Snapshot, judged: Judged, remember: frozenset[TopicPartition]
+    snapshot: Snapshot, judged: Sequence[ObservedMove], remember: frozenset[TopicPartition]
 ) -> Snapshot:
     """The snapshot with nothing but the moved partitions, as they are after their moves."""
     ends = sorted((end_of(m, seen) for m, seen in judged), key=lambda s: s.partition)

@@ -395,9 +395,9 @@ TYPES = {
     Method.UNCLEAN: "unclean",
     Method.DESIGNATED: "designated",
 }
-Row = dict[str, object]
-Candidates = Mapping[TopicPartition, Sequence[Candidate]]
-NOTHING_KNOWN: Candidates = {}
+RecoveryRow = dict[str, object]
+KnownCandidates = Mapping[TopicPartition, Sequence[Candidate]]
+NO_CANDIDATES: KnownCandidates = {}
 
 
 def render_recoveries_json(
@@ -405,7 +405,7 @@ def render_recoveries_json(
     plan: Plan,
     outcome: Outcome | None = None,
     not_needed: Iterable[TopicPartition] = (),
-    found: Candidates = NOTHING_KNOWN,
+    found: KnownCandidates = NO_CANDIDATES,
 ) -> str:
     """How each partition ended, or what would be done; the keys are those of `elect preferred`. Ends with a newline.
 
@@ -428,12 +428,15 @@ def render_recoveries_json(
 
 
 def _rows(
-    plan: Plan, outcome: Outcome | None, not_needed: Iterable[TopicPartition], found: Candidates
-) -> Iterator[tuple[TopicPartition, Row]]:
+    plan: Plan,
+    outcome: Outcome | None,
+    not_needed: Iterable[TopicPartition],
+    found: KnownCandidates,
+) -> Iterator[tuple[TopicPartition, RecoveryRow]]:
     results = () if outcome is None else outcome.results
     ended = {r.partition: r for r in results if isinstance(r, PartitionResult)}
     for recovery in plan.recoveries:
-        row: Row = {
+        row: RecoveryRow = {
             "leader": recovery.chosen,
             "clean": recovery.clean,
             "statedLoss": recovery.loss.records,
@@ -458,7 +461,7 @@ def _rows(
         yield name, {"result": ElectionResult.NOT_NEEDED}
 
 
-def _result(ended: PartitionResult | None) -> Row:
+def _result(ended: PartitionResult | None) -> RecoveryRow:
     if ended is None:
         return {"result": ElectionResult.PLANNED}
     result = election_result(ended.result)
@@ -481,7 +484,7 @@ def _candidates(found: Sequence[Candidate]) -> object:
     return [to_builtins(candidate_form(c)) | _against(leading, c) for c in found] or None
 
 
-def _against(leading: Candidate | None, candidate: Candidate) -> Row:
+def _against(leading: Candidate | None, candidate: Candidate) -> RecoveryRow:
     """Where a log parts from the best one, what it lacks of it, and what it has beyond; in records."""
     if leading is None or leading.known is None or candidate.known is None:
         return {}
@@ -490,5 +493,5 @@ def _against(leading: Candidate | None, candidate: Candidate) -> Row:
     return {"partsAt": begin, "lacks": lacks, "beyond": max(0, beyond)}
 
 
-def _known(row: Row) -> Row:
+def _known(row: RecoveryRow) -> RecoveryRow:
     return {key: value for key, value in row.items() if value is not None}

@@ -21,7 +21,7 @@ from replan.reporting.plans.plan_words import change, describe
 from replan.reporting.sentences import awaited_text, conflict_lines, elr_gone_text, refusal_text
 from replan.wording import brokers, count
 
-Line = tuple[str, str]
+ExplanationLine = tuple[str, str]
 """What a line is about, and what it says."""
 
 
@@ -36,7 +36,7 @@ def render_explanation(found: Explanation, policy: Sequence[ByPolicy] = ()) -> s
     return "\n".join([str(found.partition), *(f"  {line}" for line in columns(shown))]) + "\n"
 
 
-def _declared(found: Explanation) -> Iterator[Line]:
+def _declared(found: Explanation) -> Iterator[ExplanationLine]:
     match found.declared:
         case DeclaredList(replicas, where):
             yield "declared", f"{brokers(replicas)}, listed at {where}"
@@ -92,7 +92,7 @@ def _range(listed: BrokerRange) -> str:
     return str(listed.first) if listed.single else f"{listed.first}-{listed.last}"
 
 
-def _order(found: Explanation) -> Iterator[Line]:
+def _order(found: Explanation) -> Iterator[ExplanationLine]:
     match found.preferred:
         case PreferredLeader(broker, where):
             yield "leader", f"broker {broker} is preferred, at {where}"
@@ -111,7 +111,7 @@ def _order(found: Explanation) -> Iterator[Line]:
         yield "drained", f"broker {drained.broker}, at {drained.where}{why}"
 
 
-def _observed(found: Explanation) -> Iterator[Line]:
+def _observed(found: Explanation) -> Iterator[ExplanationLine]:
     seen = found.observed
     if seen is None:
         yield "observed", "the cluster has no such partition"
@@ -132,7 +132,7 @@ def _observed(found: Explanation) -> Iterator[Line]:
         yield "differs", "yes, and it is acknowledged" if found.covered else "no"
 
 
-def _leadable(found: Explanation, seen: PartitionState) -> Iterator[Line]:
+def _leadable(found: Explanation, seen: PartitionState) -> Iterator[ExplanationLine]:
     """Who could lead beside the ISR, and who will by itself."""
     if seen.eligible or seen.last_known_elr:
         last = "".join(f", last known leader {b}" for b in seen.last_known_elr)
@@ -145,7 +145,7 @@ def _leadable(found: Explanation, seen: PartitionState) -> Iterator[Line]:
         yield "awaited", awaited_text(found.awaited.why, found.awaited.brokers)
 
 
-def _planned(found: Explanation) -> Iterator[Line]:
+def _planned(found: Explanation) -> Iterator[ExplanationLine]:
     for log_move in found.log_moves:
         yield "planned", str(log_move)
     if found.move is None:
@@ -160,7 +160,7 @@ def _planned(found: Explanation) -> Iterator[Line]:
     yield from (("planned", f"  {row}") for row in columns(rows))
 
 
-def _held(found: Explanation) -> Iterator[Line]:
+def _held(found: Explanation) -> Iterator[ExplanationLine]:
     for refusal in found.refusals:
         yield "held by", f"{refusal_text(refusal)}  [{refusal.rule}]"
     for conflict in found.conflicts:

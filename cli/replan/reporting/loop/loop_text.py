@@ -6,12 +6,12 @@ from replan.reconciling.status import LoopStatus, utc
 from replan.reporting.lines import EMPTY, Line, Span, Tone, heading, line, plain
 from replan.reporting.lines import table as drawn_table
 from replan.reporting.loop.loop_view import (
-    Cell,
-    Link,
     LoopBar,
     LoopBlock,
+    LoopCell,
     LoopTable,
     Moment,
+    PageLink,
     view_of,
 )
 from replan.reporting.loop.loop_words import STATES, state_text
@@ -54,11 +54,11 @@ def _table(table: LoopTable, now: float, *, everything: bool) -> Iterator[Line]:
     yield from plain([table.more] if table.more else [], indent=2)
 
 
-def _cell(cell: Cell, now: float) -> str:
+def _cell(cell: LoopCell, now: float) -> str:
     match cell:
         case Moment(at):
             return _moment(at, now)
-        case Link(text):
+        case PageLink(text):
             return text
         case LoopBar(part, text):
             return f"{text} ({part:.0%})" if part else text
@@ -66,7 +66,7 @@ def _cell(cell: Cell, now: float) -> str:
             return cell
 
 
-def _short(cell: Cell, now: float) -> str:
+def _short(cell: LoopCell, now: float) -> str:
     return _relative(cell.at, now) if isinstance(cell, Moment) else _cell(cell, now)
 
 

@@ -35,7 +35,7 @@ class Moment(msgspec.Struct, frozen=True, tag="moment"):
     at: float
 
 
-class Link(msgspec.Struct, frozen=True, tag="link"):
+class PageLink(msgspec.Struct, frozen=True, tag="link"):
     """Text that leads to a page of the same server, where it has one."""
 
     text: str
@@ -50,21 +50,21 @@ class LoopBar(msgspec.Struct, frozen=True, tag="bar"):
     text: str
 
 
-Cell = str | Moment | Link | LoopBar
+LoopCell = str | Moment | PageLink | LoopBar
 
 
 class LoopFact(msgspec.Struct, frozen=True):
     """A name and what it is."""
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[LoopCell, ...]
 
 
 class LoopTable(msgspec.Struct, frozen=True):
     """Rows under their heads; a head of a number is in `right`."""
 
     heads: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[LoopCell, ...], ...]
     right: tuple[int, ...] = ()
     more: str = ""
     """What is not listed."""
@@ -215,9 +215,9 @@ def _copied(copied_bytes: int | None) -> str:
     return "not read yet" if copied_bytes is None else size(copied_bytes)
 
 
-def _plan(digest: str, plans: frozenset[str]) -> Cell:
+def _plan(digest: str, plans: frozenset[str]) -> LoopCell:
     short = digest[:SHORT]
-    return Link(short, plan_path(digest)) if digest in plans else short
+    return PageLink(short, plan_path(digest)) if digest in plans else short
 
 
 def _differs(
@@ -244,18 +244,18 @@ def _differs(
     return (), (), (kinds, each) if each.rows else (kinds,)
 
 
-def _tally(tally: Tally, at: float) -> tuple[Cell, ...]:
+def _tally(tally: Tally, at: float) -> tuple[LoopCell, ...]:
     return KINDS[tally.kind], f"{tally.count:,}", Moment(tally.since), _due(tally.due_at, at)
 
 
-def _due(due_at: float | None, at: float) -> Cell:
+def _due(due_at: float | None, at: float) -> LoopCell:
     """When it is put right; a time that has come is `now`."""
     if due_at is None:
         return "never"
     return "now" if due_at <= at else Moment(due_at)
 
 
-def _deviation(found: Deviation, at: float) -> tuple[Cell, ...]:
+def _deviation(found: Deviation, at: float) -> tuple[LoopCell, ...]:
     return (
         subject_text(found.subject),
         KINDS[found.kind],
@@ -281,7 +281,7 @@ def _rounds(
     return (), (), (LoopTable(heads, rows, right=(0, 2, 5, 6)),)
 
 
-def _round(done: Round, plans: frozenset[str]) -> tuple[Cell, ...]:
+def _round(done: Round, plans: frozenset[str]) -> tuple[LoopCell, ...]:
     commit = f"commit {done.commit[:SHORT]}" if done.commit else ""
     return (
         f"{done.number:,}",
