@@ -18,18 +18,16 @@ DIFF_HEAD = ("CLUSTER", "WHAT", "KIND", "DECLARED", "IS", "LEADER")
 BEYOND = "--output and the lake have them all"
 
 
-def render_fleet_drift(
-    found: FleetRun, ages: Mapping[RowKey, LakeRow] | None = None, *, everything: bool = False
-) -> str:
+def render_fleet_drift(found: FleetRun, ages: Mapping[RowKey, LakeRow] | None = None) -> str:
     """Plain text; ends with a newline. `ages`: the rows of `history` that are open, to say since when."""
     parts: list[list[str]] = []
     judged, drifted = found.rows["judged"], found.drifted
     if judged.num_rows:
         parts.append(_clusters(found))
     if drifted.num_rows:
-        parts.append(_drift(found, drifted.num_rows if everything else SHOWN, ages))
+        parts.append(_drift(found, ages))
     if found.errors.num_rows:
-        parts.append(error_lines(found, found.errors.num_rows if everything else SHOWN))
+        parts.append(error_lines(found, SHOWN))
     parts.append([*_asides(found), _summary(found)])
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
@@ -63,8 +61,8 @@ def _clusters(found: FleetRun) -> list[str]:
     return columns([CLUSTER_HEAD, *rows], right=range(1, 4))
 
 
-def _drift(found: FleetRun, most: int, ages: Mapping[RowKey, LakeRow] | None) -> list[str]:
-    rows = found.drifted.slice(0, most).to_pylist()
+def _drift(found: FleetRun, ages: Mapping[RowKey, LakeRow] | None) -> list[str]:
+    rows = found.drifted.slice(0, SHOWN).to_pylist()
     table = [DRIFT_HEAD, *map(_drifted, rows)]
     if ages is not None:
         ends = ("SINCE", *(_since(ages.get(key_of(row))) for row in rows))

@@ -41,16 +41,15 @@ def as_list_array(column: pa.Array | pa.ChunkedArray) -> pa.ListArray:
     return column
 
 
-def to_matrix(column: pa.Array | pa.ChunkedArray, width: int | None = None) -> Matrix:
-    """The lists as rows, shape (len(column), width); width defaults to the longest list."""
+def to_matrix(column: pa.Array | pa.ChunkedArray) -> Matrix:
+    """The lists as rows, as wide as the longest of them."""
     lists = as_list_array(column)
     offsets = np.asarray(lists.offsets, dtype=np.int64)
     lengths = np.diff(offsets)
     longest = int(lengths.max(initial=0))
-    columns = longest if width is None else max(width, longest)
-    matrix = np.full((len(lists), columns), PAD, dtype=np.int32)
+    matrix = np.full((len(lists), longest), PAD, dtype=np.int32)
     if longest:
-        inside = np.arange(columns) < lengths[:, None]
+        inside = np.arange(longest) < lengths[:, None]
         values = np.asarray(lists.values, dtype=np.int32)
         matrix[inside] = values[offsets[0] : offsets[-1]]
     return matrix

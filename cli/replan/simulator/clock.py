@@ -1,19 +1,14 @@
 """Virtual time: the simulator's Clock.
 
-Here belongs the passing of time alone. A cluster catches up with its clock when it is next looked at, so sleeping
-costs nothing; with a pace, it really sleeps, so that a person can watch.
+A cluster catches up with its clock when it is next looked at, so sleeping costs nothing.
 """
-
-import time
 
 
 class VirtualClock:
     """A Clock whose seconds pass only when somebody sleeps on it."""
 
-    def __init__(self, start: float = 0.0, *, pace: float | None = None) -> None:
-        """`pace`: virtual seconds per real second, for people who watch; None never really sleeps."""
+    def __init__(self, start: float = 0.0) -> None:
         self._now = start
-        self._pace = pace
 
     def now(self) -> float:
         """Virtual seconds since the cluster began."""
@@ -27,6 +22,4 @@ class VirtualClock:
         """Let virtual time pass."""
         if seconds < 0:
             raise ValueError(f"time does not run backwards: {seconds} s")
-        if self._pace is not None:
-            time.sleep(seconds / self._pace)
         self._now += seconds

@@ -497,15 +497,13 @@ def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
         yield items[start : start + size]
 
 
-def open_simulated(path: Path, *, pace: float | None = None) -> SimulatedControlPlane:
+def open_simulated(path: Path) -> SimulatedControlPlane:
     """The cluster in a file, with a clock at the time of the file.
-
-    `pace` is virtual seconds per real second, for people who watch; None lets waiting cost nothing.
 
     Raises:
         BadFile: the file cannot be read, or describes no cluster.
     """
     kept = StateFile(path)
     simulation = kept.read()
-    kept.clock = VirtualClock(simulation.world.now, pace=pace)
+    kept.clock = VirtualClock(simulation.world.now)
     return SimulatedControlPlane(simulation, kept.clock, store=kept)

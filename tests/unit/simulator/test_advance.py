@@ -1,6 +1,5 @@
 """What happens with time: copies at their speeds, dying and returning brokers, timers, disks."""
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -627,14 +626,6 @@ def test_what_happens_does_not_depend_on_how_often_one_looks() -> None:
         often.plane.look(Wanted())
     seldom.clock.sleep(500 * 0.0625)
     assert often.plane.simulation.cluster == seldom.plane.simulation.cluster
-
-
-def test_a_clock_with_a_pace_really_sleeps() -> None:
-    clock = VirtualClock(pace=1000)
-    began = time.monotonic()
-    clock.sleep(50)
-    assert time.monotonic() - began >= 0.05
-    assert clock.now() == 50
 
 
 def test_a_deleted_topic_leaves_nothing_behind() -> None:

@@ -136,21 +136,19 @@ def summary(recoveries: Sequence[Recovery]) -> str:
     return f"{named} to be led again, {len(unclean):,} unclean: {known}."
 
 
-def render_recoveries(
-    plan: Plan, found: Mapping[TopicPartition, Sequence[Candidate]], limit: int = SHOWN
-) -> str:
+def render_recoveries(plan: Plan, found: Mapping[TopicPartition, Sequence[Candidate]]) -> str:
     """What would be done, the candidates of what is refused too, and the summary; ends with a newline."""
     lines: list[str] = []
-    for recovery in plan.recoveries[:limit]:
+    for recovery in plan.recoveries[:SHOWN]:
         first, *rest = recovery_lines(recovery)
         lines += [first, *(f"    {line}" for line in rest), ""]
-    lines += left_out(len(plan.recoveries) - limit, "recovery", "-o saves them all")
-    lines += capped(plan.moves, _led_text, limit=limit)
+    lines += left_out(len(plan.recoveries) - SHOWN, "recovery", "-o saves them all")
+    lines += capped(plan.moves, _led_text, limit=SHOWN)
     refused = [r for r in plan.refusals if r.partition in found]
-    for refusal in refused[:limit]:
+    for refusal in refused[:SHOWN]:
         lines += [f"refused: {refusal_text(refusal)}  [{refusal.rule}]"]
         lines += [*(f"    {line}" for line in candidate_lines(found[refusal.partition])), ""]
-    lines += left_out(len(refused) - limit, "refusal", "-o saves them all")
+    lines += left_out(len(refused) - SHOWN, "refusal", "-o saves them all")
     others = [r for r in plan.refusals if r.partition not in found]
     lines += [f"refused: {refusal_text(r)}  [{r.rule}]" for r in others]
     lines += [warning_text(warning) for warning in plan.warnings]

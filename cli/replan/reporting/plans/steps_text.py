@@ -27,9 +27,9 @@ SHOWN = 500
 ALL = "`replan show --all PLAN` lists them"
 
 
-def render_steps(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
+def render_steps(plan: Plan) -> str:
     """The plan step by step, as the transcript of a scenario has it; ends with a newline."""
-    return drawn(text_lines(transcript(plan, context)))
+    return drawn(text_lines(transcript(plan)))
 
 
 def transcript(
