@@ -6,7 +6,7 @@ nothing but the leader, so an application performs, records and resumes them as 
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from msgspec import Struct
@@ -16,22 +16,16 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.blacklist import with_brokers_of_racks, without_ended
-from replan.planning.comparison.cluster_check import check_cluster
+from replan.planning.elections.election_plan import election_plan, kept_placement
 from replan.planning.elections.selection import (
     Selection,
     cannot_lead,
     choose_partitions,
     leading_move,
 )
-from replan.planning.making.limits import check_limits, raised
 from replan.planning.plans.moves import Move, StandaloneElection
-from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
-from replan.planning.safety.plan_laws import require_lawful
+from replan.planning.plans.plan import Plan, Refusal, RefusalRule
 from replan.planning.safety.refusals import Judge
-
-SHOWN = 20
-"""Partitions that a warning names."""
 
 
 class PreferredElections(Struct, frozen=True):
@@ -66,9 +60,7 @@ def preferred_elections(
 
     Raises BadUsage where a topic or pattern matches nothing, WrongCluster, and LimitExceeded.
     """
-    if placement is not None:
-        check_cluster(placement, snapshot)
-        placement = without_ended(with_brokers_of_racks(placement, snapshot), snapshot)
+    placement = kept_placement(placement, snapshot)
     chosen = choose_partitions(selection, snapshot)
     rows = take(snapshot.partitions, chosen.rows)
     leaders = np.asarray(rows.column("leader"))
@@ -86,24 +78,14 @@ def preferred_elections(
         refusals += found[:1]
         if not found:
             moves.append(move)
-    limits = {} if placement is None else placement.limits
-    check_limits(moves, raised(limits, allowed))
-    plan = Plan(
-        cluster_id=snapshot.cluster_id,
-        cluster_name=None if placement is None else placement.cluster_name,
-        placement_digest=request_digest(selection, placement),
-        racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
-        moves=tuple(moves),
-        refusals=tuple(refusals),
-        warnings=tuple(_not_needed(not_needed)),
-        allowed=dict(allowed),
+    plan = election_plan(
+        snapshot,
+        placement,
+        allowed,
+        digest=request_digest(selection, placement),
+        moves=moves,
+        refusals=refusals,
+        not_needed=not_needed,
     )
     at_rest = len(done) - len(not_needed)
-    lawful = require_lawful(plan, "the plan of these elections")
-    return PreferredElections(lawful, not_needed, at_rest)
-
-
-def _not_needed(names: tuple[TopicPartition, ...]) -> Iterator[PlanWarning]:
-    if names:
-        facts: Facts = {"partitions": tuple(map(str, names[:SHOWN])), "count": len(names)}
-        yield PlanWarning(WarningKind.ELECTION_NOT_NEEDED, facts)
+    return PreferredElections(plan, not_needed, at_rest)

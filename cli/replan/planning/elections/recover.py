@@ -17,8 +17,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.blacklist import with_brokers_of_racks, without_ended
-from replan.planning.comparison.cluster_check import check_cluster
+from replan.planning.elections.election_plan import election_plan, kept_placement
 from replan.planning.elections.selection import (
     SelectedPartitions,
     Selection,
@@ -26,17 +25,14 @@ from replan.planning.elections.selection import (
     choose_partitions,
     leading_move,
 )
-from replan.planning.making.limits import check_limits, raised
 from replan.planning.making.recoveries import recoveries
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.plans.plan import Plan, Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate
 from replan.planning.recovery.choose import RecoveryWish
 from replan.planning.recovery.recovery import Method
-from replan.planning.safety.plan_laws import require_lawful
 from replan.planning.safety.refusals import Judge
 
-SHOWN = 20
 NOTHING_KNOWN: Mapping[TopicPartition, LogsFound] = {}
 
 
@@ -90,9 +86,7 @@ def recovery_elections(
 
     Raises BadUsage where a topic or pattern matches nothing, WrongCluster, and LimitExceeded.
     """
-    if placement is not None:
-        check_cluster(placement, snapshot)
-        placement = without_ended(with_brokers_of_racks(placement, snapshot), snapshot)
+    placement = kept_placement(placement, snapshot)
     chosen = choose_partitions(asked.selection, snapshot)
     leaders = dict(asked.leaders)
     led = [*snapshot.states(_rows(chosen, snapshot, led=True))]
@@ -103,21 +97,17 @@ def recovery_elections(
     names = [s.partition for s in snapshot.states(_rows(chosen, snapshot, led=False))]
     found = recoveries(snapshot, {n: asked.wish(n, leaders) for n in names}, formerly)
     missing = (Refusal(*n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing)
-    limits = {} if placement is None else placement.limits
-    check_limits([*moves, *found.chosen], raised(limits, allowed))
-    plan = Plan(
-        cluster_id=snapshot.cluster_id,
-        cluster_name=None if placement is None else placement.cluster_name,
-        placement_digest=asked.digest(placement),
-        racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
-        moves=tuple(moves),
+    plan = election_plan(
+        snapshot,
+        placement,
+        allowed,
+        digest=asked.digest(placement),
+        moves=moves,
         recoveries=found.chosen,
         refusals=(*missing, *unable, *found.refused),
-        warnings=_not_needed(not_needed),
-        allowed=dict(allowed),
+        not_needed=not_needed,
     )
-    lawful = require_lawful(plan, "the plan of these elections")
-    return RecoveryElections(lawful, not_needed, found.candidates)
+    return RecoveryElections(plan, not_needed, found.candidates)
 
 
 def _moves(
@@ -145,10 +135,3 @@ def _rows(chosen: SelectedPartitions, snapshot: Snapshot, *, led: bool) -> list[
     leaders = np.asarray(snapshot.partitions.column("leader"))[chosen.rows]
     found: list[int] = chosen.rows[(leaders >= 0) if led else (leaders < 0)].tolist()
     return found
-
-
-def _not_needed(names: tuple[TopicPartition, ...]) -> tuple[PlanWarning, ...]:
-    if not names:
-        return ()
-    facts: Facts = {"partitions": tuple(map(str, names[:SHOWN])), "count": len(names)}
-    return (PlanWarning(WarningKind.ELECTION_NOT_NEEDED, facts),)
