@@ -47,10 +47,8 @@ from replan.planning.placing.problem import (
     Rule,
 )
 from replan.planning.plans.creates import Create
-from replan.planning.plans.plan import Facts, Refusal, RefusalRule
+from replan.planning.plans.plan import NAMED, Facts, Refusal, RefusalRule
 from replan.planning.safety.placing_refusals import refusal_of
-
-SHOWN = 20
 
 
 class Growth(Struct, frozen=True):
@@ -138,7 +136,7 @@ def _lack(topic: str, count: int, rule: TopicRule | None, snapshot: Snapshot) ->
         return Refusal(*first, RefusalRule.NO_PARTITIONS, {})
     running = [str(s.partition) for s in states if s.adding or s.removing]
     if running:
-        facts: Facts = {"partitions": tuple(running[:SHOWN]), "count": len(running)}
+        facts: Facts = {"partitions": tuple(running[:NAMED]), "count": len(running)}
         return Refusal(*first, RefusalRule.TOPIC_RUNNING, facts)
     factors = sorted({len(s.replicas) for s in states})
     if len(factors) > 1:

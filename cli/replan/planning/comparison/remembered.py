@@ -15,9 +15,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.alignment import Alignment, named_partitions
 from replan.planning.comparison.diff import targets_of
-from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
-
-NAMED = 20
+from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
 
 
 class Recalled(Struct, frozen=True):

@@ -26,12 +26,9 @@ from replan.planning.making.admission_order import admission_order
 from replan.planning.making.limits import check_limits
 from replan.planning.plans.moves import Move, MoveReason, ObservedMove, ReasonKind, move_of
 from replan.planning.plans.origins import Grown, Origin
-from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, WarningKind
+from replan.planning.plans.plan import NAMED, Facts, Plan, PlanWarning, Refusal, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, value_of
 from replan.planning.safety.refusals import Judge
-
-SHOWN = 20
-"""Partitions that a warning names."""
 
 
 class WayBack(Struct, frozen=True, kw_only=True):
@@ -145,7 +142,7 @@ def _move(
 
 def _left(kind: WarningKind, partitions: Sequence[TopicPartition | str]) -> Iterator[PlanWarning]:
     if partitions:
-        named = tuple(str(name) for name in partitions[:SHOWN])
+        named = tuple(str(name) for name in partitions[:NAMED])
         yield PlanWarning(kind, {"partitions": named, "count": len(partitions)})
 
 
