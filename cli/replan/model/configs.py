@@ -13,6 +13,8 @@ LEADER_REPLICAS = "leader.replication.throttled.replicas"
 FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
 LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 """Of copies between the log directories of one broker (KIP-113)."""
+THROTTLE_RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
+"""The throttle rates of a broker, bytes per second."""
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"
 
@@ -46,7 +48,7 @@ def own_value(configs: Configs, key: str) -> str | None:
 
 def can_hold(key: str, value: str) -> bool:
     """Whether a key takes a value: a throttle rate is a LONG of at least 0 (KIP-73), other keys take any."""
-    if key not in {LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE}:
+    if key not in THROTTLE_RATES:
         return True
     return value.isascii() and value.isdecimal() and len(value) < 20 and int(value) < 2**63
 

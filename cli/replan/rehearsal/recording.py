@@ -11,12 +11,10 @@ from msgspec.structs import replace
 
 from replan.applying.journal.records import Record, SavedRate, SavedReplicaList
 from replan.model.configs import (
-    FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
-    LEADER_RATE,
     LEADER_REPLICAS,
-    LOG_DIRS_RATE,
     MIN_INSYNC_REPLICAS,
+    THROTTLE_RATES,
     ConfigScope,
 )
 from replan.model.control_plane import ReplicaName
@@ -28,9 +26,7 @@ from replan.simulator.cluster.replication.copy_rates import identical, leader_of
 from replan.simulator.cluster.replication.traffic import followers_in_step
 from replan.simulator.controller.state import ClusterState, Partition, Topic, changed_partitions
 
-THROTTLES = frozenset(
-    {LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE, LEADER_REPLICAS, FOLLOWER_REPLICAS}
-)
+THROTTLES = frozenset({*THROTTLE_RATES, LEADER_REPLICAS, FOLLOWER_REPLICAS})
 
 
 NamedPartition = tuple[TopicPartition, Partition]

@@ -23,6 +23,7 @@ from replan.model.configs import (
     LEADER_RATE,
     LEADER_REPLICAS,
     LOG_DIRS_RATE,
+    THROTTLE_RATES,
     ConfigChange,
     ConfigOperation,
     ConfigResource,
@@ -52,7 +53,6 @@ SIDES = {
 }
 LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 LEADERS = (LEADER_REPLICAS, LEADER_RATE)
-RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
 StoredConfigs = Mapping[ConfigResource, Mapping[str, str]]
 
 
@@ -122,7 +122,7 @@ def _values(values: Mapping[str, str]) -> Iterator[str]:
     for key in LISTS:
         if key in values:
             yield f"{SIDES[key]} list {values[key] or 'empty'}"
-    for key in RATES:
+    for key in THROTTLE_RATES:
         if key in values:
             yield f"{SIDES[key]} rate {rate(int(values[key]))}"
 

@@ -18,6 +18,7 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
+    THROTTLE_RATES,
     UNCLEAN_ELECTION,
     UNREAD,
     Configs,
@@ -51,7 +52,7 @@ from replan.simulator.cluster.physical_state import (
     offset,
 )
 from replan.simulator.controller.commands import CommandSubject, ControllerResult, rejection
-from replan.simulator.controller.configs import DEFAULTS, DESCRIBED_RATES, as_described
+from replan.simulator.controller.configs import DEFAULTS, as_described
 from replan.simulator.controller.state import (
     CLUSTER_DEFAULT,
     BrokerRegistration,
@@ -235,7 +236,7 @@ def broker_configs(state: ClusterState, broker: BrokerId) -> Configs:
     return {
         key: ConfigValue(values[key], source)
         for source, values in layers
-        for key in DESCRIBED_RATES
+        for key in THROTTLE_RATES
         if key in values
     }
 

@@ -36,7 +36,7 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
-    LOG_DIRS_RATE,
+    THROTTLE_RATES,
     Configs,
     ConfigScope,
     ConfigSource,
@@ -274,7 +274,7 @@ def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThro
             setting = SettingName(ConfigScope.BROKER, str(broker), key)
             yield FoundThrottle(setting, known.ours[-1], Owner.SILENT, known.before)
     for broker, configs in sorted(snapshot.broker_configs.items()):
-        for key in (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE):
+        for key in THROTTLE_RATES:
             found, saved = configs.get(key), ledger.rates.get((broker, key))
             if found is None:
                 continue

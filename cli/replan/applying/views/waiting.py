@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, RequestSubject
-from replan.applying.observation import Job, Observation, PartitionHistory, TickInput
+from replan.applying.observation import Job, PartitionHistory, TickInput
 from replan.applying.other_tools import not_ours
 from replan.applying.reasons.holds import AwaitingThrottle, Cancelling, OthersFirst, Paused
 from replan.applying.reasons.reason import HoldReason
@@ -22,7 +22,7 @@ from replan.applying.tick.decide import decide
 from replan.applying.tick.questions import copying, wanted_by_tick
 from replan.applying.tick.run_state import first_state
 from replan.applying.views.progress import Progress, progress_of
-from replan.model.control_plane import ClusterReader, by_broker
+from replan.model.control_plane import ClusterReader, Look, by_broker
 from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
 
@@ -88,9 +88,7 @@ def watched(
     return WatchedApplication(waits, replace(progress, known_holds=known), after.history)
 
 
-def _without_begun_since(
-    seen: Observation, ledger: Ledger, read: Callable[[], Ledger]
-) -> Observation:
+def _without_begun_since(seen: Look, ledger: Ledger, read: Callable[[], Ledger]) -> Look:
     """The look without what replan has begun between the reading of `ledger` and it: that is not another tool's.
 
     A list stands in the journal before it is asked for, so a journal that is read after a look knows all of replan's

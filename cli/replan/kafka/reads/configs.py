@@ -14,12 +14,10 @@ from replan.kafka.messages import RESPONSES, DescribeConfigs
 from replan.kafka.reads.patience import NamedQuestion, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.configs import (
-    FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
-    LEADER_RATE,
     LEADER_REPLICAS,
-    LOG_DIRS_RATE,
     MIN_INSYNC_REPLICAS,
+    THROTTLE_RATES,
     UNCLEAN_ELECTION,
     UNREAD,
     Configs,
@@ -31,7 +29,6 @@ from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId
 
 TOPIC_KEYS = (LEADER_REPLICAS, FOLLOWER_REPLICAS, MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION)
-BROKER_KEYS = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
 TOPICS_PER_REQUEST = 1000
 _TOPIC, _BROKER = 2, 4  # ConfigResource.Type
 
@@ -78,7 +75,7 @@ def asking_broker(reads: Reads, broker: BrokerId) -> NamedQuestion:
     """The question to a broker for its throttle rates."""
 
     def make() -> NamedQuestion:
-        request = _request(_BROKER, [str(broker)], BROKER_KEYS)
+        request = _request(_BROKER, [str(broker)], THROTTLE_RATES)
         return NamedQuestion(DESCRIBE_BROKER_CONFIGS, Question(request, _rates, repeated=True))
 
     return reads.kept(f"configs of {broker}", broker, make)

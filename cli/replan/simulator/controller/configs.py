@@ -11,12 +11,10 @@ from types import MappingProxyType
 from typing import assert_never
 
 from replan.model.configs import (
-    FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
-    LEADER_RATE,
     LEADER_REPLICAS,
-    LOG_DIRS_RATE,
     MIN_INSYNC_REPLICAS,
+    THROTTLE_RATES,
     UNCLEAN_ELECTION,
     ConfigChange,
     ConfigOperation,
@@ -29,8 +27,6 @@ from replan.simulator.controller.commands import AlterConfigs, ControllerResult,
 from replan.simulator.controller.events import ConfigChanged, ElrCleared, Event
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState
 
-RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
-DESCRIBED_RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
 THROTTLED_LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 LISTS = (*THROTTLED_LISTS, "cleanup.policy")
 DEFAULTS = (
@@ -110,7 +106,7 @@ def topic_problem(key: str, value: str, further: Collection[str]) -> str | None:
 
 def broker_problem(key: str, value: str) -> str | None:
     """Why a broker's value is refused, in Kafka's words; None where it is taken."""
-    if key in RATES:
+    if key in THROTTLE_RATES:
         return _number_problem(key, value, "LONG", at_least=0)
     if key == MIN_INSYNC_REPLICAS:
         return _number_problem(key, value, "INT", at_least=1)

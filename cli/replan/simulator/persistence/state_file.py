@@ -22,7 +22,7 @@ from replan.documents.files import cannot, write_file
 from replan.documents.json_text import INT32_MAX, render_document
 from replan.documents.typed import Form, Int32, Text, typed
 from replan.errors import BadFile, Held
-from replan.model.configs import ConfigScope
+from replan.model.configs import THROTTLE_RATES, ConfigScope
 from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.clock import VirtualClock
@@ -40,7 +40,7 @@ from replan.simulator.cluster.physical_state import (
     Speeds,
     World,
 )
-from replan.simulator.controller.configs import DEFAULTS, DESCRIBED_RATES
+from replan.simulator.controller.configs import DEFAULTS
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
 from replan.simulator.persistence.from_snapshot import (
     DEFAULT_VERSION,
@@ -277,7 +277,7 @@ def _configs(cluster: ClusterState) -> tuple[KeptConfigs, ...]:
     """Dynamic values that are in no snapshot: other keys, and defaults that are not shown."""
     reported = {
         ConfigScope.TOPIC: {key for key, _ in DEFAULTS},
-        ConfigScope.BROKER: set(DESCRIBED_RATES),
+        ConfigScope.BROKER: set(THROTTLE_RATES),
     }
     found = []
     for (scope, name), values in sorted(cluster.configs.items()):
