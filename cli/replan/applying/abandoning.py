@@ -37,7 +37,7 @@ from replan.applying.known import (
     held_since,
     repeated_refusals,
 )
-from replan.applying.observation import Observation, made_again, runs_own, unshown
+from replan.applying.observation import made_again, runs_own, unshown
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions import intent, no_more_left, remembering_given_up
 from replan.applying.reasons.notes import ListsLeft
@@ -230,7 +230,7 @@ def expanded(ledger: Ledger) -> list[TopicPartition]:
     ]
 
 
-def copying_now(ledger: Ledger, seen: Observation) -> list[TopicPartition]:
+def copying_now(ledger: Ledger, seen: Look) -> list[TopicPartition]:
     """The copies of the open application that the controller still carries out."""
     found = []
     for name in expanded(ledger):
@@ -247,7 +247,7 @@ def copying_now(ledger: Ledger, seen: Observation) -> list[TopicPartition]:
 
 
 def _kept(
-    copying: Iterable[TopicPartition], ledger: Ledger, seen: Observation, *, abandoned: bool
+    copying: Iterable[TopicPartition], ledger: Ledger, seen: Look, *, abandoned: bool
 ) -> WantedThrottles:
     """What running copies need of what is set; what was saved says it, no plan is read."""
     numbers: dict[str, set[str]] = {}
@@ -284,7 +284,7 @@ RATE_OF = {LEADER_REPLICAS: LEADER_RATE, FOLLOWER_REPLICAS: FOLLOWER_RATE}
 def _outcome(
     ledger: Ledger,
     copying: list[TopicPartition],
-    seen: Observation,
+    seen: Look,
     unregistered: Collection[BrokerId],
 ) -> Outcome:
     left: tuple[Leftover, ...] = (

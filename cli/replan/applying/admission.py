@@ -14,7 +14,6 @@ from itertools import chain
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.applying.observation import Observation
 from replan.applying.partitions import Deferred, Parked, Phase
 from replan.applying.reasons.holds import (
     CoordinatorLoads,
@@ -28,7 +27,7 @@ from replan.applying.reasons.holds import (
 )
 from replan.applying.reasons.reason import HoldReason
 from replan.model.broker import LogDir
-from replan.model.control_plane import ReplicaName
+from replan.model.control_plane import Look, ReplicaName
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition, is_internal
 from replan.model.partition import PartitionState, Reassignment, effective_min_isr
@@ -401,7 +400,7 @@ def closed_gate(
     move: Move,
     listed: Replicas,
     state: PartitionState,
-    seen: Observation,
+    seen: Look,
     room: Room,
     others: Others,
 ) -> HoldReason | None:
@@ -420,7 +419,7 @@ def closed_gate(
     )
 
 
-def _new_brokers(move: Move, seen: Observation) -> HoldReason | None:
+def _new_brokers(move: Move, seen: Look) -> HoldReason | None:
     for broker in move.new:
         if not seen.live(broker):
             return NewBrokerFenced(broker)
@@ -429,7 +428,7 @@ def _new_brokers(move: Move, seen: Observation) -> HoldReason | None:
     return None
 
 
-def _min_isr(move: Move, state: PartitionState, seen: Observation) -> HoldReason | None:
+def _min_isr(move: Move, state: PartitionState, seen: Look) -> HoldReason | None:
     """Adding replicas raises the effective minimum.
 
     Where a partition is under its minimum already and the start does not raise it, it is not made worse: it is healed.
@@ -443,7 +442,7 @@ def _min_isr(move: Move, state: PartitionState, seen: Observation) -> HoldReason
     return WritesWouldStop(in_sync, m, after)
 
 
-def _unclean_election(move: Move, state: PartitionState, seen: Observation) -> HoldReason | None:
+def _unclean_election(move: Move, state: PartitionState, seen: Look) -> HoldReason | None:
     settings = seen.topics.get(move.partition.topic)
     in_sync = tuple(b for b in state.isr if seen.live(b))
     if settings is None or not settings.unclean_election or len(in_sync) >= 2:
@@ -457,7 +456,7 @@ def _disk_space(move: Move, state: PartitionState, room: Room) -> HoldReason | N
     return next((r for r in reasons if r is not None), None)
 
 
-def others_by_topic(seen: Observation, ours: Container[TopicPartition]) -> Others:
+def others_by_topic(seen: Look, ours: Container[TopicPartition]) -> Others:
     """What runs and is not replan's own."""
     found: dict[str, list[TopicPartition]] = {}
     for name in sorted(seen.running):
@@ -466,7 +465,7 @@ def others_by_topic(seen: Observation, ours: Container[TopicPartition]) -> Other
     return {topic: tuple(names) for topic, names in found.items()}
 
 
-def _reorder_guard(move: Move, seen: Observation, others: Others) -> HoldReason | None:
+def _reorder_guard(move: Move, seen: Look, others: Others) -> HoldReason | None:
     """Whether a move that copies nothing has to wait.
 
     Without the guard of KIP-860 a list may overwrite a reassignment that another tool began a moment ago.

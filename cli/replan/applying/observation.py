@@ -23,9 +23,6 @@ from replan.planning.findings.health import HealthState, judge
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 
-Observation = Look
-"""One look at everything that a tick needs."""
-
 
 class Readings(Struct, frozen=True):
     """What was read last of what is not read in every tick, and when.
@@ -212,7 +209,7 @@ class PartitionHistory(Struct, frozen=True):
     def after(
         self,
         moves: Mapping[TopicPartition, Move],
-        seen: Observation,
+        seen: Look,
         began: float,
         ended: float,
         settle_seconds: float,
@@ -259,16 +256,16 @@ class PartitionHistory(Struct, frozen=True):
         """The history after a look that failed: nothing is known of what held meanwhile, so agreeing starts again."""
         return replace(self, target_in_sync={}, new_in_sync={})
 
-    def _isr_after(self, name: TopicPartition, seen: Observation) -> Replicas | None:
+    def _isr_after(self, name: TopicPartition, seen: Look) -> Replicas | None:
         state = seen.partitions.get(name)
         return self.isr.get(name) if state is None or name in seen.unclear else state.isr
 
-    def losses(self, moves: Iterable[Move], seen: Observation) -> list[InSyncLoss]:
+    def losses(self, moves: Iterable[Move], seen: Look) -> list[InSyncLoss]:
         """The in-sync replicas that a look shows to be lost since the one before."""
         found = [self._loss(move, seen) for move in moves if move.partition not in seen.unclear]
         return [loss for loss in found if loss is not None]
 
-    def _loss(self, move: Move, seen: Observation) -> InSyncLoss | None:
+    def _loss(self, move: Move, seen: Look) -> InSyncLoss | None:
         state = seen.partitions.get(move.partition)
         if state is None:
             return None
@@ -324,9 +321,7 @@ class PartitionHistory(Struct, frozen=True):
         """Whether a broker showed no log of this partition in several readings: that disk may be lost (KIP-858)."""
         return self.misses.get((name, broker), 0) >= MISSES
 
-    def stalled(
-        self, move: Move, seen: Observation, now: float, stalled_seconds: float
-    ) -> Stalled | None:
+    def stalled(self, move: Move, seen: Look, now: float, stalled_seconds: float) -> Stalled | None:
         """Where a copy does not move, if so."""
         state = seen.partitions.get(move.partition)
         for broker in move.new:
@@ -395,7 +390,7 @@ class TickInput(Struct, frozen=True, kw_only=True):
     """One tick's input."""
 
     job: Job
-    seen: Observation
+    seen: Look
     now: float
     """When the look began, in seconds of the application's clock: what it shows is no older than this."""
     ended: float

@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.observation import Observation, runs_own
+from replan.applying.observation import runs_own
 from replan.applying.reasons.notes import RateLowered, SlowerAlready
 from replan.applying.reasons.reason import Note
 from replan.applying.throttles import (
@@ -37,23 +37,25 @@ from replan.applying.throttles import (
     ThrottledCopy,
     ThrottleInput,
     WantedThrottles,
+    catches_up_beside,
     effective_rate,
 )
 from replan.model.configs import own_value
+from replan.model.control_plane import Look
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import Reassignment
 from replan.planning.plans.plan import Plan
 
 
-def plan_of_throttle(cluster_id: str, seen: Observation, rate: int | None) -> Plan:
+def plan_of_throttle(cluster_id: str, seen: Look, rate: int | None) -> Plan:
     """A plan of nothing but a rate: bytes per second, None without a limit."""
     digest = hashlib.sha256(b"the throttle of running reassignments").hexdigest()
     racks = {broker.id: broker.rack for broker in seen.brokers.values()}
     return Plan(cluster_id, digest, racks, moves=(), throttle=MoveThrottle(rate))
 
 
-def not_ours(seen: Observation, ledger: Ledger) -> dict[TopicPartition, Reassignment]:
+def not_ours(seen: Look, ledger: Ledger) -> dict[TopicPartition, Reassignment]:
     """The running reassignments that copy, and that replan did not ask for."""
     return {
         name: running
@@ -77,7 +79,7 @@ class OtherCopies(Struct, frozen=True):
     """How many there were."""
 
     def after(
-        self, seen: Observation, ledger: Ledger, now: float, agreeing_seconds: float
+        self, seen: Look, ledger: Ledger, now: float, agreeing_seconds: float
     ) -> "OtherCopies":
         """What is known after a look."""
         if not ledger.throttles_others:
@@ -98,7 +100,7 @@ class OtherCopies(Struct, frozen=True):
         )
 
     def _progress(
-        self, seen: Observation, found: Mapping[TopicPartition, Reassignment]
+        self, seen: Look, found: Mapping[TopicPartition, Reassignment]
     ) -> Iterator[tuple[tuple[TopicPartition, BrokerId], int | None]]:
         for name, running in found.items():
             state = seen.partitions.get(name)
@@ -122,18 +124,16 @@ class OtherCopies(Struct, frozen=True):
         """All that send or receive."""
         return {b for running in self.found.values() for b in running.replicas}
 
-    def copies(self, seen: Observation) -> list[ThrottledCopy]:
-        """All of them, as throttles see copies.
-
-        The leader's side is free while a replica that stays is out of the ISR, or one that leaves, on a live broker.
-        """
+    def copies(self, seen: Look) -> list[ThrottledCopy]:
+        """All of them, as throttles see copies."""
         copies = []
         for name, running in sorted(self.found.items()):
             state = seen.partitions.get(name)
-            out = set() if state is None else set(running.original).difference(state.isr)
-            catching_up = out.difference(running.removing) or any(seen.live(b) for b in out)
+            stays = set(running.original).difference(running.removing)
+            isr = running.original if state is None else state.isr
             copy = RunningCopy(name, running.original, running.adding)
-            copies.append(ThrottledCopy(copy, leader_throttle_suspended=bool(catching_up)))
+            suspended = catches_up_beside(running.original, stays, isr, seen)
+            copies.append(ThrottledCopy(copy, leader_throttle_suspended=suspended))
         return copies
 
 

@@ -45,7 +45,7 @@ from replan.applying.journal.records import (
     Record,
     Status,
 )
-from replan.applying.observation import Observation, unshown
+from replan.applying.observation import unshown
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
@@ -77,7 +77,7 @@ from replan.applying.reasons.holds import (
 from replan.applying.reasons.reason import EndReason, HoldReason
 from replan.model.broker import Broker
 from replan.model.configs import TopicSettings
-from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
+from replan.model.control_plane import Answer, Look, OutcomeUnknown, Rejected
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState, Reassignment, effective_min_isr
@@ -184,7 +184,7 @@ def as_nameable(
     move: Move,
     own: MoveRecord | None,
     state: PartitionState | None,
-    seen: Observation,
+    seen: Look,
     *,
     refused: bool,
 ) -> Move:
@@ -337,7 +337,7 @@ class PartitionInput(Struct, frozen=True, kw_only=True):
     move: Move
     own: MoveRecord | None
     state: PartitionState | None
-    seen: Observation
+    seen: Look
     settled: bool
     settle_seconds: float
     racks: Mapping[BrokerId, str | None]
@@ -553,7 +553,7 @@ def repeated(sight: PartitionInput, request: Request) -> MoveVerdict:
     return Suspect(request, EffectUnseen(kind))
 
 
-def new_and_cordoned(move: Move, seen: Observation) -> BrokerId | None:
+def new_and_cordoned(move: Move, seen: Look) -> BrokerId | None:
     """A new broker that is cordoned: from 4.4 on Kafka refuses each list with it, until that is over."""
     return next((b for b in move.new if b in seen.brokers and seen.brokers[b].cordoned), None)
 
@@ -696,7 +696,7 @@ def _endless(
     return CopyNeverEnds(gone) if gone else None
 
 
-def never_there(running: Reassignment, seen: Observation) -> Replicas:
+def never_there(running: Reassignment, seen: Look) -> Replicas:
     """The brokers that a reassignment waits for and that are not registered any more; empty where it can end."""
     return tuple(b for b in running.target if b not in seen.brokers)
 

@@ -65,7 +65,7 @@ class ThrottledCopy(Struct, frozen=True):
 
     move: Move | RunningCopy
     leader_throttle_suspended: bool = False
-    """A kept replica is out of the ISR: the leader side is left free, or it would starve behind the copy."""
+    """A replica catches up beside it: the leader side is left free, or that one would starve behind the copy."""
 
     @property
     def sources(self) -> Replicas:
@@ -74,6 +74,17 @@ class ThrottledCopy(Struct, frozen=True):
         On the follower side only new replicas are: one that is in sync is never slowed, but its bytes would be counted.
         """
         return () if self.leader_throttle_suspended else self.move.original
+
+
+def catches_up_beside(
+    original: Replicas, stays: Collection[BrokerId], isr: Replicas, seen: Look
+) -> bool:
+    """Whether a replica of the original list is out of the ISR that needs what the leader sends.
+
+    Any that stays; and one that leaves, on a live broker: while it is listed it counts for min ISR.
+    """
+    out = set(original).difference(isr)
+    return not out.isdisjoint(stays) or any(seen.live(b) for b in out)
 
 
 class ListStep(Struct, frozen=True):

@@ -19,7 +19,7 @@ from replan.applying.journal.records import (
     Status,
 )
 from replan.applying.known import RepeatedRefusal, RequestMemory
-from replan.applying.observation import Job, Observation, TickInput
+from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import Admitted, Deferred, Ended, InFlight, Parked, Phase
 from replan.applying.reasons.holds import (
     AwaitingThrottle,
@@ -37,7 +37,7 @@ from replan.applying.tick.decide import decide
 from replan.applying.tick.run_state import Decision, RunState, first_state
 from replan.model.broker import LogDir
 from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope, TopicSettings
-from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
+from replan.model.control_plane import Answer, Look, OutcomeUnknown, Rejected
 from replan.model.declared.placement import MoveThrottle
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -77,7 +77,7 @@ def case(
     begun = {*run.ledger.owned, *run.admitted}
     tick = TickInput(
         job=job,
-        seen=Observation(
+        seen=Look(
             brokers={b.id: b for b in brokers()},
             partitions={s.partition: s for s in found},
             topics={"orders": TopicSettings(2)},

@@ -11,7 +11,7 @@ from tests.unit.applying.lab import plan_of
 from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import CreateRecord, Status
 from replan.applying.known import RequestMemory
-from replan.applying.observation import Job, Observation, TickInput
+from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import End, Hold, Suspect
 from replan.applying.reasons.ends import NotCreated
 from replan.applying.reasons.holds import (
@@ -34,6 +34,7 @@ from replan.applying.steps.step import (
     judge_steps,
     suspected,
 )
+from replan.model.control_plane import Look
 from replan.model.names import TopicPartition
 
 NAME = TopicPartition(TOPIC, 7)
@@ -73,7 +74,7 @@ class Drawn(Struct, FromRecord, frozen=True):
 def given(known: RequestMemory[RequestSubject] | None = None, now: float = 100.0) -> StepInput:
     """A tick in which nothing is seen; `known`: of the requests before."""
     job = Job.of(plan_of([]), SETTINGS)
-    tick = TickInput(job=job, seen=Observation(brokers={}), now=now, ended=now)
+    tick = TickInput(job=job, seen=Look(brokers={}), now=now, ended=now)
     return StepInput(tick, Ledger(), RequestMemory() if known is None else known)
 
 

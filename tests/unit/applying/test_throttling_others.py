@@ -9,7 +9,6 @@ from tests.unit.applying.lab import MB, Boundary, Lab, killed_anywhere, lab
 from replan.applying.abandoning import RunningCopies, clear_throttles
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
-from replan.applying.observation import Observation
 from replan.applying.other_tools import not_ours, plan_of_throttle
 from replan.applying.reasons.notes import RateKept, RateLowered, RateRemoved, SlowerAlready
 from replan.applying.settings import Settings
@@ -26,7 +25,7 @@ from replan.model.configs import (
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import Wanted
+from replan.model.control_plane import Look, Wanted
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import Reassignment
 from replan.planning.plans.plan_file import dumps, loads
@@ -119,7 +118,7 @@ def test_what_only_removes_copies_nothing_and_is_left_alone() -> None:
         P0: Reassignment((one, two), adding=(), removing=(two,)),
         P1: Reassignment((one, two), adding=(two,), removing=(one,)),
     }
-    seen = Observation(brokers={}, running=running)
+    seen = Look(brokers={}, running=running)
     assert not_ours(seen, Ledger()).keys() == {P1}
 
 

@@ -18,13 +18,13 @@ from replan.applying.journal.records import (
     Status,
 )
 from replan.applying.known import Repeat
-from replan.applying.observation import Job, Observation, TickInput
+from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import PartitionInput
 from replan.applying.settings import Settings
 from replan.applying.tick.decide import decide
 from replan.applying.tick.run_state import KeptHolds, RunState, first_state
 from replan.model.configs import TopicSettings
-from replan.model.control_plane import OutcomeUnknown, Rejected
+from replan.model.control_plane import Look, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment
 from replan.planning.plans.requests import RequestKind
@@ -51,7 +51,7 @@ Case = tuple[TickInput, RunState]
 def copying() -> Case:
     """A partition that copies, and a run that knows nothing of it but its record."""
     job = Job.of(plan_of([COPY]), Settings())
-    seen = Observation(
+    seen = Look(
         brokers={b.id: b for b in brokers()},
         partitions={NAME: state(EXPANDED, [1, 2, 3], adding=[4])},
         topics={"orders": TopicSettings(2)},

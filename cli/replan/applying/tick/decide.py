@@ -108,6 +108,7 @@ from replan.applying.throttles import (
     ThrottleTick,
     WantedThrottles,
     admission_closed,
+    catches_up_beside,
     gives_way_to,
     throttle_in_place,
     throttle_tick,
@@ -262,19 +263,13 @@ def copies_under_throttle(
 
 
 def copy_of(tick: TickInput, state: RunState, move: Move) -> ThrottledCopy:
-    """A move as throttles see it: its leader throttle is suspended while a replica catches up beside the copy.
-
-    Any kept one that is out of the ISR, and a leaving one on a live broker: while it is listed it counts for min ISR.
-    """
+    """A move as throttles see it."""
     found = tick.seen.partitions.get(move.partition)
     isr = state.history.isr.get(move.partition) if found is None else found.isr
     if isr is None:
         return ThrottledCopy(move)
-    out = set(move.original).difference(isr)
-    if not out:
-        return ThrottledCopy(move)
-    catching_up = out & move.kept or any(tick.seen.live(b) for b in out)
-    return ThrottledCopy(move, leader_throttle_suspended=bool(catching_up))
+    suspended = catches_up_beside(move.original, move.kept, isr, tick.seen)
+    return ThrottledCopy(move, leader_throttle_suspended=suspended)
 
 
 def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartition]) -> Slots:

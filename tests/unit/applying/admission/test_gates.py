@@ -4,7 +4,6 @@ import pytest
 from tests.builders import brokers, move, state
 
 from replan.applying.admission import Room, closed_gate, others_by_topic, under_min_isr
-from replan.applying.observation import Observation
 from replan.applying.reasons.holds import (
     NewBrokerCordoned,
     NewBrokerFenced,
@@ -16,6 +15,7 @@ from replan.applying.reasons.holds import (
 from replan.applying.reasons.reason import HoldReason
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import TopicSettings
+from replan.model.control_plane import Look
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState, Reassignment
 from replan.model.snapshot import Features
@@ -25,12 +25,12 @@ AS_PLANNED = TopicSettings(min_insync_replicas=2)
 SWAP = move([1, 2, 3], [4, 2, 5], size=100)
 
 
-def seen(*fenced: int, settings: TopicSettings = AS_PLANNED, cordoned: int = 0) -> Observation:
+def seen(*fenced: int, settings: TopicSettings = AS_PLANNED, cordoned: int = 0) -> Look:
     found = {
         b.id: Broker(b.id, b.rack, fenced=b.id in fenced, cordoned=b.id == cordoned)
         for b in brokers()
     }
-    return Observation(brokers=found, topics={"orders": settings})
+    return Look(brokers=found, topics={"orders": settings})
 
 
 LOW = WritesWouldStop(replicas(1), 2, 2)
@@ -99,7 +99,7 @@ LOW = WritesWouldStop(replicas(1), 2, 2)
     ],
 )
 def test_a_gate_says_why_nothing_is_added_now(
-    planned: Move, found: PartitionState, around: Observation, reason: HoldReason | None
+    planned: Move, found: PartitionState, around: Look, reason: HoldReason | None
 ) -> None:
     assert closed_gate(planned, planned.expanded, found, around, Room(), {}) == reason
 
@@ -173,7 +173,7 @@ def test_without_the_guard_a_reorder_waits_for_others_on_its_topic(
     running = {
         TopicPartition(topic, 7): Reassignment(replicas(1, 2, 3, 4), replicas(4), replicas())
     }
-    around = Observation(
+    around = Look(
         brokers={b.id: b for b in brokers()}, running=running, features=Features(guarded, guarded)
     )
     reorder = move([1, 2, 3], [2, 1, 3])

@@ -3,9 +3,10 @@
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.observation import InSyncLoss, Observation, PartitionHistory
+from replan.applying.observation import InSyncLoss, PartitionHistory
 from replan.applying.reasons.holds import Stalled
 from replan.model.configs import TopicSettings
+from replan.model.control_plane import Look
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 
@@ -17,8 +18,8 @@ EXPANDED = [1, 2, 3, 4, 5]
 
 def seen(
     found: PartitionState | None, *, fenced: tuple[int, ...] = (), unclear: bool = False
-) -> Observation:
-    return Observation(
+) -> Look:
+    return Look(
         brokers={b.id: b for b in brokers(fenced=fenced)},
         partitions={} if found is None else {P0: found},
         unclear=frozenset({P0}) if unclear else frozenset(),
@@ -34,7 +35,7 @@ def looked(seconds_each: float, count: int) -> PartitionHistory:
     return watch
 
 
-def watched(*looks: tuple[float, Observation]) -> PartitionHistory:
+def watched(*looks: tuple[float, Look]) -> PartitionHistory:
     watch = PartitionHistory()
     for at, look in looks:
         watch = watch.after(MOVES, look, at, at, 15)
@@ -46,8 +47,8 @@ NEW_ONLY = seen(state(EXPANDED, [1, 4, 5], leader=1))
 
 
 def every(
-    seconds: float, look: Observation, start: float = 0, end: float = 15
-) -> list[tuple[float, Observation]]:
+    seconds: float, look: Look, start: float = 0, end: float = 15
+) -> list[tuple[float, Look]]:
     return [(start + i * seconds, look) for i in range(int((end - start) / seconds) + 1)]
 
 
@@ -89,7 +90,7 @@ def every(
     ],
 )
 def test_settled_is_what_every_look_of_the_settle_time_showed(
-    looks: list[tuple[float, Observation]], settled: bool, copied: bool
+    looks: list[tuple[float, Look]], settled: bool, copied: bool
 ) -> None:
     watch = watched(*looks)
     assert watch.settled(P0, 15) is settled
@@ -160,7 +161,7 @@ def test_a_replica_that_was_dropped_is_no_loss() -> None:
 
 def test_a_topic_that_cannot_be_read_is_judged_by_the_planned_minimum() -> None:
     watch = watched((0, seen(state([1, 2, 3]))))
-    blind = Observation(brokers={}, partitions={P0: state([1, 2, 3], [1, 2])})
+    blind = Look(brokers={}, partitions={P0: state([1, 2, 3], [1, 2])})
     assert len(watch.losses([SWAP], blind)) == 1
 
 

@@ -5,7 +5,6 @@ from msgspec.structs import replace
 from tests.builders import TOPIC_ID, brokers, move, state
 
 from replan.applying.journal.records import LastRequest, MoveRecord, Reached, Status
-from replan.applying.observation import Observation
 from replan.applying.partitions import (
     End,
     Hold,
@@ -38,7 +37,7 @@ from replan.applying.reasons.holds import (
 )
 from replan.applying.reasons.reason import EndReason
 from replan.model.configs import TopicSettings
-from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
+from replan.model.control_plane import Accepted, Answer, Look, OutcomeUnknown, Rejected
 from replan.model.names import BrokerId, TopicId, replicas
 from replan.model.partition import PartitionState
 from replan.planning.elections.available import Unavailable
@@ -92,7 +91,7 @@ def sight(
         move=planned,
         own=known,
         state=found,
-        seen=Observation(
+        seen=Look(
             brokers={b.id: b for b in brokers()},
             topics={"orders": TopicSettings(min_isr)},
             unclear=frozenset({planned.partition}) if unclear else frozenset(),

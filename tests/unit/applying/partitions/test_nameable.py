@@ -6,9 +6,9 @@ import pytest
 from tests.builders import brokers, move, state
 
 from replan.applying.journal.records import LastRequest, MoveRecord
-from replan.applying.observation import Observation
 from replan.applying.partitions import as_nameable
 from replan.model.broker import Broker
+from replan.model.control_plane import Look
 from replan.model.names import Replicas, replicas
 from replan.model.partition import PartitionState
 from replan.planning.plans.requests import RequestKind
@@ -44,7 +44,7 @@ def left_out(
             asked=LastRequest(kind, asked if kind is RequestKind.EXPAND else ()),
             past=(asked,),
         )
-    decided = as_nameable(SWAP, own, found, Observation(brokers=known), refused=refused)
+    decided = as_nameable(SWAP, own, found, Look(brokers=known), refused=refused)
     return {int(b) for b in decided.unnameable}
 
 
