@@ -78,7 +78,7 @@ def test_the_best_surviving_log_leads_and_its_loss_is_stated_and_measured(
         assert site.planned("unclean", "--give-up-on", "1").chosen == 3
         planned = site.planned("best-log", "--give-up-on", "1", "--before", "before.json")
         assert planned.order == (2, 1, 3)
-        assert planned.loss == Loss((Tail(BrokerId(1), 2000, 3000),), unknown=(BrokerId(1),))
+        assert planned.loss == Loss.of((Tail(BrokerId(1), 2000, 3000),), unknown=(BrokerId(1),))
         site.replan("apply", "plan.json", "--auto-approve", wanted=3)
         assert site.leaders() == [-1]
         wanted = ("elect", "best-log", "--topic", site.topic, "--give-up-on", "1")

@@ -86,6 +86,11 @@ class PlannedStep(Change):
         """The change by its name."""
         return {self.name: str(self)}
 
+    @property
+    def twice(self) -> str:
+        """What is said of a plan that has it twice; what tells it from others of its kind is part of it."""
+        return f"{self.name} stands there twice"
+
     @classmethod
     def total(cls, steps: Sequence[Change]) -> str:
         """How many there are, in the line of totals."""

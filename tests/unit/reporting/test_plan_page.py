@@ -7,10 +7,11 @@ from tests.builders import TOPIC_ID, lists, move
 from tests.unit.reporting.rendered import plan_page
 
 from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.plan import Plan
-from replan.planning.recovery.candidates import Candidate, Loss, Tail
+from replan.planning.recovery.candidates import Loss, Tail
+from replan.planning.recovery.log_forms import CandidateForm
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.reporting.plans.plan_context import PlanContext
 
@@ -22,14 +23,16 @@ NOTHING = Plan("c", "d", {BrokerId(1): "a"}, ())
 
 def test_a_recovery_that_loses_records_is_the_first_thing_that_is_listed() -> None:
     lost = Recovery(
-        partition=TopicPartition("orders", 7),
+        topic="orders",
+        number=7,
         topic_id=TOPIC_ID,
         original=lists(1, 2),
         order=lists(2, 1),
         method=Method.AGGRESSIVE,
         clean=False,
-        candidates=(Candidate(BrokerId(1), alive=False), Candidate(BrokerId(2), alive=True)),
-        loss=Loss((Tail(BrokerId(1), 500, 1500),)),
+        leader_epoch=0,
+        said=(CandidateForm(broker=BrokerId(1), alive=False), CandidateForm(broker=BrokerId(2))),
+        loss=Loss.of((Tail(BrokerId(1), 500, 1500),)),
     )
     text = plan_page(replace(NOTHING, recoveries=(lost,)))
     assert "orders-7  no leader -&gt; 2" in text

@@ -12,6 +12,7 @@ from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import candidates
 from replan.planning.recovery.choose import RecoveryWish, choose
+from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.reporting.plans.recovery_text import loss_text, recovery_lines, summary
 
@@ -79,8 +80,8 @@ def test_the_summary_counts_what_is_lost_at_least() -> None:
 def test_an_empty_log_is_said_to_be_one_where_it_is_to_lead() -> None:
     """Kafka deletes the remote segments of a tiered topic then (tests/kafka/test_tiered.py)."""
     found = recovery()
-    empty = tuple(replace(c, log=ReplicaLog(0)) for c in found.candidates)
-    assert "remote storage" in loss_text(replace(found, candidates=empty))
+    empty = tuple(candidate_form(replace(c, log=ReplicaLog(0))) for c in found.candidates)
+    assert "remote storage" in loss_text(replace(found, said=empty))
     assert "remote storage" not in loss_text(found)
 
 

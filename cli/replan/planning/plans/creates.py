@@ -59,6 +59,11 @@ class Create(Form, PlannedStep, frozen=True):
         return f"{self.present} -> {self.count} partitions"
 
     @property
+    def twice(self) -> str:
+        """A topic has one."""
+        return f"{self.topic} gets partitions twice"
+
+    @property
     def compared(self) -> Mapping[str, str]:
         """The number, and the list of each of the new ones."""
         lists = {str(name): listing(listed) for name, listed in self.partitions.items()}

@@ -72,6 +72,11 @@ class LogMove(Form, PlannedStep, frozen=True):
         """A partition may have several that move."""
         return {f"{self.partition} on broker {self.broker}": str(self)}
 
+    @property
+    def twice(self) -> str:
+        """A replica has one."""
+        return f"{self.partition} moves twice on {self.broker}"
+
     @classmethod
     def total(cls, steps: Sequence[Change]) -> str:
         """How many, and how much they copy."""

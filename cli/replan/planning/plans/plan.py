@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain
 
-from msgspec import Struct, field
+from msgspec import field
 from msgspec.structs import replace
 
 from replan.documents.json_text import advice, shown
@@ -332,11 +332,26 @@ class PlanWarning(Form, frozen=True):
         _check_facts(self.kind, self.facts)
 
 
-STEPS = ("moves", "creates", "standing", "recoveries", "log_moves")
-"""The fields of a plan that hold its steps, by kind."""
+class BesideMoves(Form, frozen=True, kw_only=True):
+    """What a plan does beside moves, a field for each kind of step, in the order in which a plan file has them."""
+
+    standing: tuple[ThrottleSetting, ...] = ()
+    """Throttle settings that stay; before anything that needs one of them for a copy."""
+    creates: tuple[Create, ...] = ()
+    """By topic; each before the moves of its topic."""
+    recoveries: tuple[Recovery, ...] = ()
+    """By partition; of partitions that no move touches."""
+    log_moves: tuple[LogMove, ...] = ()
+    """Replicas that move to other log directories of their brokers."""
+
+    @property
+    def beside_moves(self) -> list[tuple[PlannedStep, ...]]:
+        """The steps of each kind that there are some of."""
+        kinds = (getattr(self, kind) for kind in BesideMoves.__struct_fields__)
+        return [steps for steps in kinds if steps]
 
 
-class Plan(Struct, frozen=True):
+class Plan(BesideMoves, frozen=True):
     """Moves in the order in which they are admitted, and all that is needed to perform them safely."""
 
     cluster_id: str
@@ -355,21 +370,12 @@ class Plan(Struct, frozen=True):
     """Partitions whose original order only the leader blacklist changes: it is journalled before the change."""
     allowed: Mapping[Measure, int] = field(default_factory=dict)
     """Limits of the placement that were raised for this plan alone."""
-    creates: tuple[Create, ...] = ()
-    """By topic; each before the moves of its topic."""
     judged_by: JudgedBy | None = None
     """By which rates it was judged that its copies end; None: it was not."""
-    standing: tuple[ThrottleSetting, ...] = ()
-    """Throttle settings that stay; before anything that needs one of them for a copy."""
-
     placement_commit: str = ""
     """The commit of git that the placement was read from; empty where it was read from files."""
     silent: Replicas = ()
     """Live brokers that did not say what they hold when planned: sizes of partitions are not known there."""
-    log_moves: tuple[LogMove, ...] = ()
-    """Replicas that move to other log directories of their brokers."""
-    recoveries: tuple[Recovery, ...] = ()
-    """By partition; of partitions that no move touches."""
 
     @property
     def journal_replicas(self) -> Replicas:
@@ -408,11 +414,6 @@ class Plan(Struct, frozen=True):
         return chain(self.moves, *self.beside_moves)
 
     @property
-    def beside_moves(self) -> list[tuple[PlannedStep, ...]]:
-        """Its steps beside moves, by kind, of those that it has."""
-        return [steps for kind in STEPS[1:] if (steps := getattr(self, kind))]
-
-    @property
     def steps(self) -> int:
         """How many there are."""
         return len(self.moves) + sum(map(len, self.beside_moves))
@@ -424,7 +425,8 @@ class Plan(Struct, frozen=True):
 
     def only(self, keep: Callable[[Change], bool]) -> "Plan":
         """The same with those of its steps alone that are to be kept."""
-        return replace(self, **{k: tuple(filter(keep, getattr(self, k))) for k in STEPS})
+        kinds = ("moves", *BesideMoves.__struct_fields__)
+        return replace(self, **{k: tuple(filter(keep, getattr(self, k))) for k in kinds})
 
     @property
     def empty(self) -> bool:

@@ -34,19 +34,8 @@ from replan.model.declared.policy import Measure
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.rates import JudgedBy
 from replan.planning.plans.conflicts import Conflict
-from replan.planning.plans.creates import Create
-from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move, MoveReason, StandaloneElection
-from replan.planning.plans.plan import (
-    STEPS,
-    Plan,
-    PlanWarning,
-    Refusal,
-)
-from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.planning.recovery.candidates import Loss, Tail
-from replan.planning.recovery.log_forms import CandidateForm, candidate_form, read_candidate
-from replan.planning.recovery.recovery import Method, Recovery
+from replan.planning.plans.plan import BesideMoves, Plan, PlanWarning, Refusal
 
 FORMAT_VERSION = 1
 KIND = "replan.plan"
@@ -84,43 +73,6 @@ class MoveForm(Form, frozen=True):
         once_each(original=self.original, target=self.target, unnameable=self.unnameable)
 
 
-class LossForm(Form, frozen=True):
-    """What a recovery loses at least: `records` are those of all `tails`; no record is in two of them."""
-
-    records: Int64 = 0
-    tails: tuple[Tail, ...] = ()
-    unknown: BrokerIds = replicas()
-
-    def __post_init__(self) -> None:
-        if self.records != sum(tail.end - tail.begin for tail in self.tails):
-            raise ValueError(".records: expected the records of all `tails`")
-
-
-class RecoveryForm(Form, frozen=True, kw_only=True):
-    """One partition that is to be led again, with what its replicas said."""
-
-    topic: Text
-    partition: Int32
-    topic_id: TopicId
-    original: ReplicaList
-    order: ReplicaList
-    method: Method
-    clean: bool
-    reassigned: bool = False
-    leader_epoch: Int32
-    wait_seconds: int = 0
-    bytes: Int64 = 0
-    loss: LossForm = LossForm()
-    candidates: tuple[CandidateForm, ...]
-
-    def __post_init__(self) -> None:
-        once_each(original=self.original, order=self.order)
-        if not set(self.order) <= set(self.original):
-            raise ValueError(".order: it names a broker that is not in `original`")
-        if tuple(c.broker for c in self.candidates) != self.original:
-            raise ValueError(".candidates: expected the brokers of `original`, in that order")
-
-
 class SideForm(Form, frozen=True):
     """Rates of the two sides of one broker."""
 
@@ -146,8 +98,14 @@ class ConvergenceForm(Form, frozen=True):
     unknown: Int32
 
 
-class PlanForm(Form, frozen=True, kw_only=True):
-    """The document; its keys are written in this order."""
+BESIDE_MOVES = dict(
+    zip(BesideMoves.__struct_fields__, BesideMoves.__struct_encode_fields__, strict=True)
+)
+"""The kinds of steps beside moves, each with its key."""
+
+
+class PlanForm(BesideMoves, frozen=True, kw_only=True):
+    """The document; its keys are written in this order, with the steps beside moves before the moves."""
 
     format_version: Literal[1]
     kind: Literal["replan.plan"]
@@ -165,24 +123,15 @@ class PlanForm(Form, frozen=True, kw_only=True):
     conflicts: tuple[Conflict, ...] = ()
     reasons: tuple[MoveReason, ...]
     topics: tuple[TopicForm, ...]
-    standing: tuple[ThrottleSetting, ...] = ()
-    creates: tuple[Create, ...] = ()
-    recoveries: tuple[RecoveryForm, ...] = ()
-    log_moves: tuple[LogMove, ...] = ()
     moves: tuple[MoveForm, ...]
     digest: str
 
     def __post_init__(self) -> None:
         _check_brokers(self.brokers, ".brokers")
-        grown = twice(row.topic for row in self.creates)
-        if grown is not None:
-            raise ValueError(f".creates: {grown} gets partitions twice")
-        copied = twice(row.replica for row in self.log_moves)
-        if copied is not None:
-            raise ValueError(f".logMoves: {copied[0]} moves twice on {copied[1]}")
-        configured = twice(row.setting for row in self.standing)
-        if configured is not None:
-            raise ValueError(f".standing: {configured.key} of {configured.name} is set twice")
+        for name, key in BESIDE_MOVES.items():
+            again = twice(step.twice for step in getattr(self, name))
+            if again is not None:
+                raise ValueError(f".{key}: {again}")
         moved = twice((row.topic, row.partition) for row in self.moves)
         if moved is not None:
             raise ValueError(f".moves: {TopicPartition(*moved)} is moved twice")
@@ -202,14 +151,10 @@ class PlanForm(Form, frozen=True, kw_only=True):
 ALIKE = [
     name
     for name in PlanForm.__struct_fields__
-    if name in Plan.__struct_fields__ and name not in {"throttle", "allowed", "recoveries", "moves"}
+    if name in Plan.__struct_fields__ and name not in {"throttle", "allowed", "moves"}
 ]
-"""What a document has as the plan has it: the steps of a new kind, too, unless they are named here."""
-ROWS = {
-    key
-    for name, key in zip(PlanForm.__struct_fields__, PlanForm.__struct_encode_fields__, strict=True)
-    if name in {"topics", *STEPS}
-}
+"""What a document has as the plan has it."""
+ROWS = {"topics", "moves", *BESIDE_MOVES.values()}
 """The lists that are written one value a line."""
 
 
@@ -263,6 +208,9 @@ def _body(plan: Plan) -> str:
     """The document without its digest, and without the comma before it."""
     found = msgspec.to_builtins(_form_of(plan))
     del found["digest"]
+    for key in (*BESIDE_MOVES.values(), "moves"):
+        if key in found:
+            found[key] = found.pop(key)
     return "{\n" + ",\n".join(_part(key, value) for key, value in found.items()) + "\n}\n"
 
 
@@ -301,7 +249,6 @@ def _form_of(plan: Plan) -> PlanForm:
             TopicForm(name, of.topic_id, of.min_insync_replicas, of.unclean_election)
             for name, of in sorted(topics.items())
         ),
-        recoveries=tuple(_recovery(r) for r in plan.recoveries),
         moves=tuple(_row(m, numbers[m.reason], plan) for m in plan.moves),
         digest="",
     )
@@ -314,7 +261,6 @@ def _plan_of(form: PlanForm) -> Plan:
     return Plan(
         **{name: getattr(form, name) for name in ALIKE},
         racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
-        recoveries=tuple(_read_recovery(row) for row in form.recoveries),
         moves=tuple(_move(row, topics[row.topic], form.reasons[row.reason]) for row in form.moves),
         throttle=None
         if throttle is None
@@ -351,45 +297,6 @@ def _row(move: Move, reason: int, plan: Plan) -> MoveForm:
         below_min_isr=move.below_min_isr,
         remember=move.partition in plan.remember,
         election=move.election,
-    )
-
-
-def _recovery(found: Recovery) -> RecoveryForm:
-    return RecoveryForm(
-        topic=found.partition.topic,
-        partition=found.partition.partition,
-        topic_id=found.topic_id,
-        original=found.original,
-        order=found.order,
-        method=found.method,
-        clean=found.clean,
-        reassigned=found.reassigned,
-        leader_epoch=found.leader_epoch,
-        wait_seconds=found.wait_seconds,
-        bytes=found.bytes,
-        loss=LossForm(
-            found.loss.records,
-            found.loss.tails,
-            found.loss.unknown,
-        ),
-        candidates=tuple(candidate_form(c) for c in found.candidates),
-    )
-
-
-def _read_recovery(form: RecoveryForm) -> Recovery:
-    return Recovery(
-        partition=TopicPartition(form.topic, form.partition),
-        topic_id=form.topic_id,
-        original=form.original,
-        order=form.order,
-        method=form.method,
-        clean=form.clean,
-        reassigned=form.reassigned,
-        candidates=tuple(read_candidate(c) for c in form.candidates),
-        loss=Loss(form.loss.tails, form.loss.unknown),
-        leader_epoch=form.leader_epoch,
-        wait_seconds=form.wait_seconds,
-        bytes=form.bytes,
     )
 
 

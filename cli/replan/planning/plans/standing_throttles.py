@@ -100,6 +100,11 @@ class ThrottleSetting(Form, PlannedStep, frozen=True):
         """What becomes of it: `not set -> 30 MB/s`."""
         return f"{self.worded(self.before)} -> {self.worded(self.after)}"
 
+    @property
+    def twice(self) -> str:
+        """A setting has one."""
+        return f"{self.key} of {self.name} is set twice"
+
     def worded(self, value: str | None) -> str:
         """A value of it in words: a rate with its unit, a list as it is."""
         if value is None:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.documents.typed import Form, Int64, ValidBrokerId
+from replan.documents.typed import BrokerIds, Form, Int64, ValidBrokerId
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogFound, LogsFound, ReplicaLog
@@ -56,18 +56,24 @@ class Tail(Form, frozen=True):
         return self.end - self.begin
 
 
-class Loss(Struct, frozen=True):
+class Loss(Form, frozen=True):
     """What a partition loses when a replica leads it; at least, since nobody knows what silent replicas have."""
 
+    records: Int64 = 0
+    """Those of all `tails`."""
     tails: tuple[Tail, ...] = ()
     """No record is in two of them; the longest first."""
-    unknown: tuple[BrokerId, ...] = ()
+    unknown: BrokerIds = ()
     """Replicas whose logs nobody knows now."""
 
-    @property
-    def records(self) -> int:
-        """How many."""
-        return sum(tail.records for tail in self.tails)
+    def __post_init__(self) -> None:
+        if self.records != sum(tail.records for tail in self.tails):
+            raise ValueError(".records: expected the records of all `tails`")
+
+    @classmethod
+    def of(cls, tails: tuple[Tail, ...] = (), unknown: tuple[BrokerId, ...] = ()) -> "Loss":
+        """Of what is known and of what is not."""
+        return cls(sum(tail.records for tail in tails), tails, unknown)
 
 
 def candidates(
@@ -166,7 +172,7 @@ def loss(among: Iterable[Candidate], leader: BrokerId) -> Loss:
     members = tuple(among)
     unknown = tuple(c.broker for c in members if c.known is None)
     if all(c.known is None for c in members if c.broker == leader):
-        return Loss(unknown=unknown)
-    return Loss(
+        return Loss.of(unknown=unknown)
+    return Loss.of(
         lost({c.broker: c.last_known for c in members if c.last_known is not None}, leader), unknown
     )

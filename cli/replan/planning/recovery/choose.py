@@ -18,6 +18,7 @@ from msgspec import Struct
 from replan.model.names import BrokerId, led_by
 from replan.model.partition import PartitionState
 from replan.planning.recovery.candidates import Candidate, best, loss
+from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import Method, Recovery
 
 
@@ -148,16 +149,17 @@ def _recovery(
 ) -> Recovery:
     kept = {c.broker for c in found if c.registered}
     return Recovery(
-        partition=state.partition,
+        topic=state.partition.topic,
+        number=state.partition.partition,
         topic_id=state.topic_id,
         original=state.replicas,
         order=led_by(chosen, tuple(b for b in state.replicas if b in kept)),
         method=wish.method,
         clean=clean,
-        candidates=found,
         loss=loss(found, chosen),
         reassigned=state.running is not None,
         leader_epoch=state.leader_epoch,
         wait_seconds=wish.wait_seconds,
         bytes=state.bytes,
+        said=tuple(map(candidate_form, found)),
     )

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 
-from msgspec import Struct
+from msgspec import field
 
+from replan.documents.typed import Form, Int32, Int64, ReplicaList, Text, once_each
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.planning.change import PlannedStep
 from replan.planning.recovery.candidates import Candidate, Loss
+from replan.planning.recovery.log_forms import CandidateForm, read_candidate
 
 
 class Method(StrEnum):
@@ -31,34 +34,47 @@ METHODS: Mapping[Method, str] = {
 }
 
 
-class Recovery(Struct, PlannedStep, frozen=True):
+class Recovery(Form, PlannedStep, frozen=True, kw_only=True, dict=True):
     """One partition without a leader, and who is to lead it."""
 
-    partition: TopicPartition
+    topic: Text
+    number: Int32 = field(name="partition")
     topic_id: TopicId
-    original: Replicas
+    original: ReplicaList
     """The list that was found."""
-    order: Replicas
+    order: ReplicaList
     """The same replicas with the chosen one first, without brokers that are not registered."""
     method: Method
     clean: bool
     """The chosen one is in the ISR or the ELR: nothing is lost, and no unclean election is asked for."""
-    candidates: tuple[Candidate, ...]
-    """In the order of the list."""
-    loss: Loss
     reassigned: bool = False
     """A reassignment runs on it, so its list stays: Kafka elects the chosen one by the list as it is."""
-    leader_epoch: int = 0
+    leader_epoch: Int32
     """Of the partition when it was found without a leader."""
     wait_seconds: int = 0
     """How long the partition must have been without a leader."""
-    bytes: int = 0
+    bytes: Int64 = 0
     """Of its largest replica, as far as known."""
+    loss: Loss
+    said: tuple[CandidateForm, ...] = field(name="candidates")
+    """What its replicas said of their logs, in the order of the list."""
+
+    def __post_init__(self) -> None:
+        once_each(original=self.original, order=self.order)
+        if not set(self.order) <= set(self.original):
+            raise ValueError(".order: it names a broker that is not in `original`")
+        if tuple(c.broker for c in self.said) != self.original:
+            raise ValueError(".candidates: expected the brokers of `original`, in that order")
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Its replicas with what they said, in the order of the list."""
+        return tuple(map(read_candidate, self.said))
 
     @property
-    def topic(self) -> str:
-        """Of which topic."""
-        return self.partition.topic
+    def partition(self) -> TopicPartition:
+        """Which partition."""
+        return TopicPartition(self.topic, self.number)
 
     @property
     def brokers(self) -> Replicas:

@@ -71,7 +71,7 @@ def test_a_longer_log_of_an_older_epoch_is_not_the_better_one() -> None:
     found = recovery(chosen(logs, GIVEN_UP, isr=(1,)))
 
     assert (found.chosen, found.order) == (3, (3, 1, 2))
-    assert found.loss == Loss((Tail(BrokerId(2), 1000, 3000),), unknown=(BrokerId(1),))
+    assert found.loss == Loss.of((Tail(BrokerId(2), 1000, 3000),), unknown=(BrokerId(1),))
 
 
 def test_what_retention_had_deleted_is_lost_by_no_election() -> None:
@@ -92,7 +92,7 @@ def test_with_the_same_epoch_the_longer_log_is_chosen_whatever_the_order() -> No
 
     assert found.chosen == 2
     assert not found.clean
-    assert found.loss == Loss(unknown=(BrokerId(1),))
+    assert found.loss == Loss.of(unknown=(BrokerId(1),))
 
 
 def test_kafkas_own_choice_is_the_first_live_one_and_its_loss_is_known() -> None:
@@ -208,7 +208,7 @@ def test_what_an_earlier_snapshot_knew_of_a_dead_replica_counts_as_lost() -> Non
 
     found = recovery(chosen({2: log(2000), 3: log(1000)}, GIVEN_UP, isr=(1,), formerly=formerly))
 
-    assert found.loss == Loss((Tail(BrokerId(1), 2000, 3000),), unknown=(BrokerId(1),))
+    assert found.loss == Loss.of((Tail(BrokerId(1), 2000, 3000),), unknown=(BrokerId(1),))
 
 
 Logs = st.dictionaries(
