@@ -5,12 +5,32 @@ for a new kind. What a kind does not say has a default.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from enum import IntEnum
 from typing import ClassVar
 
 from replan.model.names import BrokerId, TopicId, TopicPartition
 from replan.wording import count
 
 NO_COPIES: Mapping[BrokerId, int] = {}
+
+
+class Rank(IntEnum):
+    """What is done first where limits allow only a part; lower is earlier."""
+
+    LEADERLESS = 0
+    UNDER_MIN_ISR = 1
+    AT_MIN_ISR = 2
+    DRAINED = 3
+    """A broker is to hold nothing."""
+    LOG_DIR_DRAINED = 4
+    GROWN = 5
+    """A topic gets partitions."""
+    SET = 6
+    """A setting gets another value."""
+    DECLARED = 7
+    BALANCED = 8
+    """What it keeps its rules without."""
+    LOG_DIRS_BALANCED = 9
 
 
 class Change:
@@ -69,6 +89,7 @@ class PlannedStep(Change):
 
     __slots__ = ()
 
+    rank: ClassVar[Rank]
     heading: ClassVar[str] = ""
     """Of their table where people read a plan; empty where `reporting.plans.steps_text` has another form for them."""
     column: ClassVar[str] = "partition"

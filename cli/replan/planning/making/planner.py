@@ -125,8 +125,10 @@ def plan_of(
     states = {move.partition: seen for move, seen in judged}
     targets = {move.partition: move.target for move in ordered}
     recovered = _recoveries(placement, snapshot, within)
-    refused = [r for r in refused if r.partition not in recovered.about or not r.of_the_list]
-    refused += recovered.refused
+    refused = [
+        *(r for r in refused if r.partition not in recovered.about or not r.of_the_list),
+        *recovered.refused,
+    ]
     standing = tuple(
         s
         for s in standing_differences(placement, aligned.intents, snapshot)
@@ -143,14 +145,19 @@ def plan_of(
     within_brokers = () if scope is None else scope.log_moves
     balances = within if scope is None else scope.balanced.__contains__
     asked_for = {move.replica for move in within_brokers}
+    balance = [m for m in dirs.moves if balances(m.partition) and m.replica not in asked_for]
     free = [(move, states[move.partition]) for move in ordered if move.topic == unmade]
     changes = Changes(
-        [(move, states[move.partition]) for move in ordered if move.topic != unmade],
-        creates,
-        standing,
-        recovered.chosen,
-        [*within_brokers, *(m for m in drains.moves if within(m.partition))],
-        [m for m in dirs.moves if balances(m.partition) and m.replica not in asked_for],
+        judged=[(move, states[move.partition]) for move in ordered if move.topic != unmade],
+        creates=creates,
+        standing=standing,
+        recoveries=recovered.chosen,
+        log_moves=(
+            *within_brokers,
+            *(m for m in drains.moves if within(m.partition)),
+            *balance,
+        ),
+        log_balance=balance,
     )
     stage, limits = PlanStage(changes), raised(placement.limits, allowed)
     if within_limits or placement.in_stages:
@@ -172,10 +179,7 @@ def plan_of(
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         silent=tuple(sorted(snapshot.silent)),
         moves=(*changes.moves, *(move for move, _ in free)),
-        creates=tuple(changes.creates),
-        recoveries=tuple(changes.recoveries),
-        standing=tuple(changes.standing),
-        log_moves=(*changes.log_drains, *changes.log_balance),
+        **changes.by_kind,
         judged_by=judged_by,
         throttle=placement.move_throttle,
         refusals=tuple(refused),

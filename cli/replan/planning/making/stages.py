@@ -14,8 +14,7 @@ A change that is beyond a limit all by itself fits into no stage: it is refused 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import IntEnum
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -23,7 +22,7 @@ from replan.errors import BadUsage
 from replan.model.broker import LogDir
 from replan.model.declared.policy import Limit, Limits
 from replan.model.partition import PartitionState
-from replan.planning.change import Change
+from replan.planning.change import Change, Rank
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.making.admission_order import Urgency, admission_order, urgency
 from replan.planning.making.limits import Used
@@ -32,34 +31,23 @@ from replan.planning.placing.problem import NO_LIMIT
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move, ObservedMove, ReasonKind
-from replan.planning.plans.plan import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
-from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.planning.recovery.recovery import Recovery
+from replan.planning.plans.plan import (
+    BesideMoves,
+    Facts,
+    PlanWarning,
+    Refusal,
+    RefusalRule,
+    WarningKind,
+)
 
 
-class Rank(IntEnum):
-    """What a stage takes first; lower is earlier."""
-
-    LEADERLESS = 0
-    UNDER_MIN_ISR = 1
-    AT_MIN_ISR = 2
-    DRAINED = 3
-    """A broker or a log directory is to hold nothing."""
-    DECLARED = 4
-    BALANCED = 5
-    """What it keeps its rules without."""
-
-
-class Changes(Struct, frozen=True):
+class Changes(BesideMoves, frozen=True, kw_only=True):
     """All that a plan changes, by kind."""
 
     judged: Sequence[ObservedMove] = ()
     """In the order of admission."""
-    creates: Sequence[Create] = ()
-    standing: Sequence[ThrottleSetting] = ()
-    recoveries: Sequence[Recovery] = ()
-    log_drains: Sequence[LogMove] = ()
-    log_balance: Sequence[LogMove] = ()
+    log_balance: Collection[LogMove] = ()
+    """Those of `log_moves` that empty no directory, and are made for the balance alone."""
 
     @property
     def moves(self) -> list[Move]:
@@ -68,23 +56,18 @@ class Changes(Struct, frozen=True):
 
     def __iter__(self) -> Iterator[Change]:
         """All of them."""
-        for kind in BESIDE_MOVES:
-            yield from getattr(self, kind)
+        yield from self.beside_moves
         yield from self.moves
 
     def by_rank(self) -> list[Change]:
         """All of them, the most urgent first."""
-        ranked: dict[Rank, list[Change]] = {rank: [] for rank in Rank}
-        ranked[Rank.LEADERLESS] += self.recoveries
-        ranked[Rank.DECLARED] += [*self.creates, *self.standing]
-        for move, seen in self.judged:
-            ranked[_rank(move, seen)].append(move)
-        ranked[Rank.DRAINED] += self.log_drains
-        ranked[Rank.BALANCED] += self.log_balance
-        return [change for rank in Rank for change in ranked[rank]]
-
-
-BESIDE_MOVES = Changes.__struct_fields__[1:]
+        balance = set(map(id, self.log_balance))
+        ranked: list[tuple[Rank, Change]] = [
+            (Rank.LOG_DIRS_BALANCED if id(step) in balance else step.rank, step)
+            for step in self.beside_moves
+        ]
+        ranked += [(_rank(move, seen), move) for move, seen in self.judged]
+        return [change for _, change in sorted(ranked, key=lambda of: of[0])]
 
 
 class PlanStage(Struct, frozen=True):
@@ -283,8 +266,8 @@ def _of(whole: Changes, chosen: _Chosen, log_dirs: Iterable[LogDir]) -> tuple[Ch
     taken = set(map(id, chosen.changes))
     judged = {m.partition: (m, seen) for m, seen in whole.judged if id(m) in taken}
     ordered, late = in_room_order(admission_order(judged.values()), log_dirs)
-    rest = {k: [c for c in getattr(whole, k) if id(c) in taken] for k in BESIDE_MOVES}
-    changes = Changes([judged[m.partition] for m in ordered], **rest)
+    rest = {k: tuple(c for c in of if id(c) in taken) for k, of in whole.by_kind.items()}
+    changes = Changes(judged=[judged[m.partition] for m in ordered], **rest)
     return changes, [of.move for of in late]
 
 

@@ -7,12 +7,14 @@ import msgspec
 
 from replan.documents.typed import Form, Positive, ReplicaList, Text, once_each
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.planning.change import PlannedStep
+from replan.planning.change import PlannedStep, Rank
 from replan.wording import brokers as listing
 
 
 class Create(Form, PlannedStep, frozen=True):
     """Partitions that one topic is to get (KIP-195); they cannot be taken away again."""
+
+    rank = Rank.GROWN
 
     topic: Text
     topic_id: TopicId

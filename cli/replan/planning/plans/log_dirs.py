@@ -20,7 +20,7 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure, LogDirBlacklist
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.change import Change, PlannedStep
+from replan.planning.change import Change, PlannedStep, Rank
 from replan.planning.placing.problem import Imbalance
 from replan.wording import size
 
@@ -28,6 +28,7 @@ from replan.wording import size
 class LogMove(Form, PlannedStep, frozen=True):
     """A replica that is to lie in another log directory of its broker."""
 
+    rank = Rank.LOG_DIR_DRAINED
     heading = "Within their brokers, to other log directories"
     noun = "replica"
 

@@ -12,6 +12,7 @@ The written form is in `plan_file`; its requests are derived by `preview`; safet
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain
+from typing import Any
 
 from msgspec import field
 from msgspec.structs import replace
@@ -345,10 +346,15 @@ class BesideMoves(Form, frozen=True, kw_only=True):
     """Replicas that move to other log directories of their brokers."""
 
     @property
-    def beside_moves(self) -> list[tuple[PlannedStep, ...]]:
-        """The steps of each kind that there are some of."""
-        kinds = (getattr(self, kind) for kind in BesideMoves.__struct_fields__)
-        return [steps for steps in kinds if steps]
+    def by_kind(self) -> dict[str, Any]:
+        """The steps of each kind that there are some of, a tuple by its field."""
+        kinds = {kind: getattr(self, kind) for kind in BesideMoves.__struct_fields__}
+        return {kind: steps for kind, steps in kinds.items() if steps}
+
+    @property
+    def beside_moves(self) -> list[PlannedStep]:
+        """All of them."""
+        return [*chain.from_iterable(self.by_kind.values())]
 
 
 class Plan(BesideMoves, frozen=True):
@@ -411,12 +417,12 @@ class Plan(BesideMoves, frozen=True):
     @property
     def all_changes(self) -> Iterator[Change]:
         """Its steps of all kinds."""
-        return chain(self.moves, *self.beside_moves)
+        return chain(self.moves, self.beside_moves)
 
     @property
     def steps(self) -> int:
         """How many there are."""
-        return len(self.moves) + sum(map(len, self.beside_moves))
+        return len(self.moves) + len(self.beside_moves)
 
     @property
     def topics(self) -> frozenset[str]:
@@ -425,8 +431,8 @@ class Plan(BesideMoves, frozen=True):
 
     def only(self, keep: Callable[[Change], bool]) -> "Plan":
         """The same with those of its steps alone that are to be kept."""
-        kinds = ("moves", *BesideMoves.__struct_fields__)
-        return replace(self, **{k: tuple(filter(keep, getattr(self, k))) for k in kinds})
+        kept = {kind: tuple(filter(keep, steps)) for kind, steps in self.by_kind.items()}
+        return replace(self, moves=tuple(filter(keep, self.moves)), **kept)
 
     @property
     def empty(self) -> bool:

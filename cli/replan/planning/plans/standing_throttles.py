@@ -36,7 +36,7 @@ from replan.model.declared.placement import (
 )
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
-from replan.planning.change import PlannedStep
+from replan.planning.change import PlannedStep, Rank
 from replan.wording import rate
 
 RATES = (LEADER_RATE, FOLLOWER_RATE)
@@ -51,6 +51,7 @@ ThrottleKey = Literal[
 class ThrottleSetting(Form, PlannedStep, frozen=True):
     """A throttle setting that is to have another value."""
 
+    rank = Rank.SET
     heading = "Throttles that stay"
     column = "setting"
     noun = "throttle setting"

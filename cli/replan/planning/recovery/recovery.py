@@ -8,7 +8,7 @@ from msgspec import field
 
 from replan.documents.typed import Form, Int32, Int64, ReplicaList, Text, once_each
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.planning.change import PlannedStep
+from replan.planning.change import PlannedStep, Rank
 from replan.planning.recovery.candidates import Candidate, Loss
 from replan.planning.recovery.log_forms import CandidateForm, read_candidate
 
@@ -36,6 +36,8 @@ METHODS: Mapping[Method, str] = {
 
 class Recovery(Form, PlannedStep, frozen=True, kw_only=True, dict=True):
     """One partition without a leader, and who is to lead it."""
+
+    rank = Rank.LEADERLESS
 
     topic: Text
     number: Int32 = field(name="partition")

@@ -128,7 +128,7 @@ def totals(plan: Plan, *, sizes_known: bool) -> Iterator[str]:
     if plan.unclean:
         yield UNCLEAN_HINT
     new = sum(len(create.lists) for create in plan.creates)
-    parts = [steps[0].total(steps) for steps in plan.beside_moves if steps[0].heading]
+    parts = [steps[0].total(steps) for steps in plan.by_kind.values() if steps[0].heading]
     parts += [count(new, "new partition")] if new else []
     beside = "".join(f"{part}; " for part in parts)
     if plan.moves or beside or not plan.recoveries:

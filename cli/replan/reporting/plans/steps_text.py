@@ -52,7 +52,7 @@ def before_moves(plan: Plan, limit: int | None) -> Iterator[Block]:
         yield Heading("Partitions that nobody leads", len(plan.recoveries), in_text=False)
         found = [Item(line(first), rest) for first, *rest in map(recovery_lines, plan.recoveries)]
         yield Items(found, "recovery", limit, ALL, indent=0)
-    for steps in plan.beside_moves:
+    for steps in plan.by_kind.values():
         if steps[0].heading:
             yield Heading(steps[0].heading)
             heads = (Column(steps[0].column, code=True), Column("change"))
