@@ -14,7 +14,7 @@ from replan.applying.known import held_since
 from replan.applying.reasons.holds import MetadataBehind, NotPermitted, Stalled
 from replan.applying.settings import Settings
 from replan.model.configs import Configs
-from replan.model.control_plane import Look, Wanted, by_broker
+from replan.model.control_plane import Look, ReplicaName, Wanted, by_broker
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.replica_logs import LogsFound
@@ -175,7 +175,6 @@ class Size(Struct, frozen=True):
     bytes_per_second: float | None = None
 
 
-Replica = tuple[TopicPartition, BrokerId]
 Since = Mapping[TopicPartition, float]
 
 
@@ -200,11 +199,11 @@ class PartitionHistory(Struct, frozen=True):
     """Of the last clear look."""
     looked_at: float | None = None
     """When the last look began."""
-    sizes: Mapping[Replica, Size] = field(default_factory=dict)
+    sizes: Mapping[ReplicaName, Size] = field(default_factory=dict)
     """Of new replicas."""
     totals: Mapping[TopicPartition, int] = field(default_factory=dict)
     """How big each partition is, as of the last reading."""
-    misses: Mapping[Replica, int] = field(default_factory=dict)
+    misses: Mapping[ReplicaName, int] = field(default_factory=dict)
 
     def after(
         self,

@@ -444,7 +444,7 @@ class Order(Form, frozen=True):
 
 def order_key(topic: TopicId, partition: int) -> str:
     """The key of what is remembered of a partition."""
-    return f"order/{topic}-{partition}"
+    return f"{Order.begins}/{topic}-{partition}"
 
 
 class Command(Form, frozen=True):

@@ -1,12 +1,11 @@
-"""How an application is opened, taken up again, and closed: records and refusals, no loop.
+"""How an application is opened, taken up again, cancelled and closed: records and refusals, no loop. Pure.
 
 At most one application is open on a cluster. The same plan takes up the open one; another plan is refused, naming it
 and the three ways on.
 
-Cancelling an application: what it has not finished goes back to its original list, order and leader. Pure.
-
-States of the application; every arrow is one append, so a process killed anywhere leaves one of them, and whoever
-resumes goes on from it to the same end:
+What a cancelled application has not finished goes back to its original list, order and leader. These are the states of
+the application; every arrow is one append, so a process killed anywhere leaves one of them, and whoever resumes goes on
+from it to the same end:
 
     open            --cancel-->           open, cancelledBy      nothing begins; what runs is asked to be cancelled
     open, cancelledBy --at rest-->        cancelled              nothing is to go back

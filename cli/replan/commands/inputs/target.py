@@ -4,9 +4,8 @@ The options that name a cluster and its journal, and the environment. A command 
 """
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from replan.model.access import Access, ClockDifference
     from replan.model.control_plane import Clock, ControlPlane
     from replan.model.snapshot import Snapshot
-
-_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-"""Kafka's rule for the names of topics (org.apache.kafka.common.internals.Topic)."""
 
 
 class JournalPlace(Struct, frozen=True):
@@ -46,11 +42,15 @@ class JournalPlace(Struct, frozen=True):
 
 def place(text: str | JournalPlace) -> JournalPlace:
     """Read what `--journal` says. Raises BadParameter."""
+    from replan.placement_file.units import check_topic
+
     if isinstance(text, JournalPlace):
         return text
     kind, colon, name = text.partition(":")
-    if kind == "topic" and _TOPIC.fullmatch(name) and name not in {".", ".."}:
-        return JournalPlace(name)
+    if kind == "topic":
+        with suppress(ValueError):
+            check_topic(name)
+            return JournalPlace(name)
     if kind == "file" and name:
         return JournalPlace(path=Path(name))
     raise typer.BadParameter(

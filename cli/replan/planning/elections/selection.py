@@ -35,10 +35,8 @@ class SelectedPartitions(Struct, frozen=True):
 
     rows: Ints
     """Of the snapshot's `partitions`, ascending."""
-    named: frozenset[TopicPartition]
-    """Those that were named one by one."""
-    missing: tuple[TopicPartition, ...]
-    """Those of them that the cluster does not have."""
+    missing: tuple[TopicPartition, ...] = ()
+    """Those that were named one by one, and that the cluster does not have."""
 
 
 def choose_partitions(selection: Selection, snapshot: Snapshot) -> SelectedPartitions:
@@ -49,11 +47,11 @@ def choose_partitions(selection: Selection, snapshot: Snapshot) -> SelectedParti
         names = sorted(set(selection.partitions))
         found = rows_of(named_partitions(names), snapshot.partitions)
         lost = tuple(n for n, at in zip(names, found.tolist(), strict=True) if at < 0)
-        return SelectedPartitions(np.sort(found[found >= 0]), frozenset(names), lost)
+        return SelectedPartitions(np.sort(found[found >= 0]), lost)
     else:
         topics = sorted(_topics(selection.topics, snapshot))
         rows = np.array([at for name in topics for at in snapshot.topic_rows(name)], dtype=np.int64)
-    return SelectedPartitions(rows, frozenset(), ())
+    return SelectedPartitions(rows)
 
 
 def _topics(wanted: Sequence[str], snapshot: Snapshot) -> set[str]:
