@@ -66,21 +66,19 @@ def parse_json(text: str) -> object:
     return parsed
 
 
-def decoded(content: bytes, kind: type[T]) -> T:
-    """The JSON in a file as a `kind`, many times faster than `parse_json`; raises NotJson where it is, or may be, none.
+def decoded(content: bytes, kind: type[T]) -> tuple[T, int]:
+    """The JSON in a file as a `kind`, and how many colons the file has: many times faster than `parse_json`.
 
-    `kind` keeps which keys an object has (UNSET). Of a key twice msgspec takes the last: what it read, written again,
-    then has fewer colons than the file. A file that writes a colon as an escape cannot be counted so.
+    Of a key given twice msgspec takes the last. What it read, written again, then has fewer colons than the file, if
+    `kind` keeps which keys an object has (UNSET); that is for the caller to see. Raises NotJson where it is, or may
+    be, none, and where a colon is written as an escape: such a file cannot be counted so.
     """
     if b"\\" in content and b"\\u003a" in content.lower():
         raise NotJson("a colon is escaped in it")
     try:
-        value = msgspec.json.decode(content, type=kind)
+        return msgspec.json.decode(content, type=kind), content.count(b":")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise NotJson(str(problem)) from problem
-    if msgspec.json.encode(value).count(b":") != content.count(b":"):
-        raise NotJson("a key is given twice in one object")
-    return value
 
 
 def parse_document(text: str, source: str) -> dict[str, object]:

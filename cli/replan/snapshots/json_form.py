@@ -1,7 +1,7 @@
 """A snapshot as one JSON document: what the keys mean, and what is left out because it follows.
 
 The head is in `head`, text and layout are in `documents.json_text`, files in `files`. What is in order is read in one
-go, its partitions typed; anything else by nodes, which say what is wrong.
+go, its topics typed; anything else by nodes, which say what is wrong.
 
 People write these documents too (a cluster to simulate, a case for a test), so only what cannot be derived has to be
 said. When reading: a partition's number is its position, its ISR its replicas on registered brokers, its leader the
@@ -12,19 +12,21 @@ from base64 import urlsafe_b64encode
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
-from msgspec.structs import astuple
+from msgspec.json import encode
+from msgspec.structs import astuple, replace
 
 from replan.documents.files import text_of
 from replan.documents.json_text import Node, NotJson, decoded, optional, parse_document, shown
-from replan.documents.typed import BrokerIds, Int32, Int64, ReplicaList
+from replan.documents.typed import BrokerIds, Int32, Int64, Positive, ReplicaList, Text
 from replan.errors import BadFile
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import Ints, list_column, number_column, take
+from replan.model.columns import Ints, distinct, list_column, number_column, take
 from replan.model.configs import Configs, ConfigSource, ConfigValue, can_hold
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import (
@@ -40,33 +42,40 @@ from replan.snapshots.head import Tables, check_head, head_of, snapshot_of
 #
 # Belongs here: `read_topics` and `write_topics`, and the defaults of topics and partitions.
 
-THROTTLED_KEYS = ("leader", "follower")
+NOT_SAID = -1
 
 
 class ListedPartition(Struct, rename="camel", forbid_unknown_fields=True, frozen=True, gc=False):
     """A partition of a document, as far as types can say what it has to be."""
 
     replicas: ReplicaList
+    leader_epoch: Int32 = NOT_SAID
+    bytes: Int64 = NOT_SAID
     partition: Int32 | UnsetType = UNSET
     isr: BrokerIds | UnsetType = UNSET
     leader: Int32 | UnsetType | None = UNSET
-    leader_epoch: Int32 | UnsetType = UNSET
     adding: BrokerIds | UnsetType = UNSET
     removing: BrokerIds | UnsetType = UNSET
     elr: BrokerIds | UnsetType = UNSET
     last_known_elr: BrokerIds | UnsetType = UNSET
-    bytes: Int64 | UnsetType = UNSET
+
+
+class ListedThrottles(Struct, forbid_unknown_fields=True, frozen=True):
+    """The throttled replicas of a topic, as Kafka's settings spell them."""
+
+    leader: str | UnsetType | None = UNSET
+    follower: str | UnsetType | None = UNSET
 
 
 class ListedTopic(Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
-    """A topic of a document: its partitions, and what nodes read."""
+    """A topic of a document, as far as types can say what it has to be."""
 
-    name: object = UNSET
-    id: object = UNSET
-    min_insync_replicas: object = UNSET
-    min_insync_source: object = UNSET
-    unclean_leader_election: object = UNSET
-    throttled_replicas: object = UNSET
+    name: Text
+    id: Text | UnsetType = UNSET
+    min_insync_replicas: Positive | UnsetType = UNSET
+    min_insync_source: str | UnsetType = UNSET
+    unclean_leader_election: bool | UnsetType = UNSET
+    throttled_replicas: ListedThrottles | UnsetType = UNSET
     partitions: tuple[ListedPartition, ...] | UnsetType = UNSET
 
 
@@ -92,7 +101,9 @@ class SnapshotForm(Struct, rename="camel", forbid_unknown_fields=True, frozen=Tr
 
 HEAD_KEYS = SnapshotForm.__struct_encode_fields__
 TOPIC_KEYS = ListedTopic.__struct_encode_fields__
+THROTTLED_KEYS = ListedThrottles.__struct_encode_fields__
 PARTITION_KEYS = ListedPartition.__struct_encode_fields__
+RARE_KEYS = PARTITION_KEYS[3:]
 _LISTS = (
     ("adding", "adding"),
     ("removing", "removing"),
@@ -114,110 +125,108 @@ def source_word(source: ConfigSource) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
+SOURCES = {source_word(source): source for source in ConfigSource}
+
+
 def read_source(node: Node) -> ConfigSource:
     """A config source out of its word."""
-    for source in ConfigSource:
-        if node.value == source_word(source):
-            return source
-    words = ", ".join(source_word(s) for s in ConfigSource)
-    raise node.wrong(f"unknown source {shown(node.value)}; one of {words}")
+    if isinstance(node.value, str) and node.value in SOURCES:
+        return SOURCES[node.value]
+    raise node.wrong(f"unknown source {shown(node.value)}; one of {', '.join(SOURCES)}")
 
 
-def read_topics(root: Node, registered: Collection[int]) -> tuple[pa.Table, pa.Table]:
+def read_topics(
+    root: Node, registered: frozenset[int], keys: int | None
+) -> tuple[pa.Table, pa.Table]:
     """The topics and the partitions under a document's `topics`, in order of their names.
 
     `registered`: the brokers of the document. Kafka takes a broker out of every ISR when it is unregistered, so where
-    no ISR is written it has only these.
+    no ISR is written it has only these. `keys`: how many the partitions have in a file whose topics were read typed.
     """
-    nodes: dict[str, Node] = {}
-    for node in root.elements("topics"):
-        node.mapping(TOPIC_KEYS)
-        name = node.child("name").text()
-        if name in nodes:
-            raise node.child("name").wrong(f"topic {name} is listed twice; keep one")
-        nodes[name] = node
-    names = sorted(nodes)
-    rows = [_read_topic(nodes[n], n) for n in names]
-    _check_ids(rows, nodes)
-    topics = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
+    found = root.get("topics")
     try:
-        partitions = _partitions([nodes[n] for n in names], names, sorted(registered))
-    except _Unreadable:
-        _complain([nodes[n] for n in names])
+        listed = () if found is None else convert(found.value, tuple[ListedTopic, ...])
+        topics = sorted(listed, key=attrgetter("name"))
+        return _topics(topics), _partitions(topics, registered, keys)
+    except (ValidationError, _Unreadable):
+        _complain(root)
         raise
-    return topics, partitions
 
 
-def _check_ids(rows: Sequence[Mapping[str, object]], nodes: Mapping[str, Node]) -> None:
-    owners = dict[object, str]()
-    for row in rows:
-        name = str(row["name"])
-        other = owners.setdefault(row["id"], name)
-        if other != name:
-            raise nodes[name].wrong(
-                f"topics {other} and {name} have the same id, {row['id']}; correct one of them"
-            )
+def _topics(topics: Sequence[ListedTopic]) -> pa.Table:
+    names = [topic.name for topic in topics]
+    ids = [derived_topic_id(t.name) if t.id is UNSET else t.id for t in topics]
+    _require(len(set(names)) == len(set(ids)) == len(topics))
+    throttles = [topic.throttled_replicas or ListedThrottles() for topic in topics]
+    return pa.Table.from_pydict(
+        {
+            "name": names,
+            "id": ids,
+            "min_insync_replicas": [topic.min_insync_replicas or 1 for topic in topics],
+            "min_insync_source": [_source(topic) for topic in topics],
+            "unclean_election": [topic.unclean_leader_election or False for topic in topics],
+            "leader_throttled": [None if t.leader is UNSET else t.leader for t in throttles],
+            "follower_throttled": [None if t.follower is UNSET else t.follower for t in throttles],
+        },
+        TOPICS_SCHEMA,
+    )
 
 
-def _read_topic(node: Node, name: str) -> dict[str, object]:
-    stated = node.get("minInsyncReplicas")
-    assumed = ConfigSource.KAFKA_DEFAULT if stated is None else ConfigSource.TOPIC
-    throttled, written = node.get("throttledReplicas"), node.get("id")
-    if throttled is not None:
-        throttled.mapping(THROTTLED_KEYS)
-    return {
-        "name": name,
-        "id": derived_topic_id(name) if written is None else written.text(),
-        "min_insync_replicas": optional(stated, lambda n: n.int32(1), 1),
-        "min_insync_source": int(optional(node.get("minInsyncSource"), read_source, assumed)),
-        "unclean_election": optional(node.get("uncleanLeaderElection"), Node.flag, False),
-        "leader_throttled": _throttled(throttled, "leader"),
-        "follower_throttled": _throttled(throttled, "follower"),
-    }
-
-
-def _throttled(node: Node | None, side: str) -> str | None:
-    found = None if node is None else node.get(side)
-    return None if found is None or found.value is None else found.any_text()
+def _source(topic: ListedTopic) -> ConfigSource:
+    if topic.min_insync_source is UNSET:
+        stated = topic.min_insync_replicas is not UNSET
+        return ConfigSource.TOPIC if stated else ConfigSource.KAFKA_DEFAULT
+    _require(topic.min_insync_source in SOURCES)
+    return SOURCES[topic.min_insync_source]
 
 
 class _Unreadable(ValueError):
-    """A partition is not as it has to be; which one, and why, `_complain` says."""
+    """A topic or a partition is not as it has to be; which one, and why, `_complain` says."""
 
 
-def _partitions(topics: Sequence[Node], names: Sequence[str], registered: list[int]) -> pa.Table:
+def _partitions(
+    topics: Sequence[ListedTopic], registered: frozenset[int], keys: int | None
+) -> pa.Table:
     """The partitions of all topics, column by column: there are hundreds of thousands, and hardly one is wrong.
 
-    Raises _Unreadable where one is.
+    Raises _Unreadable where one is, and NotJson where they say less than their file has `keys`.
     """
-    by_topic = [_typed(topic) for topic in topics]
-    sizes = np.array([len(partitions) for partitions in by_topic], np.int64)
-    codes = np.repeat(np.arange(len(names)), sizes)
-    partitions = list(chain.from_iterable(by_topic))
-    size = len(partitions)
-    rare = _with_rare_keys(partitions)
+    nested = [topic.partitions or () for topic in topics]
+    sizes = np.array([len(partitions) for partitions in nested], np.int64)
+    codes = np.repeat(np.arange(len(topics)), sizes)
+    size = len(codes)
+    lists = [p.replicas for partitions in nested for p in partitions]
+    epochs = np.fromiter(
+        [p.leader_epoch for partitions in nested for p in partitions], np.int32, size
+    )
+    sums = np.fromiter([p.bytes for partitions in nested for p in partitions], np.int64, size)
+    said = size + sum(np.count_nonzero(column != NOT_SAID) for column in (epochs, sums))
+    rare = {} if said == keys else _with_rare_keys(chain.from_iterable(nested))
+    said += sum(len(RARE_KEYS) - astuple(p).count(UNSET) for p in rare.values())
+    if keys not in (None, said):
+        raise NotJson("a key is given twice in one object")
     numbers = np.arange(size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     for row, partition in rare.items():
         if partition.partition is not UNSET:
             numbers[row] = partition.partition
-    replicas = _list_column(size, slice(None), [p.replicas for p in partitions])
-    isr = _isr(partitions, replicas, rare, registered)
+    replicas = _list_column(size, slice(None), lists)
+    isr = _isr(lists, replicas, rare, registered)
     table = partitions_table(
-        pa.array(names, pa.string()),
+        pa.array([topic.name for topic in topics], pa.string()),
         codes,
         {
             "partition": number_column(numbers),
             "replicas": replicas,
             "isr": isr,
             "leader": number_column(_leaders(rare, replicas, isr)),
-            "leader_epoch": number_column([p.leader_epoch or 0 for p in partitions]),
+            "leader_epoch": number_column(np.maximum(epochs, 0)),
             **{
                 column: _list_column(
                     size, list(rare), [getattr(p, column) or () for p in rare.values()]
                 )
                 for column, _ in _LISTS
             },
-            "bytes": number_column([p.bytes or 0 for p in partitions], np.int64),
+            "bytes": number_column(np.maximum(sums, 0), np.int64),
         },
     )
     return _in_order(table, codes, numbers)
@@ -228,19 +237,7 @@ def _require(holds: object) -> None:
         raise _Unreadable
 
 
-def _typed(topic: Node) -> Sequence[ListedPartition]:
-    node = topic.get("partitions")
-    if node is None:
-        return ()
-    if isinstance(node.value, tuple):
-        return node.value  # they were read typed
-    try:
-        return convert(node.value, tuple[ListedPartition, ...])
-    except ValidationError as problem:
-        raise _Unreadable from problem
-
-
-def _with_rare_keys(partitions: Sequence[ListedPartition]) -> dict[int, ListedPartition]:
+def _with_rare_keys(partitions: Iterable[ListedPartition]) -> dict[int, ListedPartition]:
     """Those of which more is said than replicas, leader epoch and bytes, by row."""
     return {
         row: p
@@ -282,21 +279,19 @@ def _are_among(some: Ints, members: Ints) -> bool:
 
 
 def _isr(
-    partitions: Sequence[ListedPartition],
+    lists: Sequence[Replicas],
     replicas: pa.ListArray,
     rare: Mapping[int, ListedPartition],
-    registered: list[int],
+    registered: frozenset[int],
 ) -> pa.ListArray:
     """Who is in sync; where none is written, the replicas on registered brokers."""
-    stated = any(p.isr is not UNSET for p in rare.values())
-    if not stated and np.isin(replicas.values, registered).all():
+    stated = {row: p.isr for row, p in rare.items() if p.isr is not UNSET}
+    if not stated and registered.issuperset(distinct(np.asarray(replicas.values))):
         return replicas
-    brokers = frozenset(registered)
-    isr = _list_column(
-        len(partitions),
-        slice(None),
-        [_assumed(p.replicas, brokers) if p.isr is UNSET else p.isr for p in partitions],
-    )
+    in_sync = [
+        stated[row] if row in stated else _assumed(of, registered) for row, of in enumerate(lists)
+    ]
+    isr = _list_column(len(lists), slice(None), in_sync)
     _require(_are_among(_members(isr), _members(replicas)))
     return isr
 
@@ -336,11 +331,41 @@ def _assumed(replicas: Iterable[BrokerId], registered: Collection[int]) -> Repli
     return tuple(broker for broker in replicas if broker in registered)
 
 
-def _complain(topics: Iterable[Node]) -> None:
-    """Raise BadFile with the place of the first partition that is not as it has to be."""
-    for topic in topics:
+def _complain(root: Node) -> None:
+    """Raise BadFile with the place of the first topic or partition that is not as it has to be."""
+    nodes: dict[str, Node] = {}
+    for node in root.elements("topics"):
+        node.mapping(TOPIC_KEYS)
+        name = node.child("name").text()
+        if name in nodes:
+            raise node.child("name").wrong(f"topic {name} is listed twice; keep one")
+        nodes[name] = node
+    owners: dict[str, str] = {}
+    by_name = sorted(nodes.items())
+    for (name, node), found in [(topic, _check_topic(*topic)) for topic in by_name]:
+        other = owners.setdefault(found, name)
+        if other != name:
+            raise node.wrong(
+                f"topics {other} and {name} have the same id, {found}; correct one of them"
+            )
+    for _, topic in by_name:
         for _, node in _nodes_by_number(topic):
             _check(node)
+
+
+def _check_topic(name: str, node: Node) -> str:
+    """Raise BadFile where it is not as it has to be; its id where it is."""
+    throttled, written = node.get("throttledReplicas"), node.get("id")
+    if throttled is not None:
+        throttled.mapping(THROTTLED_KEYS)
+    found = derived_topic_id(name) if written is None else written.text()
+    optional(node.get("minInsyncReplicas"), lambda n: n.int32(1), 1)
+    optional(node.get("minInsyncSource"), read_source, ConfigSource.UNKNOWN)
+    optional(node.get("uncleanLeaderElection"), Node.flag, False)
+    for _, listed in node.members("throttledReplicas"):
+        if listed.value is not None:
+            listed.any_text()
+    return found
 
 
 def _nodes_by_number(topic: Node) -> list[tuple[int, Node]]:
@@ -573,15 +598,16 @@ def to_document(snapshot: Snapshot) -> dict[str, object]:
 def from_content(content: bytes, source: str) -> Snapshot:
     """Read a file's JSON document; raises BadFile naming `source` and the place of what is wrong."""
     try:
-        return from_document(_document_of(decoded(content, SnapshotForm)), source)
+        form, colons = decoded(content, SnapshotForm)
+        return from_document(_stated(form), source, colons - _colons_beside_partitions(form))
     except (NotJson, BadFile):  # reading it node by node says what is wrong, and where
         return from_document(parse_document(text_of(content, source), source), source)
 
 
-def _document_of(form: SnapshotForm) -> dict[str, object]:
-    """The same as a parsed document, but for its partitions, which stay typed."""
-    topics = () if form.topics is UNSET else form.topics
-    return {**_stated(form), "topics": [_stated(topic) for topic in topics]}
+def _colons_beside_partitions(form: SnapshotForm) -> int:
+    """How many colons are in what it says beside its partitions, in which each stands behind a key."""
+    topics = form.topics and [replace(t, partitions=t.partitions and ()) for t in form.topics]
+    return encode(replace(form, topics=topics)).count(b":")
 
 
 def _stated(form: Struct) -> dict[str, object]:
@@ -590,16 +616,16 @@ def _stated(form: Struct) -> dict[str, object]:
     return {key: value for key, value in given if value is not UNSET}
 
 
-def from_document(document: Mapping[str, object], source: str) -> Snapshot:
+def from_document(document: Mapping[str, object], source: str, keys: int | None = None) -> Snapshot:
     """Read a parsed JSON document; raises BadFile naming `source` and the JSON path of what is wrong.
 
-    A key `simulation` at the top is the simulator's and is not read.
+    A key `simulation` at the top is the simulator's and is not read. `keys`: see `read_topics`.
     """
     root = Node(dict(document), source)
     check_head(root)
     root.mapping(HEAD_KEYS)
     brokers, log_dirs, configs = read_brokers(root)
-    topics, partitions = read_topics(root, {broker.id for broker in brokers})
+    topics, partitions = read_topics(root, frozenset(broker.id for broker in brokers), keys)
     return snapshot_of(
         root,
         Tables(

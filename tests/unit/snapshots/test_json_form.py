@@ -144,7 +144,25 @@ def test_what_is_in_order_is_not_read_twice() -> None:
         render_document(document(topics=topics)),
         json.dumps(document(topics=topics), ensure_ascii=True),
     ):
-        assert isinstance(decoded(text.encode(), SnapshotForm), SnapshotForm)
+        assert isinstance(decoded(text.encode(), SnapshotForm)[0], SnapshotForm)
+
+
+@pytest.mark.parametrize("beside", [{}, {"bytes": 5}, {"leader": None, "isr": []}])
+@pytest.mark.parametrize(
+    "key",
+    ["clusterId", "rack", "name", "leaderEpoch", "bytes", "partition", "replicas", "isr", "leader"],
+)
+def test_a_key_twice_is_refused_whatever_else_is_said(key: str, beside: dict[str, object]) -> None:
+    """What other partitions leave out is no room for it."""
+    said = {"partition": 0, "replicas": [1], "isr": [], "leader": None}
+    partitions = [{**said, "leaderEpoch": 5, "bytes": 5}, {"replicas": [1], **beside}]
+    topics = [{"name": "a:b", "partitions": partitions}, {"name": "c"}]
+    text = json.dumps(document(brokers=[{"id": 1, "rack": "a"}], topics=topics))
+    assert from_content(text.encode(), "f") == from_document(json.loads(text), "f")
+    value = r'("[^"]*"|[^][{},"]+|\[[^]]*\])'
+    twice = re.sub(f'"{key}": {value}', r"\g<0>, \g<0>", text, count=1)
+    with pytest.raises(BadFile, match=f'the key "{key}" is given twice in one object'):
+        from_content(twice.encode(), "f")
 
 
 def test_the_schema_is_a_valid_schema_that_names_its_file() -> None:
