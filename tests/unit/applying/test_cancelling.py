@@ -127,6 +127,14 @@ def test_nothing_that_is_taken_back_counts_as_copied() -> None:
     assert not any("B of" in summary(p) for p in cancelled)
 
 
+def test_what_is_done_runs_waits_and_has_stopped_is_the_whole_at_every_moment() -> None:
+    made = three_moves()
+    assert made.apply().exit_code is Exit.OK
+    for seen in made.reports:
+        assert seen.done + seen.running + seen.waiting == seen.total == 3
+        assert seen.stopped == 0
+
+
 def test_a_copy_that_is_being_cancelled_by_itself_is_part_of_neither_the_copied_nor_the_whole() -> (
     None
 ):

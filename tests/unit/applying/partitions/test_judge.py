@@ -11,6 +11,7 @@ from replan.applying.partitions import (
     MoveVerdict,
     PartitionInput,
     Suspect,
+    judge_cancelled,
     judge_partition,
 )
 from replan.applying.reasons.ends import (
@@ -430,3 +431,20 @@ def test_a_wait_names_the_fenced_ones_and_live_ones_that_show_no_log(
     given = replace(given, seen=around, logless=frozenset(replicas(*logless)))
     awaited = AwaitingSync(replicas(4, 5), replicas(4), without_log=replicas(*without_log))
     assert judge_partition(given)[1] == Hold(awaited)
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        pytest.param(state(EXPANDED, adding=[4, 5]), CANCEL, id="ours runs"),
+        pytest.param(
+            state([1, 2, 3, 6], adding=[6]),
+            foreign(ChangedElsewhere(SWAP.target, replicas(1, 2, 3, 6), running=True)),
+            id="another tool's runs",
+        ),
+    ],
+)
+def test_once_cancelled_only_what_is_ours_is_taken_back(
+    found: PartitionState, verdict: MoveVerdict
+) -> None:
+    assert judge_cancelled(sight(own(EXPAND), found))[1] == verdict

@@ -41,6 +41,22 @@ def remembering(
     return snapshot([seen], remembered={seen.partition: kept})
 
 
+@pytest.mark.parametrize(
+    ("listed", "topic_id", "found"),
+    [
+        ([1, 2, 3, 4], TOPIC_ID, {"orders-0": [3, 1, 2]}),
+        ([1, 2, 4, 3], TOPIC_ID, {}),
+        ([1, 2, 3, 4], TopicId("created-again"), {}),
+    ],
+)
+def test_the_list_from_before_a_move_that_was_given_up_is_wanted_while_what_it_left_is_there(
+    listed: list[int], topic_id: TopicId, found: dict[str, list[int]]
+) -> None:
+    seen = state(listed)
+    kept = RememberedOrder(replicas(3, 1, 2), topic_id, left=replicas(1, 2, 3, 4))
+    assert wanted(placement(), snapshot([seen], remembered={seen.partition: kept})) == found
+
+
 def test_declared_lists_are_wanted_as_they_are_whether_they_exist_or_not() -> None:
     asked = placement({"orders": [[3, 2, 1]], "unknown": {4: [1]}})
     assert wanted(asked, one([1, 2, 3])) == {"orders-0": [3, 2, 1], "unknown-4": [1]}
