@@ -46,9 +46,10 @@ Int64 = Annotated[int, Meta(ge=0, le=INT64_MAX)]
 """Bytes, and bytes per second."""
 Text = Annotated[str, Meta(min_length=1)]
 ValidBrokerId = Annotated[BrokerId, Meta(ge=0, le=INT32_MAX)]
-BrokerIds = Annotated[tuple[ValidBrokerId, ...], Meta(max_length=MOST_REPLICAS)]
+_ONCE_EACH = Meta(max_length=MOST_REPLICAS, extra_json_schema={"uniqueItems": True})
+BrokerIds = Annotated[tuple[ValidBrokerId, ...], _ONCE_EACH]
 """Possibly none; that none is listed twice is checked by `once_each`."""
-ReplicaList = Annotated[tuple[ValidBrokerId, ...], Meta(min_length=1, max_length=MOST_REPLICAS)]
+ReplicaList = Annotated[tuple[ValidBrokerId, ...], Meta(min_length=1), _ONCE_EACH]
 """At least one."""
 
 
