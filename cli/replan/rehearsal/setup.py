@@ -35,7 +35,7 @@ from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.placement_file.units import format_rate
-from replan.planning.plans.log_dirs import LogMove
+from replan.planning.change import PlannedStep
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.recovery import Recovery
@@ -110,14 +110,14 @@ def snapshot_of_plan(plan: Plan) -> Snapshot:
     for step in steps:
         of_topic.setdefault(step.partition.topic, {})[step.partition.partition] = step
     growing = {create.topic: create for create in plan.creates}
-    ids = {s.partition.topic: s.topic_id for s in (*plan.log_moves, *steps)}
-    ids |= {create.topic: create.topic_id for create in plan.creates}
-    within: dict[TopicPartition, list[LogMove]] = {}
-    for within_broker in plan.log_moves:
-        within.setdefault(within_broker.partition, []).append(within_broker)
+    ids = {str(c.topic): c.topic_id for c in plan.all_changes if c.topic_id is not None}
+    beside: dict[TopicPartition, list[PlannedStep]] = {}
+    for other in plan.beside_moves:
+        for name in other.partitions:
+            beside.setdefault(name, []).append(other)
     topics = sorted(plan.topics)
     sizes = dict.fromkeys(topics, 1)
-    for name in (*within, *(step.partition for step in steps)):
+    for name in (*beside, *(move.partition for move in plan.moves)):
         sizes[name.topic] = max(sizes[name.topic], name.partition + 1)
     sizes |= {name: create.present for name, create in growing.items()}
     rows = [
@@ -129,9 +129,11 @@ def snapshot_of_plan(plan: Plan) -> Snapshot:
     one = tuple(sorted(plan.racks))[:1]
     # Kafka takes new partitions only as long as the others of their topic.
     idle = [growing[name].lists[0] if name in growing else one for name in topics]
-    staying = [within.get(TopicPartition(topics[code], number), ()) for code, number, _ in rows]
+    staying = [beside.get(TopicPartition(topics[code], number), ()) for code, number, _ in rows]
     lists = [
-        move.original if move is not None else _lying([m.broker for m in stays], idle[code])
+        move.original
+        if move is not None
+        else _lying([b for s in stays for b in s.brokers], idle[code])
         for stays, (code, _, move) in zip(staying, rows, strict=True)
     ]
     of_row = [step for _, _, step in rows]
@@ -159,7 +161,9 @@ def snapshot_of_plan(plan: Plan) -> Snapshot:
                 **dict.fromkeys(("adding", "removing", "elr", "last_known_elr"), nobody),
                 "bytes": pa.array(
                     [
-                        max((m.bytes for m in stays), default=0) if move is None else move.bytes
+                        max((sum(s.copies.values()) for s in stays), default=0)
+                        if move is None
+                        else move.bytes
                         for stays, (_, _, move) in zip(staying, rows, strict=True)
                     ],
                     pa.int64(),
@@ -217,9 +221,9 @@ def _broker_configs(settings: Mapping[SettingName, str]) -> dict[BrokerId, Confi
     return dict(found)
 
 
-def _lying(within: Sequence[BrokerId], idle: Replicas) -> Replicas:
-    """A list with the brokers within which its replicas move, as long as those of its topic."""
-    return tuple(dict.fromkeys((*within, *idle)))[: max(len(within), len(idle))]
+def _lying(named: Sequence[BrokerId], idle: Replicas) -> Replicas:
+    """A list with the brokers that its steps name, as long as those of its topic."""
+    return tuple(dict.fromkeys((*named, *idle)))[: max(len(named), len(idle))]
 
 
 def _topics(

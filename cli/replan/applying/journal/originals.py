@@ -24,6 +24,7 @@ from replan.model.declared.placement import MoveThrottle
 from replan.model.names import Replicas, TopicId, TopicPartition
 from replan.planning.making.way_back import WayBack
 from replan.planning.plans.origins import Grown, Origin
+from replan.planning.plans.plan import WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
 F = TypeVar("F", bound=msgspec.Struct)
@@ -57,6 +58,10 @@ class Originals(msgspec.Struct, frozen=True):
             for t in self.topics
             for number, was, became, done, led in t.partitions
         ]
+
+
+STAYS = {"within": WarningKind.LOG_DIRS_STAY, "recovered": WarningKind.RECOVERIES_STAY}
+"""What does not go back, with what a plan back says of it."""
 
 
 class _Settings(msgspec.Struct, frozen=True):
@@ -160,8 +165,10 @@ def before(ledger: Ledger, to: str | None) -> WayBack:
         grown=tuple(g for _, found in over for g in found.grown),
         settings=tuple(ThrottleSetting.of(s, b, a) for s, (b, a) in settings.items() if b != a),
         throttle=over[-1][1].throttle,
-        within=tuple(dict.fromkeys(name for _, found in over for name in found.within)),
-        recovered=tuple(dict.fromkeys(name for _, found in over for name in found.recovered)),
+        stays={
+            warning: list(dict.fromkeys(name for _, kept in over for name in getattr(kept, of)))
+            for of, warning in STAYS.items()
+        },
     )
 
 

@@ -12,7 +12,7 @@ first of a list while that one is in sync: what another one led before is named.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby, starmap
 
 from msgspec import Struct, field
 
@@ -38,10 +38,8 @@ class WayBack(Struct, frozen=True, kw_only=True):
     """Back to before this one."""
     origins: Iterable[Origin]
     grown: tuple[Grown, ...] = ()
-    within: tuple[str, ...] = ()
-    """Partitions with replicas that went to other log directories of their brokers."""
-    recovered: tuple[str, ...] = ()
-    """Partitions that were led again by an election."""
+    stays: Mapping[WarningKind, Sequence[str]] = field(default_factory=dict)
+    """Partitions of which something stays as it is, by what is said of them."""
     settings: tuple[ThrottleSetting, ...] = ()
     """Throttles that were set to stay; from before to after."""
     throttle: MoveThrottle | None = None
@@ -95,8 +93,7 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
             *_warnings(wanted, snapshot, goes_back=bool(judged or standing)),
             *_left(WarningKind.CHANGED_SINCE, changed),
             *_left(WarningKind.FIRST_LEADS_ON, led_on),
-            *_left(WarningKind.LOG_DIRS_STAY, wanted.within),
-            *_left(WarningKind.RECOVERIES_STAY, wanted.recovered),
+            *chain.from_iterable(starmap(_left, wanted.stays.items())),
         ),
     )
 
