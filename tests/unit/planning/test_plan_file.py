@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from msgspec import to_builtins
+from msgspec.structs import replace
 from tests.builders import listed_leader, move, placement, snapshot, state
 from tests.strategies import BROKERS, Fleetlet, fleetlets, replica_lists
 
@@ -171,6 +173,24 @@ def test_the_written_form_is_one_move_a_line() -> None:
         f'"digest": "{digest(made_plan())}"',
         "}",
     ]
+
+
+def test_reasons_stand_by_kind_and_then_by_what_they_say_as_text() -> None:
+    drain, leader = ReasonKind.DRAIN, ReasonKind.LEADER_BLACKLIST
+    by_rule = MoveReason(ReasonKind.RULE, rule="a")
+    reasons = [
+        MoveReason(ReasonKind.DECLARED),
+        *(MoveReason(drain, broker=BrokerId(broker)) for broker in (1, 10, 2)),
+        *(MoveReason(leader, broker=BrokerId(1), note=note) for note in ("disk", "disks", None)),
+        *(replace(by_rule, order=order) for order in (by_rule, None)),
+        MoveReason(ReasonKind.RULE, rule="ab"),
+        MoveReason(ReasonKind.RULE),
+    ]
+    moves = tuple(
+        move((1, 2), (2, 1), partition=number, reason=reason)
+        for number, reason in enumerate(reversed(reasons))
+    )
+    assert json.loads(dumps(replace(made_plan(), moves=moves)))["reasons"] == to_builtins(reasons)
 
 
 def refusal(text: str) -> str:

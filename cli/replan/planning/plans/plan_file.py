@@ -231,7 +231,7 @@ def _sha256(text: str) -> str:
 
 def _form_of(plan: Plan) -> PlanForm:
     """The document of a plan, without its digest."""
-    reasons = sorted({m.reason for m in plan.moves}, key=repr)
+    reasons = sorted({m.reason for m in plan.moves}, key=_place)
     numbers = {reason: i for i, reason in enumerate(reasons)}
     topics = {m.partition.topic: m for m in plan.moves}
     return PlanForm(
@@ -252,6 +252,13 @@ def _form_of(plan: Plan) -> PlanForm:
         moves=tuple(_row(m, numbers[m.reason], plan) for m in plan.moves),
         digest="",
     )
+
+
+def _place(reason: MoveReason) -> tuple[object, ...]:
+    """Where it stands among the reasons of a plan: by kind, then by what it says, as text; what it leaves out last."""
+    of_entry = (reason.rule, reason.key, reason.note, reason.owner, reason.review_by)
+    order = () if reason.order is None else _place(reason.order)
+    return reason.kind, *map(repr, (reason.broker, reason.leader, *of_entry)), not order, *order
 
 
 def _plan_of(form: PlanForm) -> Plan:
