@@ -13,6 +13,11 @@ T = TypeVar("T")
 SHOWN = 100
 """Lines of a list that a terminal is shown before the rest is only counted."""
 
+UNLIMITED = "unlimited"
+"""How a rate without a limit is written, in files, options and the journal."""
+
+DAY_SECONDS = 86_400.0
+
 DAYS_FROM = 48
 """Hours from which on a duration is said in days."""
 

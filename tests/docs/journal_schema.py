@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from replan.applying.journal.lines import FORMAT_VERSION
-from replan.applying.journal.record_json import KINDS
+from replan.applying.journal.record_json import RECORD_KINDS
 from replan.applying.journal.records import Kept
 
 ABOUT = (
@@ -23,11 +23,13 @@ ABOUT = (
 
 def journal_schema() -> str:
     """The document; a property of a record stands on a line."""
-    _, components = msgspec.json.schema_components(KINDS.values(), ref_template="#/$defs/{name}")
-    forms = {kind.__name__: kind for kind in KINDS.values()}
+    _, components = msgspec.json.schema_components(
+        RECORD_KINDS.values(), ref_template="#/$defs/{name}"
+    )
+    forms = {kind.__name__: kind for kind in RECORD_KINDS.values()}
     named = [
         {"properties": {"key": {"pattern": f"^{begins}/"}, "value": _ref(kind)}}
-        for begins, kind in KINDS.items()
+        for begins, kind in RECORD_KINDS.items()
     ]
     whole = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -38,7 +40,7 @@ def journal_schema() -> str:
         "additionalProperties": False,
         "required": ["key", "value"],
         "properties": {
-            "key": {"type": "string", "pattern": f"^({'|'.join(KINDS)})/."},
+            "key": {"type": "string", "pattern": f"^({'|'.join(RECORD_KINDS)})/."},
             "value": True,
         },
         "oneOf": [{"properties": {"value": {"type": "null"}}}, *named],

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from replan.fleet.lake.tables import TABLES, VERSION, LakeTable
+from replan.fleet.lake.tables import LAKE_VERSION, TABLES, LakeTable
 
 _TYPES: dict[pa.DataType, dict[str, Any]] = {
     pa.string(): {"type": "string"},
@@ -22,8 +22,8 @@ def lake_schema() -> str:
     """The document."""
     document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"https://replan.dev/schema/lake.v{VERSION}.json",
-        "title": f"The Delta tables of a replan lake, version {VERSION}",
+        "$id": f"https://replan.dev/schema/lake.v{LAKE_VERSION}.json",
+        "title": f"The Delta tables of a replan lake, version {LAKE_VERSION}",
         "description": "A row of any table is one of the definitions. Columns are only added, and an added one "
         "may be null; `x-dividedBy` are the partition columns.",
         "anyOf": [{"$ref": f"#/$defs/{name}"} for name in TABLES],

@@ -15,8 +15,7 @@ from replan.fleet.lake.tables import DRIFT, ERRORS, JUDGED
 from replan.fleet.perform import sorted_table
 from replan.fleet.report import LakeRow, RowKey, key_of, named, render_fleet_drift
 from replan.fleet.reports.facts import FleetFacts
-from replan.fleet.reports.files import DRIFT as DRIFT_COLUMNS
-from replan.fleet.reports.files import rendered
+from replan.fleet.reports.files import DRIFT_COLUMNS, rendered
 from replan.fleet.run import FleetRun, publish
 
 AT = "2026-11-21T03:00:00Z"

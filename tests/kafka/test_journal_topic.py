@@ -32,9 +32,9 @@ from replan.commands.inputs.target import JournalPlace, LiveTarget
 from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held, WrongCluster
 from replan.kafka.control_plane import open_cluster
 from replan.kafka.journal.entries import (
-    BEAT_SECONDS,
-    DEAD_SECONDS,
     KEY,
+    LOCK_BEAT_SECONDS,
+    LOCK_DEAD_SECONDS,
     TRANSACTIONAL_ID,
     Lock,
     encode_lock,
@@ -144,7 +144,7 @@ def test_a_silent_owner_is_taken_over_and_can_write_no_more(machines: Machines) 
     first.append([APP])
     clock = Hand()
     second = machines.take("bob", clock)
-    assert clock.time >= DEAD_SECONDS
+    assert clock.time >= LOCK_DEAD_SECONDS
     second.append([rate(1, "5")])
     with pytest.raises(Held, match="bob"):
         first.append([rate(1, "6")])
@@ -163,7 +163,7 @@ def test_an_owner_with_signs_of_life_keeps_the_lock(machines: Machines) -> None:
     first.append([APP])
 
     def at_work() -> None:
-        own.time += BEAT_SECONDS / 5
+        own.time += LOCK_BEAT_SECONDS / 5
         first.append([])
 
     with pytest.raises(Held, match="ann"):
@@ -179,7 +179,7 @@ def test_a_taker_waits_for_a_lock_that_is_released_in_time(machines: Machines) -
 
     def at_work() -> None:
         calls[0] += 1
-        own.time += BEAT_SECONDS
+        own.time += LOCK_BEAT_SECONDS
         if calls[0] < 4:
             first.append([])
         elif calls[0] == 4:
@@ -203,7 +203,7 @@ def test_a_released_lock_is_free_at_once_and_its_owner_stops(machines: Machines)
         first.append([APP])
     clock = Hand()
     machines.take("bob", clock).close()
-    assert clock.time < DEAD_SECONDS
+    assert clock.time < LOCK_DEAD_SECONDS
 
 
 def test_a_transaction_that_its_owner_never_ends_is_not_read(machines: Machines) -> None:

@@ -345,8 +345,8 @@ SAFEGUARDS = (
     Safeguard(
         "a move that was passed over reserves slots for a while, not for ever",
         "applying/admission.py",
-        "    return passed_over // PATIENT_TIMES % 2 == 1\n",
-        "    return passed_over >= PATIENT_TIMES\n",
+        "    return passed_over // TIMES_PASSED_OVER % 2 == 1\n",
+        "    return passed_over >= TIMES_PASSED_OVER\n",
         (
             f"{UNIT}/admission",
             f"{UNIT}/test_decide.py",
@@ -536,8 +536,8 @@ SAFEGUARDS = (
     Safeguard(
         "a journal topic that was made again gets everything again",
         "kafka/journal/owner.py",
-        "[r for r in self._topic.readers if not r.stands(COMMIT_SECONDS)]",
-        "[r for r in self._topic.readers if not r.stands(COMMIT_SECONDS) and False]",
+        "[r for r in self._topic.readers if not r.stands(APPEND_SECONDS)]",
+        "[r for r in self._topic.readers if not r.stands(APPEND_SECONDS) and False]",
         (JOURNAL,),
     ),
     Safeguard(

@@ -172,7 +172,7 @@ def restored(
             _kept(copying, ledger, seen, abandoned=abandoned), ledger, view, keep_rates=False
         )
         left = settings.quarantine_seconds - late
-        if tick.quiet and waits and report is not None and reported - left >= COUNTED_SECONDS:
+        if tick.quiet and waits and report is not None and reported - left >= WATCH_COUNTED_SECONDS:
             reported = left
             report(
                 f"restored; for {max(left, 0):.0f} s more a change that was sent before may arrive, "
@@ -201,7 +201,7 @@ def restored(
             )
 
 
-COUNTED_SECONDS = 30.0
+WATCH_COUNTED_SECONDS = 30.0
 """How often it is said for how much longer late changes are watched for."""
 TopicOrBroker = str | BrokerId
 """A topic or a broker."""

@@ -119,7 +119,7 @@ def limits_after_success(
     return after
 
 
-PATIENT_TIMES = 50
+TIMES_PASSED_OVER = 50
 """A move that was passed over so often reserves slots as they become free."""
 LOOK_AHEAD = 4
 """How many more than it has room for a broker releases: some will be full elsewhere."""
@@ -221,7 +221,7 @@ class AdmissionQueue(Struct, frozen=True):
 
 
 def _reserves(passed_over: int) -> bool:
-    return passed_over // PATIENT_TIMES % 2 == 1
+    return passed_over // TIMES_PASSED_OVER % 2 == 1
 
 
 class Room(Struct, frozen=True):

@@ -159,7 +159,7 @@ class InSyncLoss(Struct, frozen=True):
     """The brokers that this partition's copy loads."""
 
 
-ROUNDING = 1e-6
+ROUNDING_SECONDS = 1e-6
 """Seconds by which a sum of shares may miss the whole."""
 MISSES = 3
 """Readings in a row in which a live broker shows no log that it should have; longer than a dead one lives."""
@@ -289,7 +289,7 @@ class PartitionHistory(Struct, frozen=True):
 
     def _held(self, times: Since, name: TopicPartition, seconds: float) -> bool:
         since = times.get(name)
-        return since is not None and self.vouched - since >= seconds - ROUNDING
+        return since is not None and self.vouched - since >= seconds - ROUNDING_SECONDS
 
     def with_sizes(
         self,

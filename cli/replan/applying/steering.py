@@ -44,8 +44,8 @@ from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
 from replan.model.declared.placement import MoveThrottle, Side, SideRates
 from replan.model.names import BrokerId
+from replan.wording import UNLIMITED
 
-UNLIMITED = "unlimited"
 KEPT_COMMANDS = 20
 """Acknowledged commands of an open application that stay in the journal."""
 

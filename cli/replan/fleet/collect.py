@@ -14,7 +14,7 @@ from replan.errors import ReplanError, unexpected
 from replan.fleet.fleet_file import FleetCluster
 from replan.fleet.seen import Seen
 
-AT_ONCE = 16
+CLUSTERS_AT_ONCE = 16
 """So many clusters are asked at the same time: answers are decoded on one core."""
 Observe = Callable[[FleetCluster], Seen]
 
@@ -33,7 +33,7 @@ def collect_answers(clusters: Iterable[FleetCluster], observe: Observe) -> Itera
     deadlines: dict[str, float] = {}
     limits = {cluster.name: cluster.timeout_seconds for cluster in waiting}
     while waiting or deadlines:
-        while waiting and len(deadlines) < AT_ONCE:
+        while waiting and len(deadlines) < CLUSTERS_AT_ONCE:
             cluster = waiting.pop(0)
             deadlines[cluster.name] = time.monotonic() + cluster.timeout_seconds
             # Nobody waits for a thread that is late: it ends with the process at the latest.

@@ -36,7 +36,7 @@ from replan.snapshots.parquet_form import HEADER
 
 Found = TypeVar("Found")
 YAML = (".yaml", ".yml")
-DEEPEST = 3
+FOLDERS_DEEP = 3
 """How many folders lie at most between a snapshot and the searched folder's child: no link leads for ever."""
 
 
@@ -129,7 +129,7 @@ def _snapshots_in(path: Path, depth: int = 0) -> Iterator[Path]:
     # Tables without a header are a snapshot too, a broken one.
     if any(child.name == HEADER or child.suffix == ".parquet" for child in children):
         yield path
-    elif depth < DEEPEST:
+    elif depth < FOLDERS_DEEP:
         for child in children:
             yield from _snapshots_in(child, depth + 1)
 

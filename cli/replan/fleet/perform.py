@@ -55,7 +55,7 @@ WRITES: Mapping[Stage, Sequence[str]] = {
     Stage.PLAN: (PLANS.name,),
 }
 """The tables of each stage."""
-TRIES = 2
+TASK_TRIES = 2
 """So often a cluster is begun whose worker process, Python worker or executor is lost."""
 RATES_AT_ONCE = 250_000
 """Partitions of which one task finds the rates at most, about."""
@@ -63,7 +63,7 @@ COMPARING = (*DRIFT_STAGES, Stage.COST)
 """What the history needs; a topic is judged by what is declared of it, where nothing is to be chosen."""
 COMPARED_AT_ONCE = 500_000
 """Partitions that one task compares at most, about."""
-DOCS = '`replan docs fleet`, "Where Spark runs"'
+SPARK_DOCS = '`replan docs fleet`, "Where Spark runs"'
 Rows = Mapping[str, pa.Table]
 """Rows by the table's name."""
 
@@ -186,7 +186,7 @@ def or_message(stage: Stage, work: Work) -> Rows | str:
     except ModuleNotFoundError as problem:
         return (
             f"Python at {sys.executable} has no {problem.name}, which this stage needs; install there "
-            f"what replan depends on ({DOCS})"
+            f"what replan depends on ({SPARK_DOCS})"
         )
     except Exception as problem:  # noqa: BLE001 - a mistake of this program is one row, too
         return unexpected(problem)

@@ -10,12 +10,12 @@ from replan.wording import brokers, capped, count, left_out
 
 LakeRow = Mapping[str, Any]
 RowKey = tuple[Any, ...]
-SHOWN = 50
+SHOWN_LINES = 50
 CLUSTER_HEAD = ("CLUSTER", "PARTITIONS", "DRIFTED", "ON THE WAY", "AS OF")
 NUMBERS = ("partitions", "drifted", "converging")
 DRIFT_HEAD = ("CLUSTER", "WHAT", "CLASS", "KIND", "DECLARED", "IS", "LEADER", "OWNER")
 DIFF_HEAD = ("CLUSTER", "WHAT", "KIND", "DECLARED", "IS", "LEADER")
-BEYOND = "--output and the lake have them all"
+ALL_ELSEWHERE = "--output and the lake have them all"
 
 
 def render_fleet_drift(found: FleetRun, ages: Mapping[RowKey, LakeRow] | None = None) -> str:
@@ -27,7 +27,7 @@ def render_fleet_drift(found: FleetRun, ages: Mapping[RowKey, LakeRow] | None = 
     if drifted.num_rows:
         parts.append(_drift(found, ages))
     if found.errors.num_rows:
-        parts.append(error_lines(found, SHOWN))
+        parts.append(error_lines(found, SHOWN_LINES))
     parts.append([*_asides(found), _summary(found)])
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
@@ -39,12 +39,12 @@ def render_fleet_diff(found: FleetRun) -> str:
     if differing.num_rows:
         rows = [
             (row["cluster"], item_of({**row, "broker": None}), row["kind"], *_lists(row))
-            for row in differing.slice(0, SHOWN).to_pylist()
+            for row in differing.slice(0, SHOWN_LINES).to_pylist()
         ]
-        more = left_out(differing.num_rows - len(rows), way_out=BEYOND)
+        more = left_out(differing.num_rows - len(rows), way_out=ALL_ELSEWHERE)
         parts.append([*columns([DIFF_HEAD, *rows], right=(5,)), *more])
     if found.errors.num_rows:
-        parts.append(error_lines(found, SHOWN))
+        parts.append(error_lines(found, SHOWN_LINES))
     running = found.rows["differences"].num_rows - differing.num_rows
     line = (
         f"{count(differing.num_rows, 'partition')} not as declared, {running:,} on the way to it."
@@ -62,13 +62,13 @@ def _clusters(found: FleetRun) -> list[str]:
 
 
 def _drift(found: FleetRun, ages: Mapping[RowKey, LakeRow] | None) -> list[str]:
-    rows = found.drifted.slice(0, SHOWN).to_pylist()
+    rows = found.drifted.slice(0, SHOWN_LINES).to_pylist()
     table = [DRIFT_HEAD, *map(_drifted, rows)]
     if ages is not None:
         ends = ("SINCE", *(_since(ages.get(key_of(row))) for row in rows))
         table = [(*line, end) for line, end in zip(table, ends, strict=True)]
     lines = columns(table, right=(DRIFT_HEAD.index("LEADER"),))
-    return lines + left_out(found.drifted.num_rows - len(rows), way_out=BEYOND)
+    return lines + left_out(found.drifted.num_rows - len(rows), way_out=ALL_ELSEWHERE)
 
 
 def _since(age: LakeRow | None) -> str:
@@ -110,7 +110,7 @@ def named(row: LakeRow) -> LakeRow:
 
 def error_lines(found: FleetRun, most: int) -> list[str]:
     """What could not be done, cluster by cluster."""
-    lines = capped(found.errors.to_pylist(), _error, limit=most, way_out=BEYOND)
+    lines = capped(found.errors.to_pylist(), _error, limit=most, way_out=ALL_ELSEWHERE)
     return ["Not done:", *(f"  {line}" for line in lines)]
 
 

@@ -60,7 +60,7 @@ from replan.fleet.perform import (
     written_by,
 )
 from replan.fleet.seen import Seen, keep_seen
-from replan.fleet.stages.classify import ACKNOWLEDGED, summed
+from replan.fleet.stages.classify import ACKNOWLEDGED_CLASS, summed
 from replan.fleet.tasks.todo import FleetError, Todo, task_of
 from replan.fleet.tasks.work import Task
 from replan.planning.comparison.diff import DifferenceKind
@@ -120,7 +120,7 @@ class FleetRun(Struct, frozen=True):
     def drifted(self) -> pa.Table:
         """What drifted, less what is acknowledged."""
         drift = self.rows["drift"]
-        return drift.filter(pc.not_equal(drift.column("class"), ACKNOWLEDGED))
+        return drift.filter(pc.not_equal(drift.column("class"), ACKNOWLEDGED_CLASS))
 
     @property
     def differing(self) -> pa.Table:

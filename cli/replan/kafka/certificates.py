@@ -45,7 +45,7 @@ _OWN = {
     "SSLV3_ALERT_BAD_CERTIFICATE": CertificateProblem.OWN_NOT_TRUSTED,
     "TLSV1_ALERT_UNKNOWN_CA": CertificateProblem.OWN_NOT_TRUSTED,
 }
-WORDS = {
+PROBLEM_WORDS = {
     CertificateProblem.NOT_TRUSTED: (
         "the broker's certificate is not trusted",
         "set ssl.ca.location in the client properties to the PEM file of the authority that signed it",

@@ -11,7 +11,7 @@ from replan.kafka.reads import brokers, log_dirs, logs
 from replan.kafka.reads.look import EarlierLooks, observe, read_look
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.wire import Wire, connect
-from replan.kafka.writes import alter, elect_leaders, move_logs, reassign, send_create_partitions
+from replan.kafka.writes import alter, move_logs, reassign, send_create_partitions, send_elections
 from replan.model.access import Access, ClockDifference
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigChange, ConfigResource
@@ -128,7 +128,7 @@ class KafkaControlPlane:
         self, partitions: Collection[TopicPartition], kind: ElectionType
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for elections."""
-        return elect_leaders(self._wire, partitions, kind)
+        return send_elections(self._wire, partitions, kind)
 
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """Add partitions to topics."""

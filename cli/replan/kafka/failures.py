@@ -22,7 +22,7 @@ from kafka.errors import (
 from msgspec import Struct
 
 from replan.errors import ClusterRefused
-from replan.kafka.certificates import WORDS, CertificateRefused
+from replan.kafka.certificates import PROBLEM_WORDS, CertificateRefused
 from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
 from replan.model.error_codes import UNKNOWN_OUTCOMES, ErrorCode
 
@@ -121,7 +121,7 @@ def explained_refusal(operation: Operation, failure: Exception) -> ClusterRefuse
             "  check security.protocol and the sasl.* keys of the client properties"
         )
     if isinstance(failure, CertificateRefused):
-        what, way_out = WORDS[failure.problem]
+        what, way_out = PROBLEM_WORDS[failure.problem]
         return ClusterRefused(f"{what}: {reason(failure)}\n  {way_out}")
     if isinstance(failure, AuthorizationError):
         return ClusterRefused(

@@ -34,6 +34,7 @@ from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
 from replan.model.configs import ConfigChange, ConfigOperation, ConfigResource, ConfigScope
 from replan.model.control_plane import (
+    ELECTIONS_PER_REQUEST,
     Answer,
     ElectionType,
     NewPartitions,
@@ -110,10 +111,10 @@ def _log_dirs_answers(asked: Sequence[ReplicaName], told: Any) -> dict[ReplicaNa
 # A write is never sent again here. The broker that forwards it may do so for a minute, so whoever asks must
 # look at the cluster before asking for anything else.
 
-TIMEOUT_MS = 10_000
+WRITE_TIMEOUT_MS = 10_000
 """How long the controller may take; later it drops the request unseen (7 is not always proof of that). Whoever takes
 over waits for so much longer (`quarantine_seconds`)."""
-ANSWER_SECONDS = 20.0
+WRITE_ANSWER_SECONDS = 20.0
 _T = TypeVar("_T")
 _Subject = TypeVar("_Subject", bound=Hashable)
 PartitionAnswer = tuple[TopicPartition, int, str | None]
@@ -132,7 +133,7 @@ def send_once(
         ClusterRefused: the user may not do this, or the cluster does not know the request.
     """
     try:
-        response = wire.ask(Question(message, forwarded=True), limit_seconds=ANSWER_SECONDS)
+        response = wire.ask(Question(message, forwarded=True), limit_seconds=WRITE_ANSWER_SECONDS)
     except (AuthorizationError, UnsupportedVersionError) as failure:
         raise explained_refusal(operation, failure) from failure
     except BrokerResponseError as failure:
@@ -161,7 +162,7 @@ def chunks(wanted: Iterable[_T], size: int) -> Iterator[list[_T]]:
 # nobody: all requests of a call are one round.
 
 RESOURCES_PER_REQUEST = 1000
-BROKER_SECONDS = 3.0
+BROKER_CHANGE_SECONDS = 3.0
 """For a broker that changes its own configuration."""
 _KINDS = {ConfigScope.TOPIC: 2, ConfigScope.BROKER: 4}  # ConfigResource.Type
 
@@ -184,8 +185,8 @@ def alter(
     of_home, of_brokers = wire.round(
         [Question(request(part), forwarded=True) for part in parts],
         {b: [Question(request([r]))] for b, r in own.items()},
-        home_seconds=ANSWER_SECONDS,
-        broker_seconds=BROKER_SECONDS,
+        home_seconds=WRITE_ANSWER_SECONDS,
+        broker_seconds=BROKER_CHANGE_SECONDS,
     )
     for part, told in zip(parts, of_home, strict=True):
         answers |= _configs_answers(part, told)
@@ -284,7 +285,7 @@ def _create_request(added: Mapping[str, NewPartitions], validate_only: bool) -> 
             )
             for name, new in added.items()
         ],
-        timeout_ms=TIMEOUT_MS,
+        timeout_ms=WRITE_TIMEOUT_MS,
         validate_only=validate_only,
     )
 
@@ -299,10 +300,8 @@ def _create_rows(response: Any) -> Iterator[tuple[str, int, str | None]]:
 # One request with exactly 10,000 elections makes the active controller resign (seen on 3.9 to 4.4), so chunks
 # are far below that.
 
-ELECTIONS_PER_REQUEST = 1000
 
-
-def elect_leaders(
+def send_elections(
     wire: Wire, partitions: Collection[TopicPartition], kind: ElectionType
 ) -> dict[TopicPartition, Answer]:
     """Ask for elections; an election that is not needed is answered with 84."""
@@ -322,7 +321,7 @@ def _election_request(partitions: Collection[TopicPartition], kind: ElectionType
     return ElectLeaders(
         election_type=int(kind),
         topic_partitions=[topic(topic=name, partitions=of) for name, of in numbers.items()],
-        timeout_ms=TIMEOUT_MS,
+        timeout_ms=WRITE_TIMEOUT_MS,
         min_version=1,  # version 0 knows only preferred elections
     )
 
@@ -370,7 +369,7 @@ def _alter_request(lists: Mapping[TopicPartition, Replicas | None], *, guarded: 
     topics = [topic(name=name, partitions=of) for name, of in rows.items()]
     # min_version: a broker that is too old must not drop the field silently.
     guard = {"allow_replication_factor_change": False, "min_version": 1} if guarded else {}
-    return AlterPartitionReassignments(timeout_ms=TIMEOUT_MS, topics=topics, **guard)
+    return AlterPartitionReassignments(timeout_ms=WRITE_TIMEOUT_MS, topics=topics, **guard)
 
 
 def _rows(response: Any) -> Iterator[PartitionAnswer]:

@@ -13,6 +13,8 @@ LEADER_REPLICAS = "leader.replication.throttled.replicas"
 FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
 LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 """Of copies between the log directories of one broker (KIP-113)."""
+THROTTLED_LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+"""The throttled replicas of a topic."""
 THROTTLE_RATES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIRS_RATE)
 """The throttle rates of a broker, bytes per second."""
 MIN_INSYNC_REPLICAS = "min.insync.replicas"

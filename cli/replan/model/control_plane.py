@@ -28,6 +28,9 @@ from replan.model.partition import PartitionState, Reassignment
 from replan.model.replica_logs import LogReader
 from replan.model.snapshot import Features, Snapshot
 
+ELECTIONS_PER_REQUEST = 1_000
+"""So many elections are asked for at once."""
+
 
 class Accepted(Struct, frozen=True):
     """The controller took it (Kafka's code 0)."""

@@ -46,6 +46,8 @@ def is_internal(topic: str) -> bool:
 
 JOURNAL_TOPIC: Final = "__replan_journal"
 """Holds the lock of the cluster, and its journal unless `--journal` names another place."""
+JOURNAL_REPLICAS: Final = 3
+"""Of the journal topic, where so many brokers are live."""
 FIXED_COUNT = (
     "__consumer_offsets",
     "__transaction_state",

@@ -13,8 +13,8 @@ from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.model.declared.reconcile import DAYS
 from replan.model.declared.topic_patterns import is_pattern
 from replan.model.names import BrokerId
+from replan.wording import UNLIMITED
 
-UNLIMITED = "unlimited"
 NEVER = "never"
 
 _UNITS = {

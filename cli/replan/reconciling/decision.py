@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile
 from replan.model.names import TopicPartition
-from replan.reconciling.memory import DAY_SECONDS, OFTEN, Memory, changed
+from replan.reconciling.memory import OFTEN, Memory, changed
 from replan.reconciling.status import (
-    NAMED,
+    LISTED_DEVIATIONS,
     BrokersDown,
     LoopReason,
     MovedTooOften,
@@ -28,6 +28,7 @@ from replan.reconciling.status import (
     WindowClosed,
 )
 from replan.reconciling.windows import is_open, opens_at
+from replan.wording import DAY_SECONDS
 
 LEAST_OF_A_SHARE = 2
 """One broker of a small cluster is a share of it, and is what `brokerDown` is for."""
@@ -186,7 +187,7 @@ def holds(hold: HoldLimits, memory: Memory, facts: HoldFacts, now: float) -> Ite
     if memory.worse is not None:
         yield memory.worse
     if memory.under:
-        yield UnderMinIsr(memory.under[:NAMED], len(memory.under))
+        yield UnderMinIsr(memory.under[:LISTED_DEVIATIONS], len(memory.under))
     yield from down(hold, facts)
     if memory.backs_off(now):
         yield RoundsFail(memory.failures, memory.failure, memory.retry_at)
@@ -196,9 +197,9 @@ def down(hold: HoldLimits, facts: HoldFacts) -> Iterator[LoopReason]:
     """What is down and holds, also in the middle of a round."""
     most = most_down(hold, facts.registered)
     if len(facts.down) >= most:
-        yield BrokersDown(facts.down[:NAMED], facts.registered, most)
+        yield BrokersDown(facts.down[:LISTED_DEVIATIONS], facts.registered, most)
     if len(facts.racks_down) >= hold.racks_down:
-        yield RacksDown(facts.racks_down[:NAMED], hold.racks_down)
+        yield RacksDown(facts.racks_down[:LISTED_DEVIATIONS], hold.racks_down)
 
 
 def most_down(hold: HoldLimits, registered: int) -> int:
@@ -217,4 +218,4 @@ def _too_often(due: Sequence[FoundDeviation], memory: Memory, now: float) -> Ite
     often = sorted(name for name, found in times.items() if len(found) >= OFTEN)
     if often:
         until = max(times[name][-OFTEN] + DAY_SECONDS for name in often)
-        yield MovedTooOften(tuple(often[:NAMED]), OFTEN, until)
+        yield MovedTooOften(tuple(often[:LISTED_DEVIATIONS]), OFTEN, until)

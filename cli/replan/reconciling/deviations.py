@@ -56,9 +56,9 @@ from replan.reconciling.status import (
     WhyNot,
 )
 
-RUNNING = (DriftRule.RUNS_ELSEWHERE, DriftRule.INTERRUPTED)
+RUNNING_RULES = (DriftRule.RUNS_ELSEWHERE, DriftRule.INTERRUPTED)
 BY_HISTORY = frozenset(
-    {DriftRule.BROKER_DOWN, DriftRule.LISTS_DIFFER, DriftRule.TOO_FEW_PARTITIONS, *RUNNING}
+    {DriftRule.BROKER_DOWN, DriftRule.LISTS_DIFFER, DriftRule.TOO_FEW_PARTITIONS, *RUNNING_RULES}
 )
 BALANCE_KEY = "outOfBalance"
 LOG_DIRS_KEY = f"{BALANCE_KEY} log directories"
@@ -204,7 +204,7 @@ def _kind(
             rule in BY_HISTORY and name is not None and one.kind is not DifferenceKind.UNPLACEABLE
         ):
             kind, why = _by_history(one, name, history)
-            return kind, RunsElsewhere() if rule in RUNNING else why
+            return kind, RunsElsewhere() if rule in RUNNING_RULES else why
         case _:
             return None, PersonActs()
 

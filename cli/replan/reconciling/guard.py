@@ -28,7 +28,13 @@ from replan.reconciling.decision import HoldFacts, down
 from replan.reconciling.deviations import facts_of, needs
 from replan.reconciling.memory import Begun
 from replan.reconciling.rounds import heals, unhealthy
-from replan.reconciling.status import NAMED, CopyingReplica, LoopReason, Running, SomebodyPaused
+from replan.reconciling.status import (
+    LISTED_DEVIATIONS,
+    CopyingReplica,
+    LoopReason,
+    Running,
+    SomebodyPaused,
+)
 from replan.reconciling.steering import Steered, steer
 
 GUARD_SECONDS = 15.0
@@ -310,7 +316,7 @@ def _running(
             r.bytes_per_second,
             r.seconds_left,
         )
-        for c in list(progress.copies)[:NAMED]
+        for c in list(progress.copies)[:LISTED_DEVIATIONS]
         for r in c.replicas
     )
     return Running(

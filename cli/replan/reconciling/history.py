@@ -20,6 +20,7 @@ from replan.planning.comparison.diff import targets_of
 from replan.planning.comparison.overlays import managed
 
 UNKNOWN: tuple[int, ...] = ()
+"""Of a partition that differed when the history began: nobody knows whether placement or cluster was changed."""
 _Lists = dict[str, dict[int, tuple[int, ...]]]
 
 

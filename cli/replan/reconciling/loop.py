@@ -66,7 +66,7 @@ from replan.reconciling.memory import Begun, Memory, changed
 from replan.reconciling.proposing import proposable, proposal_of
 from replan.reconciling.rounds import Refusals, first_part, unhealthy
 from replan.reconciling.status import (
-    NAMED,
+    LISTED_DEVIATIONS,
     Deviation,
     DryRun,
     Failed,
@@ -685,7 +685,9 @@ class Loop:
             since=since,
             reasons=said.reasons,
             differs=_tallies(said.found) if reaches else before.differs,
-            deviations=tuple(listed[:NAMED]) if reaches else _known_from_before(before, said, now),
+            deviations=tuple(listed[:LISTED_DEVIATIONS])
+            if reaches
+            else _known_from_before(before, said, now),
             rounds=self._memory.rounds,
             next=self._next(said, now),
         )

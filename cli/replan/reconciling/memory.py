@@ -12,15 +12,13 @@ import msgspec
 
 from replan.applying.journal.records import Application, LoopCommand, Verb
 from replan.model.declared.reconcile import DeviationKind
-from replan.reconciling.status import ROUNDS, EndedWorse, Round, SomebodyPaused, Value
+from replan.reconciling.status import KEPT_ROUNDS, EndedWorse, Round, SomebodyPaused, Value
+from replan.wording import DAY_SECONDS
 
-DAY_SECONDS = 86_400.0
 OFTEN = 3
 """A partition that was moved so often within a day is not moved again by itself."""
 FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 3_600.0
-UNKNOWN: tuple[int, ...] = ()
-"""Of a partition that differed when the history began: nobody knows whether placement or cluster was changed."""
 
 ReplicaLists = Mapping[str, Mapping[int, tuple[int, ...]]]
 """Replica lists by topic and partition."""
@@ -144,7 +142,7 @@ class Memory(Value, frozen=True):
             self,
             since={key: at for key, at in self.since.items() if not key.startswith(full)},
             begun=None,
-            rounds=(done, *self.rounds)[:ROUNDS],
+            rounds=(done, *self.rounds)[:KEPT_ROUNDS],
             moved={name: found for name, found in times.items() if found},
             failures=0,
             failure="",

@@ -8,7 +8,7 @@ from replan.model.declared.reconcile import DeviationKind
 from replan.reconciling.decision import kind_of
 from replan.reconciling.memory import Memory
 from replan.reconciling.status import (
-    NAMED,
+    LISTED_DEVIATIONS,
     LoopReason,
     LoopState,
     LoopStatus,
@@ -60,7 +60,9 @@ def kept_back(memory: Memory, now: float) -> tuple[LoopState, tuple[LoopReason, 
     if memory.worse is not None:
         return LoopState.HOLDING, (memory.worse,)
     if memory.under:
-        return LoopState.HOLDING, (UnderMinIsr(memory.under[:NAMED], len(memory.under)),)
+        return LoopState.HOLDING, (
+            UnderMinIsr(memory.under[:LISTED_DEVIATIONS], len(memory.under)),
+        )
     if memory.backs_off(now):
         failed = RoundsFail(memory.failures, memory.failure, memory.retry_at)
         return LoopState.BACKING_OFF, (failed,)

@@ -18,9 +18,9 @@ from replan.wording import count, duration, listed, size
 
 KIND: Final = "reconcile"
 FORMAT_VERSION: Final = 1
-NAMED = 200
+LISTED_DEVIATIONS = 200
 """So many deviations are listed one by one; all of them are counted."""
-ROUNDS = 20
+KEPT_ROUNDS = 20
 """So many of the last rounds that did something are kept."""
 
 
@@ -498,7 +498,7 @@ class Running(Value, frozen=True):
     bytes_per_second: float = 0.0
     seconds_left: float | None = None
     copies: tuple[CopyingReplica, ...] = ()
-    """The first `NAMED`."""
+    """The first `LISTED_DEVIATIONS`."""
     nothing_begins: LoopReason | None = None
     """Why nothing more of it is begun, if so."""
 
@@ -547,7 +547,7 @@ class LoopStatus(Value, frozen=True):
     """When a round last read placement and cluster; a loop whose last look is older than some rounds is not well."""
     differs: tuple[Tally, ...] = ()
     deviations: tuple[Deviation, ...] = ()
-    """The first `NAMED`, the oldest of each kind first."""
+    """The first `LISTED_DEVIATIONS`, the oldest of each kind first."""
     running: Running | None = None
     rounds: tuple[Round, ...] = ()
     """The last ones that did something, the latest first."""

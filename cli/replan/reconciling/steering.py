@@ -27,7 +27,13 @@ from replan.applying.journal.records import Verb
 from replan.applying.views.progress import Progress
 from replan.model.declared.reconcile import DeviationKind, Reconcile
 from replan.reconciling.decision import HoldFacts, down
-from replan.reconciling.status import NAMED, BrokersFirst, LoopReason, NoWindow, UnderMinIsr
+from replan.reconciling.status import (
+    LISTED_DEVIATIONS,
+    BrokersFirst,
+    LoopReason,
+    NoWindow,
+    UnderMinIsr,
+)
 from replan.reconciling.windows import is_open, opens_at
 
 STUCK_SECONDS = 900.0
@@ -80,9 +86,9 @@ def _reasons(
 ) -> tuple[LoopReason, ...]:
     found: list[LoopReason] = list(down(policy.hold, facts))
     if facts.under:
-        found.append(UnderMinIsr(facts.under[:NAMED], len(facts.under)))
+        found.append(UnderMinIsr(facts.under[:LISTED_DEVIATIONS], len(facts.under)))
     if facts.due_to_be_replaced:
-        found.append(BrokersFirst(facts.due_to_be_replaced[:NAMED]))
+        found.append(BrokersFirst(facts.due_to_be_replaced[:LISTED_DEVIATIONS]))
     windows = policy.windows
     if not is_open(windows.open, now) and not set(kinds) <= windows.excepted:
         found.append(NoWindow(opens_at(windows.open, now)))

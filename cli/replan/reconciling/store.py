@@ -6,10 +6,10 @@ beside those of the one before, which are forgotten once all are there: killed b
 
 The lease, of one process:
 
-    held      the record names this process; it counts its `beat` up every `BEAT_SECONDS`
+    held      the record names this process; it counts its `beat` up every `LEASE_BEAT_SECONDS`
     waiting   the record names another one; watched on this process's own monotonic clock
-    claiming  the record was released, or has not changed for `DEAD_SECONDS`: this process writes itself into it, waits
-              a second, and reads it again
+    claiming  the record was released, or has not changed for `LEASE_DEAD_SECONDS`: this process writes itself into it,
+              waits a second, and reads it again
 
 Commands of people to the loop itself, while no application is open (`applying.steering` has those to an application),
 are a record each, `loop-inbox/ID`, of a plain producer, or a file in the folder of the loop:
@@ -54,9 +54,9 @@ from replan.reconciling.history import History
 from replan.reconciling.memory import Memory
 from replan.reconciling.status import LeaseHeld
 
-DEAD_SECONDS = 45.0
+LEASE_DEAD_SECONDS = 45.0
 """Of a lease that nobody renews: with the beat and the claim it is taken over within a minute."""
-BEAT_SECONDS = 8.0
+LEASE_BEAT_SECONDS = 8.0
 CLAIM_SECONDS = 1.0
 MEMORY = "memory"
 HISTORY = "history"
@@ -217,7 +217,7 @@ class LeaseKeeper:
         """Renew it, take it, or say who has it. `now`: for people. Raises as the store does."""
         at, lease = self._clock.now(), self._read()
         if lease is not None and lease.holder == self.id and not lease.released:
-            if at - self._beat_at >= BEAT_SECONDS:
+            if at - self._beat_at >= LEASE_BEAT_SECONDS:
                 self._write(replace(lease, beat=lease.beat + 1), at)
             self.held = True
             return None
@@ -226,8 +226,8 @@ class LeaseKeeper:
             self.alive = self._seen is not None
             self._seen, self._since = lease, at
         silent = at - self._since
-        if lease is not None and not lease.released and silent < DEAD_SECONDS:
-            return LeaseHeld(lease.owner, now - silent, silent, DEAD_SECONDS)
+        if lease is not None and not lease.released and silent < LEASE_DEAD_SECONDS:
+            return LeaseHeld(lease.owner, now - silent, silent, LEASE_DEAD_SECONDS)
         beat = 0 if lease is None else lease.beat + 1
         self._write(Lease(self.id, self._owner, self._moment, beat), at)
         if lease is not None:  # another one may claim it in the same moment
@@ -235,7 +235,7 @@ class LeaseKeeper:
         lease = self._read()
         if lease is not None and lease.holder != self.id:
             self._seen, self._since = lease, self._clock.now()
-            return LeaseHeld(lease.owner, now, 0.0, DEAD_SECONDS)
+            return LeaseHeld(lease.owner, now, 0.0, LEASE_DEAD_SECONDS)
         self.held = True
         return None
 

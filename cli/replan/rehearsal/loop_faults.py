@@ -22,16 +22,17 @@ from replan.model.declared.rules import ReplicaBlacklist
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.rehearsal.reconcile import Release
+from replan.wording import DAY_SECONDS
 
-MONTH_SECONDS = 30 * 86_400.0
-MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
+MONTH_SECONDS = 30 * DAY_SECONDS
+MINUTE, HOUR = 60.0, 3600.0
 SOME_HOURS = 3
 """From so many on, what lasts is drawn in whole hours."""
-BETWEEN_SECONDS = 120.0
+BETWEEN_ACCIDENTS_SECONDS = 120.0
 """From the end of one accident to the next: brokers catch up."""
 LAST_PART = 0.9
 """Of the time, within which accidents begin: the rest shows whether it comes to rest."""
-NOWHERE = Where("(drawn)", 1, 1)
+DRAWN = Where("(drawn)", 1, 1)
 
 
 class Drawn(Struct, frozen=True):
@@ -60,7 +61,7 @@ def _faults(chance: Random, seconds: float, context: FaultContext) -> Iterator[s
         lasts = minutes * MINUTE if hours < SOME_HOURS else hours * HOUR
         long = f"{minutes}m" if hours < SOME_HOURS else f"{hours}h"
         yield f"{what} at {at}s" + (f" for {long}" if minutes else "")
-        free = max(free, at + lasts + BETWEEN_SECONDS if lasts else free)
+        free = max(free, at + lasts + BETWEEN_ACCIDENTS_SECONDS if lasts else free)
 
 
 def _often(context: FaultContext) -> Mapping[str, float]:
@@ -148,7 +149,7 @@ def _releases(
             broker = chance.choice(drained)
             changes += [
                 (moment, "drains broker", broker),
-                (moment + 2 * DAY, "drains no more", broker),
+                (moment + 2 * DAY_SECONDS, "drains no more", broker),
             ]
         elif placement.explicit.num_rows:
             changes.append((moment, "changes a list", BrokerId(0)))
@@ -174,10 +175,10 @@ def _changed(
     entries = placement.replica_blacklist
     match what:
         case "drains broker":
-            entries = (*entries, ReplicaBlacklist(broker, NOWHERE, reason="drawn"))
+            entries = (*entries, ReplicaBlacklist(broker, DRAWN, reason="drawn"))
             return replace(placement, replica_blacklist=entries), f"drains broker {broker}"
         case "drains no more":
-            entries = tuple(e for e in entries if not (e.broker == broker and e.where == NOWHERE))
+            entries = tuple(e for e in entries if not (e.broker == broker and e.where == DRAWN))
             return replace(placement, replica_blacklist=entries), f"broker {broker} is back"
         case _:
             table = placement.explicit

@@ -9,8 +9,7 @@ from replan.applying.journal.records import Record
 from replan.applying.settings import Settings
 from replan.faults.read import FaultSpec
 from replan.model.names import TopicPartition
-
-DAY = 86_400.0
+from replan.wording import DAY_SECONDS
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -33,7 +32,7 @@ class Options(Struct, frozen=True, kw_only=True):
     """What the application finds in its journal: the same plan goes on, another one is held."""
     own: Collection[TopicPartition] = ()
     """What the open application of the snapshot moves, so that it is not called another tool's."""
-    limit_seconds: float = 30 * DAY
+    limit_seconds: float = 30 * DAY_SECONDS
     longest_stride_seconds: float = 60.0
     """How long nothing may be looked at while nothing happens; in long runs up to a hundredth of what has passed."""
     exact_steps: int = 1_000

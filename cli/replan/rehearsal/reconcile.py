@@ -41,7 +41,7 @@ from replan.simulator.control_plane import SimulatedControlPlane
 
 STRIDE_SECONDS = 60.0
 """The longest sleep of the applier while nothing happens: the guard looks as often as that, at least."""
-ANSWER_SECONDS = 30.0
+WAITS_SECONDS = 30.0
 """So long a person waits for an answer of the process at work."""
 
 
@@ -207,7 +207,7 @@ class _People:
         """Ask for what is due now; whoever got no answer of a process in time has withdrawn it."""
         now, inbox = self._clock.now(), self.journal.inbox
         waiting = {command.key for command in self.journal.arrived()}
-        for command in [c for at, c in self._sent if at + ANSWER_SECONDS < now and c in inbox]:
+        for command in [c for at, c in self._sent if at + WAITS_SECONDS < now and c in inbox]:
             inbox.remove(command)
             if command.verb is Verb.RESUME and command.key in waiting:
                 self._resumes(command.application)

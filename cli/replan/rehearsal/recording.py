@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from replan.applying.journal.records import Record, SavedRate, SavedReplicaList
 from replan.model.configs import (
-    FOLLOWER_REPLICAS,
-    LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
     THROTTLE_RATES,
+    THROTTLED_LISTS,
     ConfigScope,
 )
 from replan.model.control_plane import ReplicaName
@@ -26,7 +25,7 @@ from replan.simulator.cluster.replication.copy_rates import identical, leader_of
 from replan.simulator.cluster.replication.traffic import followers_in_step
 from replan.simulator.controller.state import ClusterState, Partition, Topic, changed_partitions
 
-THROTTLES = frozenset({*THROTTLE_RATES, LEADER_REPLICAS, FOLLOWER_REPLICAS})
+THROTTLES = frozenset({*THROTTLE_RATES, *THROTTLED_LISTS})
 
 
 NamedPartition = tuple[TopicPartition, Partition]

@@ -43,12 +43,12 @@ from replan.simulator.cluster.advance import advance
 from replan.simulator.cluster.faults import At, Disconnect, LoseRequests, RepeatRequests
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
-from replan.wording import duration
+from replan.wording import DAY_SECONDS, duration
 
 QUIET_SECONDS = 10.0
 """Beyond the settle time: no gate of the applier is looked at again later than that."""
 
-PATIENT_TIMES = 3
+TIMES_RUN_AGAIN = 3
 """How often the same command is run again when nothing more is to happen."""
 
 
@@ -185,7 +185,7 @@ def _as_a_person_would(
     With when nobody was at work in between.
     """
     alone: list[tuple[float, float]] = []
-    outcome, patience = apply(), PATIENT_TIMES
+    outcome, patience = apply(), TIMES_RUN_AGAIN
     while stop.why is None and _left_open(outcome) and patience:
         coming = [at.seconds for at in plane.simulation.world.agenda]
         patience -= 0 if coming else 1
@@ -225,7 +225,7 @@ class _Stop(Struct):
     def __call__(self) -> bool:
         now, limit = self.clock.now(), self.options.limit_seconds
         if now - self.began >= limit:
-            self.why = f"it had not ended after {limit / 86_400:g} days"
+            self.why = f"it had not ended after {limit / DAY_SECONDS:g} days"
         if self.options.limit_looks is not None and self.clock.looks >= self.options.limit_looks:
             self.why = f"it had not ended after {self.clock.looks:,} looks at the cluster"
         return self.why is not None

@@ -21,9 +21,8 @@ from replan.model.broker import Broker, LogDir
 from replan.model.columns import from_lists
 from replan.model.configs import (
     FOLLOWER_RATE,
-    FOLLOWER_REPLICAS,
     LEADER_RATE,
-    LEADER_REPLICAS,
+    THROTTLED_LISTS,
     Configs,
     ConfigScope,
     ConfigSource,
@@ -52,7 +51,7 @@ from replan.simulator.persistence.from_snapshot import (
 )
 
 COARSE_GRAIN_SECONDS = 0.5
-NOWHERE: Mapping[ReplicaName, str] = MappingProxyType({})
+AT_NO_PATH: Mapping[ReplicaName, str] = MappingProxyType({})
 
 
 def cluster_of(snapshot: Snapshot, version: str | None = None) -> Simulation:
@@ -237,8 +236,7 @@ def _topics(
         steps = of_topic.get(name, {}).values()
         move = next((step for step in steps if isinstance(step, Move)), None)
         listed = [
-            settings.get(SettingName(ConfigScope.TOPIC, name, key))
-            for key in (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+            settings.get(SettingName(ConfigScope.TOPIC, name, key)) for key in THROTTLED_LISTS
         ]
         rows.append(
             {
@@ -305,7 +303,7 @@ def with_assumptions(simulation: Simulation, options: Options, *, exact: bool) -
 
 
 def with_plan_applied(
-    simulation: Simulation, plan: Plan, places: Mapping[ReplicaName, str] = NOWHERE
+    simulation: Simulation, plan: Plan, places: Mapping[ReplicaName, str] = AT_NO_PATH
 ) -> Simulation:
     """The same cluster as if the plan had been performed long before.
 
@@ -339,7 +337,7 @@ def with_plan_applied(
     return with_directories(Simulation(moved, world))
 
 
-BETWEEN_SECONDS = 30.0
+BETWEEN_FAULTS_SECONDS = 30.0
 """From the end of one fault to the next: a broker that starts has time to serve, and to catch up."""
 SHORTEST_SECONDS = 5.0
 """Within which the first fault is drawn, however quick the plan."""
@@ -365,7 +363,7 @@ def drawn_faults(
         lagging = f"lag {chance.choice(moves).partition}"
         fault = read_fault(_drawn(chance, brokers, lagging, round(moment)), context)
         found.append(fault)
-        moment = fault.schedule[-1].seconds + BETWEEN_SECONDS
+        moment = fault.schedule[-1].seconds + BETWEEN_FAULTS_SECONDS
         if any(isinstance(at.fault, LoseDisk) for at in fault.schedule):
             break
     return tuple(found)

@@ -22,7 +22,7 @@ from replan.wording import rate
 MOVES = 200
 PARTITIONS = 5_000
 """Of the topics that are touched, new ones included."""
-LOOKS = 1_000
+MOST_LOOKS = 1_000
 """At the simulated cluster, of some milliseconds each where all the moves run."""
 HOW = "`replan rehearse` rehearses all of it"
 
@@ -39,7 +39,7 @@ def quick_rehearsal(
     """
     if not plan.moves:
         return (), None
-    options = Options(limit_looks=LOOKS, rates=written)
+    options = Options(limit_looks=MOST_LOOKS, rates=written)
     names = plan.topics
     if len(plan.moves) > MOVES:
         return _coarsely(plan, snapshot, options, f"it has more than {MOVES:,} moves"), None

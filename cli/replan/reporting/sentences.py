@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import groupby
 
-from replan.model.declared.policy import Measure, Prices
+from replan.model.declared.policy import GB, Measure, Prices
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.elections.available import UNAVAILABLE, Unavailable
 from replan.planning.findings.health import BrokerDown, Comeback
@@ -599,9 +599,6 @@ def constraint_text(alike: Sequence[Constraint]) -> str:
         available=size(max(c.available for c in alike)),
     )
     return said if number < 2 else f"{said}; {TOGETHER[first.kind].format(number)}"
-
-
-GB = 10**9
 
 
 def cross_rack_bytes(plan: Plan) -> int:

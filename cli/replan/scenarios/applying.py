@@ -32,7 +32,7 @@ from replan.scenarios.session import Killed, Process, Session
 from replan.simulator.controller.state import Partition
 
 OWNER = "ann@ops-1"
-LONGEST_SECONDS = 3_600.0
+LONGEST_APPLY_SECONDS = 3_600.0
 """Of one `apply`; then it pauses by itself."""
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 
@@ -242,7 +242,7 @@ def _continue(session: Session, options: _ApplyOptions) -> str:
     until = options.until
     reached = _never if until is None else lambda: _has_reached(session, *until)
     session.may_give_up = until is None and options.seconds is None
-    limit = session.clock.now() + (options.seconds or LONGEST_SECONDS)
+    limit = session.clock.now() + (options.seconds or LONGEST_APPLY_SECONDS)
     session.advance_to(limit, reached)
     return _ended(session) or _at_rest(session)
 

@@ -24,6 +24,7 @@ from replan.model.configs import (
     LEADER_REPLICAS,
     LOG_DIRS_RATE,
     THROTTLE_RATES,
+    THROTTLED_LISTS,
     ConfigChange,
     ConfigOperation,
     ConfigResource,
@@ -51,7 +52,6 @@ SIDES = {
     FOLLOWER_RATE: "follower",
     LOG_DIRS_RATE: "log directories",
 }
-LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 LEADERS = (LEADER_REPLICAS, LEADER_RATE)
 StoredConfigs = Mapping[ConfigResource, Mapping[str, str]]
 
@@ -119,7 +119,7 @@ def _brokers(names: Sequence[str]) -> str:
 
 
 def _values(values: Mapping[str, str]) -> Iterator[str]:
-    for key in LISTS:
+    for key in THROTTLED_LISTS:
         if key in values:
             yield f"{SIDES[key]} list {values[key] or 'empty'}"
     for key in THROTTLE_RATES:

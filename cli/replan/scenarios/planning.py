@@ -47,7 +47,7 @@ from replan.scenarios.session import Session, at_work
 from replan.simulator.controller.state import Partition
 from replan.wording import brokers, rate
 
-VERSION = "version: 1"
+PLACEMENT_VERSION = "version: 1"
 
 
 def placement(session: Session, tokens: TokenReader, body: Sequence[str]) -> str:
@@ -72,7 +72,7 @@ def _source(where: str, body: Sequence[str]) -> Source:
     path, _, line = where.rpartition(":")
     indent = body[0][: len(body[0]) - len(body[0].lstrip())]
     versioned = any(text.strip().startswith("version:") for text in body)
-    above = [""] * (int(line) - 1) + ["" if versioned else indent + VERSION]
+    above = [""] * (int(line) - 1) + ["" if versioned else indent + PLACEMENT_VERSION]
     return Source(PurePath(path).name, "\n".join([*above, *body]) + "\n")
 
 
@@ -120,7 +120,7 @@ def elect(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     return render_elections(election_results(found, None), None, found.at_rest)
 
 
-METHODS = {
+RECOVERY_METHODS = {
     "best-log": Method.BALANCED,
     "aggressive": Method.AGGRESSIVE,
     "unclean": Method.UNCLEAN,
@@ -129,15 +129,15 @@ METHODS = {
 
 
 def _recover(session: Session, tokens: TokenReader, kind: str) -> str:
-    if kind not in METHODS:
-        raise tokens.wrong(f"elect {kind}: write one of preferred, {', '.join(METHODS)}")
-    leader = tokens.broker() if METHODS[kind] is Method.DESIGNATED else None
+    if kind not in RECOVERY_METHODS:
+        raise tokens.wrong(f"elect {kind}: write one of preferred, {', '.join(RECOVERY_METHODS)}")
+    leader = tokens.broker() if RECOVERY_METHODS[kind] is Method.DESIGNATED else None
     given_up = set[BrokerId]()
     while tokens.phrase("giving", "up"):
         given_up.add(tokens.broker())
     selection = _selection(_names(tokens))
     leaders = () if leader is None else tuple((n, leader) for n in selection.partitions)
-    asked = RecoveryRequest(selection, METHODS[kind], leaders, frozenset(given_up))
+    asked = RecoveryRequest(selection, RECOVERY_METHODS[kind], leaders, frozenset(given_up))
     seen = session.observe()
     seen = with_logs(session.plane, seen, partitions_to_probe(selection, seen))
     found = recovery_elections(asked, seen, session.placement, {})

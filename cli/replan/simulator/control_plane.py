@@ -16,6 +16,7 @@ from replan.errors import ClusterUnreachable
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import ConfigChange, ConfigResource, ConfigScope, TopicSettings
 from replan.model.control_plane import (
+    ELECTIONS_PER_REQUEST,
     Answer,
     Clock,
     ElectionType,
@@ -79,7 +80,7 @@ from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Par
 from replan.simulator.persistence.from_snapshot import features_of, log_dirs_described, to_snapshot
 from replan.simulator.persistence.state_file import StateFile, StateStore
 
-NOTHING = Look(brokers={}, running={}, partitions={}, unclear=frozenset())
+NOTHING_SEEN = Look(brokers={}, running={}, partitions={}, unclear=frozenset())
 
 
 class LastLook(Struct, frozen=True):
@@ -88,7 +89,7 @@ class LastLook(Struct, frozen=True):
     cluster: ClusterState
     """As the controller had it, and as brokers showed it."""
     shown: ClusterState
-    look: Look = NOTHING
+    look: Look = NOTHING_SEEN
 
     def states(
         self, shown: ClusterState, names: Iterable[TopicPartition]
@@ -188,7 +189,6 @@ def _silent(
 
 
 REASSIGNMENTS_PER_REQUEST = 5_000
-ELECTIONS_PER_REQUEST = 1_000
 
 T = TypeVar("T")
 

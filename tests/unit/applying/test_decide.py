@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.builders import brokers, move, state
 from tests.unit.applying.lab import plan_of
 
-from replan.applying.admission import PATIENT_TIMES, Room
+from replan.applying.admission import TIMES_PASSED_OVER, Room
 from replan.applying.journal.ledger import fold
 from replan.applying.journal.records import (
     Application,
@@ -195,7 +195,7 @@ def test_a_move_that_was_passed_over_too_often_keeps_later_ones_from_its_slots()
     settings = Settings(slots_per_broker=1)
     tick, run = case([first, second], settings=settings, running=full)
     assert numbers(decided((tick, run)).resizing) == [1]
-    starving = replace(run.queue, passed_over=Layered({0: PATIENT_TIMES}))
+    starving = replace(run.queue, passed_over=Layered({0: TIMES_PASSED_OVER}))
     assert numbers(decided((tick, replace(run, queue=starving))).resizing) == []
 
 

@@ -2,7 +2,7 @@
 
 from tests.unit.kafka.test_messages import page, topic
 
-from replan.kafka.reads.configs import topic_settings
+from replan.kafka.reads.configs import settings_from_configs
 from replan.kafka.reads.look import tables
 from replan.kafka.reads.partitions import PartitionColumns
 from replan.kafka.writes import chunks, refused_unasked
@@ -39,7 +39,7 @@ def configured(minimum: str = "2", **more: ConfigValue) -> Configs:
 def test_a_throttled_list_counts_only_as_the_topics_own() -> None:
     of_topic = ConfigValue("", ConfigSource.TOPIC)
 
-    assert topic_settings(configured(leader=of_topic)) == TopicSettings(
+    assert settings_from_configs(configured(leader=of_topic)) == TopicSettings(
         2, ConfigSource.CLUSTER_DEFAULT, unclean_election=False, leader_throttled=""
     )
 
@@ -50,7 +50,7 @@ def test_a_topic_that_is_deleted_while_the_cluster_is_observed_is_in_neither_tab
 
     topics, partitions = tables(
         columns,
-        {"a": topic_settings(configured()), "z": topic_settings(configured("1"))},
+        {"a": settings_from_configs(configured()), "z": settings_from_configs(configured("1"))},
         [5, 6, 7, 8],
     )
 

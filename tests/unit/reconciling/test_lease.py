@@ -10,9 +10,9 @@ from replan.reconciling.history import History
 from replan.reconciling.memory import Memory
 from replan.reconciling.status import LeaseHeld, SomebodyPaused
 from replan.reconciling.store import (
-    BEAT_SECONDS,
     CLAIM_SECONDS,
-    DEAD_SECONDS,
+    LEASE_BEAT_SECONDS,
+    LEASE_DEAD_SECONDS,
     FolderStore,
     LeaseKeeper,
     MemoryStore,
@@ -43,7 +43,7 @@ def test_it_is_taken_over_within_a_minute_and_the_one_before_notices() -> None:
     died = clock.now()
     while bob.keep(0.0) is not None:
         clock.sleep(2.0)
-    assert clock.now() - died <= DEAD_SECONDS + CLAIM_SECONDS + 2 * BEAT_SECONDS < 64
+    assert clock.now() - died <= LEASE_DEAD_SECONDS + CLAIM_SECONDS + 2 * LEASE_BEAT_SECONDS < 64
     assert not bob.alive
     assert isinstance(ann.keep(0.0), LeaseHeld)
     assert not ann.held

@@ -23,7 +23,11 @@ from replan.simulator.cluster.faults import DropFromIsr, KillBroker, Produce
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.cluster.replication.copy_rates import Flows, fair_shares
 from replan.simulator.cluster.replication.log_growth import grown_sizes
-from replan.simulator.cluster.replication.quota import FETCH_BYTES, passing_rate, useful_share
+from replan.simulator.cluster.replication.quota import (
+    REPLICA_FETCH_BYTES,
+    passing_rate,
+    useful_share,
+)
 from replan.simulator.cluster.submit import submit_command
 from replan.simulator.controller.commands import AlterConfigs, AlterReassignments
 from replan.simulator.persistence.from_snapshot import from_snapshot
@@ -85,9 +89,9 @@ def test_no_link_carries_more_than_it_can_and_every_copy_meets_a_full_one(
     [
         (11.5e6, 0, 1, 11e6),
         (21.5e6, 10e6, 1, 11e6),
-        (1, 0, 1, FETCH_BYTES / 11.5),
-        (0, 0, 3, 3 * FETCH_BYTES / 11.5),
-        (0, 0, 300, 10 * FETCH_BYTES / 11.5),
+        (1, 0, 1, REPLICA_FETCH_BYTES / 11.5),
+        (0, 0, 3, 3 * REPLICA_FETCH_BYTES / 11.5),
+        (0, 0, 300, 10 * REPLICA_FETCH_BYTES / 11.5),
         (0, 1, 1, 0),
         (10e6, 11e6, 1, 0),
     ],

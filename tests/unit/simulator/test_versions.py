@@ -3,7 +3,7 @@
 from typing import get_args
 
 from replan.simulator.controller.commands import ControllerCommand
-from replan.simulator.controller.decide import RULES as RULES_OF_COMMANDS
+from replan.simulator.controller.decide import COMMAND_RULES as RULES_OF_COMMANDS
 from replan.simulator.controller.versions import RULES
 
 

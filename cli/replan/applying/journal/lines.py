@@ -23,7 +23,7 @@ from replan.errors import BadFile
 FORMAT_VERSION = 1
 HEAD, BEAT = "journal", "beat"
 """Keys that belong to the file and not to an application."""
-BEGINNING = b'{"crc":"'
+LINE_BEGINNING = b'{"crc":"'
 """Of each line."""
 ANOTHER = re.compile(rb'"kind": *"replan\.([a-z]+)"')
 """What other documents of replan say of themselves, at their beginning."""
@@ -77,8 +77,8 @@ def journal_head(cluster_id: str, records: Sequence[Record], *, at: str) -> byte
 
 def _sealed(text: bytes) -> bytes:
     """A line with the checksum that it should have."""
-    body = text[len(BEGINNING) + len('--------"') :]
-    return BEGINNING + b'%08x"' % zlib.crc32(body) + body
+    body = text[len(LINE_BEGINNING) + len('--------"') :]
+    return LINE_BEGINNING + b'%08x"' % zlib.crc32(body) + body
 
 
 def _sound(text: bytes) -> _Line:
@@ -99,12 +99,12 @@ def parse(text: bytes, source: str, previous: str) -> Content:
     if not text:
         raise _damaged(source, 1, "the file is empty, which no journal ever is", previous)
     another = ANOTHER.search(text[:FIRST_BYTES])
-    if another is not None and not text.startswith(BEGINNING):
+    if another is not None and not text.startswith(LINE_BEGINNING):
         raise BadFile(
             f"{source}: this is no journal but a document of replan, {another[1].decode()}; it is left as it is\n"
             "--journal names the file in which `apply` keeps what it does: leave it out, or name another file."
         )
-    if BEGINNING not in text:
+    if LINE_BEGINNING not in text:
         raise _damaged(source, 1, "not one line is a journal's: is it another file?", previous)
     return _Reader(text, source, previous).content()
 

@@ -13,14 +13,14 @@ from replan.applying.journal.records import Forget, Kept, Record
 from replan.documents.typed import complaint
 
 T = TypeVar("T")
-KINDS: Mapping[str, type[Kept]] = {
+RECORD_KINDS: Mapping[str, type[Kept]] = {
     kind.begins: kind for of in get_args(Kept) for kind in (of.__subclasses__() or (of,))
 }
 """What a record is, by what its key begins with."""
 
 
 _DECODERS: Mapping[str, msgspec.json.Decoder[Kept]] = {
-    begin: msgspec.json.Decoder(kind) for begin, kind in KINDS.items()
+    begin: msgspec.json.Decoder(kind) for begin, kind in RECORD_KINDS.items()
 }
 """A journal may hold tens of thousands of remembered orders, which every `plan` reads."""
 
@@ -63,7 +63,7 @@ def decode(key: str, text: bytes | None) -> Record:
 
 def of_value(key: str, value: Any) -> Record:
     """A record out of its key and its parsed value; raises as `decode` does."""
-    kind = _begins(key, KINDS)
+    kind = _begins(key, RECORD_KINDS)
     if kind is None:
         raise NewerRecord(f"record {json.dumps(key)}: no record of this version begins so")
     try:

@@ -19,9 +19,9 @@ from msgspec.structs import fields
 from typer.core import TyperCommand, TyperGroup
 
 from replan.errors import Exit
+from replan.wording import UNLIMITED
 
 CommandFunction = Callable[..., Exit]
-UNLIMITED = "unlimited"
 COMPLETE = "_REPLAN_COMPLETE"
 """The environment variable by which a shell asks what a word could be."""
 _DEFAULT = re.compile(r"(\[default: )\(([^()]*)\)")

@@ -23,7 +23,7 @@ from replan.commands.observing.http_server import HttpResponse, ListenAddress, s
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
-from replan.reconciling.status import ROUNDS, LoopState, LoopStatus, encode_status
+from replan.reconciling.status import KEPT_ROUNDS, LoopState, LoopStatus, encode_status
 from replan.reporting.loop.loop_metrics import Counts, metrics_of
 from replan.reporting.loop.loop_page import VIEW_PATH, policy, render_loop_page, render_view
 from replan.reporting.loop.loop_view import PATIENCE_SECONDS, plan_path, silence_of
@@ -35,7 +35,7 @@ JSON = "application/json"
 HTML = "text/html; charset=utf-8"
 NOT_READY = frozenset({LoopState.STARTING, LoopState.UNREACHABLE, LoopState.ENDED})
 """It cannot do its work now. A loop that stands by, holds or waits for a person is ready: that is its work."""
-KEPT_PLANS = ROUNDS + 1
+KEPT_PLANS = KEPT_ROUNDS + 1
 
 
 class LoopServer:

@@ -22,12 +22,11 @@ from replan.commands.inputs.options import (
 )
 from replan.commands.inputs.target import OptionalTarget, seconds
 from replan.errors import BadUsage, Exit
+from replan.wording import DAY_SECONDS
 
 if TYPE_CHECKING:
     from replan.rehearsal.options import Options
     from replan.reporting.blocks import Block
-
-DAY_SECONDS = 86_400.0
 
 
 def _rate(name: str, text: str, *, zero: bool = False) -> Any:

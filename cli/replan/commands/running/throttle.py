@@ -85,11 +85,12 @@ def throttle_rate(
     from replan.applying.journal.records import Verb
     from replan.applying.other_tools import not_ours, plan_of_throttle
     from replan.applying.run.opening import open_plan
-    from replan.applying.steering import UNLIMITED, MoveRates
+    from replan.applying.steering import MoveRates
     from replan.commands.inputs.journals import known_of
     from replan.commands.inputs.permissions import check_allowed
     from replan.commands.performing.application import perform
     from replan.model.control_plane import Wanted
+    from replan.wording import UNLIMITED
 
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()

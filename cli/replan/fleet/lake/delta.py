@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from replan.errors import BadFile, BadUsage
 from replan.fleet.lake.store import (
-    DOCS,
+    STORE_DOCS,
     causes,
     file_system,
     in_store,
@@ -33,7 +33,7 @@ from replan.fleet.lake.store import (
     store_variables,
     way_out,
 )
-from replan.fleet.lake.tables import JUDGED, KEYS, SNAPSHOTS, TABLES, VERSION, LakeTable
+from replan.fleet.lake.tables import JUDGED, KEYS, LAKE_VERSION, SNAPSHOTS, TABLES, LakeTable
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -44,7 +44,7 @@ RETAINED_HOURS = 7 * 24
 """How long files that a commit removed are kept for readers that have begun (Delta's own default)."""
 
 
-LISTED = (
+LISTED_COLUMNS = (
     *("path", "partition.cluster", "partition.day", "size_bytes"),
     *("min.hour", "max.hour", "num_records", "null_count.header"),
     *("min.observed_at", "max.observed_at", "min.cluster_id", "max.cluster_id"),
@@ -161,7 +161,7 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         if found and ":" in rest.partition("/")[0].rpartition("@")[0]:
             raise BadUsage(
                 f"{store}://…: credentials of a lake come from the environment variables of the store, "
-                f"not from its address, which is written down; {DOCS}"
+                f"not from its address, which is written down; {STORE_DOCS}"
             )
         # Its library would write warnings of each try to stderr; read when it is imported.
         os.environ.setdefault("RUST_LOG", "off")
@@ -343,10 +343,10 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         except TableNotFoundError:
             return None
         version = (known.metadata().description or "").rpartition("version ")[2]
-        if version.isdecimal() and int(version) > VERSION:
+        if version.isdecimal() and int(version) > LAKE_VERSION:
             raise BadFile(
                 f"{self.place(table)}: this table is of version {version}, newer than this program reads "
-                f"({VERSION}); use a newer replan"
+                f"({LAKE_VERSION}); use a newer replan"
             )
         self._opened[get_ident(), table.name] = known
         return known
@@ -367,7 +367,7 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
                 mode="ignore",
                 partition_by=table.divided_by,
                 name=f"replan.{table.name}",
-                description=f"{table.about} version {VERSION}",
+                description=f"{table.about} version {LAKE_VERSION}",
                 # Tried again, it would commit its metadata over those of another process, whose writers then fail.
                 commit_properties=CommitProperties(max_commit_retries=0),
             )
@@ -397,8 +397,10 @@ def lake_there(address: str, found: Mapping[str, str]) -> Lake:
 
 
 def _by_cluster(actions: pa.Table, table: LakeTable) -> Mapping[str, Sequence[TableFile]]:
-    there = {name: actions[name].to_pylist() for name in LISTED if name in actions.schema.names}
-    columns = [there.get(name, [None] * len(actions)) for name in LISTED]
+    there = {
+        name: actions[name].to_pylist() for name in LISTED_COLUMNS if name in actions.schema.names
+    }
+    columns = [there.get(name, [None] * len(actions)) for name in LISTED_COLUMNS]
     found: dict[str, list[TableFile]] = {}
     for path, cluster, day, size, first, last, rows, empty, *bounds in zip(*columns, strict=True):
         headers = None if rows is None or empty is None else rows - empty

@@ -40,7 +40,7 @@ ROWS_TOGETHER = 100_000
 """Who reads some topics of a file leaves out the groups of rows that have none of them."""
 COMMIT_TRIES = 30
 """So often a commit is tried where another process was faster; it replaces what that has committed."""
-COMMIT_SECONDS = 0.1
+COMMIT_PAUSE_SECONDS = 0.1
 """So long it waits at most, each time longer, drawn, so that several do not meet again."""
 
 
@@ -275,7 +275,7 @@ def commit_files(
             except CommitFailedError:
                 if not left:
                     raise
-                time.sleep(uniform(0, COMMIT_SECONDS * (COMMIT_TRIES - left) / 4))  # noqa: S311
+                time.sleep(uniform(0, COMMIT_PAUSE_SECONDS * (COMMIT_TRIES - left) / 4))  # noqa: S311
 
 
 def _replaced(

@@ -25,8 +25,8 @@ from replan.planning.by_topic import ClusterTopics
 from replan.snapshots.head import identity_of
 from replan.snapshots.parquet_form import HEADER_KEYS, SCHEMAS, assembled, header_of, to_tables
 
-HEADER = "header"
-HEAD = ("hour", "cluster_id", "observed_at")
+HEADER_COLUMN = "header"
+HEAD_COLUMNS = ("hour", "cluster_id", "observed_at")
 
 
 class KeptSnapshot(Struct, frozen=True):
@@ -85,14 +85,14 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
 def rows_of_snapshot(snapshot: Snapshot, hour: Hour) -> pa.Table:
     """A snapshot as rows of the table, one part after the other."""
     tables = to_tables(snapshot)
-    header = pa.table({HEADER: [json.dumps(header_of(snapshot, tables))]})
+    header = pa.table({HEADER_COLUMN: [json.dumps(header_of(snapshot, tables))]})
     parts = [
         {
             "part": pa.repeat(name, n),
             "row": np.arange(n, dtype=np.int32),
             name: _values(name, rows),
         }
-        for name, rows in {HEADER: header, **tables}.items()
+        for name, rows in {HEADER_COLUMN: header, **tables}.items()
         if (n := rows.num_rows)
     ]
     whole = pa.concat_tables(map(pa.table, parts), promote_options="default")
@@ -103,7 +103,9 @@ def rows_of_snapshot(snapshot: Snapshot, hour: Hour) -> pa.Table:
 def _values(name: str, rows: pa.Table) -> pa.ChunkedArray:
     """The rows of a part, each as one value."""
     kind = SNAPSHOTS.schema.field(name).type
-    return rows[name] if name == HEADER else rows.cast(pa.schema(list(kind))).to_struct_array()
+    return (
+        rows[name] if name == HEADER_COLUMN else rows.cast(pa.schema(list(kind))).to_struct_array()
+    )
 
 
 def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[KeptSnapshot]:
@@ -116,9 +118,12 @@ def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[KeptSnapshot]:
         if file.one is not None and file.headers == 1:
             heads = [(*file.one, file.rows or 0)]
         else:
-            rows = lake.read_file(SNAPSHOTS, file, (*HEAD, "part", HEADER))
-            rows = rows.filter(pc.equal(rows["part"], HEADER))
-            heads = [(*map(row.get, HEAD), _partitions(row[HEADER])) for row in rows.to_pylist()]
+            rows = lake.read_file(SNAPSHOTS, file, (*HEAD_COLUMNS, "part", HEADER_COLUMN))
+            rows = rows.filter(pc.equal(rows["part"], HEADER_COLUMN))
+            heads = [
+                (*map(row.get, HEAD_COLUMNS), _partitions(row[HEADER_COLUMN]))
+                for row in rows.to_pylist()
+            ]
         found += (KeptSnapshot(Hour(file.cluster, file.day, head[0]), *head[1:]) for head in heads)
     return sorted(found, key=lambda kept: kept.at)
 
@@ -192,15 +197,15 @@ def sizes_between(
 
 
 SIZES = (
-    *("day", "hour", "part", "row", HEADER, "topics.name", "topics.id"),
+    *("day", "hour", "part", "row", HEADER_COLUMN, "topics.name", "topics.id"),
     *(f"partitions.{name}" for name in ("topic", "partition", "bytes", "replicas")),
 )
-COLUMNS = ("day", "hour", "part", "row", HEADER, *SCHEMAS)
+COLUMNS = ("day", "hour", "part", "row", HEADER_COLUMN, *SCHEMAS)
 
 
 def _header(lake: Lake, hour: Hour, parts: Mapping[str, pa.Table]) -> Node:
     place = f"{lake.place(SNAPSHOTS)}, {hour.cluster} {hour.day} {hour.hour:02}h"
-    headers = parts[HEADER][HEADER].to_pylist() if HEADER in parts else []
+    headers = parts[HEADER_COLUMN][HEADER_COLUMN].to_pylist() if HEADER_COLUMN in parts else []
     if len(headers) != 1:
         raise BadFile(f"{place}: there are {len(headers)} snapshots, where one is expected")
     return Node(parse_document(headers[0], place), place)

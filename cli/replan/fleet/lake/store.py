@@ -20,8 +20,8 @@ from pyarrow.fs import FileSelector, FileType, LocalFileSystem, SubTreeFileSyste
 
 from replan.errors import BadFile, ReplanError
 
-DOCS = '`replan docs fleet`, "Where"'
-COLOURS = re.compile(r"\x1b\[[0-9;]*m|↳|^Kernel error -> ")
+STORE_DOCS = '`replan docs fleet`, "Where"'
+ERROR_DECORATION = re.compile(r"\x1b\[[0-9;]*m|↳|^Kernel error -> ")
 PASSED_ON = re.compile(
     r"AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|(DEFAULT_)?REGION|ENDPOINT_URL(_S3)?|ALLOW_HTTP"
     r"|CONDITIONAL_PUT|VIRTUAL_HOSTED_STYLE_REQUEST|PROFILE)|AZURE_STORAGE_\w+|GOOGLE_SERVICE_ACCOUNT\w*"
@@ -56,12 +56,12 @@ def way_out(place: str) -> str:
     """What to look at where a place cannot be read or written."""
     if not in_store(place):
         return ""
-    return f"; are its address and the credentials in the environment right? {DOCS}"
+    return f"; are its address and the credentials in the environment right? {STORE_DOCS}"
 
 
 def causes(text: str) -> str:
     """What the library says as one line: what failed, and below it why, each behind an arrow, in colours."""
-    parts = (COLOURS.sub("", line).strip() for line in text.splitlines())
+    parts = (ERROR_DECORATION.sub("", line).strip() for line in text.splitlines())
     return ": ".join(part for part in parts if part)
 
 

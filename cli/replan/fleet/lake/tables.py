@@ -13,7 +13,7 @@ from msgspec import Struct
 from replan.model.columns import BROKERS
 from replan.snapshots.parquet_form import SCHEMAS
 
-VERSION = 1
+LAKE_VERSION = 1
 """Raised where an older replan would misread the tables."""
 
 

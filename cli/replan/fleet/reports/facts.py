@@ -17,7 +17,7 @@ from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLAN
 from replan.fleet.report import LakeRow, RowKey, key_of, named
 from replan.fleet.reports.past import acknowledged_rows, age_of, put_right
 from replan.fleet.run import hour_of
-from replan.fleet.stages.classify import ACKNOWLEDGED
+from replan.fleet.stages.classify import ACKNOWLEDGED_CLASS
 
 COMPARED = ("observed_at", "partitions", "drifted", "converging", "acknowledged")
 """What a report says of a comparison."""
@@ -93,7 +93,7 @@ def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
     history = [row for row in lake.read(HISTORY).to_pylist() if row["cluster"] in newest]
     ages = {key_of(row): row for row in history if row["open"]}
     found = lake.read(DRIFT, where).to_pylist()
-    drift = _drift([row for row in found if row["class"] != ACKNOWLEDGED], ages, costs)
+    drift = _drift([row for row in found if row["class"] != ACKNOWLEDGED_CLASS], ages, costs)
     drifted = _by_cluster(drift)
     flapping = Counter(row["cluster"] for row in history if row["flapping"])
     clusters = [
@@ -109,7 +109,9 @@ def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
         tuple(clusters),
         tuple(drift),
         tuple(put_right(history, latest)),
-        tuple(acknowledged_rows([row for row in found if row["class"] == ACKNOWLEDGED], ages)),
+        tuple(
+            acknowledged_rows([row for row in found if row["class"] == ACKNOWLEDGED_CLASS], ages)
+        ),
         tuple(_trend(judged)),
     )
 

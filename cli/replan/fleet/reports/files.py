@@ -20,11 +20,13 @@ from replan.wording import brokers, one_line
 COPY = "copy_bytes cross_rack_bytes"
 CLUSTER = f"cluster observed_at partitions drifted converging acknowledged oldest flapping {COPY} cost changes errors"
 WHAT = "cluster item topic partition broker"
-DRIFT = f"{WHAT} class kind rule declared observed leader detail owner since spells flapping {COPY}"
+DRIFT_COLUMNS = (
+    f"{WHAT} class kind rule declared observed leader detail owner since spells flapping {COPY}"
+)
 FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@]|[\t\r]")
 """What a spreadsheet takes for a formula; some leave out blanks and line feeds before it."""
-RESOLVED = f"{WHAT} class kind owner since resolved_at resolved_by spells flapping"
-ACKNOWLEDGED = f"{WHAT} owner since until"
+RESOLVED_COLUMNS = f"{WHAT} class kind owner since resolved_at resolved_by spells flapping"
+ACKNOWLEDGED_COLUMNS = f"{WHAT} owner since until"
 
 
 def write_reports(lake: Lake, fleet: Fleet, folder: Path) -> list[Path]:
@@ -42,9 +44,9 @@ def rendered(facts: FleetFacts) -> Mapping[str, str]:
         "report.md": render_markdown(facts),
         "report.json": json.dumps(facts.document(), indent=1) + "\n",
         "clusters.csv": _csv(CLUSTER, map(_cluster, facts.clusters)),
-        "drift.csv": _csv(DRIFT, facts.drift),
-        "resolved.csv": _csv(RESOLVED, facts.resolved),
-        "acknowledged.csv": _csv(ACKNOWLEDGED, facts.acknowledged),
+        "drift.csv": _csv(DRIFT_COLUMNS, facts.drift),
+        "resolved.csv": _csv(RESOLVED_COLUMNS, facts.resolved),
+        "acknowledged.csv": _csv(ACKNOWLEDGED_COLUMNS, facts.acknowledged),
         "metrics.prom": render_prometheus(facts),
     }
 

@@ -7,7 +7,7 @@ from replan.fleet.reports.facts import ClusterFacts, FleetFacts
 from replan.reporting.markdown import code, escape, head, row
 from replan.wording import capped, count, left_out, size
 
-SHOWN = 30
+SHOWN_ROWS = 30
 
 
 def render_markdown(facts: FleetFacts) -> str:
@@ -17,7 +17,7 @@ def render_markdown(facts: FleetFacts) -> str:
     if facts.classes:
         lines += [head("class", "differences")]
         lines += [row([name, f"{number:,}"]) for name, number in facts.classes.items()] + [""]
-    shown = [c for c in facts.clusters if c.drifted or c.errors][:SHOWN]
+    shown = [c for c in facts.clusters if c.drifted or c.errors][:SHOWN_ROWS]
     if shown:
         lines += [head("cluster", "drifted", "of", "since", "to copy", "as of")]
         lines += [_cluster(c) for c in shown]
@@ -35,7 +35,7 @@ def render_markdown(facts: FleetFacts) -> str:
             for line in capped(
                 errors,
                 lambda e: f"{code(e[0])}, {e[1]['stage']}: {code(e[1]['message'].splitlines()[0])}",
-                limit=SHOWN,
+                limit=SHOWN_ROWS,
                 way_out="index.html has them all",
             )
         ]
@@ -58,11 +58,11 @@ def _section(
     """A table under its own title, its columns by their heads; nothing where there are no rows."""
     if not rows:
         return []
-    more = left_out(len(rows) - SHOWN, way_out="index.html has them all")
+    more = left_out(len(rows) - SHOWN_ROWS, way_out="index.html has them all")
     shown = [
         {"cluster": code(r["cluster"]), "what": code(r["item"]), **cells(r)}
         | {"owner": escape(r["owner"] or "")}
-        for r in rows[:SHOWN]
+        for r in rows[:SHOWN_ROWS]
     ]
     lines = [row([*cells.values()]) for cells in shown]
     return [f"## {title}", "", head(*shown[0]), *lines, "", *(f"{line}\n" for line in more)]

@@ -22,9 +22,11 @@ DRAWN = 450
 """Points of the line over time: of several that fall on one, the highest."""
 LAST = 1 / 30
 """How long the newest comparison holds in the picture, as a part of the time before it."""
-MARKS = 6
+MOST_MARKS = 6
 HOUR = timedelta(hours=1)
-STEPS = tuple(HOUR * hours for hours in (1, 2, 3, 6, 12, 24, 48, 7 * 24, 14 * 24, 28 * 24, 91 * 24))
+MARK_STEPS = tuple(
+    HOUR * hours for hours in (1, 2, 3, 6, 12, 24, 48, 7 * 24, 14 * 24, 28 * 24, 91 * 24)
+)
 _FILTERED = """<h2 id="what">What drifted</h2>
 <div class="filters screen"><input id="text" type="search" placeholder="topic, broker or owner" \
 aria-label="filter by topic, broker or owner"> <select id="cluster" aria-label="cluster"></select>
@@ -148,7 +150,9 @@ def _trend(points: Sequence[LakeRow]) -> Iterator[Block]:
 
 def _marks(first: datetime, whole: timedelta) -> Iterator[Mark]:
     """Round hours or days, some six of them, where there are such."""
-    step = next((s for s in STEPS if s * MARKS >= whole), max(STEPS[-1], whole / MARKS))
+    step = next(
+        (s for s in MARK_STEPS if s * MOST_MARKS >= whole), max(MARK_STEPS[-1], whole / MOST_MARKS)
+    )
     start = datetime(first.year, first.month, first.day, tzinfo=UTC)
     form = "%b %d %H:%M" if step < 24 * HOUR else "%b %d" if whole < 300 * 24 * HOUR else "%Y %b %d"
     at = start + step * -(-(first - start) // step)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from replan.fleet.report import LakeRow, RowKey, key_of, named
-from replan.fleet.stages.classify import ACKNOWLEDGED
+from replan.fleet.stages.classify import ACKNOWLEDGED_CLASS
 
-RECENT = timedelta(days=7)
+RECENT_TIME = timedelta(days=7)
 """What was put right longer ago is in the lake alone."""
 
 
@@ -29,8 +29,8 @@ def put_right(history: Iterable[LakeRow], newest: str | None) -> list[LakeRow]:
     What is acknowledged by now is not put right: it is left as it is.
     """
     rows = list(history)
-    accepted = {_partition(r) for r in rows if r["open"] and r["class"] == ACKNOWLEDGED}
-    oldest = None if newest is None else datetime.fromisoformat(newest) - RECENT
+    accepted = {_partition(r) for r in rows if r["open"] and r["class"] == ACKNOWLEDGED_CLASS}
+    oldest = None if newest is None else datetime.fromisoformat(newest) - RECENT_TIME
     found = [
         {
             **named(row),
@@ -42,7 +42,7 @@ def put_right(history: Iterable[LakeRow], newest: str | None) -> list[LakeRow]:
         for row in rows
         if oldest is not None
         and row["resolved_at"] is not None
-        and row["class"] != ACKNOWLEDGED
+        and row["class"] != ACKNOWLEDGED_CLASS
         and _partition(row) not in accepted
         and datetime.fromisoformat(row["resolved_at"]) >= oldest
     ]

@@ -5,7 +5,7 @@ from datetime import datetime
 from replan.fleet.reports.facts import FleetFacts
 from replan.reporting.prometheus import Family, exposition
 
-NUMBERS = {
+GAUGES = {
     "partitions": "Partitions that something is declared of.",
     "converging": "Partitions on the way to what is declared.",
     "flapping": "What began to drift three times or more in a week.",
@@ -29,7 +29,7 @@ def render_prometheus(facts: FleetFacts) -> str:
     families: tuple[Family, ...] = (
         *(
             (n, about, [({"cluster": c.name}, getattr(c, n)) for c in judged])
-            for n, about in NUMBERS.items()
+            for n, about in GAUGES.items()
         ),
         ("drifted", "What is not where it is declared, by class.", drifted),
         ("oldest_timestamp_seconds", "Since when the oldest of what drifts does so.", oldest),

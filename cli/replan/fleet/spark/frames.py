@@ -26,7 +26,7 @@ from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile, is_seen
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, ERRORS, HISTORY, JUDGED, TABLES
 from replan.fleet.perform import (
-    TRIES,
+    TASK_TRIES,
     Rows,
     Stage,
     TaskDone,
@@ -40,9 +40,9 @@ from replan.fleet.stages.history import READ, HistoryRows, history_of, put_histo
 from replan.fleet.tasks.work import TASKS, Task, Work
 from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
-LOST = (
-    f"the Python worker or executor that judged it was lost {TRIES} times; the kernel ends one where memory is short "
-    "(its log says so)"
+WORKER_LOST = (
+    f"the Python worker or executor that judged it was lost {TASK_TRIES} times; "
+    "the kernel ends one where memory is short (its log says so)"
 )
 NUMBERED = TASKS.insert(0, pa.field("number", pa.int64(), nullable=False))
 FILE = pa.struct(
@@ -52,17 +52,17 @@ FILE = pa.struct(
     ]
 )
 ERROR = pa.struct([(field.name, field.type) for field in ERRORS.columns])
-PART = pa.struct([("part", pa.string()), ("inputs", pa.string())])
+PART_COLUMNS = pa.struct([("part", pa.string()), ("inputs", pa.string())])
 DONE = pa.schema(
     [
         ("number", pa.int64()),
         ("attempt", pa.int32()),
         ("files", pa.list_(FILE)),
         ("errors", pa.list_(ERROR)),
-        ("parts", pa.list_(PART)),
+        ("parts", pa.list_(PART_COLUMNS)),
     ]
 )
-KEPT = pa.schema([("cluster", pa.string()), ("changed", pa.bool_()), ("file", FILE)])
+KEPT_COLUMNS = pa.schema([("cluster", pa.string()), ("changed", pa.bool_()), ("file", FILE)])
 DRIFT_ROWS = 500_000
 """The history of a cluster with more rows of drift is made in several tasks, by topic."""
 
@@ -134,7 +134,9 @@ def _done(
     attempt = 0 if context is None else context.attemptNumber()
     for number, task in _tasks(batches):
         done = (
-            not_done(task, stages, LOST) if attempt >= TRIES else performed(task, stages, lake, run)
+            not_done(task, stages, WORKER_LOST)
+            if attempt >= TASK_TRIES
+            else performed(task, stages, lake, run)
         )
         row = {
             "number": number,
@@ -189,7 +191,7 @@ def history_frame(
     whole = rows[0]
     for more in rows[1:]:
         whole = whole.unionByName(more, allowMissingColumns=True)
-    schema = HISTORY.schema if keep is None else KEPT
+    schema = HISTORY.schema if keep is None else KEPT_COLUMNS
     names = frozenset(divided or ())
 
     def job(rows: pa.Table) -> pa.Table:
@@ -217,7 +219,7 @@ def _history(rows: pa.Table, divided: frozenset[str], keep: tuple[Lake, str] | N
         return history_of(cluster, known)
     changed, file = put_history(cluster, known, *keep, part=cluster in divided)
     row = {"cluster": cluster, "changed": changed, "file": file and asdict(file)}
-    return pa.Table.from_pylist([row], KEPT)
+    return pa.Table.from_pylist([row], KEPT_COLUMNS)
 
 
 def _part(rows: pa.Table, name: str) -> pa.Table:

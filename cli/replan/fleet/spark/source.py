@@ -34,7 +34,7 @@ PART_FILES = 100
 PART_ROWS = 500_000
 """So much one task reads at most, about."""
 ROWS_PER_BATCH = 100_000
-FORMAT = "replan"
+SOURCE_FORMAT = "replan"
 
 
 @dataclass
@@ -53,7 +53,7 @@ class LakeSource(DataSource):  # type: ignore[misc]
     @classmethod
     def name(cls) -> str:
         """As `format` takes it."""
-        return FORMAT
+        return SOURCE_FORMAT
 
     @property
     def lake(self) -> Lake:
@@ -166,4 +166,4 @@ def _read(batches: Iterable[pa.RecordBatch], reader: LakeReader) -> Iterator[pa.
 def arrivals_frame(spark: SparkSession, lake: Lake) -> DataFrame:
     """The clusters and days that get snapshots, as a stream."""
     spark.dataSource.register(LakeSource)
-    return spark.readStream.format(FORMAT).option("lake", lake.address).load()
+    return spark.readStream.format(SOURCE_FORMAT).option("lake", lake.address).load()

@@ -16,7 +16,7 @@ from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.comparison.alignment import rows_of
 from replan.planning.findings.drift_classes import Difference, DriftClass
 
-ACKNOWLEDGED = "acknowledged"
+ACKNOWLEDGED_CLASS = "acknowledged"
 
 
 def classify(work: Work) -> Mapping[str, pa.Table]:
@@ -76,8 +76,8 @@ def _acknowledged(work: Work) -> pa.Table:
     columns = {
         "topic": [name.topic for name in names],
         "partition": [name.partition for name in names],
-        "class": [ACKNOWLEDGED] * len(names),
-        "kind": [ACKNOWLEDGED] * len(names),
+        "class": [ACKNOWLEDGED_CLASS] * len(names),
+        "kind": [ACKNOWLEDGED_CLASS] * len(names),
         "owner": [work.owners.owner_of(name.topic) for name in names],
         "acknowledged_until": [None if entry is None else entry.expires for entry in entries],
     }

@@ -15,11 +15,10 @@ from replan.fleet.lake.tables import COSTS
 from replan.fleet.stages.classify import drift_rows, drifted_of
 from replan.fleet.tasks.work import Work
 from replan.model.declared.placement import MoveThrottle, Side
+from replan.model.declared.policy import GB
 from replan.model.names import BrokerId
 from replan.planning.comparison.diff import MOVABLE
 from replan.planning.plans.moves import source_of
-
-GB = 10**9
 
 
 def cost(work: Work) -> Mapping[str, pa.Table]:

@@ -19,13 +19,13 @@ from replan.fleet.lake.files import RowFile, always, put_rows
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, HISTORY, JUDGED, LakeTable
 from replan.model.columns import with_column
 
-KEYS = ("topic", "partition", "broker", "kind")
+ITEM_KEYS = ("topic", "partition", "broker", "kind")
 FLAPPING_SPELLS = 3
 FLAPPING_TIME = timedelta(days=7)
 """What begins so often within so long flaps."""
 _HOUR = len("2026-11-21T03")
 _ITEM = ("topic", "partition", "broker", "class", "kind")
-AT_ONCE = 500
+READ_AT_ONCE = 500
 """So many clusters are read together: a table costs as much to read for one as for some hundred small ones."""
 READ: Mapping[LakeTable, Sequence[str]] = {
     JUDGED: ("cluster", "day", "hour", "observed_at", "cluster_id"),
@@ -48,8 +48,8 @@ class HistoryRows(NamedTuple):
 
 def kept_history_of(lake: Lake, clusters: Sequence[str]) -> Iterator[tuple[str, HistoryRows]]:
     """What there is of each cluster; raises BadFile."""
-    for start in range(0, len(clusters), AT_ONCE):
-        some = clusters[start : start + AT_ONCE]
+    for start in range(0, len(clusters), READ_AT_ONCE):
+        some = clusters[start : start + READ_AT_ONCE]
         where = f"cluster IN ({', '.join(map(quoted, some))})"
         found: dict[str, list[pa.Table]] = {name: [] for name in some}
         for table, columns in READ.items():
@@ -191,7 +191,7 @@ def resolved(found: pa.Table, applications: pa.Table, before: pa.Table) -> pa.Ta
         moved.setdefault((row["topic"], row["partition"]), []).append(row)
     known = {(*_key(row), row["resolved_at"]): row["resolved_by"] for row in before.to_pylist()}
     by = []
-    for row in found.select([*KEYS, "last_seen", "resolved_at"]).to_pylist():
+    for row in found.select([*ITEM_KEYS, "last_seen", "resolved_at"]).to_pylist():
         fits = [
             one["application"]
             for one in moved.get((row["topic"], row["partition"]), ())
@@ -205,7 +205,7 @@ def resolved(found: pa.Table, applications: pa.Table, before: pa.Table) -> pa.Ta
 
 def _groups(drifted: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """A number for each row, the same for rows of the same thing."""
-    parts = [pc.fill_null(drifted.column(k).cast(pa.string()), "\x00") for k in KEYS]
+    parts = [pc.fill_null(drifted.column(k).cast(pa.string()), "\x00") for k in ITEM_KEYS]
     keys = pc.binary_join_element_wise(*parts, "\x01").combine_chunks()
     encoded = keys.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
@@ -214,4 +214,4 @@ def _groups(drifted: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[k] for k in KEYS)
+    return tuple(row[k] for k in ITEM_KEYS)

@@ -32,10 +32,10 @@ TRANSACTIONAL_ID: Final = f"replan-{JOURNAL_TOPIC}"
 """Of the producer that writes the lock and the journal of a cluster, whatever topic that is in: whoever takes over
 fences the one before. An ACL names it."""
 KEY: Final = b"lock"
-DEAD_SECONDS = 60.0
+LOCK_DEAD_SECONDS = 60.0
 """Of a lock that nobody renews: longer than any pause of a process that goes on, and it is fenced if it was longer."""
-BEAT_SECONDS = 10.0
-VERSION: Final = 1
+LOCK_BEAT_SECONDS = 10.0
+LOCK_VERSION: Final = 1
 
 
 class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -59,7 +59,7 @@ class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     """The one that is open in that journal."""
     reason: str = ""
     """Why another process released it."""
-    version: int = VERSION
+    version: int = LOCK_VERSION
 
     @classmethod
     def new(
@@ -119,4 +119,4 @@ class LockWatch(Struct, frozen=True):
 
     def free(self, now: float) -> bool:
         """Whether it may be taken: nobody has it, or whoever had it has shown no sign of life for a minute."""
-        return self.lock is None or not self.lock.held or now - self.since >= DEAD_SECONDS
+        return self.lock is None or not self.lock.held or now - self.since >= LOCK_DEAD_SECONDS

@@ -16,9 +16,9 @@ from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import INBOX, Command, Forget, Record
 from replan.errors import BadUsage, ClusterRefused, ClusterUnreachable, Held, ReplanError
 from replan.kafka.journal.entries import (
-    BEAT_SECONDS,
-    DEAD_SECONDS,
     KEY,
+    LOCK_BEAT_SECONDS,
+    LOCK_DEAD_SECONDS,
     Lock,
     LockWatch,
     encode_lock,
@@ -37,9 +37,9 @@ BEGIN_SECONDS = 60.0
 """To become the writer: the first time a cluster makes `__transaction_state` for it."""
 BARRIER_SECONDS = 60.0
 """To read one's own first record: another program's open transaction may hide it until that one times out."""
-WATCH_SECONDS = 1.0
+LOCK_WATCH_SECONDS = 1.0
 """Between two looks at the lock of another process."""
-COUNTED_SECONDS = 15.0
+LOCK_COUNTED_SECONDS = 15.0
 """How often it is said for how much longer that is."""
 _PAUSE_SECONDS = 0.05
 Notify = Callable[[str], None]
@@ -127,7 +127,7 @@ def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: No
     watch = LockWatch(reader.lock, began)
     announced, counted = False, 0.0
     while not watch.free(clock.now()):
-        clock.sleep(WATCH_SECONDS)
+        clock.sleep(LOCK_WATCH_SECONDS)
         reader.refresh()
         now = clock.now()
         watch = watch.seen(reader.lock, now)
@@ -140,14 +140,14 @@ def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: No
             announced = True
         silent = now - watch.since
         counted = min(counted, silent)
-        if silent - counted >= COUNTED_SECONDS:
+        if silent - counted >= LOCK_COUNTED_SECONDS:
             counted = silent
             note(
                 f"no sign of life of {watch.lock.owner} for {silent:.0f} s: "
-                f"it is taken over in {DEAD_SECONDS - silent:.0f} s"
+                f"it is taken over in {LOCK_DEAD_SECONDS - silent:.0f} s"
             )
     if watch.lock is not None and watch.lock.held:
-        note(f"no sign of life of {watch.lock.owner} for {DEAD_SECONDS:.0f} s: taking over")
+        note(f"no sign of life of {watch.lock.owner} for {LOCK_DEAD_SECONDS:.0f} s: taking over")
     return watch
 
 
@@ -187,7 +187,7 @@ def _await_own(reader: TopicReader, lock: Lock) -> None:
 def _waiting_for(lock: Lock) -> str:
     return (
         f"the lock of this cluster is held by {lock.owner} since {lock.since}; "
-        f"watching for a sign of life, {DEAD_SECONDS:.0f} s at most"
+        f"watching for a sign of life, {LOCK_DEAD_SECONDS:.0f} s at most"
     )
 
 
@@ -202,7 +202,7 @@ def _alive(lock: Lock) -> str:
     )
 
 
-COMMIT_SECONDS = 5.0
+APPEND_SECONDS = 5.0
 """How long an append waits; requests are not sent on an older intent anyway (`Settings.look_seconds`)."""
 RELEASE_SECONDS = 3.0
 
@@ -244,11 +244,11 @@ class TopicJournal:
             Held: another process has taken over.
             ClusterRefused: it must not be written any more.
         """
-        due = self._clock.now() - self._renewed_at >= BEAT_SECONDS
+        due = self._clock.now() - self._renewed_at >= LOCK_BEAT_SECONDS
         if records or self._unsure or self._incomplete or due or self._doubtful():
             after = latest(self._latest, records)
             opened = [a.id for a in open_applications(after.values())]
-            self._write(records, self._lock.renewed(opened[0] if opened else ""), COMMIT_SECONDS)
+            self._write(records, self._lock.renewed(opened[0] if opened else ""), APPEND_SECONDS)
             self._answered |= {r.key for r in records if r.key.startswith(INBOX)}
 
     def arrived(self) -> Sequence[Command]:
@@ -304,7 +304,7 @@ class TopicJournal:
 
     def _lost(self) -> list[TopicReader]:
         """The topics that were deleted, or made again, since they were read."""
-        return [r for r in self._topic.readers if not r.stands(COMMIT_SECONDS)]
+        return [r for r in self._topic.readers if not r.stands(APPEND_SECONDS)]
 
     def _doubtful(self) -> bool:
         """Whether there is something to write because a topic was made again; asked where a look at it failed."""
@@ -316,7 +316,7 @@ class TopicJournal:
             placed = reader.replicas
             self._incomplete |= reader is self._topic.reader
             reader.begin_again()
-            if not reader.refresh(COMMIT_SECONDS):
+            if not reader.refresh(APPEND_SECONDS):
                 self._note(f"{self._topic.create(reader, placed)}, as it was deleted")
             reader.records()
         return list(lost)

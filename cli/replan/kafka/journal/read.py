@@ -69,7 +69,7 @@ class CommittedEntries(Struct):
 
 
 FETCH = Operation("Fetch of the journal", "Read on Topic")
-FETCH_BYTES = 50_000_000
+JOURNAL_FETCH_BYTES = 50_000_000
 _BROKER_SECONDS = 10.0
 _GLANCE_SECONDS = 1.0
 _GLANCE_PAUSE_SECONDS = 10.0
@@ -282,13 +282,13 @@ class TopicReader:
             current_leader_epoch=-1,
             fetch_offset=self._offset,
             log_start_offset=-1,
-            partition_max_bytes=FETCH_BYTES,
+            partition_max_bytes=JOURNAL_FETCH_BYTES,
         )
         return Fetch(
             replica_id=-1,
             max_wait_ms=0,
             min_bytes=0,
-            max_bytes=FETCH_BYTES,
+            max_bytes=JOURNAL_FETCH_BYTES,
             isolation_level=_READ_COMMITTED,
             session_id=0,
             session_epoch=-1,

@@ -31,7 +31,7 @@ from replan.kafka.wire.wire import Wire
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION
 from replan.model.control_plane import Rejected
 from replan.model.error_codes import ErrorCode
-from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas
+from replan.model.names import JOURNAL_REPLICAS, JOURNAL_TOPIC, BrokerId, Replicas
 from replan.wording import count
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 CreateTopics = request_class("CreateTopics")
 CREATE = Operation("CreateTopics for the journal", "Create on Topic")
-REPLICAS = 3
 _TIMEOUT_MS = 15_000
 _ANSWER_SECONDS = 20.0
 _PAUSE_SECONDS = 0.1
@@ -75,7 +74,7 @@ class Created(Struct, frozen=True):
     def on(cls, topic: str, live: Collection[BrokerId], placed: Replicas) -> "Created":
         """On as many brokers as is usual; on those that were chosen, as far as all of them are live."""
         placed = placed if set(placed) <= set(live) else ()
-        replicas = len(placed) or min(REPLICAS, len(live))
+        replicas = len(placed) or min(JOURNAL_REPLICAS, len(live))
         return cls(topic, replicas, max(1, replicas - 1), placed)
 
     def __str__(self) -> str:
@@ -116,7 +115,7 @@ class Shape(Struct, frozen=True):
                 + ("; the others stay empty" if self.is_own else ""),
                 loses=not self.is_own,
             )
-        most = min(REPLICAS, self.brokers)
+        most = min(JOURNAL_REPLICAS, self.brokers)
         if self.replicas < most:
             yield Flaw(
                 f"it has {count(self.replicas, 'replica')}, and the cluster brokers for {most}; declare more in the "

@@ -53,7 +53,7 @@ def refused_time_text(topic: str, why: str) -> str:
     )
 
 
-LONGEST_SECONDS = 840.0
+LONGEST_TRANSACTION_SECONDS = 840.0
 """Brokers allow no transaction longer than a quarter of an hour (transaction.max.timeout.ms)."""
 _MARGIN_SECONDS = 10.0
 """The applier gives up sooner than the producer, and that sooner than the coordinator, which aborts a transaction that
@@ -88,7 +88,7 @@ class Transactions:
 
     def __init__(self, settings: Mapping[str, str], topic: str, patience_seconds: float) -> None:
         self._topic = topic
-        message_seconds = min(patience_seconds, LONGEST_SECONDS) + _MARGIN_SECONDS
+        message_seconds = min(patience_seconds, LONGEST_TRANSACTION_SECONDS) + _MARGIN_SECONDS
         self._last_error = ""
         self._producer = producer_of(
             settings,

@@ -18,6 +18,7 @@ from replan.model.configs import (
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
     THROTTLE_RATES,
+    THROTTLED_LISTS,
     UNCLEAN_ELECTION,
     UNREAD,
     Configs,
@@ -28,7 +29,7 @@ from replan.model.configs import (
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId
 
-TOPIC_KEYS = (LEADER_REPLICAS, FOLLOWER_REPLICAS, MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION)
+TOPIC_KEYS_READ = (*THROTTLED_LISTS, MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION)
 TOPICS_PER_REQUEST = 1000
 _TOPIC, _BROKER = 2, 4  # ConfigResource.Type
 
@@ -62,7 +63,7 @@ def asking_topics(reads: Reads, topics: Collection[str]) -> list[NamedQuestion]:
     """
 
     def make(chunk: Sequence[str]) -> NamedQuestion:
-        request = _request(_TOPIC, chunk, TOPIC_KEYS)
+        request = _request(_TOPIC, chunk, TOPIC_KEYS_READ)
         return NamedQuestion(DESCRIBE_TOPIC_CONFIGS, Question(request, _topics, repeated=True))
 
     return [
@@ -85,7 +86,7 @@ def _topics(body: memoryview, version: int) -> dict[str, TopicSettings]:
     return {
         result.resource_name: UNREAD
         if result.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        else topic_settings(_values(result, f"topic {result.resource_name}: "))
+        else settings_from_configs(_values(result, f"topic {result.resource_name}: "))
         for result in RESPONSES[DescribeConfigs.API_KEY][version].decode(body).results
         if result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     }
@@ -98,7 +99,7 @@ def _rates(body: memoryview, version: int) -> Configs:
     return {k: v for k, v in values.items() if v.source is not ConfigSource.KAFKA_DEFAULT}
 
 
-def topic_settings(configs: Configs) -> TopicSettings:
+def settings_from_configs(configs: Configs) -> TopicSettings:
     """What safety needs to know of a topic."""
     minimum = configs[MIN_INSYNC_REPLICAS]
     return TopicSettings(

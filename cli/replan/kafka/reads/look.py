@@ -45,14 +45,14 @@ from replan.model.snapshot import TOPICS_SCHEMA, Snapshot, partitions_table
 
 # What runs, as the active controller lists it: ListPartitionReassignments (KIP-455).
 
-TIMEOUT_MS = 15_000
+LISTING_TIMEOUT_MS = 15_000
 
 
 def running_question(reads: Reads) -> NamedQuestion:
     """The question for everything that runs on the cluster; the answer is a mapping by partition."""
 
     def make() -> NamedQuestion:
-        message = ListPartitionReassignments(timeout_ms=TIMEOUT_MS, topics=None)
+        message = ListPartitionReassignments(timeout_ms=LISTING_TIMEOUT_MS, topics=None)
         return NamedQuestion(
             LIST_REASSIGNMENTS, Question(message, _running, forwarded=True, repeated=True)
         )
@@ -76,7 +76,7 @@ def _ids(told: Collection[int]) -> Replicas:
     return tuple(map(BrokerId, told))
 
 
-BROKER_SECONDS = 3.0
+BROKER_ANSWER_SECONDS = 3.0
 """For what a broker is asked about itself; after that it counts as silent. A tick has to end within half of the settle
 time although some broker is silent."""
 
@@ -107,7 +107,7 @@ def read_look(reads: Reads, wanted: Wanted, known: EarlierLooks) -> Look:
         of_home,
         {broker: list(of.values()) for broker, of in asked.items()},
         min(REQUEST_SECONDS, reads.patience_seconds),
-        broker_seconds=BROKER_SECONDS,
+        broker_seconds=BROKER_ANSWER_SECONDS,
     )
     listed, pages = answers[0], answers[1 : len(rows) + 1]
     described, told_settings = answers[len(rows) + 1], answers[len(rows) + 2 :]

@@ -39,7 +39,7 @@ from replan.kafka.security import is_given, valid_until
 from replan.kafka.wire.conversations import READ, WRITE, Conversation, SocketWait, in_background
 from replan.kafka.wire.frames import (
     ASKING,
-    UNKNOWN,
+    NOT_ASKED,
     Question,
     answer_in,
     frame_length,
@@ -56,7 +56,7 @@ class BrokerConnection:
 
     def __init__(self, address: Address, properties: ClientProperties, sock: Any) -> None:
         self.address = address
-        self.abilities = UNKNOWN
+        self.abilities = NOT_ASKED
         """As the broker said last."""
         self.busy = False
         """Whether somebody waits for its answers."""
@@ -134,7 +134,7 @@ class BrokerConnection:
 
     def _receive(self, until: float) -> Conversation[bytes]:
         header = yield from self._receive_exactly(4, until)
-        length = frame_length(bytes(header), first=self.abilities is UNKNOWN)
+        length = frame_length(bytes(header), first=self.abilities is NOT_ASKED)
         return (yield from self._receive_exactly(length, until))
 
     def _receive_exactly(self, length: int, until: float) -> Conversation[bytes]:

@@ -230,7 +230,7 @@ class Abilities(Struct):
     of then (KRaftMetadataCache.features)."""
 
 
-UNKNOWN = Abilities({ApiVersions.API_KEY: (0, FIRST_VERSION)})
+NOT_ASKED = Abilities({ApiVersions.API_KEY: (0, FIRST_VERSION)})
 """Of a broker that was not asked yet."""
 
 

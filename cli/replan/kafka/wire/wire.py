@@ -34,7 +34,7 @@ from replan.kafka.wire.conversations import (
     converse,
     pause_for,
 )
-from replan.kafka.wire.frames import ASKING, UNKNOWN, Abilities, Question
+from replan.kafka.wire.frames import ASKING, NOT_ASKED, Abilities, Question
 from replan.model.names import BrokerId
 
 CONNECT_SECONDS = 5.0
@@ -66,7 +66,7 @@ class Wire:
         self._connections: dict[BrokerId, BrokerConnection] = {}
         self._home: tuple[BrokerId, BrokerConnection] | None = None
         self._misses = 0
-        self._abilities = UNKNOWN
+        self._abilities = NOT_ASKED
         """Of the home broker, as of its last answer."""
         self._read_at = time.monotonic()
         self._silence = Silence()

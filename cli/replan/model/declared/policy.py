@@ -10,6 +10,9 @@ from replan.model.declared.rules import Spread, TopicRule
 from replan.model.declared.where import Where
 from replan.wording import count, size
 
+GB = 10**9
+"""Bytes that a price is for."""
+
 
 class Requirement(Struct, frozen=True):
     """One entry of `require`: the least that may be declared for a topic or a pattern."""

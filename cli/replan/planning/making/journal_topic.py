@@ -17,7 +17,7 @@ from replan.model.columns import BROKERS
 from replan.model.configs import ConfigSource
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
-from replan.model.names import JOURNAL_TOPIC, Replicas, TopicPartition
+from replan.model.names import JOURNAL_REPLICAS, JOURNAL_TOPIC, Replicas, TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import (
     PARTITIONS_SCHEMA,
@@ -29,7 +29,6 @@ from replan.model.snapshot import (
 from replan.planning.making.planner import NOTHING_ALLOWED, make_plan
 from replan.planning.plans.plan import Facts, Plan, PlanWarning, WarningKind
 
-REPLICAS = 3
 JOURNAL = TopicPartition(JOURNAL_TOPIC, 0)
 _NO_ID = "A" * 22
 
@@ -74,7 +73,7 @@ def plan_with_journal(
 def _apart(live: Sequence[Broker]) -> Replicas:
     """Brokers for the replicas, each from the rack that has the fewest of them."""
     chosen: list[Broker] = []
-    for _ in range(min(REPLICAS, len(live))):
+    for _ in range(min(JOURNAL_REPLICAS, len(live))):
         used = Counter(b.rack for b in chosen)
         left = [b for b in live if b not in chosen]
         chosen.append(min(left, key=lambda b: (b.cordoned, used[b.rack], b.id)))

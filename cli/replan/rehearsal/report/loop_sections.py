@@ -14,12 +14,11 @@ from replan.rehearsal.watched import Missed
 from replan.reporting.blocks import Block, Column, Heading, Item, Items, OnPage, Table, Title
 from replan.reporting.lines import Span, Tone, line
 from replan.reporting.loop.loop_words import HELD, KINDS, RESULTS, STATES
-from replan.wording import count, duration, listed, size
+from replan.wording import DAY_SECONDS, count, duration, listed, size
 
 FORMAT_VERSION = 1
 KIND = "replan.reconcileRehearsal"
 HOUR_SECONDS = 3_600.0
-DAY_SECONDS = 86_400.0
 ROUNDS_SHOWN = 50
 FAULTS_SHOWN = 50
 DOING_NOTHING = "\N{EN DASH} doing nothing"

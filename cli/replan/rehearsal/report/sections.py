@@ -11,10 +11,10 @@ from replan.rehearsal.report.sentences import (
     headroom,
     injected,
     looks,
-    not_done,
     random_runs,
     refused_partitions,
     rehearsal_verdict,
+    stopped_lines,
     waiter,
 )
 from replan.rehearsal.result import BrokerLoad, Rehearsal
@@ -46,7 +46,7 @@ def rehearsal_report(report: Report) -> Iterator[Block]:
         yield from map(line, [headroom(smallest), harm(rehearsal)])
     yield OnPage(list(copies_chart(rehearsal)))
     yield from _items(f"Left out ({left_out_text(report.refusals)})", refused_partitions(report))
-    yield from _items("Not done", list(not_done(rehearsal)))
+    yield from _items("Not done", list(stopped_lines(rehearsal)))
     yield from _table("Led again", _recovered(rehearsal))
     yield from _table("Faults", _faults(rehearsal))
     yield from _table("Loads", _loads(rehearsal))

@@ -15,7 +15,7 @@ from replan.wording import capped, count, duration, rate, size
 STOPPED_SHOWN = 50
 MISSING_SHOWN = 10
 SEEDS_SHOWN = 20
-NEVER = "never under min ISR, never without a leader"
+NO_HARM = "never under min ISR, never without a leader"
 
 
 def rehearsal_verdict(rehearsal: Rehearsal) -> str:
@@ -82,7 +82,7 @@ def headroom(found: Headroom) -> str:
     )
 
 
-def not_done(rehearsal: Rehearsal) -> Iterator[str]:
+def stopped_lines(rehearsal: Rehearsal) -> Iterator[str]:
     """What was not done, each complete with its reason."""
     if rehearsal.completed:
         return
@@ -110,7 +110,7 @@ def harm(rehearsal: Rehearsal) -> str:
     if not rehearsal.faults:
         return f"{found[:1].upper()}{found[1:]}."
     without = _suffered(rehearsal.without)
-    if found == without == NEVER:
+    if found == without == NO_HARM:
         return f"{found[:1].upper()}{found[1:]}, with the plan and without it."
     return (
         f"With the plan: {found}; without it: {without} (summed over the partitions of the plan)."
@@ -189,7 +189,7 @@ def random_runs(report: Report) -> Iterator[str]:
 
 
 def _missing(run: RandomRun) -> str:
-    first = next(not_done(run.rehearsal), run.rehearsal.text)
+    first = next(stopped_lines(run.rehearsal), run.rehearsal.text)
     return f"Seed {run.seed} does not complete ({_faults(run)}): {first}"
 
 

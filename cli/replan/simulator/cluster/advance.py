@@ -41,7 +41,7 @@ from replan.simulator.controller.elections import MAX_ELECTIONS_PER_RUN
 from replan.simulator.controller.state import ClusterState
 
 CAUGHT_UP_BYTES = 0.5
-RETRY_SECONDS = 1.0
+ISR_RETRY_SECONDS = 1.0
 """Until a leader asks again for an ISR that was refused."""
 AT_ONCE_SECONDS = 0.01
 """From a periodic election that had more to do than it may in one run to the next one."""
@@ -235,7 +235,7 @@ def _joined(simulation: Simulation, copy: Copy, lag: Lag) -> Simulation:
     )
     if not refused:
         return simulation
-    again = Lag(lag.remaining_bytes, simulation.world.now + RETRY_SECONDS)
+    again = Lag(lag.remaining_bytes, simulation.world.now + ISR_RETRY_SECONDS)
     lags = {**simulation.world.lags, (copy.partition, copy.follower): again}
     return replace(simulation, world=replace(simulation.world, lags=lags))
 

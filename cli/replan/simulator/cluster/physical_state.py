@@ -40,7 +40,7 @@ class EpochStart(NamedTuple):
     bytes: float
 
 
-BEGINNING = (EpochStart(0, 0.0),)
+FIRST_EPOCHS = (EpochStart(0, 0.0),)
 
 
 class Log(Struct, frozen=True):
@@ -137,7 +137,7 @@ def of_partition(
 ) -> PartitionLogs:
     """The logs of a partition out of what a world keeps."""
     members = tuple(replicas)
-    main = Log(epochs.get(name, BEGINNING), size)
+    main = Log(epochs.get(name, FIRST_EPOCHS), size)
     lacking = {b: lags[name, b][0] for b in members if (name, b) in lags}
     return PartitionLogs(
         main, lacking, {b: parted[name, b] for b in members if (name, b) in parted}

@@ -15,6 +15,7 @@ from replan.model.configs import (
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
     THROTTLE_RATES,
+    THROTTLED_LISTS,
     UNCLEAN_ELECTION,
     ConfigChange,
     ConfigOperation,
@@ -27,8 +28,7 @@ from replan.simulator.controller.commands import AlterConfigs, ControllerResult,
 from replan.simulator.controller.events import ConfigChanged, ElrCleared, Event
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState
 
-THROTTLED_LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
-LISTS = (*THROTTLED_LISTS, "cleanup.policy")
+LIST_KEYS = (*THROTTLED_LISTS, "cleanup.policy")
 DEFAULTS = (
     (MIN_INSYNC_REPLICAS, "1"),
     (UNCLEAN_ELECTION, "false"),
@@ -37,7 +37,7 @@ DEFAULTS = (
 )
 """Of the topic keys that are always described."""
 
-TOPIC_KEYS = frozenset(
+KNOWN_TOPIC_KEYS = frozenset(
     [
         "cleanup.policy",
         "compression.gzip.level",
@@ -86,14 +86,14 @@ def as_described(key: str, value: str) -> str:
 
     What is stored keeps them, so that a later SUBTRACT of the element as described removes nothing.
     """
-    if key not in LISTS:
+    if key not in LIST_KEYS:
         return value
     return ",".join(element.strip() for element in value.strip().split(","))
 
 
 def topic_problem(key: str, value: str, further: Collection[str]) -> str | None:
     """Why a topic's value is refused, in Kafka's words; None where it is taken. `further`: keys of this version."""
-    if key not in TOPIC_KEYS and key not in further:
+    if key not in KNOWN_TOPIC_KEYS and key not in further:
         return f"Unknown topic config name: {key}"
     if key in THROTTLED_LISTS:
         return _throttled_list_problem(key, value)
@@ -184,7 +184,7 @@ def _operated(stored: str | None, change: ConfigChange) -> str | Rejected | None
         case ConfigOperation.DELETE:
             return None
         case ConfigOperation.APPEND | ConfigOperation.SUBTRACT:
-            if change.key not in LISTS:
+            if change.key not in LIST_KEYS:
                 return rejection(
                     ErrorCode.INVALID_CONFIG,
                     f"Can't {change.operation.name} to key {change.key} because its type is not LIST.",

@@ -42,7 +42,7 @@ from replan.simulator.controller.events import evolve_all
 from replan.simulator.controller.partition import NoSuchReplica
 from replan.simulator.controller.state import ClusterState
 
-RULES: Mapping[type[ControllerCommand], Callable[[ClusterState, Any], ControllerResult]] = (
+COMMAND_RULES: Mapping[type[ControllerCommand], Callable[[ClusterState, Any], ControllerResult]] = (
     MappingProxyType(
         {
             AlterReassignments: reassignment.alter_reassignments,
@@ -95,6 +95,6 @@ def decide_command(state: ClusterState, command: ControllerCommand) -> Controlle
         text = f"Broker ID {command.broker} is not currently registered"
         return ControllerResult(whole=rejection(ErrorCode.BROKER_ID_NOT_REGISTERED, text))
     try:
-        return RULES[type(command)](state, command)
+        return COMMAND_RULES[type(command)](state, command)
     except NoSuchReplica:
         return ControllerResult(whole=rejection(ErrorCode.UNKNOWN_SERVER_ERROR))

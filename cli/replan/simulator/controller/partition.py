@@ -162,7 +162,7 @@ def without_members(replicas: Replicas, dropped: Replicas) -> Replicas:
 # any change can complete a reassignment or refresh the ELR. Not here: why a partition changes (the families of
 # commands).
 
-NOBODY = BrokerId(-1)
+NO_LEADER = BrokerId(-1)
 
 
 class NoSuchReplica(Exception):
@@ -342,7 +342,7 @@ def _last_known_field(
     if record.leader is None:
         return None
     if led is None and not partition.last_known_elr:
-        return (NOBODY if partition.leader is None else partition.leader,)
+        return (NO_LEADER if partition.leader is None else partition.leader,)
     return forgotten
 
 
@@ -372,7 +372,7 @@ def _if_differs(wanted: Replicas, present: Replicas) -> Replicas | None:
     return wanted if wanted != present else None
 
 
-NO_EPOCH = -1
+NO_BROKER_EPOCH = -1
 
 
 def alter_isr(state: ClusterState, command: AlterIsr) -> ControllerResult:
@@ -438,4 +438,4 @@ def _ineligible(state: ClusterState, broker: BrokerId, command: AlterIsr) -> boo
     registration = state.brokers.get(broker)
     if registration is None or not registration.active:
         return True
-    return command.epochs.get(broker, NO_EPOCH) not in {NO_EPOCH, registration.epoch}
+    return command.epochs.get(broker, NO_BROKER_EPOCH) not in {NO_BROKER_EPOCH, registration.epoch}

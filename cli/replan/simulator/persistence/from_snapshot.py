@@ -38,7 +38,7 @@ from replan.simulator.cluster.disks import (
     spread_over_log_dirs,
 )
 from replan.simulator.cluster.physical_state import (
-    BEGINNING,
+    FIRST_EPOCHS,
     EpochStart,
     Lag,
     Log,
@@ -61,7 +61,7 @@ from replan.simulator.controller.state import (
 #
 # Here belongs what a simulation makes of that when it begins or is read back, and how an observer sees it.
 
-LOST = "KAFKA_STORAGE_ERROR"
+OFFLINE_ERROR = "KAFKA_STORAGE_ERROR"
 """What DescribeLogDirs answers of a directory that is offline."""
 
 
@@ -173,7 +173,7 @@ def log_dir_seen(simulation: Simulation, found: LogDir) -> LogDir:
     """A directory with what the controller and the disk make of it."""
     cordoned = found.path in simulation.cluster.brokers[found.broker].cordoned_dirs
     lost = (found.broker, found.path) in simulation.world.lost_dirs
-    error = found.error or LOST
+    error = found.error or OFFLINE_ERROR
     return replace(found, cordoned=cordoned, error=error if lost else None)
 
 
@@ -273,7 +273,7 @@ def _probed(log: ReplicaLog, record_bytes: float) -> Log:
     for epoch, end in sorted(log.epochs.items()):
         starts.append(EpochStart(epoch, begin))
         begin = end * record_bytes
-    return Log(tuple(starts) or BEGINNING, log.end * record_bytes)
+    return Log(tuple(starts) or FIRST_EPOCHS, log.end * record_bytes)
 
 
 def initial_lags(cluster: ClusterState, world: World) -> dict[tuple[TopicPartition, BrokerId], Lag]:
@@ -446,7 +446,7 @@ def _store_broker(
 
 # What an observer sees of a simulated cluster.
 
-MOST_BYTES = 2**63 - 1
+MOST_LOG_BYTES = 2**63 - 1
 
 
 def to_snapshot(simulation: Simulation, now: float) -> Snapshot:
@@ -541,7 +541,7 @@ def _partitions_table(cluster: ClusterState, world: World) -> pa.Table:
                 for c in ("replicas", "isr", "adding", "removing", "elr", "last_known_elr")
             },
             "bytes": numbers(
-                (min(round(world.sizes.get(n, 0.0)), MOST_BYTES) for n, _ in rows), pa.int64()
+                (min(round(world.sizes.get(n, 0.0)), MOST_LOG_BYTES) for n, _ in rows), pa.int64()
             ),
         },
     )

@@ -28,7 +28,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import (
-    BEGINNING,
+    FIRST_EPOCHS,
     Amount,
     Burst,
     Deletion,
@@ -248,7 +248,7 @@ def _partition(world: World, name: TopicPartition, partition: Partition) -> Kept
         lags=tuple(
             KeptLag(b, *lag, world.behind.get((name, b))) for b, lag in lags if lag is not None
         ),
-        epochs=tuple(KeptEpoch(*of) for of in world.epochs.get(name, BEGINNING) if of.epoch),
+        epochs=tuple(KeptEpoch(*of) for of in world.epochs.get(name, FIRST_EPOCHS) if of.epoch),
         parted=tuple(
             KeptLog(b, log.bytes, tuple(KeptEpoch(*of) for of in log.epochs))
             for b in partition.replicas
@@ -395,7 +395,7 @@ def _with_logs(world: World, cluster: ClusterState, kept: KeptSimulation) -> Wor
     behind: dict[ReplicaName, float] = {}
     for found in kept.partitions:
         if found.epochs and found.name in world.sizes:
-            first = () if found.epochs[0].bytes == 0 else BEGINNING
+            first = () if found.epochs[0].bytes == 0 else FIRST_EPOCHS
             epochs[found.name] = (*first, *_starts(found.epochs))
         for log in found.parted:
             if (replica := (found.name, BrokerId(log.broker))) in lags:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.applying.admission import PATIENT_TIMES, AdmissionQueue, Slots
+from replan.applying.admission import TIMES_PASSED_OVER, AdmissionQueue, Slots
 from replan.applying.partitions import Admitted, Deferred, Parked
 from replan.model.names import BrokerId
 
@@ -40,13 +40,13 @@ def test_a_move_that_is_deferred_comes_back_in_time() -> None:
 
 def test_a_move_that_was_passed_over_too_often_stays_in_view_and_reserves() -> None:
     queue = AdmissionQueue((0,))
-    for _ in range(PATIENT_TIMES):
+    for _ in range(TIMES_PASSED_OVER):
         assert not queue.starving(0)
         queue = queue.released(0, plenty).after({0: Parked(B1)})
     assert queue.starving(0)
     assert queue.released(0, full).next(9) == (0,)
     assert not queue.after({0: Admitted()}).starving(0)
-    for _ in range(PATIENT_TIMES):
+    for _ in range(TIMES_PASSED_OVER):
         assert queue.starving(0)
         queue = queue.released(0, plenty).after({0: Parked(B1)})
     assert not queue.starving(0)
@@ -74,7 +74,7 @@ def test_the_queue_admits_what_a_scan_of_everything_would(
     queue, running = AdmissionQueue(tuple(range(len(wanted)))), dict[int, list[BrokerId]]()
     for end in [*ends, -1, -1]:
         running.pop(end, None)
-        for _ in range(PATIENT_TIMES // 2):
+        for _ in range(TIMES_PASSED_OVER // 2):
             slots = Slots.of({}, limit, running.values())
             queue = queue.released(0, slots.free)
             changes: dict[int, Parked | Admitted] = {}

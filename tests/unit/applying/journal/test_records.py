@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from tests.unit.applying.journal.records import RECORDS
 
-from replan.applying.journal.record_json import KINDS, NewerRecord, decode, encode_record
+from replan.applying.journal.record_json import RECORD_KINDS, NewerRecord, decode, encode_record
 from replan.applying.journal.records import Forget, Record
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "schema" / "journal.v1.json").read_text())
@@ -23,7 +23,7 @@ def test_a_record_is_read_as_it_was_written_and_fits_the_schema(record: Record) 
 
 
 def test_every_kind_has_an_example() -> None:
-    assert {type(r) for r in RECORDS} == set(KINDS.values())
+    assert {type(r) for r in RECORDS} == set(RECORD_KINDS.values())
 
 
 OWN: dict[str, Any] = json.loads(encode_record(RECORDS[3])[1] or b"")

@@ -4,7 +4,13 @@ import msgspec
 import pytest
 
 from replan.errors import BadFile
-from replan.kafka.journal.entries import DEAD_SECONDS, Lock, LockWatch, decode_lock, encode_lock
+from replan.kafka.journal.entries import (
+    LOCK_DEAD_SECONDS,
+    Lock,
+    LockWatch,
+    decode_lock,
+    encode_lock,
+)
 
 HELD = Lock.new("ann@ops-1 (pid 7)", "cluster")
 
@@ -28,18 +34,18 @@ def test_nobody_has_it_where_there_is_none_or_it_was_released() -> None:
 
 def test_it_is_dead_when_it_has_not_changed_for_a_minute() -> None:
     watch = LockWatch(HELD, 100.0).seen(HELD, 130.0)
-    assert not watch.free(100.0 + DEAD_SECONDS - 1)
-    assert watch.free(100.0 + DEAD_SECONDS)
+    assert not watch.free(100.0 + LOCK_DEAD_SECONDS - 1)
+    assert watch.free(100.0 + LOCK_DEAD_SECONDS)
 
 
 def test_each_sign_of_life_begins_the_minute_again() -> None:
     watch = LockWatch(HELD, 100.0).seen(HELD.renewed("a-1"), 150.0)
-    assert not watch.free(100.0 + DEAD_SECONDS)
-    assert watch.free(150.0 + DEAD_SECONDS)
+    assert not watch.free(100.0 + LOCK_DEAD_SECONDS)
+    assert watch.free(150.0 + LOCK_DEAD_SECONDS)
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_the_owners_wall_clock_does_not_matter(hours: int) -> None:
     wrong = msgspec.structs.replace(HELD, at=f"2026-01-01T{12 + hours:02}:00:00Z")
-    assert not LockWatch(wrong, 0.0).free(DEAD_SECONDS - 1)
-    assert LockWatch(wrong, 0.0).free(DEAD_SECONDS)
+    assert not LockWatch(wrong, 0.0).free(LOCK_DEAD_SECONDS - 1)
+    assert LockWatch(wrong, 0.0).free(LOCK_DEAD_SECONDS)

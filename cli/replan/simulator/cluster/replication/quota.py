@@ -38,7 +38,7 @@ from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState
 
 WINDOW_SECONDS = 11.0
 """replication.quota.window.num (11) of replication.quota.window.size.seconds (1)."""
-FETCH_BYTES = 1_048_576
+REPLICA_FETCH_BYTES = 1_048_576
 """replica.fetch.max.bytes: of one partition in one fetch."""
 RESPONSE_BYTES = 10_485_760
 """replica.fetch.response.max.bytes: of all partitions in one fetch."""
@@ -60,7 +60,7 @@ def passing_rate(rate: float, counted: float, copies: int, check_seconds: float)
     if left < 0:
         return 0.0
     round_trip = WINDOW_SECONDS + check_seconds
-    least = min(copies * FETCH_BYTES, RESPONSE_BYTES) / round_trip
+    least = min(copies * REPLICA_FETCH_BYTES, RESPONSE_BYTES) / round_trip
     return max(left * WINDOW_SECONDS / round_trip, least)
 
 
@@ -72,14 +72,14 @@ def leaving(rate: float, counted: float, copies: int) -> float:
     left = rate - counted
     if left < 0:
         return 0.0
-    return max(left, min(copies * FETCH_BYTES, RESPONSE_BYTES) / WINDOW_SECONDS)
+    return max(left, min(copies * REPLICA_FETCH_BYTES, RESPONSE_BYTES) / WINDOW_SECONDS)
 
 
 def useful_share(batch_bytes: float) -> float:
     """The part of a fetch that is whole batches; the first batch comes whole, however large (minOneMessage)."""
-    if batch_bytes >= FETCH_BYTES:
+    if batch_bytes >= REPLICA_FETCH_BYTES:
         return 1.0
-    return FETCH_BYTES // batch_bytes * batch_bytes / FETCH_BYTES
+    return REPLICA_FETCH_BYTES // batch_bytes * batch_bytes / REPLICA_FETCH_BYTES
 
 
 LEAST_BYTES = 1.0

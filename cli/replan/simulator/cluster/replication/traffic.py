@@ -60,7 +60,7 @@ class _Counted(Struct, frozen=True):
     """Followers in the ISR that do not serve, while something is written."""
 
 
-NOTHING = _Counted()
+NOT_COUNTED = _Counted()
 ListTexts = tuple[str, str]
 """A topic's throttled replicas as its values write them, of leaders and of followers."""
 NO_LISTS = ("", "")
@@ -138,7 +138,7 @@ class Traffic:
         return found
 
     def _become(self, found: Mapping[TopicPartition, _Counted]) -> None:
-        before = {name: self._known.get(name, NOTHING) for name in found}
+        before = {name: self._known.get(name, NOT_COUNTED) for name in found}
         self._known |= found
         differing = [
             n for n, c in found.items() if c.bytes_per_second != before[n].bytes_per_second
@@ -191,7 +191,7 @@ def _counted(
         found.update(dict(_listed(lists, name, leader, followers, rate)))
     if rate and len(followers) < len(in_step):
         return _Counted(found, absent=tuple(b for b in in_step if b not in followers))
-    return _Counted(found) if found else NOTHING
+    return _Counted(found) if found else NOT_COUNTED
 
 
 def followers_in_step(name: TopicPartition, partition: Partition, world: World) -> list[BrokerId]:
