@@ -46,7 +46,7 @@ IMPORTS: dict[tuple[str, ...], set[str]] = {
     ("snapshot", *FROM, "-o", "copy"): COLUMNS | {"pyarrow.compute", "pyarrow.parquet"},
     ("plan", *FROM, "-f", "as-it-is.yaml"): COLUMNS | {"yaml", *SETTINGS},
     ("plan", *FROM): COLUMNS | {"yaml", *APPLYING, "replan.rehearsal", "replan.simulator"},
-    ("drift", *FROM): COLUMNS | {"numpy.ma", "yaml", *SETTINGS},
+    ("drift", *FROM): COLUMNS | {"numpy.ma", "yaml"},
     ("status", *FROM): COLUMNS | APPLYING,
     ("show", "plan.json"): COLUMNS | SETTINGS,
     ("rehearse", "plan.json", *FROM): COLUMNS | {*APPLYING, "replan.rehearsal", "replan.simulator"},
