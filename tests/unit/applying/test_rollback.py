@@ -1,7 +1,7 @@
 """Back to before an application: the lists, orders, leaders and settings from then, and nothing that others changed."""
 
 import pytest
-from tests.builders import move, state
+from tests.builders import move, snapshot, state
 from tests.unit.applying.lab import Lab, lab
 from tests.unit.applying.test_cancelling import COPYING, applications, cancelled_at
 from tests.unit.applying.test_steering import ledger_of
@@ -10,8 +10,9 @@ from tests.unit.applying.three_moves import MOVES, stands_at_the_target, three_m
 from replan.applying.journal.originals import before
 from replan.errors import BadUsage, Exit, Held
 from replan.model.names import replicas
-from replan.planning.making.way_back import way_back
-from replan.planning.plans.plan import Plan, WarningKind
+from replan.planning.making.way_back import WayBack, way_back
+from replan.planning.plans.origins import Origin
+from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
 
 
 def back(made: Lab, to: str | None = None) -> Plan:
@@ -38,6 +39,13 @@ def test_the_plan_back_returns_lists_orders_and_leaders_under_the_same_throttle(
     assert made.configs() == configs
     assert made.apply(back(made)).exit_code is Exit.OK
     assert stands_at_the_target(made)
+
+
+def test_a_list_that_still_stands_while_a_reassignment_shortens_it_is_not_back() -> None:
+    seen = state([1, 2, 3], removing=[3])
+    origin = Origin(seen.partition, seen.topic_id, replicas(1, 2, 3), replicas(1, 2))
+    plan = way_back(WayBack(application="a-1", origins=[origin]), snapshot([seen]))
+    assert [r.rule for r in plan.refusals] == [RefusalRule.RUNNING]
 
 
 def test_over_several_applications_it_leads_to_before_the_first_of_them() -> None:

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state
 
 from replan.model.declared.placement import Placement
 from replan.model.names import TopicId, TopicPartition, replicas
 from replan.model.partition import PartitionState
-from replan.model.snapshot import RememberedOrder, Snapshot
+from replan.model.snapshot import OwnApplication, RememberedOrder, Snapshot
 from replan.planning.comparison import overlays
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.blacklist import blacklist_reaches, without_ended
@@ -55,6 +56,12 @@ def test_the_list_from_before_a_move_that_was_given_up_is_wanted_while_what_it_l
     seen = state(listed)
     kept = RememberedOrder(replicas(3, 1, 2), topic_id, left=replicas(1, 2, 3, 4))
     assert wanted(placement(), snapshot([seen], remembered={seen.partition: kept})) == found
+
+
+def test_nothing_is_wanted_of_what_an_open_application_moves_and_nothing_reaches_any_more() -> None:
+    seen = state([1, 2, 3, 4])
+    own = OwnApplication("a-1", "ann", at_work=False, targets={seen.partition: replicas(1, 2, 4)})
+    assert wanted(placement(), replace(snapshot([seen]), application=own)) == {}
 
 
 def test_declared_lists_are_wanted_as_they_are_whether_they_exist_or_not() -> None:
