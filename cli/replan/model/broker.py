@@ -25,6 +25,11 @@ class Broker(Struct, frozen=True):
         """Whether it can lead and follow now."""
         return not self.fenced
 
+    @property
+    def takes_new(self) -> bool:
+        """Whether a new replica may be placed on it."""
+        return self.live and not self.cordoned
+
 
 class LogDir(Struct, frozen=True):
     """One log directory of one live broker, as DescribeLogDirs (KIP-827, KIP-1066) reports it."""
@@ -40,6 +45,11 @@ class LogDir(Struct, frozen=True):
     error: str | None = None
     replicas: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The partitions whose replica lies in it, by topic; only of a broker that has several directories."""
+
+    @property
+    def takes_new(self) -> bool:
+        """Whether a new replica may be made in it: it works, and is not cordoned."""
+        return self.error is None and not self.cordoned
 
     def room(self, free: float | Fraction = HEADROOM) -> int | None:
         """How many more bytes it takes with this part of its volume left free, below 0 if less is; None: not known."""

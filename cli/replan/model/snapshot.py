@@ -18,7 +18,7 @@ import pyarrow as pa
 from msgspec import Struct, field
 
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import BROKERS, list_lengths, number_column, take
+from replan.model.columns import BROKERS, Ints, list_lengths, number_column, take
 from replan.model.configs import Configs, ConfigSource, TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
@@ -182,9 +182,12 @@ class Snapshot(Struct, frozen=True):
 
     def leaderless(self) -> Iterator[PartitionState]:
         """The partitions that nobody leads."""
-        return self.states(
-            np.flatnonzero(np.asarray(self.partitions.column("leader")) < 0).tolist()
-        )
+        return self.states(np.flatnonzero(self.without_leader).tolist())
+
+    @property
+    def without_leader(self) -> npt.NDArray[np.bool_]:
+        """Of each row of `partitions`, whether nobody leads it."""
+        return np.asarray(np.asarray(self.partitions.column("leader")) < 0)
 
     @property
     def moving(self) -> npt.NDArray[np.bool_]:
@@ -236,6 +239,13 @@ def topic_codes(partitions: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int
         return np.array([], dtype=np.int32)
     one = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return np.asarray(one.indices, dtype=np.int32)
+
+
+def effective_minimums(partitions: pa.Table, topics: pa.Table) -> Ints:
+    """`effective_min_isr` of each row."""
+    configured = np.asarray(topics.column("min_insync_replicas"), dtype=np.int64)
+    assigned = list_lengths(partitions.column("replicas"))
+    return np.minimum(configured[topic_codes(partitions)], assigned)
 
 
 def partitions_table(

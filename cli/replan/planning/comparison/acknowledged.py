@@ -14,7 +14,7 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement
 from replan.model.declared.topic_patterns import by_particularity
 from replan.model.names import TopicPartition
-from replan.model.snapshot import Snapshot, topic_codes
+from replan.model.snapshot import Snapshot, effective_minimums, topic_codes
 from replan.planning.comparison.diff import Differences
 
 Known = tuple[Acknowledgement, Sequence[TopicPartition]]
@@ -138,9 +138,7 @@ def without_acknowledged(
 def _must_be_repaired(rows: Ints, placement: Placement, snapshot: Snapshot) -> Flags:
     """Which of some observed rows are under their effective min ISR, or on a drained broker."""
     found = take(snapshot.partitions, rows)
-    in_sync, assigned = list_lengths(found.column("isr")), list_lengths(found.column("replicas"))
-    configured = np.asarray(snapshot.topics.column("min_insync_replicas"))[topic_codes(found)]
+    short = list_lengths(found.column("isr")) < effective_minimums(found, snapshot.topics)
     drained = np.array(sorted(placement.drained), dtype=np.int32)
     on_drained = np.isin(to_matrix(found.column("replicas")), drained).any(axis=1)
-    needed = np.minimum(configured, assigned)  # Partition.effectiveMinIsr since 3.7
-    return np.asarray((in_sync < needed) | on_drained)
+    return np.asarray(short | on_drained)

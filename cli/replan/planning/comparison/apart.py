@@ -173,8 +173,9 @@ class _Group:
     def _usable(self, side: int, broker: BrokerId) -> bool:
         """Whether a rule of a side may place something new there."""
         found = self._brokers[broker]
-        opens = found.live and not found.cordoned
-        return opens and any(d.rule.may_use(broker, found.rack) for d in self._demands[side])
+        return found.takes_new and any(
+            d.rule.may_use(broker, found.rack) for d in self._demands[side]
+        )
 
     def _crowd(self, side: int) -> float:
         """Replicas for each broker that a side has."""
@@ -191,7 +192,7 @@ class _Group:
         have = Counter(
             b.rack or ""
             for b in may
-            if self.owner[b.id] == side and ((b.live and not b.cordoned) or self._there[b.id][side])
+            if self.owner[b.id] == side and (b.takes_new or self._there[b.id][side])
         )
         return have, frozenset(b.rack or "" for b in may)
 

@@ -415,9 +415,7 @@ def broker_table(
         ids,
         rack=np.array([NO_RACK if b.rack is None else at[b.rack] for b in brokers], dtype=np.int64),
         racks=racks,
-        open=np.array(
-            [b.live and not b.cordoned and b.id not in drained for b in brokers], dtype=bool
-        ),
+        open=np.array([b.takes_new and b.id not in drained for b in brokers], dtype=bool),
         fenced=np.array([b.fenced for b in brokers], dtype=bool),
         weight=np.array([max(int(w * common), 1) for w in weights], dtype=np.int64),
         replicas=np.bincount(found, minlength=len(ids)).astype(np.int64),
@@ -450,7 +448,7 @@ def _room(
     """
     volumes: dict[int, dict[tuple[int | None, int | None], int | None]] = {}
     for found in log_dirs:
-        if found.error is None and not found.cordoned:
+        if found.takes_new:
             of = volumes.setdefault(found.broker, {})
             of[found.total_bytes, found.usable_bytes] = found.room(free)
     room = np.full(len(table.ids), NO_LIMIT)

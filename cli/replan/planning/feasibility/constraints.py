@@ -277,7 +277,7 @@ def _most_room(
     most: dict[BrokerId, int] = {}
     unknown: set[BrokerId] = set()
     for d in snapshot.log_dirs:
-        if d.error is None and not d.cordoned:
+        if d.takes_new:
             room = d.room()
             if room is None:
                 unknown.add(d.broker)

@@ -245,7 +245,7 @@ def _leaderless(
 ) -> tuple[list[_List], list[PlanWarning]]:
     """Partitions without a leader, of those that are declared, differ or are to be recovered; a warning of others."""
     snapshot, kind = found.aligned.snapshot, DifferenceKind.NO_LEADER
-    without = np.asarray(snapshot.partitions.column("leader")) < 0
+    without = snapshot.without_leader
     if not without.any():
         return [], []
     declared = managed(found.aligned)

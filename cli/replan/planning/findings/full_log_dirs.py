@@ -183,12 +183,11 @@ class _Rooms(Struct):
     def of(
         cls, snapshot: Snapshot, above: Fraction, drained: set[tuple[BrokerId, str]]
     ) -> "_Rooms":
-        rooms = cls({b.id: {} for b in snapshot.brokers if b.live and not b.cordoned})
+        rooms = cls({b.id: {} for b in snapshot.brokers if b.takes_new})
         for number, volume in enumerate(_by_volume(snapshot.log_dirs)):
             room = _room(volume[0], above) or 0
             for found in sorted(volume, key=lambda d: d.path):
-                closed = found.error is not None or found.cordoned
-                closed |= (found.broker, found.path) in drained
+                closed = not found.takes_new or (found.broker, found.path) in drained
                 if found.broker in rooms.volumes:
                     rooms.volumes[found.broker][found.path] = (number, 0 if closed else room)
         return rooms

@@ -15,7 +15,7 @@ from msgspec import Struct
 from replan.model.columns import PAD, Ints, distinct, list_lengths, take, to_matrix
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
-from replan.model.snapshot import Snapshot, topic_codes
+from replan.model.snapshot import Snapshot, effective_minimums
 
 
 class Comeback(StrEnum):
@@ -123,8 +123,10 @@ def brokers_down(snapshot: Snapshot) -> tuple[BrokerDown, ...]:
     down = sorted((named | registered) - live)
     if not down:
         return ()
-    leaderless = np.asarray(table.column("leader")) < 0
-    short = ~leaderless & (_lengths(snapshot, "isr") < _minimum(snapshot))
+    leaderless = snapshot.without_leader
+    short = ~leaderless & (
+        _lengths(snapshot, "isr") < effective_minimums(snapshot.partitions, snapshot.topics)
+    )
     found = []
     for broker in down:
         holds = (lists == broker).any(axis=1)
@@ -133,29 +135,20 @@ def brokers_down(snapshot: Snapshot) -> tuple[BrokerDown, ...]:
     return tuple(found)
 
 
-def _minimum(snapshot: Snapshot) -> Ints:
-    """The effective minimum of each partition."""
-    codes = topic_codes(snapshot.partitions)
-    configured = np.asarray(snapshot.topics.column("min_insync_replicas"), dtype=np.int64)
-    assigned = _lengths(snapshot, "replicas")
-    return np.minimum(configured[codes], assigned) if len(codes) else assigned
-
-
 def _lengths(snapshot: Snapshot, column: str) -> Ints:
     return list_lengths(snapshot.partitions.column(column))
 
 
 def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
     """Judge all partitions, or those of some topics."""
-    table = snapshot.partitions
     assigned, in_sync, adding = (
         _lengths(snapshot, column) for column in ("replicas", "isr", "adding")
     )
-    minimum = _minimum(snapshot)
+    minimum = effective_minimums(snapshot.partitions, snapshot.topics)
     expected = (
         assigned - adding
     )  # OngoingReassignmentState.replicationFactor leaves the adding ones out
-    leaderless = np.asarray(table.column("leader")) < 0
+    leaderless = snapshot.without_leader
     word = np.select(
         [
             leaderless,

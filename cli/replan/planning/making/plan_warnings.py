@@ -125,7 +125,7 @@ def _acknowledged(
 
 def _leaderless(snapshot: Snapshot, known: Collection[TopicPartition]) -> Iterator[PlanWarning]:
     """Partitions without a leader, declared or not."""
-    lost = _without_leader(snapshot)
+    lost = np.flatnonzero(snapshot.without_leader)
     if len(lost) and known:
         lost = np.setdiff1d(lost, rows_of(named_partitions(known), snapshot.partitions))
     if len(lost):
@@ -136,14 +136,9 @@ def _names_of(snapshot: Snapshot, rows: Ints) -> pa.Table:
     return named_partitions(state.partition for state in snapshot.states(rows.tolist()))
 
 
-def _without_leader(snapshot: Snapshot) -> Ints:
-    """The rows of partitions that nobody leads."""
-    return np.flatnonzero(np.asarray(snapshot.partitions.column("leader")) < 0)
-
-
 def _awaited(snapshot: Snapshot) -> Iterator[PlanWarning]:
     """Whose return Kafka awaits by itself, for each partition that nobody leads."""
-    lost = _without_leader(snapshot)
+    lost = np.flatnonzero(snapshot.without_leader)
     unclean = set(unclean_topics(snapshot))
     alike: dict[Awaited, list[str]] = {}
     for seen in snapshot.states(lost.tolist()):

@@ -63,7 +63,7 @@ class Disks(Struct):
         """As they are."""
         disks = cls()
         for d in found:
-            if d.error is not None or d.cordoned:
+            if not d.takes_new:
                 continue
             disks.dirs.setdefault(d.broker, []).append(_Directory(d.path, d.room(), d.logs))
             for topic, numbers in d.replicas.items():

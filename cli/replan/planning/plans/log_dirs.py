@@ -124,9 +124,7 @@ class _Room(Struct):
 
     @classmethod
     def of(cls, dirs: list[LogDir], drained: set[str], comes: Coming) -> "_Room":
-        open_dirs = (
-            d for d in dirs if d.error is None and not d.cordoned and d.path not in drained
-        )
+        open_dirs = (d for d in dirs if d.takes_new and d.path not in drained)
         return cls({d.path: left_in(d, comes) for d in sorted(open_dirs, key=lambda d: d.path)})
 
     def taken(self, size: int) -> str | None:
@@ -245,7 +243,7 @@ def log_dir_balance(
     leaving = {(entry.broker, entry.path) for entry in placement.log_dir_blacklist}
     of: dict[BrokerId, list[LogDir]] = {}
     for found in sorted(snapshot.log_dirs, key=lambda d: (d.broker, d.path)):
-        if found.error is None and not found.cordoned and (found.broker, found.path) not in leaving:
+        if found.takes_new and (found.broker, found.path) not in leaving:
             of.setdefault(found.broker, []).append(found)
     moves: list[LogMove] = []
     now: dict[BrokerId, Fraction] = {}
