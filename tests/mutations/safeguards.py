@@ -135,9 +135,9 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "a leaving replica that catches up is not throttled by the copies",
-        "applying/tick/decide.py",
-        "    catching_up = out & move.kept or any(tick.seen.live(b) for b in out)\n",
-        "    catching_up = out & move.kept\n",
+        "applying/throttles.py",
+        "    return not out.isdisjoint(stays) or any(seen.live(b) for b in out)\n",
+        "    return not out.isdisjoint(stays)\n",
         (HOSTILE, STORIES),
     ),
     Safeguard(
