@@ -131,8 +131,10 @@ def topics_named(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
 
 def exported_topics(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
     """The topics that are meant: those named, or all that are not internal."""
+    if wanted:
+        return topics_named(snapshot, wanted)
     names: list[str] = snapshot.topics.column("name").to_pylist()
-    return topics_named(snapshot, wanted or [n for n in names if matches("*", n)])
+    return frozenset(name for name in names if matches("*", name))
 
 
 def _chosen(snapshot: Snapshot, wanted: Sequence[str]) -> list[tuple[int, str]]:

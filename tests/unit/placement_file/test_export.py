@@ -173,3 +173,9 @@ def test_a_cluster_without_topics_exports_an_empty_mapping() -> None:
 def test_every_cluster_id_survives(cluster_id: str) -> None:
     seen = replace(snapshot([]), cluster_id=cluster_id)
     assert load(export_placement(seen)).cluster_id == cluster_id
+
+
+def test_an_export_of_many_topics_matches_no_name_against_all_others() -> None:
+    topics = 20_000  # each against each takes minutes
+    text = export_placement(snapshot([state([1], topic=f"topic-{n}") for n in range(topics)]))
+    assert text.count("\n  topic-") == topics
