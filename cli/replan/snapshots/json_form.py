@@ -200,10 +200,10 @@ def _partitions(
         [p.leader_epoch for partitions in nested for p in partitions], np.int32, size
     )
     sums = np.fromiter([p.bytes for partitions in nested for p in partitions], np.int64, size)
-    said = size + sum(np.count_nonzero(column != NOT_SAID) for column in (epochs, sums))
-    rare = {} if said == keys else _with_rare_keys(chain.from_iterable(nested))
-    said += sum(len(RARE_KEYS) - astuple(p).count(UNSET) for p in rare.values())
-    if keys not in (None, said):
+    stated = size + sum(np.count_nonzero(column != NOT_SAID) for column in (epochs, sums))
+    rare = {} if stated == keys else _with_rare_keys(chain.from_iterable(nested))
+    stated += sum(len(RARE_KEYS) - astuple(p).count(UNSET) for p in rare.values())
+    if keys not in (None, stated):
         raise NotJson("a key is given twice in one object")
     numbers = np.arange(size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     for row, partition in rare.items():
@@ -211,6 +211,7 @@ def _partitions(
             numbers[row] = partition.partition
     replicas = _list_column(size, slice(None), lists)
     isr = _isr(lists, replicas, rare, registered)
+    nothing = _list_column(size, [], [])
     table = partitions_table(
         pa.array([topic.name for topic in topics], pa.string()),
         codes,
@@ -221,10 +222,9 @@ def _partitions(
             "leader": number_column(_leaders(rare, replicas, isr)),
             "leader_epoch": number_column(np.maximum(epochs, 0)),
             **{
-                column: _list_column(
-                    size, list(rare), [getattr(p, column) or () for p in rare.values()]
-                )
+                column: _list_column(size, list(rare), said) if any(said) else nothing
                 for column, _ in _LISTS
+                for said in [[getattr(p, column) or () for p in rare.values()]]
             },
             "bytes": number_column(np.maximum(sums, 0), np.int64),
         },
