@@ -107,7 +107,7 @@ class ComparedRun(Struct, frozen=True):
 def rehearsal_of_run(finding: ComparedRun) -> Rehearsal:
     """Put everything together; times count from the beginning."""
     run, began, copies = finding.run, finding.began, tuple(_copies(finding))
-    stopped = tuple(r for r in run.outcome.partitions if r.result is not Result.DONE)
+    stopped = tuple(r for r in run.outcome.results if r.result is not Result.DONE)
     return Rehearsal(
         completed=not stopped and run.outcome.exit_code is finding.plan.left_out,
         exit_code=run.outcome.exit_code,

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from replan.applying.reasons.reason import HoldReason
-from replan.applying.views.outcome import PartitionResult
+from replan.applying.views.outcome import AnyResult
 from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.safety.plan_laws import Broken
@@ -127,7 +127,7 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     """Whether it was ended from outside, as nothing happened any more or it took too long."""
     text: str
     """How it ended, in the words of the application."""
-    stopped: tuple[PartitionResult, ...]
+    stopped: tuple[AnyResult, ...]
     """What was not done, each with its reason."""
     seconds: float
     moves: int

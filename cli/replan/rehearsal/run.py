@@ -14,7 +14,7 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.journal.records import Record, Status
 from replan.applying.run.loop import apply_plan
-from replan.applying.views.outcome import Ending, Outcome, Result
+from replan.applying.views.outcome import Ending, LogMoveResult, Outcome, PartitionResult, Result
 from replan.applying.views.progress import Progress, ProgressListener
 from replan.faults.read import FaultSpec
 from replan.model.control_plane import ReplicaName
@@ -249,8 +249,9 @@ def _with_own(outcome: Outcome, own: Collection[TopicPartition]) -> Outcome:
 
 
 def _given_up(outcome: Outcome, why: str) -> str:
-    left = sum(1 for r in outcome.partitions if r.result is not Result.DONE)
-    return f"{why}; {left} of {len(outcome.partitions)} partitions not done"
+    results: list[PartitionResult | LogMoveResult] = [*outcome.partitions, *outcome.log_moves]
+    left = {r.partition for r in results if r.result is not Result.DONE}
+    return f"{why}; {len(left)} of {len({r.partition for r in results})} partitions not done"
 
 
 def untouched(plan: Plan, stage: Simulation, ended: float) -> Mapping[TopicPartition, Trajectory]:

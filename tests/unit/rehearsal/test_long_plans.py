@@ -118,8 +118,8 @@ def assert_alike(faults: tuple[FaultSpec, ...]) -> None:
     )
     assert closely.broken == loosely.broken == ()
     assert loosely.completed == closely.completed
-    assert [(r.partition, r.result) for r in loosely.stopped] == [
-        (r.partition, r.result) for r in closely.stopped
+    assert [(r.subject, r.result) for r in loosely.stopped] == [
+        (r.subject, r.result) for r in closely.stopped
     ]
     assert loosely.exit_code == closely.exit_code
     assert loosely.harm.lost_bytes == closely.harm.lost_bytes

@@ -16,6 +16,7 @@ from replan.planning.recovery.candidates import candidates
 from replan.planning.recovery.choose import RecoveryWish, choose
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.rehearsal.options import Options
+from replan.rehearsal.report.sentences import stopped_lines
 from replan.rehearsal.run import rehearse_on, rehearse_plan
 from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of_plan
 
@@ -55,6 +56,20 @@ def test_standing_throttles_and_moves_between_directories_are_done() -> None:
     assert plan.cluster_id == CLUSTER_ID
     found = rehearse_plan(plan, snapshot_of_plan(plan), Options())
     assert found.completed, found.text
+
+
+def test_a_move_between_directories_that_is_not_done_is_named_and_counted() -> None:
+    silent = LogMove("clicks", TopicId("clicks-topic-id-00000"), 3, BrokerId(4), "/a", "/b", 10**12)
+    plan = replace(plan_of([move([1, 2], [2, 1])]), log_moves=(silent,))
+    stage = cluster_of(snapshot_of_plan(plan))
+    killed = read_fault("kill 4 at 5s", fault_context(stage))
+    found = rehearse_on(plan, stage, Options(faults=(killed,), limit_looks=200))
+    assert not found.completed
+    assert [r.subject for r in found.stopped] == ["clicks-3 on broker 4"]
+    (line,) = list(stopped_lines(found))[:1]
+    assert line.startswith("running: clicks-3 on broker 4: ")
+    cut = rehearse_on(plan, stage, Options(limit_looks=10))
+    assert cut.text.endswith("; 1 of 2 partitions not done")
 
 
 @pytest.fixture
