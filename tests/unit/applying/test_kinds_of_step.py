@@ -1,8 +1,10 @@
 """What has to know every kind of step beside its own module; a new kind needs a line in `LABS`."""
 
+import json
 from collections.abc import Callable, Mapping
 
 import pytest
+from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 from tests.builders import TOPIC
 from tests.unit.applying import test_killed_creating as creating
@@ -25,6 +27,7 @@ from replan.applying.steps.step import AnyKind
 from replan.applying.views.standing import NOT_LOOKED_UP, open_application
 from replan.commands.inputs.plans import part_of
 from replan.errors import Exit
+from replan.placement_file.schemas import read_schema
 from replan.planning.plans.plan_file import digest, dumps, loads
 from replan.rehearsal.options import Options
 from replan.rehearsal.run import rehearse_plan
@@ -61,7 +64,9 @@ def test_a_plan_of_it_alone_changes_something_and_comes_back_from_its_file(
 ) -> None:
     made = alone(kind)
     assert made.plan.steps == steps_of(kind, made) > 0
-    assert loads(dumps(made.plan), "plan.json") == made.plan
+    text = dumps(made.plan)
+    assert loads(text, "plan.json") == made.plan
+    Draft202012Validator(read_schema("plan.v1.json")).validate(json.loads(text))
 
 
 @ALONE

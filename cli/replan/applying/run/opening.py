@@ -41,6 +41,7 @@ Invariants:
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -236,7 +237,10 @@ def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
             (name.partition, own.original, own.target, done, led.get(name, True))
         )
     throttle = None if plan is None else plan.throttle
-    stays = {field: of for kind in KINDS for field, of in kind.stays(plan, ledger).items()}
+    stays = dict[str, list[Any]]()
+    for kind in KINDS:
+        for field, of in kind.stays(plan, ledger).items():
+            stays.setdefault(field, []).extend(of)
     return Originals(list(topics.values()), throttle=throttle, **stays)
 
 

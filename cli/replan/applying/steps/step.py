@@ -16,7 +16,7 @@ The columns that a step goes through: verdict -> agreed -> arrival -> closed -> 
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -173,8 +173,8 @@ class StepKind(ABC, Generic[S]):
         """How it sends what its steps ask for, by subject."""
 
     @abstractmethod
-    def stays(self, plan: Plan | None, ledger: Ledger) -> Mapping[str, Any]:
-        """What an ended application keeps of them for a plan back: fields of `Originals`.
+    def stays(self, plan: Plan | None, ledger: Ledger) -> Mapping[str, Sequence[Any]]:
+        """What an ended application keeps of them for a plan back, by field of `Originals`.
 
         `plan`: its plan, where this release can read it.
         """
