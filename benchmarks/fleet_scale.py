@@ -35,7 +35,7 @@ from replan.fleet.perform import DRIFT_STAGES, Stage
 from replan.fleet.run import judge_tasks
 from replan.fleet.spark.session import spark_session
 from replan.fleet.tasks.todo import from_lake
-from replan.planning.comparison.alignment import rows_of
+from replan.planning.comparison.alignment import partition_rows
 from replan.planning.comparison.diff import compare
 
 STAGES = (*DRIFT_STAGES, Stage.COST)
@@ -126,7 +126,7 @@ def run_kernel(home: Path) -> str:
         seen = lake.read(SNAPSHOTS, f"{where} AND part = 'partitions'", ["partitions"])
         observed = pa.Table.from_struct_array(seen.column(0))
         kinds = (
-            compare(declared, observed, rows_of(declared, observed))
+            compare(declared, observed, partition_rows(declared, observed))
             .table.column("kind")
             .to_pylist()
         )

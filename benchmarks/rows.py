@@ -33,7 +33,7 @@ from replan.kafka.control_plane import open_cluster
 from replan.model.snapshot import Snapshot
 from replan.placement_file.export import export_placement
 from replan.placement_file.load import load_placement
-from replan.planning.comparison.alignment import rows_of
+from replan.planning.comparison.alignment import partition_rows
 from replan.planning.comparison.diff import compare
 from replan.planning.making.planner import make_plan
 from replan.planning.placing.choose import choose
@@ -132,7 +132,7 @@ def _read_json(size: int) -> Work:
 def _compare(size: int) -> Work:
     placement, observed = load_placement([_placement_of(size)]), synthetic_snapshot("bench", size)
     declared, table = placement.explicit, observed.partitions
-    return lambda: compare(declared, table, rows_of(declared, table))
+    return lambda: compare(declared, table, partition_rows(declared, table))
 
 
 def _plan(size: int) -> Work:

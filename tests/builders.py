@@ -35,7 +35,7 @@ from replan.model.snapshot import (
     Snapshot,
     partitions_table,
 )
-from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.comparison.alignment import named_partitions, partition_rows
 from replan.planning.plans.moves import (
     Move,
     MoveReason,
@@ -274,7 +274,7 @@ def listed_leader(
 
 def judged_in(snapshot: Snapshot, plan: Plan) -> list[ObservedMove]:
     """The moves of a plan beside what a snapshot shows; those of partitions that it does not have are left out."""
-    rows = rows_of(named_partitions(m.partition for m in plan.moves), snapshot.partitions)
+    rows = partition_rows(named_partitions(m.partition for m in plan.moves), snapshot.partitions)
     known = [(move, int(row)) for move, row in zip(plan.moves, rows, strict=True) if row >= 0]
     states = snapshot.states(row for _, row in known)
     return [(move, seen) for (move, _), seen in zip(known, states, strict=True)]

@@ -11,7 +11,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
-from replan.planning.comparison.alignment import rows_of
+from replan.planning.comparison.alignment import partition_rows
 from replan.planning.comparison.diff import compare
 from replan.planning.findings.drift import Drift, drift_of
 from replan.planning.plans.plan import Plan
@@ -53,4 +53,4 @@ def plan_text(
 
 def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
     """Partitions that differ from what is declared, in the columns of DIFFERENCE_SCHEMA."""
-    return compare(declared, observed, rows_of(declared, observed)).table
+    return compare(declared, observed, partition_rows(declared, observed)).table

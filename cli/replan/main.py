@@ -14,7 +14,7 @@ import typer
 
 from replan.commands.frame.command_line import COMPLETE, CommandGroup, Spelling
 from replan.commands.frame.output import note, prepare_streams, result, silence
-from replan.commands.frame.signals import interrupt, keep_result, on_signal
+from replan.commands.frame.signals import keep_result, on_signal, raise_interrupt
 from replan.errors import Exit, ReplanError
 from replan.model.pandas_hidden import hide_pandas
 
@@ -180,7 +180,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run a command; every failure that replan explains becomes its message and its exit code."""
     try:
-        on_signal(interrupt)
+        on_signal(raise_interrupt)
         code = app(args=arguments, prog_name="replan", standalone_mode=False)
         if code == Exit.INTERRUPTED and not isinstance(code, Exit):
             note("replan: interrupted")  # Typer turns a KeyboardInterrupt into this number

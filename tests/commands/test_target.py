@@ -15,7 +15,7 @@ from replan.commands.inputs.target import (
     JournaledTarget,
     LiveTarget,
     OptionalTarget,
-    place,
+    journal_place,
 )
 from replan.errors import BadUsage
 
@@ -55,7 +55,7 @@ def test_the_environment_names_a_cluster_where_no_option_does(
 
 
 def test_a_later_command_is_typed_with_the_same_options() -> None:
-    target = LiveTarget("kafka-1:9092", PROPERTIES, journal=place("file:j"))
+    target = LiveTarget("kafka-1:9092", PROPERTIES, journal=journal_place("file:j"))
     assert target.words() == [
         *("--bootstrap-server", "kafka-1:9092"),
         *("--command-config", "client.properties", "--journal", "file:j"),
@@ -65,19 +65,19 @@ def test_a_later_command_is_typed_with_the_same_options() -> None:
 def test_the_journal_is_a_topic_of_a_real_cluster_and_a_file_beside_a_simulated_one() -> None:
     assert str(LiveTarget(simulated=FILE).journal_place) == "file:cluster.json.journal"
     assert str(LiveTarget("a:1").journal_place) == "topic:__replan_journal"
-    assert str(LiveTarget("a:1", journal=place("topic:mine")).journal_place) == "topic:mine"
-    assert str(LiveTarget("a:1", journal=place("file:j:k")).journal_place) == "file:j:k"
+    assert str(LiveTarget("a:1", journal=journal_place("topic:mine")).journal_place) == "topic:mine"
+    assert str(LiveTarget("a:1", journal=journal_place("file:j:k")).journal_place) == "file:j:k"
 
 
 @pytest.mark.parametrize("text", ["j", "topic:", "topic:a b", "topic:..", "file:", "dir:x", ""])
 def test_what_is_no_place_of_a_journal_is_refused(text: str) -> None:
     with pytest.raises(BadParameter, match="write topic:NAME or file:PATH"):
-        place(text)
+        journal_place(text)
 
 
 def test_a_simulated_cluster_has_no_topic_for_the_journal() -> None:
     with pytest.raises(BadUsage, match="goes with --bootstrap-server"):
-        LiveTarget(simulated=FILE, journal=place("topic:mine"))
+        LiveTarget(simulated=FILE, journal=journal_place("topic:mine"))
 
 
 FLEET = """\

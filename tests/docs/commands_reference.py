@@ -9,7 +9,7 @@ from tests.commandline import built
 from tests.commands.json_documents import KINDS
 
 from replan.main import EPILOG, Replan
-from replan.reporting.markdown import code, escape, head, row
+from replan.reporting.markdown import code, escape, table_head, table_row
 
 MADE = "<!-- Made from the commands by tests/docs/test_commands_reference.py; REPLAN_REWRITE=1 makes it again. -->"
 HEADING = f"""# The commands
@@ -87,15 +87,17 @@ def _overview(
         if part in once
     }
     lines += [f"{part}\n" for part in found if not part.startswith("|")]
-    lines += [head("option", "meaning", "default"), *(row for row in found if row[0] == "|")]
+    lines += [table_head("option", "meaning", "default"), *(row for row in found if row[0] == "|")]
     return "\n".join(lines) + "\n"
 
 
 def _documents() -> Iterator[str]:
     """One row for each kind of JSON document."""
-    yield head("kind", "printed by")
+    yield table_head("kind", "printed by")
     for kind in sorted({kind for kinds in KINDS.values() for kind in kinds}):
-        yield row([code(kind), ", ".join(code(words) for words, of in KINDS.items() if kind in of)])
+        yield table_row(
+            [code(kind), ", ".join(code(words) for words, of in KINDS.items() if kind in of)]
+        )
 
 
 def first_sentence(command: click.Command) -> str:
@@ -112,7 +114,7 @@ def _section(words: str, command: click.Command, once: set[str]) -> str:
     lines += ["```", usage, "", *examples, "```", ""]
     rows = _rows(command)
     own = [row for row in rows.values() if row not in once]
-    lines += [head("option", "meaning", "default"), *own, ""] if own else []
+    lines += [table_head("option", "meaning", "default"), *own, ""] if own else []
     if also := [code(name) for name, row in rows.items() if row in once]:
         lines += [f"Also, [as elsewhere](commands.md#{COMMON}): {', '.join(also)}.", ""]
     return "\n".join([*lines, "Exit codes:", "", *_entries(codes)]) + "\n"
@@ -160,7 +162,7 @@ def _option(parameter: click.Parameter, context: click.Context) -> str:
     worded = parameter.show_default if isinstance(parameter, click.Option) else None
     given = worded if isinstance(worded, str) else parameter.get_default(context)
     default = "required" if parameter.required else _shown(given)
-    return row((code(names), escape(parameter.help or "").replace("\\_", "_"), default))
+    return table_row((code(names), escape(parameter.help or "").replace("\\_", "_"), default))
 
 
 def _shown(default: object) -> str:

@@ -37,7 +37,7 @@ from replan.reporting.plans import placement_difference, plan_difference
 from replan.simulator.clock import VirtualClock
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.snapshots.json_form import from_document
-from replan.snapshots.rates_file import with_digest
+from replan.snapshots.rates_file import rates_with_digest
 
 RACKS = "abc"
 TOPICS = ("clicks", "events", "metrics-a", "orders")
@@ -50,7 +50,9 @@ ENOUGH = settings(
 )
 
 
-RATES = with_digest(Rates({TopicPartition(t, n): n * 37 % 50 for t in TOPICS for n in range(9)}))
+RATES = rates_with_digest(
+    Rates({TopicPartition(t, n): n * 37 % 50 for t in TOPICS for n in range(9)})
+)
 """Bytes per second, too few to hold any copy up."""
 
 
@@ -289,10 +291,10 @@ def test_the_order_of_files_and_snapshots_is_nothing(world: World, chance: Any) 
 @ENOUGH
 def test_any_two_placements_and_any_two_plans_can_be_compared(first: World, second: World) -> None:
     (before, was), (after, now) = planned(first), planned(second)
-    found = placement_difference.between(before, after)
+    found = placement_difference.compare_placements(before, after)
     assert found.none or before.digest != after.digest
     assert {key for key, (old, new) in found.settings.items() if old == new} == set()
-    plans = plan_difference.between(was, now)
+    plans = plan_difference.compare_plans(was, now)
     assert {n for n, (old, new) in plans.moves.items() if old == new} == set()
     for text in (
         placement_difference.render_placement_difference(found),

@@ -20,7 +20,7 @@ from replan.errors import BadPlacement, UnsafePlan
 from replan.model.declared.placement import Placement
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.explanation import explain
+from replan.planning.explanation import explain_partition
 from replan.planning.findings.drift_report import drift_report
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
@@ -91,7 +91,7 @@ def shown_drift(asked: Placement, seen: Snapshot) -> None:
 
 
 def explained(asked: Placement, seen: Snapshot, name: TopicPartition) -> None:
-    assert str(name) in render_explanation(explain(asked, seen, name, RATES))
+    assert str(name) in render_explanation(explain_partition(asked, seen, name, RATES))
 
 
 def reordered(world: World, chance: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tests.strategies import partition_states, replica_lists
 from replan.model.columns import from_lists
 from replan.model.names import Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.planning.comparison.alignment import rows_of
+from replan.planning.comparison.alignment import partition_rows
 from replan.planning.comparison.diff import DIFFERENCE_SCHEMA
 
 NAMES = st.builds(TopicPartition, st.sampled_from(("a", "a.b", "b", "ä")), st.integers(0, 4))
@@ -135,6 +135,6 @@ def test_the_observed_row_of_a_declared_partition_bears_its_name(
     right = scattered(snapshot(list(observed.values())).partitions, data)
     columns = [right.column(c).to_pylist() for c in ("topic", "partition")]
     names = list(zip(*columns, strict=True))
-    for at, wanted in zip(rows_of(left, right), left.to_pylist(), strict=True):
+    for at, wanted in zip(partition_rows(left, right), left.to_pylist(), strict=True):
         name = (wanted["topic"], wanted["partition"])
         assert names[at] == name if at >= 0 else name not in names

@@ -28,7 +28,7 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.where import MistakenPlacement
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.explanation import explain
+from replan.planning.explanation import explain_partition
 from replan.planning.findings.drift_classes import DriftClass, DriftRule, OtherKind
 from replan.planning.findings.drift_report import DriftReport, drift_report
 from replan.planning.making.planner import make_plan
@@ -217,7 +217,7 @@ def explanations_agree(
     differ = [c for c in report.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
     names = [state.partition for state in seen.states(range(seen.partitions.num_rows))][:4]
     for name in {*names, *seen.heading}:
-        found = explain(placement, seen, name)
+        found = explain_partition(placement, seen, name)
         kinds = [c.kind for c in differ if (c.topic, c.partition) == name]
         assert list(found.kinds) == kinds
         if made is not None:

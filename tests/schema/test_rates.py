@@ -10,7 +10,7 @@ from replan.errors import BadFile
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.placement_file.schemas import read_schema
-from replan.snapshots.rates_file import rates_document, read_rates, with_digest
+from replan.snapshots.rates_file import rates_document, rates_with_digest, read_rates
 
 VALIDATOR = Draft202012Validator(read_schema("rates.v1.json"))
 HEAD = {"formatVersion": 1, "kind": "replan.rates"}
@@ -23,7 +23,7 @@ def written(folder: Path, document: object) -> Path:
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    rates = with_digest(Rates({TopicPartition("a", 11): 5, TopicPartition("a", 2): 0}, "id"))
+    rates = rates_with_digest(Rates({TopicPartition("a", 11): 5, TopicPartition("a", 2): 0}, "id"))
     document = rates_document(rates)
     VALIDATOR.validate(document)
     assert read_rates(written(tmp_path, document)) == rates

@@ -19,7 +19,7 @@ from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
-from replan.planning.findings.health import HealthState, judge
+from replan.planning.findings.health import HealthState, health_of
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 
@@ -133,7 +133,7 @@ class Neighbours(Struct, frozen=True):
         """What is known after one more reading."""
         under = {
             found.state.partition: found.state.replicas
-            for found in judge(snapshot).unhealthy
+            for found in health_of(snapshot).unhealthy
             if found.health in {HealthState.OFFLINE, HealthState.UNDER_MIN_ISR}
             and found.state.partition not in ours
         }

@@ -34,7 +34,7 @@ def shipped(folder: str, *, in_checkout: str) -> Traversable:
 
 def read_text(path: Path, *, limit: int = MOST_BYTES) -> str:
     """A file as text; raises BadFile where it cannot be read, is larger than the limit, or is not UTF-8."""
-    return text_of(read_content(path, limit=limit), str(path))
+    return decoded_text(read_content(path, limit=limit), str(path))
 
 
 def read_content(path: Path, *, limit: int = MOST_BYTES) -> bytes:
@@ -45,7 +45,7 @@ def read_content(path: Path, *, limit: int = MOST_BYTES) -> bytes:
         raise cannot("read", path, problem) from problem
 
 
-def text_of(content: bytes, source: str) -> str:
+def decoded_text(content: bytes, source: str) -> str:
     """The bytes of a file as text; raises BadFile where they are not UTF-8."""
     try:
         return content.decode()

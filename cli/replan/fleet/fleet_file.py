@@ -18,7 +18,12 @@ from replan.placement_file.schema import accepts
 from replan.placement_file.schemas import read_schema
 from replan.placement_file.sources import Problems, Source, read_source
 from replan.placement_file.units import parse_seconds
-from replan.placement_file.yaml_text import YamlMapping, fastest_parser, key_place_of, read_document
+from replan.placement_file.yaml_text import (
+    YamlMapping,
+    fastest_parser,
+    key_place_of,
+    read_yaml_document,
+)
 
 FLEET = "fleet.v1.json"
 DEFAULT_TIMEOUT_SECONDS = 60.0
@@ -69,7 +74,7 @@ class Fleet(Struct, frozen=True):
 def read_fleet(path: Path) -> Fleet:
     """Read a fleet file; raises BadPlacement with everything that is wrong, each with its place."""
     source, problems = read_source(path), Problems()
-    root = read_document(source, problems, fastest_parser())
+    root = read_yaml_document(source, problems, fastest_parser())
     if root is not None:
         schema = read_schema(FLEET)
         if not accepts(schema, root, schema):

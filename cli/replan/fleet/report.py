@@ -5,7 +5,7 @@ from typing import Any
 
 from replan.fleet.run import FleetRun
 from replan.planning.comparison.diff import DifferenceKind
-from replan.reporting.lines import columns
+from replan.reporting.lines import aligned_lines
 from replan.wording import brokers, capped, count, left_out
 
 LakeRow = Mapping[str, Any]
@@ -42,7 +42,7 @@ def render_fleet_diff(found: FleetRun) -> str:
             for row in differing.slice(0, SHOWN_LINES).to_pylist()
         ]
         more = left_out(differing.num_rows - len(rows), way_out=ALL_ELSEWHERE)
-        parts.append([*columns([DIFF_HEAD, *rows], right=(5,)), *more])
+        parts.append([*aligned_lines([DIFF_HEAD, *rows], right=(5,)), *more])
     if found.errors.num_rows:
         parts.append(error_lines(found, SHOWN_LINES))
     running = found.rows["differences"].num_rows - differing.num_rows
@@ -58,7 +58,7 @@ def _clusters(found: FleetRun) -> list[str]:
         (r["cluster"], *(f"{r[name]:,}" for name in NUMBERS), r["observed_at"])
         for r in found.rows["judged"].to_pylist()
     ]
-    return columns([CLUSTER_HEAD, *rows], right=range(1, 4))
+    return aligned_lines([CLUSTER_HEAD, *rows], right=range(1, 4))
 
 
 def _drift(found: FleetRun, ages: Mapping[RowKey, LakeRow] | None) -> list[str]:
@@ -67,7 +67,7 @@ def _drift(found: FleetRun, ages: Mapping[RowKey, LakeRow] | None) -> list[str]:
     if ages is not None:
         ends = ("SINCE", *(_since(ages.get(key_of(row))) for row in rows))
         table = [(*line, end) for line, end in zip(table, ends, strict=True)]
-    lines = columns(table, right=(DRIFT_HEAD.index("LEADER"),))
+    lines = aligned_lines(table, right=(DRIFT_HEAD.index("LEADER"),))
     return lines + left_out(found.drifted.num_rows - len(rows), way_out=ALL_ELSEWHERE)
 
 

@@ -153,6 +153,6 @@ def _widened(matrix: Matrix, width: int) -> Matrix:
     return wide
 
 
-def row(matrix: Matrix, index: int) -> tuple[int, ...]:
+def list_in_row(matrix: Matrix, index: int) -> tuple[int, ...]:
     """One row without its padding."""
     return tuple(int(x) for x in matrix[index] if x != PAD)

@@ -23,7 +23,7 @@ from replan.model.declared.where import Where
 FORMAT = "replan.placement.1"
 
 
-def with_digest(placement: Placement) -> Placement:
+def placement_with_digest(placement: Placement) -> Placement:
     """The same placement with its digest."""
     return replace(placement, digest=digest_of(placement))
 

@@ -15,7 +15,7 @@ from replan.placement_file.sections import (
     partition_number,
     read_explicit,
 )
-from replan.placement_file.sources import KeyPath, Problems, Source, show
+from replan.placement_file.sources import KeyPath, Problems, Source, quoted_value
 from replan.placement_file.units import check_topic, parse_broker_range
 from replan.placement_file.yaml_text import LARGEST_ID, YamlList, YamlMapping, YamlValue
 
@@ -172,12 +172,12 @@ def _preferred_leaders(
     for (key, broker), key_at, at in zip(entry.items(), entry.key_at, entry.value_at, strict=True):
         number = partition_number(key)
         if number is None:
-            text = f"{show(key)} is not a partition number; write a whole number from 0 to {LARGEST_ID}"
+            text = f"{quoted_value(key)} is not a partition number; write a whole number from 0 to {LARGEST_ID}"
             problems.add(source.where(key_at), (*path, key), text)
         elif (
             isinstance(broker, bool) or not isinstance(broker, int) or not 0 <= broker <= LARGEST_ID
         ):
-            text = f"{show(broker)} is not a broker id; write a whole number from 0 to {LARGEST_ID}"
+            text = f"{quoted_value(broker)} is not a broker id; write a whole number from 0 to {LARGEST_ID}"
             problems.add(source.where(at), (*path, key), text)
         else:
             found[number] = PreferredLeader(BrokerId(broker), source.where(at))

@@ -26,7 +26,12 @@ from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_p
 from replan.model.snapshot import Snapshot
 from replan.placement_file.export import placement_text
 from replan.placement_file.sources import Problems, Source, read_source
-from replan.placement_file.yaml_text import YamlMapping, fastest_parser, place_of, read_document
+from replan.placement_file.yaml_text import (
+    YamlMapping,
+    fastest_parser,
+    place_of,
+    read_yaml_document,
+)
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
@@ -99,7 +104,7 @@ def _election_document(source: Source) -> YamlMapping:
             raise BadFile(f"{source.name}{problem.place}: {problem.problem}") from problem
         source = Source(source.name, source.text.replace("\t", " "))
     problems = Problems()
-    found = read_document(source, problems, fastest_parser())
+    found = read_yaml_document(source, problems, fastest_parser())
     problems.raise_if_any()
     return YamlMapping() if found is None else found
 

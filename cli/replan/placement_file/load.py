@@ -41,7 +41,7 @@ from replan.model.declared.rules import (
     TopicRule,
 )
 from replan.model.names import BrokerId, TopicPartition
-from replan.placement_file.digest import with_digest
+from replan.placement_file.digest import placement_with_digest
 from replan.placement_file.read import (
     KEEP,
     RATE,
@@ -69,7 +69,7 @@ SmallInts = npt.NDArray[np.int32]
 T = TypeVar("T")
 
 
-def placement_of(merged: Merged) -> Placement:
+def declared_placement(merged: Merged) -> Placement:
     """The placement that was declared."""
     topics = explicit_topics(merged)
     return Placement(
@@ -254,9 +254,9 @@ def _lines_and_columns(
 
 def load_placement(paths: Sequence[Path]) -> Placement:
     """Load and merge these files and folders; raises BadPlacement with everything that is wrong."""
-    return with_digest(placement_of(read_files(paths)))
+    return placement_with_digest(declared_placement(read_files(paths)))
 
 
 def load_sources(sources: Sequence[Source], parser_of: Callable[[str], EventParser]) -> Placement:
     """Load texts that are already read; raises BadPlacement with everything that is wrong."""
-    return with_digest(placement_of(read_sources(sources, parser_of)))
+    return placement_with_digest(declared_placement(read_sources(sources, parser_of)))

@@ -27,8 +27,20 @@ from replan.placement_file.sections import (
     check_rows,
     read_small_sections,
 )
-from replan.placement_file.sources import KeyPath, Problems, Source, find_files, read_source, show
-from replan.placement_file.yaml_text import EventParser, YamlMapping, fastest_parser, read_document
+from replan.placement_file.sources import (
+    KeyPath,
+    Problems,
+    Source,
+    find_files,
+    quoted_value,
+    read_source,
+)
+from replan.placement_file.yaml_text import (
+    EventParser,
+    YamlMapping,
+    fastest_parser,
+    read_yaml_document,
+)
 
 Merged = Mapping[KeyPath, Declaration]
 RATE: KeyPath = ("throttles", "moves", "rate")
@@ -133,7 +145,7 @@ def _check_leaders(leaders: PreferredLeaders, topic: ExplicitTopic, problems: Pr
         row = rows.get(number)
         if isinstance(row, list) and preferred.broker not in row:
             text = (
-                f"broker {preferred.broker} is not among the replicas {show(row)} declared at "
+                f"broker {preferred.broker} is not among the replicas {quoted_value(row)} declared at "
                 f"{topic.source.where(topic.places[topic.numbers.index(number)])}; name one of them"
             )
             problems.add(preferred.where, path, text)
@@ -220,7 +232,7 @@ def read_cluster(path: Path) -> tuple[str | None, str | None]:
     said: dict[str, object] = {}
     with garbage_collection_paused():
         for source in texts_of([path]):
-            root = read_document(source, problems, fastest_parser())
+            root = read_yaml_document(source, problems, fastest_parser())
             cluster = None if root is None else root.get("cluster")
             said |= cluster if isinstance(cluster, YamlMapping) else {}
     problems.raise_if_any()
@@ -249,7 +261,7 @@ def read_sources(sources: Sequence[Source], parser_of: Callable[[str], EventPars
     with garbage_collection_paused():
         declarations: list[Declaration] = []
         for source in sources:
-            root = read_document(source, problems, parser_of)
+            root = read_yaml_document(source, problems, parser_of)
             if root is not None:
                 declarations += _read_file(source, root, schema, problems)
         merged = merge(declarations, problems)

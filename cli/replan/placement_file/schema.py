@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from replan.placement_file.schemas import Schema
-from replan.placement_file.sources import show
+from replan.placement_file.sources import quoted_value
 from replan.placement_file.units import (
     check_topic_or_pattern,
     check_zone,
@@ -42,7 +42,7 @@ def check_broker_key(key: str) -> None:
     """Raise ValueError where a key is not a broker's id."""
     if not (key.isascii() and key.isdecimal() and int(key) < 2**31 and str(int(key)) == key):
         raise ValueError(
-            f"{show(key)} is not a broker id; write a whole number from 0 to {2**31 - 1}"
+            f"{quoted_value(key)} is not a broker id; write a whole number from 0 to {2**31 - 1}"
         )
 
 

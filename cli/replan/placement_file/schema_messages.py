@@ -15,7 +15,7 @@ from jsonschema.protocols import Validator
 
 from replan.placement_file.schema import FORMATS, is_number
 from replan.placement_file.schemas import Schema
-from replan.placement_file.sources import KeyPath, Problems, Source, show
+from replan.placement_file.sources import KeyPath, Problems, Source, quoted_value
 from replan.placement_file.units import missing_unit
 from replan.placement_file.yaml_text import YamlMapping, YamlValue, key_place_of, place_of
 
@@ -128,11 +128,11 @@ def _wrong_value(error: ValidationError, schema: Schema) -> str:
         return str(error.cause)
     if error.validator == "type":
         if schema.get("format") == "replan-rate" and is_number(value):
-            return f"{show(value)} is a bare number; {missing_unit(show(value))}"
-        return f"{show(value)} is {_kind_of(value)}; it must be {right}"
+            return f"{quoted_value(value)} is a bare number; {missing_unit(quoted_value(value))}"
+        return f"{quoted_value(value)} is {_kind_of(value)}; it must be {right}"
     if error.validator in {"minItems", "minProperties"} and not value:
         return f"this is empty; it must be {right}, or remove the key"
-    return f"{show(value)} is not right here; it must be {right}"
+    return f"{quoted_value(value)} is not right here; it must be {right}"
 
 
 def _kind_of(value: YamlValue) -> str:

@@ -39,7 +39,7 @@ from replan.model.declared.rules import (
 )
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
-from replan.placement_file.sources import KeyPath, Problems, Source, show
+from replan.placement_file.sources import KeyPath, Problems, Source, quoted_value
 from replan.placement_file.units import (
     parse_day,
     parse_days,
@@ -93,7 +93,7 @@ def read_explicit(
         problems.add(
             source.where(at),
             (*path, "belowMinIsr"),
-            f"{show(below)} must be true or false, unquoted",
+            f"{quoted_value(below)} must be true or false, unquoted",
         )
         below = False
     if "partitions" not in entry:
@@ -107,7 +107,7 @@ def read_explicit(
         told = (
             "is empty"
             if isinstance(partitions, YamlList | YamlMapping)
-            else f"is {show(partitions)}"
+            else f"is {quoted_value(partitions)}"
         )
         problems.add(
             source.where(at), (*path, "partitions"), f"`partitions` {told}; {_how_to_list(topic)}"
@@ -157,7 +157,7 @@ def _read_map(
             problems.add(
                 source.where(key_at),
                 (*empty.path, "partitions", key),
-                f"{show(key)} is not a partition number; write {_BOUND}",
+                f"{quoted_value(key)} is not a partition number; write {_BOUND}",
             )
             continue
         numbers.append(number)
@@ -196,18 +196,21 @@ def _explain(row: YamlValue) -> Iterator[tuple[int | None, str]]:
         )
         return
     if not isinstance(row, YamlList):
-        yield None, f"{show(row)} is not a list of brokers; {_ROW}"
+        yield None, f"{quoted_value(row)} is not a list of brokers; {_ROW}"
         return
     if not row:
         yield None, f"an empty list leaves the partition without a replica; {_ROW}"
     seen: set[int] = set()
     for i, broker in enumerate(row):
         if isinstance(broker, bool) or not isinstance(broker, int):
-            yield i, f"{show(broker)} is not a broker id; write {_BOUND}, unquoted"
+            yield i, f"{quoted_value(broker)} is not a broker id; write {_BOUND}, unquoted"
         elif not 0 <= broker <= LARGEST_ID:
             yield i, f"{broker} is not a broker id; write {_BOUND}"
         elif broker in seen:
-            yield i, f"broker {broker} is listed twice in {show(row)}; name each broker once"
+            yield (
+                i,
+                f"broker {broker} is listed twice in {quoted_value(row)}; name each broker once",
+            )
         else:
             seen.add(broker)
 

@@ -71,10 +71,10 @@ def read_source(path: Path) -> Source:
         raw = read_bytes(path, limit=MOST_BYTES)
     except (OSError, ValueError) as problem:
         raise BadPlacement(f"{path}: {_reason(problem)}") from problem
-    return source_of(str(path), raw)
+    return decoded_source(str(path), raw)
 
 
-def source_of(name: str, raw: bytes) -> Source:
+def decoded_source(name: str, raw: bytes) -> Source:
     """The text of a file of this name; raises BadPlacement where it is not text in UTF-8."""
     if raw.startswith(_WIDE_ENCODINGS):
         raise BadPlacement(f"{name}: this is UTF-16; save it as UTF-8")
@@ -195,7 +195,7 @@ def show_path(path: KeyPath) -> str:
     return shown
 
 
-def show(value: object) -> str:
+def quoted_value(value: object) -> str:
     """Write a value of the file as a message quotes it, on one line and not too long."""
     match value:
         case str():
@@ -206,7 +206,7 @@ def show(value: object) -> str:
             return "null"
         case list():
             return _cut(
-                f"[{', '.join(show(v) for v in value[:20])}{', ...' if len(value) > 20 else ''}]"
+                f"[{', '.join(quoted_value(v) for v in value[:20])}{', ...' if len(value) > 20 else ''}]"
             )
         case dict():
             return f"a mapping of {count(len(value), 'key')}"

@@ -38,7 +38,7 @@ class Edit(Struct, frozen=True):
         return text[: self.start] + self.text + text[self.end :]
 
 
-def add(files: Sequence[Path], entry: BlacklistEntry) -> Path:
+def add_to_blacklist(files: Sequence[Path], entry: BlacklistEntry) -> Path:
     """Write an entry into the file that has the blacklist, or into the first; gives back which.
 
     Raises BadPlacement, and BadUsage where who it names is listed already, or the file cannot be edited without harm.
@@ -60,7 +60,7 @@ def add(files: Sequence[Path], entry: BlacklistEntry) -> Path:
     return _save(sources, at, edited, before, wanted)
 
 
-def remove(files: Sequence[Path], who: BrokerId | str) -> Path:
+def remove_from_blacklist(files: Sequence[Path], who: BrokerId | str) -> Path:
     """Take the entry of a broker, or of a rack, out; gives back the file.
 
     Raises BadPlacement, and BadUsage where it is not listed.

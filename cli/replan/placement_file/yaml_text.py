@@ -179,7 +179,7 @@ def python_parser(text: str) -> EventParser:
     return cast("EventParser", yaml.SafeLoader(text))
 
 
-def read_document(
+def read_yaml_document(
     source: Source, problems: Problems, parser_of: Callable[[str], EventParser]
 ) -> YamlMapping | None:
     """Read the one document of a file; None, with the reason among the problems, where it cannot be read."""

@@ -31,7 +31,7 @@ from replan.planning.comparison.cluster_check import (
     mistakes_of,
 )
 from replan.planning.comparison.diff import DifferenceKind, compare
-from replan.planning.comparison.overlays import WantedLists, wanted
+from replan.planning.comparison.overlays import WantedLists, lay_overlays
 from replan.planning.comparison.remembered import goes_on
 from replan.planning.comparison.without_effect import without_effect
 from replan.planning.growth import Growth, grown
@@ -148,7 +148,7 @@ def _hidden(snapshot: Snapshot) -> Iterator[PlanWarning]:
 def _asked(aligned: Alignment, fixed: Sequence[int] = ()) -> tuple[WantedLists, Unacknowledged]:
     """What is wanted, and what differs from it."""
     placement, snapshot = aligned.placement, aligned.snapshot
-    asked = wanted(aligned, fixed)
+    asked = lay_overlays(aligned, fixed)
     differs = compare(asked.table, snapshot.partitions, asked.rows)
     stuck = unplaceable(asked.chosen.impossible)
     return asked, without_acknowledged(differs, asked.rows, placement, snapshot, stuck)

@@ -98,7 +98,7 @@ class Explanation(Struct, frozen=True):
     """What a balance that is required lacks: it refuses the whole plan, too."""
 
 
-def explain(
+def explain_partition(
     placement: Placement,
     snapshot: Snapshot,
     name: TopicPartition,

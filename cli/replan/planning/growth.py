@@ -16,7 +16,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.model.columns import PAD, from_lists, row, take, to_matrix
+from replan.model.columns import PAD, from_lists, list_in_row, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure, TopicRule
 from replan.model.names import (
@@ -38,7 +38,7 @@ from replan.planning.comparison.chosen import (
     without,
 )
 from replan.planning.comparison.leader_order import last_leaders
-from replan.planning.comparison.overlays import WantedLists, wanted
+from replan.planning.comparison.overlays import WantedLists, lay_overlays
 from replan.planning.placing.problem import (
     Elsewhere,
     Impossible,
@@ -154,7 +154,9 @@ def _explicit(placement: Placement, lacking: Sequence[_Lack]) -> dict[str, tuple
         if topic in at:
             at[topic].append(number)
     return {
-        topic: tuple(replicas(*row(matrix, number)) for number in rows[starts[topic].present :])
+        topic: tuple(
+            replicas(*list_in_row(matrix, number)) for number in rows[starts[topic].present :]
+        )
         for topic, rows in at.items()
     }
 
@@ -211,7 +213,7 @@ def _chosen(
     )
     lists: dict[str, list[Replicas]] = {}
     for at, number in enumerate(new.tolist()):
-        lists.setdefault(lacking[number].topic, []).append(replicas(*row(choice.lists, at)))
+        lists.setdefault(lacking[number].topic, []).append(replicas(*list_in_row(choice.lists, at)))
     refused = {
         lacking[new[at]].topic: _refused(lacking[new[at]], reason)
         for reason in choice.impossible
@@ -300,7 +302,7 @@ def _overlaid(
     """
     placement, snapshot = aligned.placement, aligned.snapshot
     aligned = aligned.over(_with(snapshot, lacking, lists))
-    asked = wanted(aligned)
+    asked = lay_overlays(aligned)
     without = {at: reason for reason in asked.chosen.impossible for at in reason.partitions}
     crowded = _crowded(aligned, asked)
     refusals: list[Refusal] = []
@@ -314,7 +316,7 @@ def _overlaid(
             refusals.append(_refused(lack, reason))
             continue
         wanted_lists = [
-            replicas(*row(matrix, known[at])) if at in known else listed
+            replicas(*list_in_row(matrix, known[at])) if at in known else listed
             for at, listed in zip(rows[lack.present :], lists[lack.topic], strict=True)
         ]
         if crowded and lack.rule and any(crowded.keys() & of for of in wanted_lists):

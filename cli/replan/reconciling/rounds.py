@@ -12,7 +12,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.part import Scope
 from replan.planning.findings.full_log_dirs import names_of
-from replan.planning.findings.health import HealthState, judge
+from replan.planning.findings.health import HealthState, health_of
 from replan.planning.making.planner import plan_of
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
@@ -154,7 +154,7 @@ def _setting(found: FoundDeviation, key: str) -> SettingName:
 def unhealthy(snapshot: Snapshot) -> frozenset[TopicPartition]:
     """The partitions without a leader, or under their min ISR."""
     bad = {HealthState.OFFLINE, HealthState.UNDER_MIN_ISR}
-    return frozenset(u.state.partition for u in judge(snapshot).unhealthy if u.health in bad)
+    return frozenset(u.state.partition for u in health_of(snapshot).unhealthy if u.health in bad)
 
 
 def heals(move: Move, live: Collection[BrokerId]) -> bool:

@@ -239,7 +239,7 @@ def _cell(cell: Cell | Bar) -> Cell:
     return cell.spans() if isinstance(cell, Bar) else cell
 
 
-def text_of(cell: Cell | Bar) -> str:
+def cell_text(cell: Cell | Bar) -> str:
     """A cell without its tones; a bar is a picture, and has no text."""
     match cell:
         case Bar():

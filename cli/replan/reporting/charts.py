@@ -24,7 +24,7 @@ class Mark(NamedTuple):
     text: str
 
 
-def place(part: float) -> float:
+def across_axis(part: float) -> float:
     """Where a part of the whole is, 0 to 1, from left to right."""
     return LEFT + ACROSS * min(max(part, 0.0), 1.0)
 
@@ -59,14 +59,17 @@ def steps(
         """From point to point, with what is `kept` of each value."""
         ends = [*points[1:], (1.0, 0.0)]
         corners = [
-            f"{place(x):.1f},{height(kept(value)):.1f}"
+            f"{across_axis(x):.1f},{height(kept(value)):.1f}"
             for (at, value), (until, _) in zip(points, ends, strict=True)
             for x in (at, until)
         ]
         return " ".join(corners)
 
     def area(kind: str, kept: Callable[[float], float]) -> str:
-        begin, end = f"{place(points[0][0]):.1f},{zero:.1f}", f"{place(1.0):.1f},{zero:.1f}"
+        begin, end = (
+            f"{across_axis(points[0][0]):.1f},{zero:.1f}",
+            f"{across_axis(1.0):.1f},{zero:.1f}",
+        )
         return f'<polygon class="{kind}" points="{begin} {outline(kept)} {end}"/>'
 
     drawn = area("area", lambda value: max(value, 0.0))
@@ -78,7 +81,9 @@ def steps(
     return _plot(label, drawn, ((height(value), text) for value, text in names), marks)
 
 
-def columns(counts: Sequence[int], titles: Sequence[str], marks: Iterable[Mark], label: str) -> str:
+def column_chart(
+    counts: Sequence[int], titles: Sequence[str], marks: Iterable[Mark], label: str
+) -> str:
     """How many of each kind, side by side, each with what it says under the pointer."""
     most, across = max(counts), ACROSS / len(counts)
     bars = "".join(

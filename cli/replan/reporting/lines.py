@@ -170,7 +170,7 @@ def _length(cell: Sequence[Span]) -> int:
     return sum(len(one_line(text)) for text, _ in cell)
 
 
-def columns(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> list[str]:
+def aligned_lines(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> list[str]:
     """One line a row, its cells two spaces apart; the columns in `right` are aligned to the right.
 
     Every row has as many cells as the first. What a cell has of line feeds becomes visible.

@@ -22,8 +22,8 @@ from replan.reporting.blocks import (
     Small,
     Table,
     Title,
+    cell_text,
     shown_cells,
-    text_of,
 )
 from replan.reporting.lines import Line, Tone
 from replan.wording import count, left_out
@@ -71,14 +71,14 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def row(cells: Sequence[str]) -> str:
+def table_row(cells: Sequence[str]) -> str:
     """One row of a table, of cells that are markdown already."""
     return f"| {' | '.join(cells)} |"
 
 
-def head(*names: str, right: bool = False) -> str:
+def table_head(*names: str, right: bool = False) -> str:
     """The two lines that begin a table; `right` aligns all columns to the right."""
-    return f"{row(names)}\n{row(['---:' if right else '---'] * len(names))}"
+    return f"{table_row(names)}\n{table_row(['---:' if right else '---'] * len(names))}"
 
 
 def weight(text: str) -> int:
@@ -98,7 +98,7 @@ def fitted(lines: Iterator[str], total: int, room: int, noun: str) -> str:
     return "\n".join(taken) + "\n"
 
 
-def document(blocks: Iterable[Block], *, limit: int | None = None) -> str:
+def markdown_document(blocks: Iterable[Block], *, limit: int | None = None) -> str:
     """A whole document of at most `limit` bytes (SMALLEST or more; None: LIMIT); ends with a newline."""
     limit = LIMIT if limit is None else limit
     found = [part for block in blocks for part in _written(block)]
@@ -185,7 +185,7 @@ def _item(found: Line, under: Sequence[str], *, urgent: bool) -> str:
 
 
 def _table(block: Table, room: int) -> str:
-    rows = [[text_of(cell) for cell in row] for row in shown_cells(block)]
+    rows = [[cell_text(cell) for cell in row] for row in shown_cells(block)]
     kept = [
         at
         for at in range(len(block.columns))
@@ -193,7 +193,7 @@ def _table(block: Table, room: int) -> str:
     ]
     columns = [block.columns[at] for at in kept]
     lines = (
-        row(
+        table_row(
             [
                 "" if not cells[at] else code(cells[at]) if column.code else escape(cells[at])
                 for at, column in zip(kept, columns, strict=True)
@@ -202,7 +202,7 @@ def _table(block: Table, room: int) -> str:
         for cells in rows
     )
     sides = ["---:" if column.right else "---" for column in columns]
-    top = f"{row([column.head for column in columns])}\n{row(sides)}\n"
+    top = f"{table_row([column.head for column in columns])}\n{table_row(sides)}\n"
     more = [*left_out(len(block.rows) - len(rows), block.noun), *block.more]
     end = "".join(f"\n{escape(text)}\n" for text in more)
     body = fitted(lines, len(rows), room - weight(top + end) - 100, f"more {block.noun}".strip())

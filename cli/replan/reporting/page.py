@@ -28,8 +28,8 @@ from replan.reporting.blocks import (
     Small,
     Table,
     Title,
+    cell_text,
     shown_cells,
-    text_of,
 )
 from replan.reporting.lines import Cell, Line, Span, Tone
 from replan.wording import left_out, one_line
@@ -102,7 +102,7 @@ def listing(
     yield f'<script type="application/json" id="data">{text}</script>'
 
 
-def document(blocks: Iterable[Block]) -> str:
+def html_document(blocks: Iterable[Block]) -> str:
     """The blocks as a page; ends with a newline."""
     found = list(blocks)
     titles = [f"{block.report} {block.cluster}" for block in found if isinstance(block, Title)]
@@ -218,7 +218,7 @@ def _cell(cell: Cell | Bar, column: Column) -> str:
         return f'<td class="bars">{parts}</td>'
     text = _spans(cell)
     if column.pick and text:
-        named = _text(text_of(cell))
+        named = _text(cell_text(cell))
         text = f'<button type="button" class="pick" data-{column.pick}="{named}">{named}</button>'
     return f'<td data-head="{escape(_head(cell, column))}"{_kind(column)}>{text}</td>'
 
@@ -226,4 +226,4 @@ def _cell(cell: Cell | Bar, column: Column) -> str:
 def _head(cell: Cell, column: Column) -> str:
     """What stands before the cell where there is no room for a table; nothing where it says that: `2 leaders`."""
     stem = re.escape(column.head.removesuffix("s"))
-    return "" if re.search(rf"\b{stem}s?\b", text_of(cell)) else column.head
+    return "" if re.search(rf"\b{stem}s?\b", cell_text(cell)) else column.head

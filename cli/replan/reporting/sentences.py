@@ -27,7 +27,7 @@ from replan.planning.plans.plan import (
     WarningKind,
 )
 from replan.planning.safety.placing_refusals import balance_text
-from replan.reporting.lines import columns
+from replan.reporting.lines import aligned_lines
 from replan.wording import SHOWN, capped, count, left_out, listed, plural, ranges, size
 
 
@@ -483,7 +483,7 @@ def conflict_lines(found: Conflict) -> list[str]:
     """The sentence, and its constraints below, places first."""
     rows = [(c.where or "the cluster", text) for c, text in _constraints(found)]
     more = left_out(len(rows) - _CONSTRAINTS_SHOWN, "constraint")
-    return [conflict_text(found), *columns(rows[:_CONSTRAINTS_SHOWN]), *more]
+    return [conflict_text(found), *aligned_lines(rows[:_CONSTRAINTS_SHOWN]), *more]
 
 
 def conflict_with_constraints(found: Conflict) -> str:

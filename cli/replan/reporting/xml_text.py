@@ -7,7 +7,7 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 """Characters that XML 1.0 has no form of (its section 2.2)."""
 
 
-def document(root: Element) -> str:
+def xml_document(root: Element) -> str:
     """The element as a document, indented; ends with a newline."""
     indent(root)
     text = _NOT_IN_XML.sub("\ufffd", tostring(root, encoding="unicode"))

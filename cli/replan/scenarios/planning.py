@@ -30,8 +30,8 @@ from replan.planning.elections.recover import (
 )
 from replan.planning.elections.selection import Selection
 from replan.planning.findings.drift_report import drift_report
-from replan.planning.findings.health import judge
-from replan.planning.findings.replica_progress import AskedPartition, rows_of, standing
+from replan.planning.findings.health import health_of
+from replan.planning.findings.replica_progress import AskedPartition, replica_rows, standing
 from replan.planning.making.planner import make_plan
 from replan.planning.making.recoveries import declared_wishes
 from replan.planning.making.way_back import way_back
@@ -199,7 +199,7 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`status`: health and running reassignments, as the command shows them."""
     tokens.end()
     seen = session.plane.observe()
-    health = judge(seen)
+    health = health_of(seen)
     asked = [AskedPartition(s.partition) for s in health.running]
     now = read_progress(session.plane, [a.partition for a in asked])
     ledger = session.ledger()
@@ -209,7 +209,7 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     return render_status(
         ClusterStatus(
             health=health,
-            rows=rows_of(asked, now),
+            rows=replica_rows(asked, now),
             standings={a.partition: standing(a, now) for a in asked},
             observed_at=seen.observed_at,
             application=open_application(ledger, plan, at_work(session), waits),

@@ -31,7 +31,7 @@ def read_identity(path: Path) -> Identity:
         from replan.snapshots.parquet_form import read_header  # noqa: PLC0415
 
         return read_header(path)
-    return identity_of(Node(read_document(path), str(path)))
+    return identity_of(Node(read_json_object(path), str(path)))
 
 
 def write_snapshot(snapshot: Snapshot, path: Path) -> None:
@@ -44,6 +44,6 @@ def write_snapshot(snapshot: Snapshot, path: Path) -> None:
         write_folder(snapshot, path)
 
 
-def read_document(path: Path) -> dict[str, object]:
+def read_json_object(path: Path) -> dict[str, object]:
     """Read a file as one JSON object; raises BadFile."""
     return parse_document(read_text(path), str(path))

@@ -21,7 +21,7 @@ from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
 from msgspec.json import encode
 from msgspec.structs import astuple, replace
 
-from replan.documents.files import text_of
+from replan.documents.files import decoded_text
 from replan.documents.json_text import Node, NotJson, decoded, optional, parse_document, shown
 from replan.documents.typed import BrokerIds, Int32, Int64, Positive, ReplicaList, Text
 from replan.errors import BadFile
@@ -128,7 +128,7 @@ def source_word(source: ConfigSource) -> str:
 SOURCES = {source_word(source): source for source in ConfigSource}
 
 
-def read_source(node: Node) -> ConfigSource:
+def read_config_source(node: Node) -> ConfigSource:
     """A config source out of its word."""
     if isinstance(node.value, str) and node.value in SOURCES:
         return SOURCES[node.value]
@@ -360,7 +360,7 @@ def _check_topic(name: str, node: Node) -> str:
         throttled.mapping(THROTTLED_KEYS)
     found = derived_topic_id(name) if written is None else written.text()
     optional(node.get("minInsyncReplicas"), lambda n: n.int32(1), 1)
-    optional(node.get("minInsyncSource"), read_source, ConfigSource.UNKNOWN)
+    optional(node.get("minInsyncSource"), read_config_source, ConfigSource.UNKNOWN)
     optional(node.get("uncleanLeaderElection"), Node.flag, False)
     for _, listed in node.members("throttledReplicas"):
         if listed.value is not None:
@@ -462,7 +462,7 @@ LOG_DIR_KEYS = ("path", "totalBytes", "usableBytes", "logs", "cordoned", "error"
 CONFIG_KEYS = ("value", "source")
 
 
-def read_brokers(
+def brokers_of_json(
     root: Node,
 ) -> tuple[tuple[Broker, ...], tuple[LogDir, ...], dict[BrokerId, Configs]]:
     """What is under the key `brokers`, by id; raises BadFile."""
@@ -523,7 +523,7 @@ def _read_config(key: str, node: Node) -> ConfigValue:
         raise value.wrong(f"{key} is a whole number of bytes per second, found {shown(text)}")
     return ConfigValue(
         text,
-        optional(node.get("source"), read_source, ConfigSource.BROKER),
+        optional(node.get("source"), read_config_source, ConfigSource.BROKER),
     )
 
 
@@ -601,7 +601,7 @@ def from_content(content: bytes, source: str) -> Snapshot:
         form, colons = decoded(content, SnapshotForm)
         return from_document(_stated(form), source, colons - _colons_beside_partitions(form))
     except (NotJson, BadFile):  # reading it node by node says what is wrong, and where
-        return from_document(parse_document(text_of(content, source), source), source)
+        return from_document(parse_document(decoded_text(content, source), source), source)
 
 
 def _colons_beside_partitions(form: SnapshotForm) -> int:
@@ -624,7 +624,7 @@ def from_document(document: Mapping[str, object], source: str, keys: int | None 
     root = Node(dict(document), source)
     check_head(root)
     root.mapping(HEAD_KEYS)
-    brokers, log_dirs, configs = read_brokers(root)
+    brokers, log_dirs, configs = brokers_of_json(root)
     topics, partitions = read_topics(root, frozenset(broker.id for broker in brokers), keys)
     return snapshot_of(
         root,

@@ -154,7 +154,7 @@ def _brokers_table(snapshot: Snapshot) -> pa.Table:
     )
 
 
-def read_brokers(table: pa.Table) -> tuple[tuple[Broker, ...], dict[BrokerId, Configs]]:
+def brokers_of_table(table: pa.Table) -> tuple[tuple[Broker, ...], dict[BrokerId, Configs]]:
     """The brokers, and the configs of those that have any."""
     rows: list[dict[str, Any]] = table.to_pylist()
     brokers = tuple(
@@ -270,7 +270,7 @@ def assembled(header: Node, tables: Mapping[str, pa.Table], place: Place) -> Sna
     topics = checked["topics"].combine_chunks()
     partitions = _coded_by(topics, checked["partitions"], place)
     _check_order(topics, partitions, place)
-    brokers, configs = read_brokers(checked["brokers"])
+    brokers, configs = brokers_of_table(checked["brokers"])
     for broker, found in configs.items():
         for key, config in found.items():
             if not can_hold(key, config.value):

@@ -42,10 +42,10 @@ def read_rates(path: Path) -> Rates:
         for topic, numbers in form.topics.items()
         for number, rate in numbers.items()
     }
-    return with_digest(Rates(found, form.cluster_id))
+    return rates_with_digest(Rates(found, form.cluster_id))
 
 
-def with_digest(rates: Rates) -> Rates:
+def rates_with_digest(rates: Rates) -> Rates:
     """The same rates with their digest."""
     rows = sorted([*name, rate] for name, rate in rates.bytes_per_second.items())
     text = json.dumps([rates.cluster_id, rows], separators=(",", ":"))

@@ -128,7 +128,7 @@ def read_index(folder: Path) -> IndexForm:
     return typed(parse_document(read_text(path), str(path)), IndexForm, str(path))
 
 
-def read_content(folder: Path, tail: TailForm) -> bytes:
+def read_tail_batches(folder: Path, tail: TailForm) -> bytes:
     """The batches of one end of a log; raises BadFile where they are not those that were saved."""
     path = folder / tail.file
     if path.parent != folder:

@@ -31,7 +31,7 @@ from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope
 from replan.model.names import Replicas, TopicPartition
 from replan.planning.plans.plan_file import loads
 from replan.planning.plans.requests import RequestKind
-from replan.reporting.application.progress_text import summary
+from replan.reporting.application.progress_text import progress_line
 
 pytestmark = pytest.mark.slow
 
@@ -124,7 +124,7 @@ def test_nothing_that_is_taken_back_counts_as_copied() -> None:
     assert any(p.volume().copied_bytes for p in open_)
     assert cancelled
     assert {p.volume() for p in cancelled} == {Volume()}
-    assert not any("B of" in summary(p) for p in cancelled)
+    assert not any("B of" in progress_line(p) for p in cancelled)
 
 
 def test_what_is_done_runs_waits_and_has_stopped_is_the_whole_at_every_moment() -> None:

@@ -25,7 +25,7 @@ from replan.applying.steps.recovering import RECOVERIES
 from replan.applying.steps.standing_throttles import STANDING_THROTTLES
 from replan.applying.steps.step import AnyKind
 from replan.applying.views.standing import NOT_LOOKED_UP, open_application
-from replan.commands.inputs.plans import part_of
+from replan.commands.inputs.plans import plan_about
 from replan.errors import Exit
 from replan.placement_file.schemas import read_schema
 from replan.planning.plans.plan_file import digest, dumps, loads
@@ -33,7 +33,7 @@ from replan.rehearsal.options import Options
 from replan.rehearsal.run import rehearse_plan
 from replan.rehearsal.setup import snapshot_of_plan
 from replan.reporting.lines import drawn
-from replan.reporting.plans.plan_difference import between
+from replan.reporting.plans.plan_difference import compare_plans
 from replan.reporting.plans.plan_report import plan_lines
 from replan.reporting.plans.steps_text import before_moves
 
@@ -77,9 +77,9 @@ def test_people_see_it_in_the_plan_and_in_no_part_that_is_of_something_else(
     nothing = plan.only(lambda _: False)
     assert drawn(plan_lines(plan)) != drawn(plan_lines(nothing))
     assert list(before_moves(plan, 10)), "before_moves says nothing of it"
-    assert between(nothing, plan).settings
-    assert part_of(plan, [TOPIC], ()).changes
-    assert not part_of(plan, ["another"], ()).changes
+    assert compare_plans(nothing, plan).settings
+    assert plan_about(plan, [TOPIC], ()).changes
+    assert not plan_about(plan, ["another"], ()).changes
 
 
 @ALONE

@@ -20,7 +20,7 @@ from replan.planning.findings.replica_progress import (
     ReplicaRow,
     ReplicaStatus,
     Standing,
-    rows_of,
+    replica_rows,
     standing,
 )
 from replan.reporting.cluster.status_text import (
@@ -54,7 +54,7 @@ def test_a_copy_is_behind_by_messages_and_ends_by_the_rate_at_which_that_shrinks
     before = reading(made, COPIED)
     made.clock.sleep(10)
     now = reading(made, COPIED)
-    (row,) = rows_of([AskedPartition(COPIED)], now, before)
+    (row,) = replica_rows([AskedPartition(COPIED)], now, before)
     assert (row.broker, row.status) == (4, ReplicaStatus.BEHIND)
     assert row.behind
     assert status_text(row) == f"Behind by {row.behind:,} messages"
@@ -66,7 +66,7 @@ def test_a_copy_is_behind_by_messages_and_ends_by_the_rate_at_which_that_shrinks
     made.clock.sleep(60)
     done = reading(made, COPIED)
     assert standing(AskedPartition(COPIED), done) is Standing.SETTLED
-    rows = rows_of([AskedPartition(COPIED, replicas(1, 2, 4))], done)
+    rows = replica_rows([AskedPartition(COPIED, replicas(1, 2, 4))], done)
     assert {r.status for r in rows} == {ReplicaStatus.IN_SYNC}
 
 
@@ -78,7 +78,7 @@ def test_every_status_of_kip_179_has_its_words() -> None:
         AskedPartition(none, replicas(1)),
         AskedPartition(nowhere, replicas(1)),
     ]
-    rows = rows_of(asked, reading(made, *(a.partition for a in asked)))
+    rows = replica_rows(asked, reading(made, *(a.partition for a in asked)))
     assert [(str(r.partition), r.broker, status_text(r)) for r in rows] == [
         ("nowhere-0", 1, "Unknown topic"),
         ("orders-1", 1, "In sync"),
@@ -106,7 +106,7 @@ def test_the_time_left_counts_what_is_produced(
     made = copying()
     look = reading(made, COPIED).look
     first, last = (_ends(look, n, follower[n], leader[n]) for n in (0, 1))
-    (row,) = rows_of([AskedPartition(COPIED)], last, first)
+    (row,) = replica_rows([AskedPartition(COPIED)], last, first)
     assert (row.endless, row.seconds_left) == (endless, left)
 
 

@@ -5,7 +5,15 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.model.columns import BROKERS, PAD, from_lists, from_matrix, row, same_width, to_matrix
+from replan.model.columns import (
+    BROKERS,
+    PAD,
+    from_lists,
+    from_matrix,
+    list_in_row,
+    same_width,
+    to_matrix,
+)
 
 LISTS = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=5), max_size=8)
 
@@ -14,7 +22,7 @@ LISTS = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=5), max_size=8)
 def test_lists_survive_the_matrix(lists: list[list[int]]) -> None:
     matrix = to_matrix(from_lists(lists))
     assert from_matrix(matrix).to_pylist() == lists
-    assert [list(row(matrix, i)) for i in range(len(lists))] == lists
+    assert [list(list_in_row(matrix, i)) for i in range(len(lists))] == lists
 
 
 @given(LISTS, st.data())

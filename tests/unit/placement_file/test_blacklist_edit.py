@@ -10,7 +10,7 @@ from replan.model.declared.placement import LeaderBlacklist, RackBlacklist
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.placement_file.load import load_placement
-from replan.placement_file.text_edit import add, remove
+from replan.placement_file.text_edit import add_to_blacklist, remove_from_blacklist
 
 SEVEN = listed_leader(7, reason="disk at 92 %", review_by="2026-12-01")
 WRITTEN = "{broker: 7, reason: disk at 92 %, reviewBy: 2026-12-01}"
@@ -67,7 +67,7 @@ def test_an_entry_is_added_and_nothing_else_changes(
     before: str, after: str, tmp_path: Path
 ) -> None:
     path = placed(tmp_path, before)
-    assert add([path], SEVEN) == path
+    assert add_to_blacklist([path], SEVEN) == path
     assert path.read_bytes().decode() == after
 
 
@@ -92,16 +92,16 @@ def test_an_entry_is_taken_out_and_nothing_else_changes(
     before: str, after: str, tmp_path: Path
 ) -> None:
     path = placed(tmp_path, f"{HEAD}blacklists:\n{before}")
-    remove([path], BrokerId(7))
+    remove_from_blacklist([path], BrokerId(7))
     assert path.read_text() == f"{HEAD}blacklists:\n{after}"
 
 
 def test_what_is_added_and_removed_leaves_the_meaning_as_it_was(tmp_path: Path) -> None:
     path = placed(tmp_path, f"{HEAD}blacklists:\n  leaders:\n    - broker: 1\n")
     digest = load_placement([path]).digest
-    add([path], SEVEN)
+    add_to_blacklist([path], SEVEN)
     assert load_placement([path]).digest != digest
-    remove([path], BrokerId(7))
+    remove_from_blacklist([path], BrokerId(7))
     assert load_placement([path]).digest == digest
 
 
@@ -117,7 +117,7 @@ def test_what_is_added_and_removed_leaves_the_meaning_as_it_was(tmp_path: Path) 
 )
 def test_what_is_written_is_read_back(entry: LeaderBlacklist, tmp_path: Path) -> None:
     path = placed(tmp_path, HEAD)
-    add([path], entry)
+    add_to_blacklist([path], entry)
     [found] = load_placement([path]).leader_entries
     assert (found.broker, found.reason, found.review_by) == (7, entry.reason, entry.review_by)
     assert (found.topics, found.move) == (entry.topics, entry.move)
@@ -127,9 +127,9 @@ def test_what_is_written_is_read_back(entry: LeaderBlacklist, tmp_path: Path) ->
 def test_of_several_files_the_one_with_the_blacklist_is_edited(tmp_path: Path) -> None:
     first = placed(tmp_path, HEAD, "a.yaml")
     second = placed(tmp_path, "version: 1\nblacklists: {leaders: [{broker: 1}]}\n", "b.yaml")
-    assert add([tmp_path], SEVEN) == second
+    assert add_to_blacklist([tmp_path], SEVEN) == second
     assert brokers_of(first, second) == {1, 7}
-    assert remove([tmp_path], BrokerId(1)) == second
+    assert remove_from_blacklist([tmp_path], BrokerId(1)) == second
     assert brokers_of(first, second) == {7}
     assert first.read_text() == HEAD
 
@@ -138,31 +138,31 @@ def test_a_broker_is_listed_once(tmp_path: Path) -> None:
     path = placed(tmp_path, f"{HEAD}blacklists: {{leaders: [{{broker: 7}}]}}\n")
     before = path.read_text()
     with pytest.raises(BadUsage, match=r"placement\.yaml:3:"):
-        add([path], SEVEN)
+        add_to_blacklist([path], SEVEN)
     assert path.read_text() == before
 
 
 def test_a_broker_that_is_not_listed_cannot_be_taken_off(tmp_path: Path) -> None:
     path = placed(tmp_path, f"{HEAD}blacklists: {{leaders: [{{broker: 1}}]}}\n")
     with pytest.raises(BadUsage, match="listed: broker 1"):
-        remove([path], BrokerId(7))
+        remove_from_blacklist([path], BrokerId(7))
 
 
 def test_a_rack_is_added_and_taken_out_as_a_broker_is(tmp_path: Path) -> None:
     path = placed(tmp_path, f"{HEAD}blacklists: {{leaders: [{{broker: 7}}]}}\n")
     rack = RackBlacklist("eu-1a", Where("", 0, 0), reason="maintenance", topics=("pay-*",))
-    add([path], rack)
+    add_to_blacklist([path], rack)
     written = '{rack: eu-1a, reason: maintenance, topics: ["pay-*"]}'
     assert f"leaders: [{{broker: 7}}, {written}]" in path.read_text()
     with pytest.raises(BadUsage, match="rack eu-1a is on the leader blacklist already, at"):
-        add([path], rack)
+        add_to_blacklist([path], rack)
     with pytest.raises(BadUsage, match=r"rack eu-1b is not on .* listed: broker 7, rack eu-1a"):
-        remove([path], "eu-1b")
-    remove([path], BrokerId(7))
+        remove_from_blacklist([path], "eu-1b")
+    remove_from_blacklist([path], BrokerId(7))
     assert brokers_of(path) == set()
-    remove([path], "eu-1a")
+    remove_from_blacklist([path], "eu-1a")
     assert path.read_text() == f"{HEAD}blacklists: {{leaders: []}}\n"
-    add([path], RackBlacklist("7", Where("", 0, 0)))
+    add_to_blacklist([path], RackBlacklist("7", Where("", 0, 0)))
     assert 'leaders: [{rack: "7"}]' in path.read_text()
 
 
@@ -172,5 +172,5 @@ def test_a_file_that_cannot_be_edited_without_harm_stays_as_it_is(
 ) -> None:
     path = placed(tmp_path, text)
     with pytest.raises(ReplanError, match="by hand"):
-        add([path], SEVEN)
+        add_to_blacklist([path], SEVEN)
     assert path.read_text() == text

@@ -13,7 +13,7 @@ from replan.placement_file.yaml_text import (
     key_place_of,
     place_of,
     python_parser,
-    read_document,
+    read_yaml_document,
 )
 
 WITHOUT_LIBYAML = """
@@ -28,7 +28,7 @@ TEXT = 'é: [1, "2", x]\nb:\n  - {c: true}\n  -\n'
 
 @pytest.mark.parametrize("parser_of", [fastest_parser(), python_parser])
 def test_every_key_and_value_knows_its_place(parser_of: object) -> None:
-    root = read_document(Source("a.yaml", TEXT), Problems(), parser_of)  # type: ignore[arg-type]
+    root = read_yaml_document(Source("a.yaml", TEXT), Problems(), parser_of)  # type: ignore[arg-type]
     assert root == {"é": [1, "2", "x"], "b": [{"c": True}, None]}
     assert isinstance(root, YamlMapping)
     assert isinstance(root["é"], YamlList)
@@ -43,7 +43,7 @@ def test_every_key_and_value_knows_its_place(parser_of: object) -> None:
 
 
 def test_the_place_of_what_is_not_there_is_the_nearest_one_above() -> None:
-    root = read_document(Source("a.yaml", TEXT), Problems(), fastest_parser())
+    root = read_yaml_document(Source("a.yaml", TEXT), Problems(), fastest_parser())
     assert root is not None
     assert place_of(root, ("b", 0, "missing", "deeper")) == TEXT.index("{")
     assert place_of(root, ("b", 7)) == TEXT.index("- {")

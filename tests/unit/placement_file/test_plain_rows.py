@@ -15,8 +15,8 @@ from replan.placement_file.yaml_text import (
     fastest_parser,
     plain_rows,
     python_parser,
-    read_document,
     read_events,
+    read_yaml_document,
 )
 
 PARSERS = [fastest_parser(), python_parser]
@@ -106,8 +106,8 @@ def test_plain_rows_are_read_without_the_parser(
     assert list(found.blocks) == [text.index("partitions")]
     assert len(found.text) == len(text)
     assert "[" not in found.text
-    assert read(read_document, text, parser_of) == read(read_events, text, parser_of)
-    root = read_document(Source("a.yaml", text), Problems(), parser_of)
+    assert read(read_yaml_document, text, parser_of) == read(read_events, text, parser_of)
+    root = read_yaml_document(Source("a.yaml", text), Problems(), parser_of)
     assert root is not None
     rows: Any = root["assignments"]["ordérs"]["partitions"]  # type: ignore[call-overload, index]
     assert {type(row) for row in (rows.values() if isinstance(rows, dict) else rows)} == {list}
@@ -142,7 +142,7 @@ def test_a_row_with_something_to_explain_is_the_parsers(row: str) -> None:
 def test_what_only_looks_like_rows_is_read_as_yaml_says(text: str) -> None:
     assert plain_rows(text).blocks
     for parser_of in PARSERS:
-        assert read(read_document, text, parser_of) == read(read_events, text, parser_of)
+        assert read(read_yaml_document, text, parser_of) == read(read_events, text, parser_of)
 
 
 @given(
@@ -153,4 +153,4 @@ def test_what_only_looks_like_rows_is_read_as_yaml_says(text: str) -> None:
 def test_no_text_is_read_differently(before: list[str], after: list[str], headed: bool) -> None:
     text = "\n".join([*before, *([HEAD.rstrip()] if headed else []), *after, ""])
     for parser_of in PARSERS:
-        assert read(read_document, text, parser_of) == read(read_events, text, parser_of)
+        assert read(read_yaml_document, text, parser_of) == read(read_events, text, parser_of)

@@ -9,7 +9,10 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile, Window, Windows
 from replan.placement_file.load import load_placement
 from replan.placement_file.units import check_zone, parse_days
-from replan.reporting.plans.placement_difference import between, render_placement_difference
+from replan.reporting.plans.placement_difference import (
+    compare_placements,
+    render_placement_difference,
+)
 
 POLICY = """version: 1
 reconcile:
@@ -54,7 +57,7 @@ def test_another_policy_is_no_other_placement(tmp_path: Path) -> None:
 
 def test_diff_says_what_changes_of_a_policy(tmp_path: Path) -> None:
     before, after = placement(tmp_path, "version: 1\n"), placement(tmp_path, POLICY, "with.yaml")
-    text = render_placement_difference(between(before, after))
+    text = render_placement_difference(compare_placements(before, after))
     assert "reconcile.putRight.brokerDown: none -> 1800s" in text
     assert "reconcile.windows.open: none -> mon,tue,wed,thu,fri 22:00-05:00 Europe/Berlin" in text
     assert "reconcile.windows.except: none -> brokerDown" in text

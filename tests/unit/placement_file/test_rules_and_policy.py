@@ -26,11 +26,11 @@ from replan.model.declared.where import Where
 from replan.model.names import BrokerId
 from replan.placement_file.digest import digest_of
 from replan.placement_file.entries import read_rules
-from replan.placement_file.load import placement_of
+from replan.placement_file.load import declared_placement
 from replan.placement_file.read import merge
 from replan.placement_file.sections import read_small_sections
 from replan.placement_file.sources import Problems, Source
-from replan.placement_file.yaml_text import fastest_parser, read_document
+from replan.placement_file.yaml_text import fastest_parser, read_yaml_document
 
 WHOLE = """\
 version: 1
@@ -66,7 +66,7 @@ recovery:
 def read(text: str) -> Placement:
     problems = Problems()
     source = Source("a.yaml", text)
-    root = read_document(source, problems, fastest_parser())
+    root = read_yaml_document(source, problems, fastest_parser())
     assert root is not None
     declarations = [
         *read_rules(source, root, frozenset()),
@@ -74,7 +74,7 @@ def read(text: str) -> Placement:
     ]
     merged = merge(declarations, problems)
     problems.raise_if_any()
-    return placement_of(merged)
+    return declared_placement(merged)
 
 
 def at(line: int, column: int) -> Where:

@@ -16,12 +16,12 @@ from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
-from replan.planning.explanation import explain
+from replan.planning.explanation import explain_partition
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import ReasonKind
 from replan.planning.plans.plan import Plan, WarningKind
 from replan.reporting.sentences import warning_text
-from replan.snapshots.rates_file import with_digest
+from replan.snapshots.rates_file import rates_with_digest
 
 HERE = Where(FILE, 9, 3)
 RULED = {"*": TopicRule(HERE, "*", spread=Spread.NONE)}
@@ -40,7 +40,9 @@ def topic(name: str, *lists: list[int], size: int = 0) -> Snapshot:
 
 
 def rates(*written: int, name: str = "orders") -> Rates:
-    return with_digest(Rates({TopicPartition(name, i): rate for i, rate in enumerate(written)}))
+    return rates_with_digest(
+        Rates({TopicPartition(name, i): rate for i, rate in enumerate(written)})
+    )
 
 
 def ends(asked: Placement, seen: Snapshot, known: Rates | None = None) -> tuple[Plan, Snapshot]:
@@ -122,7 +124,7 @@ def test_rates_of_another_cluster_are_refused_by_all_who_take_them() -> None:
     with pytest.raises(WrongCluster, match="the rates are of cluster another"):
         find_drift(asked, seen, other)
     with pytest.raises(WrongCluster):
-        explain(asked, seen, TopicPartition("orders", 0), other)
+        explain_partition(asked, seen, TopicPartition("orders", 0), other)
 
 
 def test_declared_orders_stay_and_listed_brokers_get_no_leadership() -> None:
@@ -150,6 +152,6 @@ def test_explain_says_that_the_balance_asks_for_the_order() -> None:
     seen = topic("orders", *[[1, 2, 3]] * 9)
     asked = balanced(*within(leaders=TEN))
     moved = make_plan(asked, seen).moves[0].partition
-    found = explain(asked, seen, moved)
+    found = explain_partition(asked, seen, moved)
     assert found.move is not None
     assert found.move.reason.kind is ReasonKind.BALANCE

@@ -6,11 +6,11 @@ from tests.builders import snapshot, state
 
 from replan.model.configs import ConfigSource
 from replan.model.partition import PartitionState
-from replan.planning.findings.health import judge
+from replan.planning.findings.health import health_of
 
 
 def word(found: PartitionState) -> str | None:
-    unhealthy = judge(snapshot([found], min_insync_replicas=2)).unhealthy
+    unhealthy = health_of(snapshot([found], min_insync_replicas=2)).unhealthy
     return unhealthy[0].health if unhealthy else None
 
 
@@ -35,5 +35,5 @@ def test_a_topic_whose_min_isr_is_not_known_is_named_where_a_replica_is_out_of_s
     at = seen.topics.schema.get_field_index("min_insync_source")
     unread = replace(seen, topics=seen.topics.set_column(at, seen.topics.schema.field(at), unknown))
 
-    assert judge(seen).unread == ()
-    assert judge(unread).unread == ("orders",)
+    assert health_of(seen).unread == ()
+    assert health_of(unread).unread == ("orders",)

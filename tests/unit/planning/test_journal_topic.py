@@ -11,7 +11,7 @@ from replan.model.declared.placement import Placement
 from replan.model.names import JOURNAL_TOPIC, TopicId, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_placement
-from replan.planning.making.journal_topic import plan_with_journal, with_journal
+from replan.planning.making.journal_topic import plan_with_journal, snapshot_with_journal
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan_file import dumps, loads
 from replan.planning.safety.plan_laws import require_lawful
@@ -54,7 +54,7 @@ def test_once_it_is_made_the_placement_has_nothing_to_change_about_it(
     plan = plan_with_journal(placement, seen(), only=only)
     assert all(m.partition.topic != JOURNAL_TOPIC for m in plan.moves)
     assert len(plan.moves) >= 1
-    made = with_journal(seen(), plan.journal_replicas)
+    made = snapshot_with_journal(seen(), plan.journal_replicas)
     later = make_plan(placement, made, only=[JOURNAL_TOPIC])
     assert later.empty
     drifted = {d.topic for d in find_drift(placement, made).partitions}
@@ -79,7 +79,7 @@ def test_it_is_in_the_plan_file_and_nothing_is_said_where_nothing_changes(tmp_pa
     assert json.loads(dumps(plan))["warnings"][-1]["kind"] == "journal-made"
     stands = declared(tmp_path, "assignments: {orders: {partitions: {0: [1, 2, 3]}}}")
     assert plan_with_journal(stands, seen()) == make_plan(stands, seen())
-    there = with_journal(seen(), replicas(4, 5, 6))
+    there = snapshot_with_journal(seen(), replicas(4, 5, 6))
     assert there.partition(TopicPartition("zoo", 0)) == seen().partition(TopicPartition("zoo", 0))
     assert plan_with_journal(placement, there).journal_replicas == ()
 

@@ -31,7 +31,7 @@ from replan.model.snapshot import OwnApplication, RememberedOrder, Snapshot
 from replan.planning.blacklist_report import EntryState, blacklist_report
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.explanation import explain
+from replan.planning.explanation import explain_partition
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.moves import Move, MoveReason, ReasonKind
 from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
@@ -152,7 +152,7 @@ def test_nobody_says_that_a_broker_of_unknown_rack_is_listed() -> None:
         4: EntryState.RACK_UNKNOWN,
     }
     assert "4       orders stay: its broker is down" in render_blacklist(found)
-    explained = explain(asked, seen, TopicPartition("orders", 0))
+    explained = explain_partition(asked, seen, TopicPartition("orders", 0))
     assert [entry.broker for entry in explained.leader_blacklist] == [1]
     kinds = {warning.kind for warning in make_plan(asked, seen).warnings}
     assert WarningKind.PREFERRED_BLACKLISTED not in kinds

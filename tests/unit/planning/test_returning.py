@@ -6,7 +6,7 @@ from tests.builders import snapshot, state
 
 from replan.model.names import replicas
 from replan.model.partition import PartitionState
-from replan.planning.findings.health import Awaited, Comeback, awaited, elr_gone, judge
+from replan.planning.findings.health import Awaited, Comeback, awaited, elr_gone, health_of
 
 
 def lost(
@@ -68,5 +68,5 @@ def test_an_elr_that_should_be_there_and_is_not(seen: PartitionState, gone: bool
 
 def test_topics_with_unclean_election_are_named() -> None:
     seen = snapshot([state([1]), state([1], topic="clicks")], unclean=["clicks"])
-    assert judge(seen).unclean == ("clicks",)
-    assert judge(seen, frozenset({"orders"})).unclean == ()
+    assert health_of(seen).unclean == ("clicks",)
+    assert health_of(seen, frozenset({"orders"})).unclean == ()

@@ -101,7 +101,7 @@ def test_the_picture_has_the_most_under_replicated_of_each_part(report: LoopRehe
     assert list(report.idle.peaks[: parts // 9]) == [0.0] * (parts // 9)
     assert {alone, both} == set(report.idle.peaks[parts // 9 + 1 :])
     assert report.acting.peaks[parts * 4 // 9] == 0
-    shown = page.document(loop_rehearsal_report(report))
+    shown = page.html_document(loop_rehearsal_report(report))
     assert shown.count(f", {both:.0f} at most") == 2
     assert "with doing nothing" in shown
 
@@ -132,8 +132,8 @@ def test_all_forms_say_the_same(report: LoopRehearsal) -> None:
     )
     for form in (
         text,
-        markdown.document(loop_rehearsal_report(report)),
-        page.document(loop_rehearsal_report(report)),
+        markdown.markdown_document(loop_rehearsal_report(report)),
+        page.html_document(loop_rehearsal_report(report)),
     ):
         for said in ("a broker is down", "racks are down", "kill 6", "under-replicated"):
             assert said in form

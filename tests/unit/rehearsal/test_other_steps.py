@@ -13,7 +13,7 @@ from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.planning.recovery.candidates import candidates
-from replan.planning.recovery.choose import RecoveryWish, choose
+from replan.planning.recovery.choose import RecoveryWish, chosen_recovery
 from replan.planning.recovery.recovery import Method, Recovery
 from replan.rehearsal.options import Options
 from replan.rehearsal.report.sentences import stopped_lines
@@ -81,7 +81,9 @@ def unclean() -> Plan:
     }
     seen = state([1, 3, 2], [1], leader=None, size=2_000_000)
     found = candidates(seen, logs, {BrokerId(2), BrokerId(3)}, {BrokerId(b) for b in (1, 2, 3)})
-    chosen = choose(seen, found, RecoveryWish(Method.BALANCED, given_up=frozenset({BrokerId(1)})))
+    chosen = chosen_recovery(
+        seen, found, RecoveryWish(Method.BALANCED, given_up=frozenset({BrokerId(1)}))
+    )
     assert isinstance(chosen, Recovery)
     return replace(plan_of(()), recoveries=(chosen,))
 

@@ -16,24 +16,24 @@ def plan_markdown(
     plan: Plan, context: PlanContext = NOTHING_BESIDE, *, limit: int = markdown.LIMIT
 ) -> str:
     """`plan --format markdown`."""
-    return markdown.document(plan_report(plan, context), limit=limit)
+    return markdown.markdown_document(plan_report(plan, context), limit=limit)
 
 
 def plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
     """`plan --format html`."""
-    return page.document(plan_report(plan, context))
+    return page.html_document(plan_report(plan, context))
 
 
 def drift_markdown(
     report: DriftReport, *, unmanaged: bool = False, limit: int = markdown.LIMIT
 ) -> str:
     """`drift --format markdown`."""
-    return markdown.document(drift_blocks(report, unmanaged=unmanaged), limit=limit)
+    return markdown.markdown_document(drift_blocks(report, unmanaged=unmanaged), limit=limit)
 
 
 def drift_page(report: DriftReport, *, unmanaged: bool = False) -> str:
     """`drift --format html`."""
-    return page.document(drift_blocks(report, unmanaged=unmanaged))
+    return page.html_document(drift_blocks(report, unmanaged=unmanaged))
 
 
 def rehearsal_text(report: Report) -> str:
@@ -43,9 +43,9 @@ def rehearsal_text(report: Report) -> str:
 
 def rehearsal_markdown(report: Report) -> str:
     """`rehearse --format markdown`."""
-    return markdown.document(rehearsal_report(report))
+    return markdown.markdown_document(rehearsal_report(report))
 
 
 def rehearsal_page(report: Report) -> str:
     """`rehearse --format html`."""
-    return page.document(rehearsal_report(report))
+    return page.html_document(rehearsal_report(report))

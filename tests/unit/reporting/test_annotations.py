@@ -24,9 +24,9 @@ from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import dumps
 from replan.reporting.plans.annotations import (
+    annotations_junit,
     render_github,
     render_gitlab,
-    render_junit,
     render_sarif,
 )
 from replan.reporting.plans.findings import (
@@ -168,7 +168,7 @@ def test_sarif_names_its_rules_and_points_at_them() -> None:
 def test_junit_fails_where_something_is_not_planned(
     findings: list[Annotation], failures: int, cases: int
 ) -> None:
-    root = ET.fromstring(render_junit(findings).encode())  # noqa: S314 - it is our own
+    root = ET.fromstring(annotations_junit(findings).encode())  # noqa: S314 - it is our own
     assert root.attrib == {"tests": str(cases), "failures": str(failures), "errors": "0"}
     assert len(root.findall("testsuite/testcase")) == cases
     assert len(root.findall("testsuite/testcase/failure")) == failures

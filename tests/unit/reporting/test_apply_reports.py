@@ -11,7 +11,7 @@ from replan.applying.views.outcome import Ending, Outcome, PartitionResult, Resu
 from replan.errors import Exit
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.plan import Refusal, RefusalRule
-from replan.reporting.application.junit import render_junit
+from replan.reporting.application.junit import outcome_junit
 from replan.reporting.prometheus import render_application_prometheus
 
 DONE, STALE, WAITING, REFUSED = (TopicPartition("orders", n) for n in range(4))
@@ -28,7 +28,7 @@ OUTCOME = Outcome(
 
 
 def test_every_partition_is_a_case_and_what_stopped_or_is_refused_has_failed() -> None:
-    root = ET.fromstring(render_junit(OUTCOME, "replan payments"))  # noqa: S314 - our own text
+    root = ET.fromstring(outcome_junit(OUTCOME, "replan payments"))  # noqa: S314 - our own text
     (suite,) = root
     counts = {k: suite.attrib[k] for k in ("tests", "failures", "skipped", "errors")}
     assert counts == {"tests": "4", "failures": "2", "skipped": "1", "errors": "0"}
@@ -45,7 +45,7 @@ def test_every_partition_is_a_case_and_what_stopped_or_is_refused_has_failed() -
 
 def test_what_a_broker_says_is_xml_in_any_case() -> None:
     said = replace(OUTCOME.results[1], message="refused: \x00\x1b[31m \ud800")
-    text = render_junit(replace(OUTCOME, results=(said,)), "replan payments")
+    text = outcome_junit(replace(OUTCOME, results=(said,)), "replan payments")
     (failure, _) = ET.fromstring(text).iter("failure")  # noqa: S314 - our own text
     assert failure.attrib["message"] == "refused: \ufffd\ufffd[31m \ufffd"
 

@@ -2,7 +2,7 @@
 
 import re
 
-from replan.reporting.charts import LEFT, WIDTH, Mark, columns, place, steps
+from replan.reporting.charts import LEFT, WIDTH, Mark, across_axis, column_chart, steps
 
 
 def points(svg: str, kind: str) -> list[tuple[float, float]]:
@@ -15,7 +15,12 @@ def points(svg: str, kind: str) -> list[tuple[float, float]]:
 def test_a_value_holds_until_the_next_and_the_last_to_the_end() -> None:
     svg = steps([(0.0, 2.0), (0.5, 1.0)], [], "of <a>")
     line = points(svg, "line")
-    assert [x for x, _ in line] == [place(0), place(0.5), place(0.5), place(1)]
+    assert [x for x, _ in line] == [
+        across_axis(0),
+        across_axis(0.5),
+        across_axis(0.5),
+        across_axis(1),
+    ]
     top, half = line[0][1], line[-1][1]
     assert (line[1][1], line[2][1]) == (top, half)
     assert top < half
@@ -36,7 +41,7 @@ def test_a_number_of_zero_throughout_is_a_line_at_zero() -> None:
 
 
 def test_columns_stay_within_the_axis_and_say_what_they_are() -> None:
-    svg = columns([1, 0, 3], ["a & b", "b", "c"], [Mark(place(1), "end")], "runs")
+    svg = column_chart([1, 0, 3], ["a & b", "b", "c"], [Mark(across_axis(1), "end")], "runs")
     found = re.findall(r'x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', svg)
     assert min(float(x) for x, _ in found) >= LEFT
     assert max(float(x) + float(width) for x, width in found) <= WIDTH

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import FILE, brokers, listed_leader, placement, snapshot, state, within
 
-from replan.commands.inputs.plans import part_of
+from replan.commands.inputs.plans import plan_about
 from replan.errors import BadUsage
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requirement
@@ -24,7 +24,7 @@ from replan.model.names import BrokerId, TopicPartition, parse_topic_partition, 
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import DeclaredList
 from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.explanation import Explanation, Overruled, explain
+from replan.planning.explanation import Explanation, Overruled, explain_partition
 from replan.planning.findings.drift_classes import OtherKind
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.conflicts import Conflict, Proof
@@ -41,7 +41,7 @@ def at(line: int) -> Where:
 
 
 def explained(asked: Placement, name: str = "orders-1", seen: Snapshot = SEEN) -> Explanation:
-    return explain(asked, seen, parse_topic_partition(name))
+    return explain_partition(asked, seen, parse_topic_partition(name))
 
 
 def test_an_explicit_list_counts_with_its_place_and_its_move() -> None:
@@ -80,7 +80,7 @@ def test_a_partition_that_is_to_be_created_is_explained_before_it_is_there() -> 
 def test_each_partition_beyond_the_declared_number_is_one_too_many() -> None:
     seen = snapshot([state([1, 2, 3], partition=p) for p in range(4)])
     asked = placement(rules={"orders": TopicRule(at(9), "orders", partition_count=2)})
-    kinds = [explain(asked, seen, TopicPartition("orders", p)).kinds for p in range(4)]
+    kinds = [explain_partition(asked, seen, TopicPartition("orders", p)).kinds for p in range(4)]
     assert kinds == [(), (), (OtherKind.PARTITIONS,), (OtherKind.PARTITIONS,)]
 
 
@@ -203,13 +203,13 @@ def test_a_plan_of_a_part_has_only_that_part() -> None:
 
 def test_a_part_of_a_plan_says_how_much_of_it_it_is() -> None:
     plan = make_plan(placement({"orders": [[4, 2, 3], [1, 5, 3]]}), SEEN)
-    part = part_of(plan, ["ord*"], [5])
+    part = plan_about(plan, ["ord*"], [5])
     grouped = drawn(part_lines(plan, part))
     assert "orders  +5 -2  [1,2,3] -> [1,5,3]" in grouped
     assert grouped.count("partition 1\n") == 1
     assert "Shown: 1 of 2 moves; 0 B of 0 B to copy. Plan digest " in grouped
     assert "orders-1  [1,2,3] -> [1,5,3]" in drawn(part_lines(plan, part, steps=True))
-    nothing = part_of(plan, ["clicks"], [])
+    nothing = plan_about(plan, ["clicks"], [])
     assert "Shown: 0 of 2 moves" in drawn(part_lines(plan, nothing))
 
 
@@ -217,8 +217,8 @@ def test_a_part_of_a_plan_has_what_is_refused_about_its_broker() -> None:
     facts: Facts = {"broker": 4, "path": "/a", "bytes": 5, "usable": 3}
     refusal = Refusal("orders", 0, RefusalRule.NO_ROOM, facts)
     plan = Plan("c", "d", {}, (), refusals=(refusal,))
-    assert part_of(plan, [], [4]).refusals == (refusal,)
-    assert part_of(plan, [], [5]).refusals == ()  # 5 bytes are no broker
+    assert plan_about(plan, [], [4]).refusals == (refusal,)
+    assert plan_about(plan, [], [5]).refusals == ()  # 5 bytes are no broker
 
 
 def test_a_part_of_a_plan_has_the_conflicts_that_may_be_of_its_refusals_alone() -> None:
@@ -230,9 +230,9 @@ def test_a_part_of_a_plan_has_the_conflicts_that_may_be_of_its_refusals_alone() 
     facts: Facts = {"rule": "f:1:1: *", "needed": 5, "available": 4}
     refusals = tuple(Refusal(*name, RefusalRule.TOO_FEW_BROKERS, facts) for name in names)
     plan = Plan("c", "d", {}, (), refusals=refusals, conflicts=(few, many))
-    assert part_of(plan, ["clicks"], []).conflicts == (few,)
-    assert part_of(plan, ["orders"], []).conflicts == (many,)
-    assert part_of(plan, ["pay"], []).conflicts == ()
+    assert plan_about(plan, ["clicks"], []).conflicts == (few,)
+    assert plan_about(plan, ["orders"], []).conflicts == (many,)
+    assert plan_about(plan, ["pay"], []).conflicts == ()
 
 
 def test_a_conflict_is_shown_with_a_partition_that_is_refused_and_with_no_other_one_of_its_topic() -> (

@@ -12,7 +12,7 @@ from replan.placement_file.sources import Source
 from replan.placement_file.yaml_text import fastest_parser
 from replan.reporting.plans.placement_difference import (
     ListChange,
-    between,
+    compare_placements,
     meaning,
     render_placement_difference,
     render_placement_difference_json,
@@ -41,18 +41,18 @@ def lists(rows: list[list[int]]) -> Placement:
 def test_a_list_is_compared_as_a_list(
     before: list[int], after: list[int], change: ListChange, words: str
 ) -> None:
-    found = between(lists([before]), lists([after]))
+    found = compare_placements(lists([before]), lists([after]))
     (changed,) = found.lists
     assert (changed.change, meaning(changed)) == (change, words)
     assert found.settings == {}
 
 
 def test_a_partition_that_is_declared_or_no_longer_declared_is_named() -> None:
-    found = between(lists([[1, 2]]), lists([[1, 2], [2, 1]]))
+    found = compare_placements(lists([[1, 2]]), lists([[1, 2], [2, 1]]))
     assert [(str(c.partition), c.change) for c in found.lists] == [
         ("orders-1", ListChange.DECLARED)
     ]
-    back = between(lists([[1, 2], [2, 1]]), lists([[1, 2]]))
+    back = compare_placements(lists([[1, 2], [2, 1]]), lists([[1, 2]]))
     assert [c.change for c in back.lists] == [ListChange.NOT_DECLARED]
 
 
@@ -69,7 +69,7 @@ def test_everything_else_is_compared_key_by_key_as_the_file_spells_it() -> None:
         "throttles: {moves: {rate: 60MB/s, brokers: {3: {leader: 30MB/s, follower: unlimited}}}}\n"
         "assignments: {'metrics-*': {replicationFactor: 3, spread: rack}}\n"
     )
-    found = between(before, after)
+    found = compare_placements(before, after)
     assert found.lists == ()
     assert {
         "blacklists.replicas.9.reason": ("old", "new"),
@@ -92,7 +92,7 @@ def test_it_is_said_in_the_words_of_the_file_and_nothing_that_nobody_wrote() -> 
         "balance: {replicas: 5%, weights: {3: 1.5}}\n"
         "throttles: {moves: {rate: 5MB/s, keep: true}}\n"
     )
-    assert between(before, after).settings == {
+    assert compare_placements(before, after).settings == {
         "assignments.*.replicationFactor": (None, "3"),
         "assignments.*.spread": (None, "rack"),
         "balance.replicas": (None, "5%"),
@@ -116,7 +116,7 @@ def test_where_replicas_may_lie_is_said_as_it_is_written() -> None:
         "  pay-*: {spread: rack, brokers: {racks: [b, a], ids: [1, '4-8']}}\n"
         "balance: {maxReplicasPerBroker: 4000}\n"
     )
-    assert between(before, after).settings == {
+    assert compare_placements(before, after).settings == {
         "assignments.clicks.maxReplicasPerBroker": ("3", "4"),
         "assignments.clicks.replicasPerRack.a": ("2", "1"),
         "assignments.clicks.replicasPerRack.b": ("1", "2"),
@@ -133,9 +133,9 @@ def test_where_replicas_may_lie_is_said_as_it_is_written() -> None:
 def test_each_group_that_is_apart_is_named_and_their_order_is_nothing() -> None:
     one = placed("apart: [[orders, 'pay-*'], [clicks, orders]]\n")
     same = placed("apart: [[orders, clicks], ['pay-*', orders]]\n")
-    assert between(one, same).none
+    assert compare_placements(one, same).none
     fewer = placed("apart: [[orders, clicks]]\n")
-    assert between(one, fewer).settings == {
+    assert compare_placements(one, fewer).settings == {
         "apart": ("clicks, orders; orders, pay-*", "clicks, orders")
     }
 
@@ -143,7 +143,7 @@ def test_each_group_that_is_apart_is_named_and_their_order_is_nothing() -> None:
 def test_an_order_of_preference_is_an_order() -> None:
     one = placed("lastLeaders: [3, {rack: dr}]\npreferredLeaders: {orders: {racks: [a, b]}}\n")
     other = placed("lastLeaders: [{rack: dr}, 3]\npreferredLeaders: {orders: {racks: [b, a]}}\n")
-    assert between(one, other).settings == {
+    assert compare_placements(one, other).settings == {
         "lastLeaders": ("3, {rack: dr}", "{rack: dr}, 3"),
         "preferredLeaders.orders.racks": ("a, b", "b, a"),
     }
@@ -157,14 +157,14 @@ def test_nothing_differs_exactly_where_both_mean_the_same(
     one: list[list[int]], other: list[list[int]]
 ) -> None:
     before, after = lists(one), lists(other)
-    assert between(before, before).none
-    assert between(before, after).none == (before.digest == after.digest)
-    there, back = between(before, after).lists, between(after, before).lists
+    assert compare_placements(before, before).none
+    assert compare_placements(before, after).none == (before.digest == after.digest)
+    there, back = compare_placements(before, after).lists, compare_placements(after, before).lists
     assert [(c.before, c.after) for c in there] == [(c.after, c.before) for c in back]
 
 
 def test_the_forms_say_the_same() -> None:
-    found = between(
+    found = compare_placements(
         lists([[1, 2, 3]]),
         placed("assignments: {orders: {partitions: [[2, 1, 3]]}}\nlimits: {topics: 3}\n"),
     )
@@ -176,5 +176,5 @@ def test_the_forms_say_the_same() -> None:
     assert "| `orders-0` | `[1,2,3]` | `[2,1,3]` |" in render_placement_difference_markdown(found)
     document = json.loads(render_placement_difference_json(found))
     assert document["lists"][0]["change"] == "order"
-    same = between(lists([[1]]), lists([[1]]))
+    same = compare_placements(lists([[1]]), lists([[1]]))
     assert render_placement_difference(same) == "Both mean the same.\n"

@@ -18,7 +18,7 @@ from replan.planning.plans.plan import Plan, PlanWarning, Refusal, RefusalRule, 
 from replan.planning.plans.plan_file import digest
 from replan.reporting.markdown import LIMIT, SMALLEST, weight
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_report import marker
+from replan.reporting.plans.plan_report import plan_marker
 from replan.reporting.plans.steps_text import render_steps
 
 pytestmark = pytest.mark.slow
@@ -170,7 +170,7 @@ def test_markdown_fits_the_declared_size(made: Callable[[], Plan], limit: int) -
     plan = made()
     text = plan_markdown(plan, limit=limit)
     assert weight(text) <= limit
-    assert text.startswith(f"{marker(plan.cluster_id)}\n## replan plan")
+    assert text.startswith(f"{plan_marker(plan.cluster_id)}\n## replan plan")
     assert digest(plan) in text
     assert text.count("<details>") == text.count("</details>")
 

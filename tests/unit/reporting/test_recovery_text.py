@@ -11,10 +11,10 @@ from replan.model.replica_logs import LogFound, ProbeFailure, ProbeProblem, Repl
 from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import candidates
-from replan.planning.recovery.choose import RecoveryWish, choose
+from replan.planning.recovery.choose import RecoveryWish, chosen_recovery
 from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import Method, Recovery
-from replan.reporting.plans.recovery_text import loss_text, recovery_lines, summary
+from replan.reporting.plans.recovery_text import loss_text, recovery_lines, recovery_summary
 
 NAME = TopicPartition("orders", 7)
 ONE, TWO, THREE, FOUR = (BrokerId(b) for b in (1, 2, 3, 4))
@@ -30,7 +30,7 @@ def recovery() -> Recovery:
         NAME, TOPIC_ID, replicas(1, 2, 3, 4), replicas(1), None, leader_epoch=3, bytes=3_000_000
     )
     found = candidates(state, LOGS, LOGS.keys(), LOGS.keys())
-    chosen = choose(state, found, RecoveryWish(Method.BALANCED, wait_seconds=300))
+    chosen = chosen_recovery(state, found, RecoveryWish(Method.BALANCED, wait_seconds=300))
     assert isinstance(chosen, Recovery)
     return chosen
 
@@ -70,11 +70,11 @@ def test_a_recovery_shows_its_candidates_its_requests_and_its_loss() -> None:
 
 
 def test_the_summary_counts_what_is_lost_at_least() -> None:
-    assert summary([recovery()]) == (
+    assert recovery_summary([recovery()]) == (
         "1 partition to be led again, 1 unclean: at least 2,000 records lost."
     )
     clean = replace(recovery(), clean=True)
-    assert summary([clean]) == "1 partition to be led again, cleanly."
+    assert recovery_summary([clean]) == "1 partition to be led again, cleanly."
 
 
 def test_an_empty_log_is_said_to_be_one_where_it_is_to_lead() -> None:

@@ -11,8 +11,8 @@ from replan.snapshots.tail_files import (
     TailForm,
     file_name,
     known_files,
-    read_content,
     read_index,
+    read_tail_batches,
     write_content,
     write_index,
 )
@@ -46,7 +46,7 @@ def test_what_was_saved_is_read_back_and_more_is_added(tmp_path: Path) -> None:
     index = read_index(folder)
 
     assert index.tails == (first, second)
-    assert [read_content(folder, tail) for tail in index.tails] == [b"batches", b"others"]
+    assert [read_tail_batches(folder, tail) for tail in index.tails] == [b"batches", b"others"]
     assert known_files(folder, "cluster") == dict.fromkeys((first.file, second.file), "t")
 
 
@@ -54,14 +54,14 @@ def test_a_file_that_is_not_what_was_saved_is_refused(tmp_path: Path) -> None:
     tail = saved(tmp_path)
     (tmp_path / tail.file).write_bytes(b"other")
     with pytest.raises(BadFile, match="sha256"):
-        read_content(tmp_path, tail)
+        read_tail_batches(tmp_path, tail)
 
 
 def test_a_file_elsewhere_is_refused(tmp_path: Path) -> None:
     tail = saved(tmp_path)
     outside = TailForm(**{f: getattr(tail, f) for f in tail.__struct_fields__} | {"file": "../x"})
     with pytest.raises(BadFile, match="not in this folder"):
-        read_content(tmp_path, outside)
+        read_tail_batches(tmp_path, outside)
 
 
 def test_another_clusters_folder_is_not_added_to(tmp_path: Path) -> None:

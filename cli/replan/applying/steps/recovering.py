@@ -98,7 +98,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogReader, LogsFound, ProbeFailure, ReplicaLog
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.comparison.alignment import named_partitions, partition_rows
 from replan.planning.plans.origins import Origin
 from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import lost
@@ -119,7 +119,7 @@ def with_logs(
     They also say where they part from those of `formerly`, which an earlier snapshot knew.
     """
     live, named = snapshot.live_brokers(), named_partitions(sorted(names))
-    rows = rows_of(named, snapshot.partitions).tolist()
+    rows = partition_rows(named, snapshot.partitions).tolist()
     wanted = {
         state.partition: tuple(b for b in state.replicas if b in live)
         for state in snapshot.states(row for row in rows if row >= 0)

@@ -261,10 +261,10 @@ def _health(seen: "Snapshot", patterns: list[str]) -> "Health":
     """That of the topics that are meant, those among them that this user may not describe; raises as `topics_named`."""
     from replan.model.declared.topic_patterns import matches
     from replan.placement_file.export import topics_named
-    from replan.planning.findings.health import judge
+    from replan.planning.findings.health import health_of
 
     meant = (t for t in seen.hidden if not patterns or any(matches(p, t) for p in patterns))
-    return replace(judge(seen, topics_named(seen, patterns)), hidden=tuple(meant))
+    return replace(health_of(seen, topics_named(seen, patterns)), hidden=tuple(meant))
 
 
 class _Watcher(Struct):
@@ -285,7 +285,7 @@ class _Watcher(Struct):
         from replan.commands.inputs.journals import known_of, loop_of
         from replan.commands.inputs.unread import note_unread
         from replan.commands.inputs.with_journal import resume_command
-        from replan.planning.findings.replica_progress import AskedPartition, rows_of, standing
+        from replan.planning.findings.replica_progress import AskedPartition, replica_rows, standing
         from replan.reporting.cluster.status_text import ClusterStatus
 
         plane = self.connection.control_plane
@@ -302,7 +302,7 @@ class _Watcher(Struct):
         throttles = throttles_seen_twice(seen, self.cluster.observe, known.ledger)
         shown = ClusterStatus(
             health=health,
-            rows=[] if now is None else rows_of(asked, now, before),
+            rows=[] if now is None else replica_rows(asked, now, before),
             standings={} if now is None else {a.partition: standing(a, now) for a in asked},
             named=named is not None,
             observed_at=self._moment(seen),
@@ -347,12 +347,12 @@ class _Watcher(Struct):
         """With what the open application waits for, and how far it is."""
         from replan.applying.views.standing import open_application
         from replan.commands.inputs.journals import known_of
-        from replan.commands.inputs.with_journal import plan_of
+        from replan.commands.inputs.with_journal import readable_open_plan
 
         ledger = known.ledger
         if ledger.application is None:
             return shown
-        plan = plan_of(ledger)
+        plan = readable_open_plan(ledger)
         if plan is None:
             return replace(shown, application=open_application(ledger, plan, known.holder))
         from replan.applying.views.progress import CopyPace

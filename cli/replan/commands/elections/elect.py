@@ -9,7 +9,7 @@ import typer
 from replan.commands.elections.election_scope import (
     ElectionScope,
     PlacementFiles,
-    placement_of,
+    placement_to_keep,
     save_elections,
 )
 from replan.commands.elections.recovering import RecoveryOptions, recover
@@ -77,7 +77,7 @@ def elect_preferred(
     )
 
     keep_inputs(output, [*(files or ()), scope.election_file, cluster.simulated])
-    placement, selection = placement_of(files, cluster), scope.selection()
+    placement, selection = placement_to_keep(files, cluster), scope.selection()
     allowed = allowed_of(allow or ())
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()

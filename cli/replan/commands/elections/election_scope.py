@@ -105,7 +105,7 @@ PlacementFiles = Annotated[
 ]
 
 
-def placement_of(files: list[Path] | None, cluster: LiveTarget) -> "Placement | None":
+def placement_to_keep(files: list[Path] | None, cluster: LiveTarget) -> "Placement | None":
     """The placement that an election keeps to, if there is one."""
     from replan.placement_file.load import load_placement
 

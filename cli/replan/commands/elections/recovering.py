@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from replan.commands.elections.election_scope import (
     ElectionScope,
     PlacementFiles,
-    placement_of,
+    placement_to_keep,
     save_elections,
 )
 from replan.commands.elections.tails import SaveTails, save_tails
@@ -102,7 +102,7 @@ def recover(
 
     inputs = [*(options.files or ()), scope.election_file, options.before, cluster.simulated]
     keep_inputs(options.output, inputs)
-    placement, allowed = placement_of(options.files, cluster), allowed_of(options.allow or ())
+    placement, allowed = placement_to_keep(options.files, cluster), allowed_of(options.allow or ())
     formerly = _formerly(options.before)
     with cluster.connect() as connection:
         seen = connection.control_plane.observe()

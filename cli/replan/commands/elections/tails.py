@@ -158,20 +158,20 @@ def tails_show(*, folder: TailFolder) -> Exit:
       replan tails show lost/
       replan tails show /var/lib/replan/tails
     """
-    from replan.reporting.lines import columns
-    from replan.snapshots.tail_files import read_content, read_index, read_replays
+    from replan.reporting.lines import aligned_lines
+    from replan.snapshots.tail_files import read_index, read_replays, read_tail_batches
 
     index, replays = read_index(folder), read_replays(folder)
     rows = [("partition", "broker", "offsets", "records", "bytes", "replayed", "file")]
     for tail in index.tails:
-        size = len(read_content(folder, tail))
+        size = len(read_tail_batches(folder, tail))
         offsets = f"{tail.begin:,} to {tail.end - 1:,}"
         done = _replayed(replays.of(tail), tail)
         records = f"{tail.records:,}"
         rows.append(
             (str(tail.name), str(tail.broker), offsets, records, f"{size:,}", done, tail.file)
         )
-    result("\n".join([*columns(rows), f"cluster {index.cluster_id}"]) + "\n")
+    result("\n".join([*aligned_lines(rows), f"cluster {index.cluster_id}"]) + "\n")
     return Exit.OK
 
 
@@ -322,9 +322,9 @@ def done(tails: "Iterable[TailForm]", replays: "Replays") -> None:
 
 def _batches(tail: "TailForm", folder: Path) -> "Iterator[RecordBatch]":
     from replan.kafka.record_batches import batches
-    from replan.snapshots.tail_files import read_content
+    from replan.snapshots.tail_files import read_tail_batches
 
-    return batches(read_content(folder, tail))
+    return batches(read_tail_batches(folder, tail))
 
 
 def _produce(

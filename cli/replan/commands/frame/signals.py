@@ -36,7 +36,7 @@ def leave_at_once(_number: int, _frame: FrameType | None) -> None:
     os._exit(INTERRUPTED)
 
 
-def interrupt(_number: int, _frame: FrameType | None) -> None:
+def raise_interrupt(_number: int, _frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt; another signal, while that unwinds, ends the process."""
     on_signal(leave_at_once)
     raise KeyboardInterrupt
@@ -65,7 +65,7 @@ class Stop:
         with suppress(RuntimeError):  # the signal may have come in the middle of a write to stderr
             self._note(_LEAVING if twice else _STOPPING)
         if twice:
-            interrupt(number, frame)
+            raise_interrupt(number, frame)
 
 
 def asked_to_stop(end_wait: Callable[[], None], note: Callable[[str], None]) -> Stop:

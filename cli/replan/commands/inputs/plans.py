@@ -221,15 +221,15 @@ def present(
             lines = plan_lines(made, context, everything=shown.everything, steps=shown.steps)
             result_lines(lines, shown.color)
         case "markdown":
-            from replan.reporting.markdown import document
+            from replan.reporting.markdown import markdown_document
             from replan.reporting.plans.plan_report import plan_report
 
-            result(document(plan_report(made, context), limit=limit))
+            result(markdown_document(plan_report(made, context), limit=limit))
         case "html":
-            from replan.reporting.page import document as page
+            from replan.reporting.page import html_document
             from replan.reporting.plans.plan_report import plan_report
 
-            result(page(plan_report(made, context)))
+            result(html_document(plan_report(made, context)))
         case "json":
             result(plan_file.dumps(made))
 
@@ -242,7 +242,7 @@ def present_part(made: Plan, part: Plan, shown: PlanView) -> None:
     result_lines(lines, shown.color)
 
 
-def part_of(made: Plan, topics: Sequence[str], brokers: Sequence[int]) -> Plan:
+def plan_about(made: Plan, topics: Sequence[str], brokers: Sequence[int]) -> Plan:
     """What of a plan concerns these topics and brokers."""
     from replan.model.declared.topic_patterns import matches
 
@@ -265,11 +265,11 @@ def _brokers_of(facts: Facts) -> Iterator[int]:
             yield found
 
 
-def render_difference(before: Plan, after: Plan, form: ReportForm, *, everything: bool) -> str:
+def plan_difference_in(before: Plan, after: Plan, form: ReportForm, *, everything: bool) -> str:
     """What differs between two plans, in one of the forms."""
     from replan.reporting.plans import plan_difference as difference
 
-    found = difference.between(before, after)
+    found = difference.compare_plans(before, after)
     match form:
         case "text":
             return difference.render_difference(found, everything=everything)

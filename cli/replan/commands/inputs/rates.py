@@ -11,7 +11,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
 from replan.model.replica_logs import LogEnd
 from replan.model.snapshot import Snapshot
-from replan.snapshots.rates_file import rates_document, read_rates, with_digest
+from replan.snapshots.rates_file import rates_document, rates_with_digest, read_rates
 
 
 def rates_of(
@@ -30,7 +30,7 @@ def rates_of(
         raise BadUsage("--measure needs a cluster; a snapshot goes with --rates FILE")
     note(f"measuring what producers write for {measure:g} s")
     with cluster.connect() as connection:
-        found = measured(connection, measure)
+        found = measured_rates(connection, measure)
     if keep is not None:
         save(render_document(rates_document(found)), keep)
     return found
@@ -49,10 +49,10 @@ def _kept_rates(address: str, cluster: Target) -> Rates:
     cluster_id = cluster.observe().cluster_id
     found = newest_rates(Lake(address), cluster_id)
     note(f"produce rates: {address}, observed {found.observed_at}")
-    return with_digest(found.rates)
+    return rates_with_digest(found.rates)
 
 
-def measured(connection: Connection, seconds: float) -> Rates:
+def measured_rates(connection: Connection, seconds: float) -> Rates:
     """What producers write, from two readings of the sizes of partitions and of the ends of their leaders' logs.
 
     Retention and compaction take bytes away meanwhile: then the records that were added count, at the average size of
@@ -71,7 +71,7 @@ def measured(connection: Connection, seconds: float) -> Rates:
         if name in before
         and (grown := added(before[name], size, ends.get(name), later_ends.get(name))) is not None
     }
-    return with_digest(Rates(found, later.cluster_id))
+    return rates_with_digest(Rates(found, later.cluster_id))
 
 
 def added(before: int, after: int, first: LogEnd | None, last: LogEnd | None) -> float | None:

@@ -40,7 +40,7 @@ class JournalPlace(Struct, frozen=True):
         return f"topic:{self.topic}" if self.path is None else f"file:{self.path}"
 
 
-def place(text: str | JournalPlace) -> JournalPlace:
+def journal_place(text: str | JournalPlace) -> JournalPlace:
     """Read what `--journal` says. Raises BadParameter."""
     from replan.placement_file.units import check_topic
 
@@ -327,7 +327,7 @@ class Target(Struct, frozen=True):
 _SNAPSHOT = typer.Option(metavar="PATH", help="A snapshot that `replan snapshot` saved; read only.")
 _JOURNAL = typer.Option(
     metavar="topic:NAME|file:PATH",
-    parser=place,
+    parser=journal_place,
     help=f"Where the journal is. By default topic:{JOURNAL_TOPIC} on a real cluster, "
     "and a file beside the --simulated FILE.",
 )

@@ -31,11 +31,11 @@ def application_of(known: JournalState) -> OpenApplication | None:
     return (
         None
         if ledger.application is None
-        else open_application(ledger, plan_of(ledger), known.holder)
+        else open_application(ledger, readable_open_plan(ledger), known.holder)
     )
 
 
-def plan_of(ledger: Ledger) -> Plan | None:
+def readable_open_plan(ledger: Ledger) -> Plan | None:
     """The plan of the open application; None where this release cannot read it."""
     from replan.applying.run.opening import open_plan
 

@@ -27,7 +27,7 @@ from replan.reconciling.status import KEPT_ROUNDS, LoopState, LoopStatus, encode
 from replan.reporting.loop.loop_metrics import Counts, metrics_of
 from replan.reporting.loop.loop_page import VIEW_PATH, policy, render_loop_page, render_view
 from replan.reporting.loop.loop_view import PATIENCE_SECONDS, plan_path, silence_of
-from replan.reporting.page import POLICY, document
+from replan.reporting.page import POLICY, html_document
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_report import plan_report
 
@@ -135,7 +135,7 @@ class LoopServer:
         if found is None:
             return None
         plan, snapshot = found
-        text = document(plan_report(plan, PlanContext(snapshot=snapshot)))
+        text = html_document(plan_report(plan, PlanContext(snapshot=snapshot)))
         headers = {"Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'"}
         return HttpResponse(text.encode(), HTML, headers=headers)
 

@@ -18,7 +18,7 @@ from replan.placement_file.text_edit import patch_of
 from replan.planning.plans.plan_file import dumps
 from replan.reconciling.status import Proposal
 from replan.reporting.loop.loop_proposal import render_proposal
-from replan.reporting.page import document
+from replan.reporting.page import html_document
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_report import plan_report
 
@@ -37,7 +37,7 @@ def write_proposal(proposal: Proposal, folder: Path, files: Sequence[Path]) -> N
     context = PlanContext(snapshot=proposal.snapshot)
     for name, text in (
         (PLAN, dumps(proposal.plan) if has_plan else ""),
-        (PAGE, document(plan_report(proposal.plan, context)) if has_plan else ""),
+        (PAGE, html_document(plan_report(proposal.plan, context)) if has_plan else ""),
         (PATCH, patch),
     ):
         if text:

@@ -40,7 +40,7 @@ from replan.planning.making.journal_topic import plan_with_journal
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.plan import Plan, left_out_text
 from replan.planning.plans.plan_file import digest
-from replan.reporting.application.junit import render_junit
+from replan.reporting.application.junit import outcome_junit
 from replan.reporting.application.outcome_text import refused_line, render_outcome
 from replan.reporting.cluster.status_text import throttle_lines
 from replan.reporting.plans.plan_context import PlanContext
@@ -257,7 +257,7 @@ def perform(
         )
     metrics.ended(outcome)
     if detail.junit is not None:
-        save(render_junit(outcome, f"replan {plan.cluster_name or plan.cluster_id}"), detail.junit)
+        save(outcome_junit(outcome, f"replan {plan.cluster_name or plan.cluster_id}"), detail.junit)
     report_outcome(render(outcome))
     return outcome.exit_code
 
@@ -302,7 +302,9 @@ STILL_SECONDS = 60.0
 """After so long without anything moving, a paused embedded cluster goes at the pace of people."""
 
 
-def with_journal(do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bool = False) -> Exit:
+def act_on_open_application(
+    do: Callable[..., Outcome], cluster: LiveTarget, *, unknown: bool = False
+) -> Exit:
     """Do something to the open application rather than go on with it.
 
     `unknown`: list the throttles that the journal does not know; where it is empty, they are what is left to resolve.

@@ -11,7 +11,13 @@ from contextlib import contextmanager
 
 from replan.applying.views.progress import CopyPace, Progress, ProgressListener
 from replan.commands.frame.output import Color, coloured, is_live, note
-from replan.reporting.application.progress_text import copies, counts, display, reasons, summary
+from replan.reporting.application.progress_text import (
+    copies,
+    counts,
+    display,
+    progress_line,
+    reasons,
+)
 from replan.reporting.lines import drawn
 from replan.wording import duration, visible
 
@@ -83,7 +89,7 @@ class _Summaries:
         ended = left > 0 and self._left == 0
         if ended or now - self._summed_at >= SUMMARY_SECONDS:
             self._summed_at = now
-            note(summary(self._pace.of(progress)))
+            note(progress_line(self._pace.of(progress)))
 
 
 class _Everything:

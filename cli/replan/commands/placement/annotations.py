@@ -33,7 +33,7 @@ class AnnotationFile(Struct, frozen=True):
     path: Path | None
 
 
-def wanted(text: str | AnnotationFile) -> AnnotationFile:
+def parse_annotations(text: str | AnnotationFile) -> AnnotationFile:
     """Read `github`, or `sarif:replan.sarif`. Raises BadParameter."""
     if isinstance(text, AnnotationFile):
         return text
@@ -50,7 +50,7 @@ Annotations = Annotated[
     typer.Option(
         "--annotations",
         metavar="FORM[:FILE]",
-        parser=wanted,
+        parser=parse_annotations,
         help="Write each refusal, conflict and warning with the line of the placement that causes it, also where there "
         "is no plan: `github` (workflow commands on stderr), `gitlab:FILE` (code quality), `sarif:FILE`, `junit:FILE`; "
         "repeatable.",
@@ -103,4 +103,4 @@ def _rendered(kind: AnnotationForm, findings: Sequence["Annotation"], file: str)
         case AnnotationForm.SARIF:
             return annotations.render_sarif(findings, __version__)
         case AnnotationForm.JUNIT:
-            return annotations.render_junit(findings)
+            return annotations.annotations_junit(findings)

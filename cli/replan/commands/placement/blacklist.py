@@ -109,7 +109,7 @@ def add(
     entry = (
         RackBlacklist(who, *said) if isinstance(who, str) else LeaderBlacklist(BrokerId(who), *said)
     )
-    note(f"wrote {text_edit.add(placement_files(files), entry)}; {NEXT}")
+    note(f"wrote {text_edit.add_to_blacklist(placement_files(files), entry)}; {NEXT}")
     return Exit.OK
 
 
@@ -134,7 +134,7 @@ def remove(
 
     who = _who(broker, rack)
     listed = who if isinstance(who, str) else BrokerId(who)
-    note(f"wrote {text_edit.remove(placement_files(files), listed)}; {NEXT}")
+    note(f"wrote {text_edit.remove_from_blacklist(placement_files(files), listed)}; {NEXT}")
     return Exit.OK
 
 

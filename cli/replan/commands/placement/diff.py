@@ -48,7 +48,7 @@ def diff(
     from replan.reporting.plans import placement_difference as difference
 
     named = placement_files(files)
-    found = difference.between(placement_at(old, named), placement_at(new, named))
+    found = difference.compare_placements(placement_at(old, named), placement_at(new, named))
     match form:
         case "text":
             result(difference.render_placement_difference(found, everything=everything))

@@ -95,14 +95,14 @@ def drift(
             result_lines(lines, color)
         case "markdown":
             from replan.reporting.drift.drift_text import drift_blocks
-            from replan.reporting.markdown import document
+            from replan.reporting.markdown import markdown_document
 
-            result(document(drift_blocks(found, unmanaged=unmanaged), limit=limit))
+            result(markdown_document(drift_blocks(found, unmanaged=unmanaged), limit=limit))
         case "html":
             from replan.reporting.drift.drift_text import drift_blocks
-            from replan.reporting.page import document as page
+            from replan.reporting.page import html_document
 
-            result(page(drift_blocks(found, unmanaged=unmanaged)))
+            result(html_document(drift_blocks(found, unmanaged=unmanaged)))
         case "json":
             from replan.reporting.drift.drift_text import render_drift_json
 

@@ -54,7 +54,7 @@ def explain(
     from replan.commands.inputs.rates import rates_of
     from replan.model.names import parse_topic_partition
     from replan.placement_file.load import load_placement
-    from replan.planning.explanation import explain as explain_partition
+    from replan.planning.explanation import explain_partition
     from replan.reporting.drift.explanation_text import render_explanation, render_explanation_json
 
     try:

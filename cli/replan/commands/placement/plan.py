@@ -208,22 +208,22 @@ def show(
     """
     from replan.commands.inputs.plans import (
         PlanView,
-        part_of,
+        plan_about,
+        plan_difference_in,
         present,
         present_part,
         read_plan,
-        render_difference,
     )
 
     made, shown = read_plan(plan_file), PlanView(everything, steps, color)
     if topics or brokers:
         if form != "text" or against is not None:
             raise BadUsage("--topic and --broker are for text without --against; leave them out")
-        present_part(made, part_of(made, topics or (), brokers or ()), shown)
+        present_part(made, plan_about(made, topics or (), brokers or ()), shown)
     elif against is None:
         present(made, form, shown=shown, limit=limit_of(max_size, form))
     elif form == "html":
         raise BadUsage("--against has no html; write --format markdown")
     else:
-        result(render_difference(read_plan(against), made, form, everything=everything))
+        result(plan_difference_in(read_plan(against), made, form, everything=everything))
     return Exit.OK

@@ -260,7 +260,7 @@ def abandon(
 
     from replan.applying.abandoning import RunningCopies
     from replan.applying.abandoning import abandon_application as give_up
-    from replan.commands.performing.application import with_journal
+    from replan.commands.performing.application import act_on_open_application
     from replan.commands.running.steer import take_from_process
 
     if cancel_copies and unthrottled:
@@ -268,4 +268,4 @@ def abandon(
     copies = RunningCopies.CANCELLED if cancel_copies else RunningCopies.REFUSED
     copies = RunningCopies.UNTHROTTLED if unthrottled else copies
     take_from_process(cluster, copies)
-    return with_journal(partial(give_up, copies=copies), cluster)
+    return act_on_open_application(partial(give_up, copies=copies), cluster)

@@ -236,9 +236,9 @@ def _write(
         case "text":
             written = drawn(text_lines(blocks()))
         case "markdown":
-            written = markdown.document(blocks())
+            written = markdown.markdown_document(blocks())
         case "json":
             written = as_json()
         case "html":
-            written = page.document(blocks())
+            written = page.html_document(blocks())
     write(written, output)

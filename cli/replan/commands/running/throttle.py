@@ -202,6 +202,6 @@ def throttle_clear(*, cluster: LiveTarget) -> Exit:
       replan throttle clear --simulated cluster.json
     """
     from replan.applying.abandoning import clear_throttles as clear
-    from replan.commands.performing.application import with_journal
+    from replan.commands.performing.application import act_on_open_application
 
-    return with_journal(clear, cluster, unknown=True)
+    return act_on_open_application(clear, cluster, unknown=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from replan.fleet.report import LakeRow, share_text
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts
-from replan.reporting.markdown import code, escape, head, row
+from replan.reporting.markdown import code, escape, table_head, table_row
 from replan.wording import capped, count, left_out, size
 
 SHOWN_ROWS = 30
@@ -15,11 +15,11 @@ def render_markdown(facts: FleetFacts) -> str:
     failed = [c for c in facts.clusters if c.errors]
     lines = ["# Fleet", "", fleet_verdict(facts), ""]
     if facts.classes:
-        lines += [head("class", "differences")]
-        lines += [row([name, f"{number:,}"]) for name, number in facts.classes.items()] + [""]
+        lines += [table_head("class", "differences")]
+        lines += [table_row([name, f"{number:,}"]) for name, number in facts.classes.items()] + [""]
     shown = [c for c in facts.clusters if c.drifted or c.errors][:SHOWN_ROWS]
     if shown:
-        lines += [head("cluster", "drifted", "of", "since", "to copy", "as of")]
+        lines += [table_head("cluster", "drifted", "of", "since", "to copy", "as of")]
         lines += [_cluster(c) for c in shown]
         rest = sum(1 for c in facts.clusters if c.drifted or c.errors) - len(shown)
         lines += ["", *left_out(rest, way_out="index.html has them all"), ""]
@@ -64,8 +64,8 @@ def _section(
         | {"owner": escape(r["owner"] or "")}
         for r in rows[:SHOWN_ROWS]
     ]
-    lines = [row([*cells.values()]) for cells in shown]
-    return [f"## {title}", "", head(*shown[0]), *lines, "", *(f"{line}\n" for line in more)]
+    lines = [table_row([*cells.values()]) for cells in shown]
+    return [f"## {title}", "", table_head(*shown[0]), *lines, "", *(f"{line}\n" for line in more)]
 
 
 def _flapping(r: LakeRow) -> Mapping[str, str]:
@@ -85,6 +85,6 @@ def _acknowledged(r: LakeRow) -> Mapping[str, str]:
 
 def _cluster(c: ClusterFacts) -> str:
     if c.observed_at is None:
-        return row([code(c.name), "not judged", "", "", "", ""])
+        return table_row([code(c.name), "not judged", "", "", "", ""])
     numbers = (f"{c.drifted:,}", f"{c.partitions:,}")
-    return row([code(c.name), *numbers, c.oldest or "", size(c.copy_bytes), c.observed_at])
+    return table_row([code(c.name), *numbers, c.oldest or "", size(c.copy_bytes), c.observed_at])

@@ -8,7 +8,7 @@ from replan.fleet.report import LakeRow
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts
 from replan.fleet.reports.markdown import fleet_verdict
 from replan.reporting.blocks import Block, Chart, Column, Heading, Item, Items, Table, Title
-from replan.reporting.charts import Mark, place, steps
+from replan.reporting.charts import Mark, across_axis, steps
 from replan.reporting.lines import Cell, Span, Tone, line
 from replan.reporting.page import asset, html_of, page
 from replan.wording import count, duration, listed, size
@@ -157,5 +157,5 @@ def _marks(first: datetime, whole: timedelta) -> Iterator[Mark]:
     form = "%b %d %H:%M" if step < 24 * HOUR else "%b %d" if whole < 300 * 24 * HOUR else "%Y %b %d"
     at = start + step * -(-(first - start) // step)
     while at <= first + whole:
-        yield Mark(place((at - first) / whole), at.strftime(form))
+        yield Mark(across_axis((at - first) / whole), at.strftime(form))
         at += step

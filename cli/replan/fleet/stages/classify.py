@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from replan.fleet.lake.tables import DRIFT, JUDGED
 from replan.fleet.tasks.work import Work
 from replan.planning.comparison.acknowledged import acknowledgements_of
-from replan.planning.comparison.alignment import rows_of
+from replan.planning.comparison.alignment import partition_rows
 from replan.planning.findings.drift_classes import Difference, DriftClass
 
 ACKNOWLEDGED_CLASS = "acknowledged"
@@ -88,7 +88,7 @@ def _bytes(work: Work, found: Sequence[Difference]) -> pa.Array:
     """The size of each partition, null of what is none that there is."""
     numbers = [-1 if c.partition is None else c.partition for c in found]
     names = {"topic": [c.topic or "" for c in found], "partition": pa.array(numbers, pa.int32())}
-    rows = rows_of(pa.table(names), work.snapshot.partitions)
+    rows = partition_rows(pa.table(names), work.snapshot.partitions)
     return work.snapshot.partitions.column("bytes").take(
         pa.array(rows, mask=np.asarray(rows < 0), type=pa.int64())
     )

@@ -31,7 +31,7 @@ from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.placement_file.load import load_sources
 from replan.placement_file.read import texts_of
-from replan.placement_file.sources import SUFFIXES, Source, source_of
+from replan.placement_file.sources import SUFFIXES, Source, decoded_source
 from replan.placement_file.yaml_text import fastest_parser
 from replan.planning.by_topic import ClusterPart, parts_by_topic
 from replan.planning.compared import Comparison, compared
@@ -162,7 +162,9 @@ def sources_at(place: str) -> list[Source]:
     if not in_store(place):
         return texts_of([Path(place)])
     files = files_at(place)
-    texts = [source_of(name, raw) for name, raw in files.items() if Path(name).suffix in SUFFIXES]
+    texts = [
+        decoded_source(name, raw) for name, raw in files.items() if Path(name).suffix in SUFFIXES
+    ]
     if not texts:
         raise BadPlacement(f"{place}: there is no *.yaml and no *.yml; check the address")
     return texts

@@ -17,7 +17,7 @@ from replan.model.declared.placement import (
 from replan.model.declared.policy import Requirement
 from replan.model.declared.recovery import RecoveryRule
 from replan.model.declared.rules import LeaderRule, TopicRule
-from replan.model.declared.topic_patterns import Patterns, best, patterns_of
+from replan.model.declared.topic_patterns import Patterns, most_specific_patterns, patterns_of
 from replan.model.declared.where import Where
 
 
@@ -62,7 +62,7 @@ class Intents(Struct, frozen=True):
 
         def won(section: str, entries: Mapping[str, E], patterns: Patterns) -> dict[str, E]:
             found: dict[str, E] = {}
-            for topic, alike in best(patterns, names) if patterns else ():
+            for topic, alike in most_specific_patterns(patterns, names) if patterns else ():
                 if len(alike) == 1:
                     found[topic] = entries[alike[0]]
                 else:

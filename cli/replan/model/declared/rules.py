@@ -245,10 +245,10 @@ class Tolerance(Struct, frozen=True):
     @property
     def text(self) -> str:
         """As a placement file writes it."""
-        return measured(self.measure, self.within)
+        return measure_text(self.measure, self.within)
 
 
-def measured(measure: BalanceMeasure, found: Fraction) -> str:
+def measure_text(measure: BalanceMeasure, found: Fraction) -> str:
     """A tolerance, asked for or reached, as a placement file writes it."""
     if measure is BalanceMeasure.MAX_REPLICAS:
         return str(int(found))

@@ -56,12 +56,18 @@ def means(pattern: str, excepted: Iterable[str], topic: str) -> bool:
 
 def winners(patterns: Patterns, topics: Iterable[str]) -> Mapping[str, str]:
     """Which name or pattern counts for each topic; a topic that none matches, or two equally well, is left out."""
-    return {topic: found[0] for topic, found in best(patterns, topics) if len(found) == 1}
+    return {
+        topic: found[0]
+        for topic, found in most_specific_patterns(patterns, topics)
+        if len(found) == 1
+    }
 
 
 def ties(patterns: Patterns, topics: Iterable[str]) -> Mapping[str, Sequence[str]]:
     """Topics that several patterns match equally well, with those patterns."""
-    return {topic: found for topic, found in best(patterns, topics) if len(found) > 1}
+    return {
+        topic: found for topic, found in most_specific_patterns(patterns, topics) if len(found) > 1
+    }
 
 
 def by_particularity(names: Iterable[str], topic: str) -> Sequence[str]:
@@ -73,7 +79,9 @@ def by_particularity(names: Iterable[str], topic: str) -> Sequence[str]:
     return found
 
 
-def best(patterns: Patterns, topics: Iterable[str]) -> Iterator[tuple[str, Sequence[str]]]:
+def most_specific_patterns(
+    patterns: Patterns, topics: Iterable[str]
+) -> Iterator[tuple[str, Sequence[str]]]:
     """The patterns with the longest literal prefix among those that match a topic; an exact name alone."""
     by_length: dict[int, list[str]] = {}
     for pattern in sorted(filter(is_pattern, patterns)):

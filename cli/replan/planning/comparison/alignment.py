@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from msgspec import Struct
 
-from replan.model.columns import Ints, positions_in, row, to_matrix, topics_of
+from replan.model.columns import Ints, list_in_row, positions_in, to_matrix, topics_of
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Where
@@ -96,7 +96,7 @@ class Alignment(Struct, frozen=True):
         return Alignment.of(self.placement, snapshot, self.rates, self.intents)
 
 
-def rows_of(wanted: pa.Table, table: pa.Table) -> Ints:
+def partition_rows(wanted: pa.Table, table: pa.Table) -> Ints:
     """The row in `table` of each partition of `wanted`, -1 where there is none: for tables that are joined but once."""
     return PartitionIndex.of(table).rows(wanted) if wanted.num_rows else np.zeros(0, dtype=np.int64)
 
@@ -152,7 +152,7 @@ def declared_lists(
     placement: Placement, names: Sequence[TopicPartition]
 ) -> dict[TopicPartition, DeclaredList]:
     """The declared list of each of these partitions that has one."""
-    rows = rows_of(named_partitions(names), placement.explicit)
+    rows = partition_rows(named_partitions(names), placement.explicit)
     found = {name: at for name, at in zip(names, rows.tolist(), strict=True) if at >= 0}
     if not found:
         return {}
@@ -160,7 +160,7 @@ def declared_lists(
     lines, columns = (placement.explicit.column(key) for key in ("line", "column"))
     return {
         name: DeclaredList(
-            replicas(*row(lists, at)),
+            replicas(*list_in_row(lists, at)),
             Where(placement.topics[name.topic].where.file, lines[at].as_py(), columns[at].as_py()),
         )
         for name, at in found.items()

@@ -11,7 +11,7 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure, Tolerance
 from replan.model.rates import Rates
 from replan.model.snapshot import topic_codes
-from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
+from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.placing.problem import Leading
@@ -41,7 +41,7 @@ def rates_of_rows(rates: Rates | None, partitions: pa.Table) -> Ints:
     """What producers write to each partition, bytes per second; nothing where it is not known."""
     found = np.zeros(partitions.num_rows, dtype=np.int64)
     if rates is not None:
-        rows = rows_of(named_partitions(rates.bytes_per_second), partitions)
+        rows = partition_rows(named_partitions(rates.bytes_per_second), partitions)
         written = np.array([min(r, FASTEST) for r in rates.bytes_per_second.values()], np.int64)
         found[rows[rows >= 0]] = written[rows >= 0]
     return found
@@ -57,7 +57,7 @@ def leading_of(aligned: Alignment, rows: Ints, lists: Matrix) -> Leading | None:
     names, codes = topics_of(some)
     by_rule = aligned.intents.leaders
     declared = np.array([*(n in by_rule for n in names.to_pylist()), False], dtype=bool)[codes]
-    by_id = rows_of(named_partitions(placement.preferred_leaders), some)
+    by_id = partition_rows(named_partitions(placement.preferred_leaders), some)
     declared[by_id[by_id >= 0]] = True
     first = np.full(len(rows), PAD, dtype=np.int64)
     if len(rows):

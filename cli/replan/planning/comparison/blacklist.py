@@ -66,7 +66,7 @@ def keep_in_doubt(
     observed = to_matrix(snapshot.partitions.column("replicas"))
     kept, observed = same_width(lists, observed)
     kept = kept.copy()
-    some = listed(kept, rows, doubtful).every | np.isin(kept, maybe_last)
+    some = blacklisted_members(kept, rows, doubtful).every | np.isin(kept, maybe_last)
     at = np.flatnonzero(some.any(axis=1) & (found >= 0))
     there = observed[found[at]]
     same = (np.sort(there, axis=1) == np.sort(kept[at], axis=1)).all(axis=1)
@@ -74,7 +74,9 @@ def keep_in_doubt(
     return kept
 
 
-def listed(lists: Matrix, rows: pa.Table, entries: Iterable[LeaderBlacklist]) -> BlacklistedMembers:
+def blacklisted_members(
+    lists: Matrix, rows: pa.Table, entries: Iterable[LeaderBlacklist]
+) -> BlacklistedMembers:
     """Which members of each list are on the blacklist."""
     found = BlacklistedMembers(np.zeros(lists.shape, dtype=bool), np.zeros(lists.shape, dtype=bool))
     for entry in entries:

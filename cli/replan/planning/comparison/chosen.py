@@ -18,13 +18,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.model.broker import HEADROOM, Broker, LogDir
-from replan.model.columns import PAD, Flags, Ints, Matrix, row, same_width, take, to_matrix
+from replan.model.columns import PAD, Flags, Ints, Matrix, list_in_row, same_width, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerSelector, Spread, TopicRule
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.acknowledged import covered
-from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
+from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
 from replan.planning.comparison.apart import LeftToOthers, PlacedPartitions, Separated, separated
 from replan.planning.comparison.balanced import balanced_by, leading_of, rates_of_rows
 from replan.planning.placing.judge import Finding, judge
@@ -160,7 +160,7 @@ class _Question:
         for at in np.flatnonzero(holds_unknown & ~gone & (wanted == length)).tolist():
             if by_rack[number[at]]:
                 unjudged[at] = self._may_keep(
-                    rules[number[at]], rules[number[at] + 1], row(base, at)
+                    rules[number[at]], rules[number[at] + 1], list_in_row(base, at)
                 )
         self.unjudged = np.flatnonzero(unjudged)
         number[holds_unknown & by_rack[number]] += 1  # the same with brokers of unknown rack
@@ -469,7 +469,7 @@ def _leading(placement: Placement, snapshot: Snapshot, held: Matrix) -> tuple[In
     leading = np.asarray(snapshot.partitions.column("leader")).astype(np.int64)
     declared = np.zeros(len(leading), dtype=bool)
     wanted = placement.preferred_leaders
-    rows = rows_of(named_partitions(wanted), snapshot.partitions) if wanted else ()
+    rows = partition_rows(named_partitions(wanted), snapshot.partitions) if wanted else ()
     for at, preferred in zip(rows, wanted.values(), strict=True):
         if at >= 0 and preferred.broker in held[at]:
             leading[at], declared[at] = preferred.broker, True

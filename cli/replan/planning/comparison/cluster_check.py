@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from replan.errors import WrongCluster
-from replan.model.columns import PAD, row, take, to_matrix
+from replan.model.columns import PAD, list_in_row, take, to_matrix
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement, PreferredLeader, TopicEntry
 from replan.model.declared.policy import factor_too_small, spread_too_narrow
@@ -19,7 +19,7 @@ from replan.model.declared.topic_patterns import is_pattern
 from replan.model.declared.where import Mistake, Where
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
+from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
 from replan.planning.comparison.chosen import BaseLists
 from replan.wording import listed, ranges
 
@@ -104,7 +104,7 @@ def absent_leaders(aligned: Alignment, made: BaseLists) -> Iterator[AbsentLeader
     if not preferences:
         return
     counts = _declared_counts(aligned)
-    declared = rows_of(named_partitions(preferences), aligned.placement.explicit)
+    declared = partition_rows(named_partitions(preferences), aligned.placement.explicit)
     drained = aligned.placement.drained
     refused = {at for reason in made.impossible for at in reason.partitions}
     places = zip(preferences.items(), aligned.leader_rows.tolist(), declared.tolist(), strict=True)
@@ -113,7 +113,9 @@ def absent_leaders(aligned: Alignment, made: BaseLists) -> Iterator[AbsentLeader
             if name.partition >= counts.get(name.topic, 0):
                 yield AbsentLeader(name, preferred, None)
         elif preferred.broker not in drained and at not in refused:
-            brokers = row(made.observed, at) if line < 0 else row(made.explicit, line)
+            brokers = (
+                list_in_row(made.observed, at) if line < 0 else list_in_row(made.explicit, line)
+            )
             if preferred.broker not in brokers:
                 yield AbsentLeader(name, preferred, replicas(*brokers))
 
@@ -130,7 +132,7 @@ def mistaken_whatever_is_chosen(aligned: Alignment) -> bool:
         return False
     if any(names[n].partition >= counts.get(names[n].topic, 0) for n in np.flatnonzero(at < 0)):
         return True
-    free = (at >= 0) & (rows_of(named_partitions(names), placement.explicit) < 0)
+    free = (at >= 0) & (partition_rows(named_partitions(names), placement.explicit) < 0)
     first = np.array([of.broker for of in placement.preferred_leaders.values()])[free]
     held = to_matrix(take(snapshot.partitions["replicas"], at[free]))
     absent = (held != first[:, None]).all(axis=1) & ~np.isin(first, list(placement.drained))

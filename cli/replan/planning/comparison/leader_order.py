@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from replan.model.columns import PAD, Flags, Ints, Matrix, row, take, to_matrix
+from replan.model.columns import PAD, Flags, Ints, Matrix, list_in_row, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LeaderRule
 from replan.model.names import BrokerId
@@ -81,8 +81,10 @@ def _by_rack(lists: Matrix, rule: LeaderRule, found: Ints, snapshot: Snapshot) -
     unknown = sorted(snapshot.brokers_of_unknown_rack())
     stay = np.flatnonzero(np.isin(lists, unknown).any(axis=1) & (found >= 0))
     for at, seen in zip(stay, snapshot.states(found[stay].tolist()), strict=True):
-        if sorted(seen.replicas) == sorted(row(lists, int(at))):
-            rank[at, : len(seen.replicas)] = [seen.replicas.index(b) for b in row(lists, int(at))]
+        if sorted(seen.replicas) == sorted(list_in_row(lists, int(at))):
+            rank[at, : len(seen.replicas)] = [
+                seen.replicas.index(b) for b in list_in_row(lists, int(at))
+            ]
     return rank
 
 

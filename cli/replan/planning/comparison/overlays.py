@@ -22,9 +22,9 @@ from replan.model.columns import (
     Ints,
     Matrix,
     from_matrix,
+    list_in_row,
     number_column,
     plain_names,
-    row,
     same_width,
     take,
     topics_of,
@@ -34,8 +34,13 @@ from replan.model.declared.rules import LeaderRule, TopicRule
 from replan.model.names import Replicas, led_by, replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
-from replan.planning.comparison.blacklist import in_force, keep_in_doubt, listed, within
+from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
+from replan.planning.comparison.blacklist import (
+    blacklisted_members,
+    in_force,
+    keep_in_doubt,
+    within,
+)
 from replan.planning.comparison.chosen import BaseLists, chosen
 from replan.planning.comparison.diff import LED, targets_of
 from replan.planning.comparison.leader_order import last_leaders, last_leaders_last, ordered_by_rule
@@ -76,7 +81,7 @@ class WantedLists(Struct, frozen=True):
     """What rules and drains made of the lists."""
 
 
-def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
+def lay_overlays(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
     """Lay the overlays over what is declared; a partition that nothing can place keeps what it has.
 
     `fixed`: observed rows that the balance has to do without.
@@ -86,17 +91,17 @@ def wanted(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
     names = _names_of(explicit, take(snapshot.partitions, reached.rows))
     bases = np.concatenate(same_width(reached.chosen.explicit, reached.bases))
     found = np.concatenate([aligned.explicit_rows, reached.rows])
-    led = rows_of(named_partitions(placement.preferred_leaders), names)
+    led = partition_rows(named_partitions(placement.preferred_leaders), names)
     by_rule = _leader_rules(aligned, names)
     preferred = _prefer(bases, led, placement)
     entries = in_force(placement, snapshot)
-    demoting = listed(preferred, names, entries).every
+    demoting = blacklisted_members(preferred, names, entries).every
     last = last_leaders(placement, snapshot)
     demoting |= np.isin(preferred, list(last))
     preferred = ordered_by_rule(preferred, demoting, by_rule, found, snapshot)
     before, preferred = preferred, last_leaders_last(preferred, last)
     last_moved = (preferred != before).any(axis=1)
-    marks = listed(preferred, names, entries)
+    marks = blacklisted_members(preferred, names, entries)
     led_by = preferred == _leaders(found, snapshot)[:, None]
     led_by_listed, pressed = ((led_by & of).any(axis=1) for of in (marks.every, marks.now))
     lists, behind = _listed_last(preferred, marks.every)
@@ -207,7 +212,7 @@ def _given_up(lists: Matrix, aligned: Alignment, bases: Matrix) -> Flags:
     for name, at in zip(left, aligned.observed.rows(named_partitions(left)).tolist(), strict=True):
         kept = left[name]
         same = at >= 0 and kept.topic_id == snapshot.topic_id(name.topic)
-        if same and row(lists, at) == kept.left and name.topic not in ruled:
+        if same and list_in_row(lists, at) == kept.left and name.topic not in ruled:
             bases[at] = PAD
             bases[at, : len(kept.order)] = kept.order
             found[at] = True
@@ -229,7 +234,7 @@ def _on_the_way(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
     changed = changed.copy()
     for name, at in zip(names, rows.tolist(), strict=True):
         target = aligned.heading[name]
-        has = set(row(lists, at)) if at >= 0 else set(target)
+        has = set(list_in_row(lists, at)) if at >= 0 else set(target)
         if has != set(target) and (name.topic in ruled or not drained.isdisjoint(has)):
             changed[at] = PAD
             changed[at, : len(target)] = target
@@ -283,7 +288,7 @@ def _lead_for_now(
     )
     changed = lists.copy()
     for at, seen in zip(chosen, snapshot.states(found[chosen]), strict=True):
-        order = replicas(*row(lists, int(at)))
+        order = replicas(*list_in_row(lists, int(at)))
         demoted = {int(b) for b in lists[at][listed[at]]}
         stand_in = _stand_in(order, demoted, seen, pressed=bool(pressed[at]))
         if stand_in is not None:

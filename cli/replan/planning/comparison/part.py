@@ -50,7 +50,7 @@ def chosen_part(only: Sequence[str], snapshot: Snapshot) -> PartitionFilter:
     return lambda name: name.topic in topics or name in partitions
 
 
-def part_of(differs: Differences, within: PartitionFilter) -> Differences:
+def differences_in(differs: Differences, within: PartitionFilter) -> Differences:
     """The differences of a part."""
     rows = differs.table.select(["topic", "partition"]).to_pylist()
     chosen = np.array(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from replan.model.columns import Flags, Matrix, row
+from replan.model.columns import Flags, Matrix, list_in_row
 from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.alignment import Alignment, named_partitions
@@ -101,7 +101,7 @@ def _standing(lists: Matrix, aligned: Alignment) -> Iterator[_Standing]:
     }
     rows = aligned.observed.rows(named_partitions(orders)).tolist()
     for (name, kept), at in zip(orders.items(), rows, strict=True):
-        observed = replicas(*row(lists, at)) if at >= 0 else ()
+        observed = replicas(*list_in_row(lists, at)) if at >= 0 else ()
         same = kept.topic_id == snapshot.topic_id(name.topic)
         if observed and same and sorted(kept.order) == sorted(observed):
             yield _Standing(name, at, kept.order, observed, kept.recovered)

@@ -13,7 +13,7 @@ from replan.model.declared.topic_patterns import matches
 from replan.model.names import BrokerId, TopicPartition, led_by
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.comparison.alignment import named_partitions, partition_rows
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.elections.available import unavailable
 from replan.planning.plans.moves import Move, MoveReason, ReasonKind, StandaloneElection, move_of
@@ -45,7 +45,7 @@ def choose_partitions(selection: Selection, snapshot: Snapshot) -> SelectedParti
         rows = np.arange(snapshot.partitions.num_rows)
     elif selection.partitions:
         names = sorted(set(selection.partitions))
-        found = rows_of(named_partitions(names), snapshot.partitions)
+        found = partition_rows(named_partitions(names), snapshot.partitions)
         lost = tuple(n for n, at in zip(names, found.tolist(), strict=True) if at < 0)
         return SelectedPartitions(np.sort(found[found >= 0]), lost)
     else:

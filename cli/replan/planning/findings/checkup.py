@@ -12,7 +12,7 @@ from msgspec import Struct
 from replan.model.access import Access, ClockDifference
 from replan.model.names import BrokerId
 from replan.model.snapshot import Features, Snapshot
-from replan.planning.findings.health import Health, HealthState, judge
+from replan.planning.findings.health import Health, HealthState, health_of
 from replan.planning.plans.plan import Plan
 
 NAMED = 20
@@ -101,7 +101,7 @@ def cluster_checks(snapshot: Snapshot, silent: Mapping[BrokerId, str] = NOBODY) 
     yield _named(CheckKind.RACKS, Level.LOOK, without if racks else [])
     why = [f"{b} ({silent[b]})" if b in silent else str(b) for b in snapshot.silent]
     yield _named(CheckKind.SIZES, Level.LOOK, why)
-    health = judge(snapshot)
+    health = health_of(snapshot)
     yield from _health(health)
     yield Check(CheckKind.ELIGIBLE_LEADERS, _eligible_leaders(snapshot.features))
     settings = snapshot.all_settings()

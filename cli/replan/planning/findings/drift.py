@@ -26,7 +26,7 @@ from replan.planning.comparison.alignment import (
     PartitionCount,
     named_partitions,
     partition_counts,
-    rows_of,
+    partition_rows,
 )
 from replan.planning.comparison.cluster_check import absent_leaders
 from replan.planning.comparison.diff import DifferenceKind
@@ -38,7 +38,7 @@ from replan.planning.findings.drift_classes import (
     DriftRule,
     OtherKind,
 )
-from replan.planning.findings.health import BrokerDown, brokers_down, judge, unclean_topics
+from replan.planning.findings.health import BrokerDown, brokers_down, health_of, unclean_topics
 from replan.planning.plans.log_dirs import LogMove, log_dir_balance, log_drains
 from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
@@ -141,7 +141,7 @@ def drift_of(found: Comparison, *, journal_unread: bool = False) -> Drift:
         dirs.moves,
         tuple(standing),
         unclean_topics(snapshot),
-        tuple(sorted(u.state.partition for u in judge(snapshot).unhealthy if u.elr_gone)),
+        tuple(sorted(u.state.partition for u in health_of(snapshot).unhealthy if u.elr_gone)),
         brokers_down(snapshot),
         len(found.wanted.chosen.unjudged),
         (*undeclared, *found.warnings, *missed),
@@ -235,7 +235,7 @@ def _to_be_created(found: Comparison) -> Iterator[_List]:
     explicit = found.aligned.placement.topics
     names = [n for c in found.growth.creates if c.topic in explicit for n in c.partitions]
     table = found.wanted.table
-    rows = rows_of(named_partitions(names), table)
+    rows = partition_rows(named_partitions(names), table)
     for name, declared in zip(names, take(table.column("replicas"), rows), strict=True):
         yield _List(name, DifferenceKind.MISSING, tuple(declared.as_py()), (), None)
 

@@ -139,7 +139,7 @@ def _lengths(snapshot: Snapshot, column: str) -> Ints:
     return list_lengths(snapshot.partitions.column(column))
 
 
-def judge(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
+def health_of(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Health:
     """Judge all partitions, or those of some topics."""
     assigned, in_sync, adding = (
         _lengths(snapshot, column) for column in ("replicas", "isr", "adding")

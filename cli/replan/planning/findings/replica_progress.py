@@ -118,7 +118,7 @@ def replicas_of(asked: AskedPartition, now: Look) -> Replicas:
     return running.adding or running.target
 
 
-def rows_of(
+def replica_rows(
     asked: Iterable[AskedPartition], now: Reading, before: Reading | None = None
 ) -> list[ReplicaRow]:
     """A row for each replica, by partition; with rates and times where there was a reading before."""

@@ -51,7 +51,7 @@ def plan_with_journal(
     first = _apart(live)
     made = make_plan(
         placement,
-        with_journal(snapshot, first),
+        snapshot_with_journal(snapshot, first),
         allowed,
         only=[*only, JOURNAL_TOPIC] if only else (),
         rates=rates,
@@ -80,7 +80,7 @@ def _apart(live: Sequence[Broker]) -> Replicas:
     return tuple(b.id for b in chosen)
 
 
-def with_journal(snapshot: Snapshot, replicas: Replicas) -> Snapshot:
+def snapshot_with_journal(snapshot: Snapshot, replicas: Replicas) -> Snapshot:
     """The cluster with the topic of the journal, all of whose replicas are in sync."""
     names = snapshot.topics.column("name").to_pylist()
     at = bisect_left(names, JOURNAL_TOPIC)

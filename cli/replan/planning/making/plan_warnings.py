@@ -15,7 +15,7 @@ from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import Unacknowledged, passed
-from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
+from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended, in_force
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
@@ -127,7 +127,7 @@ def _leaderless(snapshot: Snapshot, known: Collection[TopicPartition]) -> Iterat
     """Partitions without a leader, declared or not."""
     lost = np.flatnonzero(snapshot.without_leader)
     if len(lost) and known:
-        lost = np.setdiff1d(lost, rows_of(named_partitions(known), snapshot.partitions))
+        lost = np.setdiff1d(lost, partition_rows(named_partitions(known), snapshot.partitions))
     if len(lost):
         yield PlanWarning(WarningKind.LEADERLESS, _named(_names_of(snapshot, lost)))
 

@@ -28,7 +28,7 @@ from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.comparison.overlays import WantedLists
-from replan.planning.comparison.part import PartitionFilter, Scope, chosen_part, part_of
+from replan.planning.comparison.part import PartitionFilter, Scope, chosen_part, differences_in
 from replan.planning.feasibility.conflicts import conflicts
 from replan.planning.growth import fewer_partitions
 from replan.planning.making.admission_order import admission_order
@@ -109,7 +109,7 @@ def plan_of(
     placement, snapshot = aligned.placement, aligned.snapshot
     within = chosen_part(only, snapshot) if scope is None else scope.partitions.__contains__
     partial = bool(only) or scope is not None
-    differs = part_of(left.differences, within) if partial else left.differences
+    differs = differences_in(left.differences, within) if partial else left.differences
     judge = Judge.of(snapshot)
     known = _lookups(aligned, differs.table, judge.nameable)
     creates = tuple(c for c in growth.creates if within(c.first))

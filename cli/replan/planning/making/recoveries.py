@@ -16,7 +16,12 @@ from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate, candidates
-from replan.planning.recovery.choose import RecoveryObstacle, RecoveryWish, Unrecoverable, choose
+from replan.planning.recovery.choose import (
+    RecoveryObstacle,
+    RecoveryWish,
+    Unrecoverable,
+    chosen_recovery,
+)
 from replan.planning.recovery.recovery import Method, Recovery
 
 RULES = {
@@ -87,7 +92,7 @@ def recoveries(
         earlier = (formerly or {}).get(state.partition)
         found = candidates(state, logs, live, registered, earlier)
         looked_at[state.partition] = found
-        outcome = choose(state, found, wish)
+        outcome = chosen_recovery(state, found, wish)
         if isinstance(outcome, Unrecoverable):
             refused.append(_refusal(state.partition, outcome))
         else:

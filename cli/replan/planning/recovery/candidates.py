@@ -107,7 +107,7 @@ def candidates(
     return tuple(found)
 
 
-def best(among: Iterable[Candidate]) -> Candidate | None:
+def best_candidate(among: Iterable[Candidate]) -> Candidate | None:
     """The candidate with the best log; of equal ones the first of the list."""
     answered = [c for c in among if c.known is not None]
     return max(answered, key=_rank, default=None)

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from replan.model.names import BrokerId, led_by
 from replan.model.partition import PartitionState
-from replan.planning.recovery.candidates import Candidate, best, loss
+from replan.planning.recovery.candidates import Candidate, best_candidate, loss
 from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import Method, Recovery
 
@@ -55,7 +55,7 @@ class RecoveryWish(Struct, frozen=True):
     wait_seconds: int = 0
 
 
-def choose(
+def chosen_recovery(
     state: PartitionState,
     found: tuple[Candidate, ...],
     wish: RecoveryWish,
@@ -117,7 +117,7 @@ def _chosen(
         case Method.DESIGNATED:
             return _designated(found, wish.desired)
         case Method.BALANCED | Method.AGGRESSIVE:
-            first = best(c for c in found if c.broker not in state.adding)
+            first = best_candidate(c for c in found if c.broker not in state.adding)
         case Method.UNCLEAN:
             pass
     if first is None:

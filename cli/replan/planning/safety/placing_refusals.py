@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from replan.errors import UnsafePlan
 from replan.model.declared.placement import Placement
-from replan.model.declared.rules import BalanceMeasure, TopicRule, measured
+from replan.model.declared.rules import BalanceMeasure, TopicRule, measure_text
 from replan.model.declared.where import Where
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
@@ -54,8 +54,8 @@ class OutOfBalance(Struct, frozen=True):
         return {
             "where": str(self.where),
             "measure": found.measure.value,
-            "asked": measured(found.measure, found.asked),
-            "reached": measured(found.measure, found.reached),
+            "asked": measure_text(found.measure, found.asked),
+            "reached": measure_text(found.measure, found.reached),
             "brokers": found.brokers,
             "proved": "yes" if found.steps is None else "no",
             "rules": self.rules,
@@ -124,7 +124,7 @@ def _acknowledged(chosen: BaseLists, placement: Placement, snapshot: Snapshot) -
 def _full(found: Imbalance, placement: Placement) -> Iterator[str]:
     """The brokers that have no more room, or none before the policy empties them again."""
     share = placement.reconcile.log_dir_share
-    of = f" below the {measured(found.measure, share)} of logDirFull" if share else ""
+    of = f" below the {measure_text(found.measure, share)} of logDirFull" if share else ""
     for broker in found.full:
         yield f"{broker} has no more room{of}"
 

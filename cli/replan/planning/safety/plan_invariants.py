@@ -19,13 +19,19 @@ from replan.model.declared.placement import Placement, PreferredLeader
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.planning.comparison.alignment import Alignment, named_partitions, rows_of
+from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
 from replan.planning.comparison.diff import DifferenceKind, compare
-from replan.planning.comparison.overlays import wanted
+from replan.planning.comparison.overlays import lay_overlays
 from replan.planning.placing.judge import Finding
 from replan.planning.plans.moves import Move, ObservedMove
 from replan.planning.plans.plan import Plan
-from replan.planning.safety.plan_laws import Broken, asked, lawful_alone, listed, off_prefix
+from replan.planning.safety.plan_laws import (
+    Broken,
+    asked,
+    broken_laws_text,
+    lawful_alone,
+    off_prefix,
+)
 
 
 def require_invariants(
@@ -39,7 +45,7 @@ def require_invariants(
     broken = [*broken_laws(placement, snapshot, plan, judged), *keeps_rules(snapshot, findings)]
     if broken:
         raise UnsafePlan(
-            f"the plan breaks laws that every plan must keep, so it is not made:\n{listed(broken)}\n"
+            f"the plan breaks laws that every plan must keep, so it is not made:\n{broken_laws_text(broken)}\n"
             "This is a bug in replan, not in the placement. Please report it, with the placement and the output of "
             "`replan snapshot`; nothing was changed"
         )
@@ -114,7 +120,7 @@ def arrives(
         return
     after = _moved_alone(snapshot, judged, remember)
     names = named_partitions(sorted(m.partition for m, _ in judged))
-    rows = rows_of(names, placement.explicit)
+    rows = partition_rows(names, placement.explicit)
     declared = replace(
         placement,
         explicit=take(placement.explicit, rows[rows >= 0]),
@@ -123,7 +129,7 @@ def arrives(
         preferred_leaders={**_balanced(placement, judged), **placement.preferred_leaders},
         leader_rules={p: r for p, r in placement.leader_rules.items() if not r.balanced},
     )
-    asked = wanted(Alignment.of(declared, after))
+    asked = lay_overlays(Alignment.of(declared, after))
     left = compare(asked.table, after.partitions, asked.rows).table
     there = np.flatnonzero(np.asarray(left.column("kind")) != DifferenceKind.MISSING)
     for found in take(left, there).to_pylist():
@@ -178,7 +184,7 @@ def _moved_alone(
 ) -> Snapshot:
     """The snapshot with nothing but the moved partitions, as they are after their moves."""
     ends = sorted((end_of(m, seen) for m, seen in judged), key=lambda s: s.partition)
-    rows = rows_of(named_partitions(s.partition for s in ends), snapshot.partitions)
+    rows = partition_rows(named_partitions(s.partition for s in ends), snapshot.partitions)
     table = take(snapshot.partitions, rows)
     for column, values in (
         ("leader", pa.array([s.leader for s in ends], pa.int32())),

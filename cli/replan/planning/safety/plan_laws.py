@@ -34,13 +34,14 @@ def require_lawful(plan: Plan, source: str) -> Plan:
     broken = [*lawful_alone(plan), *_topic_ids(plan)]
     if broken:
         raise UnsafePlan(
-            f"{source}: the plan breaks laws that every plan keeps, so nothing of it is applied:\n{listed(broken)}\n"
+            f"{source}: the plan breaks laws that every plan keeps, so nothing of it is applied:\n"
+            f"{broken_laws_text(broken)}\n"
             "It was changed after it was made; make a new plan with `replan plan -o`"
         )
     return plan
 
 
-def listed(broken: Sequence[Broken]) -> str:
+def broken_laws_text(broken: Sequence[Broken]) -> str:
     """What is broken, a line each, indented."""
     lines = capped(broken, lambda b: f"{b.message}  [{b.law}]", limit=10)
     return "\n".join(f"  {line}" for line in lines)

@@ -13,7 +13,16 @@ from replan.rehearsal.loop_outcome import LoopRehearsal
 from replan.rehearsal.outcome import Report
 from replan.rehearsal.result import Copied, Rehearsal
 from replan.reporting.blocks import Block, Chart, Heading
-from replan.reporting.charts import ACROSS, LEFT, WIDTH, Mark, axis, columns, place, steps
+from replan.reporting.charts import (
+    ACROSS,
+    LEFT,
+    WIDTH,
+    Mark,
+    across_axis,
+    axis,
+    column_chart,
+    steps,
+)
 from replan.wording import duration, size
 
 LANE = 14.0
@@ -62,7 +71,7 @@ def _marks(total: float) -> list[Mark]:
     """The round times of the axis."""
     step = tick_seconds(total)
     whole = range(int(total / step) + 1)
-    return [Mark(place(i * step / total), duration(i * step) if i else "0") for i in whole]
+    return [Mark(across_axis(i * step / total), duration(i * step) if i else "0") for i in whole]
 
 
 def lanes(copies: list[Copied], ended: float) -> list[list[Copied]]:
@@ -108,7 +117,7 @@ class _Drawing:
         )
 
     def _x(self, seconds: float) -> float:
-        return place(seconds / self._total)
+        return across_axis(seconds / self._total)
 
     def _axis(self, height: float) -> Iterator[str]:
         for x, _ in _marks(self._total):
@@ -237,7 +246,8 @@ def runs_chart(report: Report) -> Iterator[Block]:
     for seconds in took:
         counts[min(BINS - 1, int((seconds - least) / width))] += 1
     marks = [
-        Mark(place(part), duration(least + part * (took[-1] - least))) for part in (0.0, 0.5, 1.0)
+        Mark(across_axis(part), duration(least + part * (took[-1] - least)))
+        for part in (0.0, 0.5, 1.0)
     ]
     titles = [
         f"{number} of {len(took)} runs: {duration(least + at * width)} to {duration(least + (at + 1) * width)}"
@@ -245,7 +255,7 @@ def runs_chart(report: Report) -> Iterator[Block]:
     ]
     yield Heading("How long the runs took")
     yield Chart(
-        columns(counts, titles, marks, f"How long {len(took)} runs took"),
+        column_chart(counts, titles, marks, f"How long {len(took)} runs took"),
         "Runs with random faults, by how long they took.",
     )
 

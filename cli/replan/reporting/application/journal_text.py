@@ -15,7 +15,7 @@ from replan.applying.journal.records import (
     RecoveryRecord,
     seconds_of,
 )
-from replan.reporting.lines import columns
+from replan.reporting.lines import aligned_lines
 from replan.wording import count, duration, size
 
 NO_LOCK = "nobody holds the lock\n"
@@ -30,7 +30,7 @@ def render_lock(lock_id: str, owner: str, since: str, application: str, at: str)
         ("application", application or "none open"),
         ("last sign of life", at),
     ]
-    return "\n".join(columns(rows)) + "\n"
+    return "\n".join(aligned_lines(rows)) + "\n"
 
 
 def _plan(application: Application) -> str:
@@ -62,7 +62,7 @@ def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
             )
             for a in applications
         ]
-        lines += columns([head, *rows])
+        lines += aligned_lines([head, *rows])
     else:
         lines.append("No application is known.")
     kept = [r for r in ledger.records.values() if isinstance(r, Order)]
@@ -112,7 +112,7 @@ def _recoveries(ledger: Ledger) -> list[str]:
         )
         for r in found
     ]
-    return ["", "Led again:", *(f"  {line}" for line in columns([head, *rows]))]
+    return ["", "Led again:", *(f"  {line}" for line in aligned_lines([head, *rows]))]
 
 
 def _applications(ledger: Ledger) -> list[Application]:

@@ -12,10 +12,10 @@ from replan.applying.views.outcome import (
 from replan.model.names import TopicPartition
 from replan.reporting.application.outcome_text import STOPPED, outcome_text
 from replan.reporting.sentences import refusal_text
-from replan.reporting.xml_text import document
+from replan.reporting.xml_text import xml_document
 
 
-def render_junit(outcome: Outcome, name: str) -> str:
+def outcome_junit(outcome: Outcome, name: str) -> str:
     """One suite: what was stopped or refused has failed, what is not over was skipped; ends with a newline."""
     suite = Element("testsuite", name=name)
     failed = skipped = 0
@@ -42,7 +42,7 @@ def render_junit(outcome: Outcome, name: str) -> str:
     }
     root = Element("testsuites")
     root.append(suite)
-    return document(root)
+    return xml_document(root)
 
 
 def _case(suite: Element, found: PartitionResult | SettingResult | LogMoveResult) -> Element:

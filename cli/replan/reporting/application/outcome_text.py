@@ -24,7 +24,7 @@ from replan.applying.views.outcome import (
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.elections.preferred import PreferredElections
 from replan.planning.plans.plan import Plan, Refusal, left_out_text
-from replan.planning.recovery.candidates import Candidate, Tail, best, parting
+from replan.planning.recovery.candidates import Candidate, Tail, best_candidate, parting
 from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import Method
 from replan.reporting.sentences import refusal_text
@@ -480,7 +480,7 @@ def _tails(tails: Sequence[Tail]) -> object:
 
 
 def _candidates(found: Sequence[Candidate]) -> object:
-    leading = best(found)
+    leading = best_candidate(found)
     return [to_builtins(candidate_form(c)) | _against(leading, c) for c in found] or None
 
 

@@ -42,7 +42,7 @@ def _counted(progress: Progress) -> str:
     return ", ".join(parts)
 
 
-def summary(progress: Progress) -> str:
+def progress_line(progress: Progress) -> str:
     """One line for a log: since when this process works, and how far the application is."""
     return f"{duration(progress.at_seconds)}: {stand(progress)}"
 

@@ -9,7 +9,7 @@ from replan.model.access import ClockDifference
 from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, LOG_DIRS_RATE, ConfigScope
 from replan.planning.blacklist_report import BlacklistReport, EntryReport, EntryState
 from replan.planning.findings.checkup import Check, CheckKind, Level, Missing
-from replan.reporting.lines import columns
+from replan.reporting.lines import aligned_lines
 from replan.wording import capped, count, duration, left_out, rate
 
 SHOWN = 50
@@ -32,7 +32,7 @@ def render_blacklist(found: BlacklistReport) -> str:
     titles = ("broker", "state", "replicas", "leads", "out of sync", "last in list", "entry")
     rows = [titles, *map(_row, found.entries)]
     nobody = [] if found.idle else [EMPTY if found.declared else NOT_DECLARED]
-    lines = columns(rows) if found.entries else nobody
+    lines = aligned_lines(rows) if found.entries else nobody
     lines += [f"No registered broker is in rack {e.rack} ({e.where})." for e in found.idle]
     if found.remembered:
         lines += ["", "Orders that are restored where no entry reaches them any more:"]
@@ -116,7 +116,7 @@ def render_throttles(found: Sequence[FoundThrottle], observed_at: str) -> str:
         return f"No throttle is set.\nAs of {observed_at}.\n"
     rows = [("Of", "Side", "Value", "Whose")]
     rows += [(f"{f.setting.scope} {f.setting.name}", _side(f), _value(f), _whose(f)) for f in found]
-    lines = columns(rows)
+    lines = aligned_lines(rows)
     return "\n".join([lines[0], *capped(lines[1:], str), f"As of {observed_at}."]) + "\n"
 
 
@@ -333,7 +333,7 @@ def render_checkup(checks: Sequence[Check]) -> str:
     """One line a check, the worst first, then how it is on the whole; ends with a newline."""
     worst_first = sorted(checks, key=lambda check: -[*Level].index(check.level))
     rows = [(MARKS[check.level], TITLES[check.kind], check_text(check)) for check in worst_first]
-    return "\n".join([*columns(rows), "", _summary(checks)]) + "\n"
+    return "\n".join([*aligned_lines(rows), "", _summary(checks)]) + "\n"
 
 
 def _summary(checks: Sequence[Check]) -> str:

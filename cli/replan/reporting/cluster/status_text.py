@@ -28,7 +28,7 @@ from replan.reconciling.status import LoopStatus
 from replan.reporting.application.progress_text import bar, stand
 from replan.reporting.lines import EMPTY, Line, Span, Tone, drawn, heading, line, plain, table
 from replan.reporting.loop.loop_text import loop_lines
-from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
+from replan.reporting.markdown import LIMIT, code, escape, fitted, table_head, table_row
 from replan.reporting.sentences import (
     broker_down_json,
     broker_down_text,
@@ -474,14 +474,18 @@ def render_status_markdown(status: ClusterStatus) -> str:
         text += "\n" + "".join(f"> {escape(found.strip())}  \n" for found in known)
     if health.unhealthy:
         rows_of_health = (_unhealthy_row(a) for a in health.unhealthy)
-        text += f"\n{head('partition', 'health', 'in sync', 'replicas', 'min ISR', 'leader')}\n"
+        text += (
+            f"\n{table_head('partition', 'health', 'in sync', 'replicas', 'min ISR', 'leader')}\n"
+        )
         text += fitted(rows_of_health, len(health.unhealthy), LIMIT // 2, "more partition")
     if rows:
         running = (
-            row((code(str(r.partition)), str(r.broker), status_text(r), copied_text(r) or "–"))
+            table_row(
+                (code(str(r.partition)), str(r.broker), status_text(r), copied_text(r) or "–")
+            )
             for r in rows
         )
-        text += f"\n{head('partition', 'broker', 'status', 'copied')}\n"
+        text += f"\n{table_head('partition', 'broker', 'status', 'copied')}\n"
         text += fitted(running, len(rows), LIMIT - len(text), "more replica")
     else:
         text += f"\n{NONE_RUNS}\n"
@@ -492,7 +496,9 @@ def _unhealthy_row(found: Unhealthy) -> str:
     state = found.state
     lists = (code(brokers(state.isr)), code(brokers(state.replicas)))
     leader = "none" if state.leader is None else str(state.leader)
-    return row((code(str(state.partition)), found.health, *lists, str(found.min_insync), leader))
+    return table_row(
+        (code(str(state.partition)), found.health, *lists, str(found.min_insync), leader)
+    )
 
 
 def render_status_json(status: ClusterStatus, indent: int | None = 2) -> str:

@@ -108,7 +108,7 @@ def differences(report: DriftReport, drift_class: DriftClass) -> list[Difference
     return [c for c in report.of(drift_class) if c.kind is not OtherKind.STANDING]
 
 
-def compared(found: Difference) -> tuple[str, str]:
+def declared_and_observed(found: Difference) -> tuple[str, str]:
     """What is declared and what is there, in words of one table."""
     declared = brokers(found.declared) if found.declared else ""
     observed = brokers(found.observed) if found.observed else ""
@@ -142,7 +142,7 @@ def total(report: DriftReport) -> int:
     return sum(number for found, number in tally.items() if found is not DriftClass.IN_FLIGHT)
 
 
-def summary(report: DriftReport) -> str:
+def drift_summary(report: DriftReport) -> str:
     """The one line that says whether there is drift."""
     if report.drift.none:
         return f"No drift, as of {report.drift.observed_at}."
@@ -212,7 +212,9 @@ def drift_lines(
     tally = by_class(report)
     if "," in tally:
         lines += plain([f"By cause: {tally}."])
-    lines.append(line(Span(summary(report), Tone.HEAD if report.drift.none else Tone.GOES), hang=4))
+    lines.append(
+        line(Span(drift_summary(report), Tone.HEAD if report.drift.none else Tone.GOES), hang=4)
+    )
     return lines
 
 
@@ -322,7 +324,7 @@ HEADS = {"what": "left", "declared": "left", "has": "left", "how": "left", "why"
 OTHERWISE = "The differences are listed by a script; `replan drift` lists them as text."
 
 
-def marker(cluster_id: str) -> str:
+def drift_marker(cluster_id: str) -> str:
     """The line by which the issue of an earlier run for the same cluster is found."""
     return f"<!-- replan drift {escape(cluster_id[:200].replace('--', '-_'))} -->"
 
@@ -331,8 +333,8 @@ def drift_blocks(report: DriftReport, *, unmanaged: bool = False) -> Iterator[Bl
     """The whole document."""
     drift = report.drift
     name = report.cluster_name or drift.cluster_id
-    yield Title("replan drift", name, marker(drift.cluster_id))
-    yield line(Span(summary(report), Tone.COMES if report.drift.none else Tone.GOES))
+    yield Title("replan drift", name, drift_marker(drift.cluster_id))
+    yield line(Span(drift_summary(report), Tone.COMES if report.drift.none else Tone.GOES))
     tally = by_class(report)
     yield from (line(text) for text in ([f"By cause: {tally}."] if tally else []))
     yield from map(line, [*electable(report), *acknowledged(report)])
@@ -392,7 +394,12 @@ def _by_class(report: DriftReport) -> Iterator[Block]:
     ]
     for drift_class, (title, way_out) in CLASSES.items():
         rows = [
-            (subject(of), MEANINGS[of.kind], *compared(of), *(since(report, of) for _ in ages))
+            (
+                subject(of),
+                MEANINGS[of.kind],
+                *declared_and_observed(of),
+                *(since(report, of) for _ in ages),
+            )
             for of in differences(report, drift_class)
         ]
         if rows:
@@ -417,7 +424,7 @@ def _data(report: DriftReport) -> dict[str, object]:
         topics: dict[str, list[object]] = {}
         for found in report.of(drift_class):
             kind = kinds.setdefault(MEANINGS[found.kind], len(kinds))
-            row = [found.partition, kind, *compared(found)]
+            row = [found.partition, kind, *declared_and_observed(found)]
             row += [] if report.spells is None else [since(report, found)]
             topics.setdefault(found.topic or subject(found), []).append(row)
         if topics:

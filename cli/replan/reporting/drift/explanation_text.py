@@ -15,7 +15,7 @@ from replan.planning.plans.preview import planned_requests
 from replan.planning.safety.placing_refusals import balance_text
 from replan.reconciling.explaining import ByPolicy
 from replan.reporting.drift.drift_text import MEANINGS
-from replan.reporting.lines import columns
+from replan.reporting.lines import aligned_lines
 from replan.reporting.loop.loop_words import by_policy_text
 from replan.reporting.plans.plan_words import change, describe
 from replan.reporting.sentences import awaited_text, conflict_lines, elr_gone_text, refusal_text
@@ -33,7 +33,7 @@ def render_explanation(found: Explanation, policy: Sequence[ByPolicy] = ()) -> s
         (about if i == 0 or lines[i - 1][0] != about else "", text)
         for i, (about, text) in enumerate(lines)
     ]
-    return "\n".join([str(found.partition), *(f"  {line}" for line in columns(shown))]) + "\n"
+    return "\n".join([str(found.partition), *(f"  {line}" for line in aligned_lines(shown))]) + "\n"
 
 
 def _declared(found: Explanation) -> Iterator[ExplanationLine]:
@@ -157,7 +157,7 @@ def _planned(found: Explanation) -> Iterator[ExplanationLine]:
         describe(request, found.move, sizes_known=found.sizes_known)
         for request in planned_requests(found.move)
     ]
-    yield from (("planned", f"  {row}") for row in columns(rows))
+    yield from (("planned", f"  {row}") for row in aligned_lines(rows))
 
 
 def _held(found: Explanation) -> Iterator[ExplanationLine]:

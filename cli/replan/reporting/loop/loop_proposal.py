@@ -5,7 +5,16 @@ from html import escape as escape_html
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.reconciling.status import Proposal
-from replan.reporting.markdown import LIMIT, code, document, escape, fitted, head, row, weight
+from replan.reporting.markdown import (
+    LIMIT,
+    code,
+    escape,
+    fitted,
+    markdown_document,
+    table_head,
+    table_row,
+    weight,
+)
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_report import plan_report
 from replan.wording import brokers, count
@@ -18,7 +27,7 @@ _POLICY = (
 )
 
 
-def marker(cluster_id: str) -> str:
+def proposal_marker(cluster_id: str) -> str:
     """The line by which the pull request of an earlier proposal for the same cluster is found."""
     return f"<!-- replan proposal {escape_html(cluster_id.replace('--', '-_'))} -->"
 
@@ -27,12 +36,15 @@ def render_proposal(proposal: Proposal, by_hand: str, *, patched: bool, limit: i
     """The text; `by_hand`: why lists must be edited by hand, `patched`: whether a patch edits them."""
     plan = proposal.plan
     name = f": {escape(plan.cluster_name[:200])}" if plan.cluster_name else ""
-    text = f"{marker(plan.cluster_id[:200])}\n## replan proposes{name}\n\n{_lists(proposal, by_hand, patched=patched)}"
+    marker = proposal_marker(plan.cluster_id[:200])
+    text = f"{marker}\n## replan proposes{name}\n\n{_lists(proposal, by_hand, patched=patched)}"
     if plan.empty:
         return text
     text += f"\n{_POLICY}\n\n"
     left = limit - weight(text)
-    rendered = document(plan_report(plan, PlanContext(snapshot=proposal.snapshot)), limit=left)
+    rendered = markdown_document(
+        plan_report(plan, PlanContext(snapshot=proposal.snapshot)), limit=left
+    )
     return text + rendered.partition("\n")[2]
 
 
@@ -49,7 +61,7 @@ def _lists(proposal: Proposal, by_hand: str, *, patched: bool) -> str:
     table = (proposal.placement.explicit[name].to_pylist() for name in names)
     declared = {TopicPartition(t, p): tuple(of) for t, p, of in zip(*table, strict=True)}
     rows = (
-        row((code(str(name)), _list(declared.get(name, ())), _list(wanted)))
+        table_row((code(str(name)), _list(declared.get(name, ())), _list(wanted)))
         for name, wanted in changes
     )
     return (
@@ -59,7 +71,7 @@ def _lists(proposal: Proposal, by_hand: str, *, patched: bool) -> str:
             if patched
             else f"No patch was made: {escape(by_hand)}\n\n"
         )
-        + f"{head('partition', 'declared', 'proposed')}\n"
+        + f"{table_head('partition', 'declared', 'proposed')}\n"
         + fitted(rows, len(changes), ROOM, "more list")
     )
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 from replan.reporting.plans.findings import Annotation, AnnotationLevel
-from replan.reporting.xml_text import document
+from replan.reporting.xml_text import xml_document
 
 TITLE = "replan"
 
@@ -110,7 +110,7 @@ def _sarif(finding: Annotation, rule: int) -> Mapping[str, object]:
     return result
 
 
-def render_junit(findings: Sequence[Annotation]) -> str:
+def annotations_junit(findings: Sequence[Annotation]) -> str:
     """One test suite: a case for each finding, which fails where it is an error; one that passes where there is none.
 
     The elements that Jenkins, GitLab and GitHub's readers have in common.
@@ -131,4 +131,4 @@ def render_junit(findings: Sequence[Annotation]) -> str:
             ET.SubElement(case, "system-out").text = finding.text
     if not findings:
         ET.SubElement(suite, "testcase", {"classname": "replan", "name": TITLE})
-    return document(suites)
+    return xml_document(suites)

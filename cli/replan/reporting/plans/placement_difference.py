@@ -19,8 +19,8 @@ from replan.model.declared.reconcile import Window
 from replan.model.declared.rules import Apart, BalanceMeasure, BrokerSelector, Tolerance, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
-from replan.reporting.lines import columns
-from replan.reporting.markdown import LIMIT, code, escape, fitted, head, row
+from replan.reporting.lines import aligned_lines
+from replan.reporting.markdown import LIMIT, code, escape, fitted, table_head, table_row
 from replan.wording import SHOWN, brokers, capped, count, listed, rate, size
 
 DIGITS = 3
@@ -88,7 +88,7 @@ class PlacementDifference(Struct, frozen=True):
         return not self.lists and not self.settings
 
 
-def between(before: Placement, after: Placement) -> PlacementDifference:
+def compare_placements(before: Placement, after: Placement) -> PlacementDifference:
     """Compare what two placements mean; layout, comments and the order of files do not count."""
     from deepdiff import DeepDiff
 
@@ -261,7 +261,7 @@ def meaning(changed: Changed) -> str:
             return ", ".join(parts)
 
 
-def summary(found: PlacementDifference) -> str:
+def placement_difference_summary(found: PlacementDifference) -> str:
     """How much changes: lists by what becomes of them, and settings."""
     if found.none:
         return "Both mean the same."
@@ -289,12 +289,12 @@ def render_placement_difference(found: PlacementDifference, *, everything: bool 
     ]
     limit = None if everything else SHOWN
     lines = capped(
-        columns(rows) if rows else [], limit=limit, noun="list", way_out="--all lists them"
+        aligned_lines(rows) if rows else [], limit=limit, noun="list", way_out="--all lists them"
     )
     lines += [
         f"{key}: {old or 'none'} -> {new or 'none'}" for key, (old, new) in found.settings.items()
     ]
-    return "\n".join([*lines, summary(found)]) + "\n"
+    return "\n".join([*lines, placement_difference_summary(found)]) + "\n"
 
 
 def _list(of: Replicas) -> str:
@@ -303,17 +303,17 @@ def _list(of: Replicas) -> str:
 
 def render_placement_difference_markdown(found: PlacementDifference) -> str:
     """Markdown for a pull request, as much of it as a comment holds; ends with a newline."""
-    text = f"## replan diff\n\n**{escape(summary(found))}**\n"
+    text = f"## replan diff\n\n**{escape(placement_difference_summary(found))}**\n"
     if found.settings:
         rows = [
-            row((code(key), code(old or "none"), code(new or "none")))
+            table_row((code(key), code(old or "none"), code(new or "none")))
             for key, (old, new) in found.settings.items()
         ]
         table = fitted(iter(rows), len(rows), LIMIT // 3, "more setting")
-        text += f"\n{head('setting', 'before', 'after')}\n{table}"
+        text += f"\n{table_head('setting', 'before', 'after')}\n{table}"
     if found.lists:
         rows = [
-            row(
+            table_row(
                 (
                     code(str(c.partition)),
                     code(_list(c.before)),
@@ -324,7 +324,7 @@ def render_placement_difference_markdown(found: PlacementDifference) -> str:
             for c in found.lists
         ]
         table = fitted(iter(rows), len(rows), LIMIT // 2, "more list")
-        text += f"\n{head('partition', 'before', 'after', 'means')}\n{table}"
+        text += f"\n{table_head('partition', 'before', 'after', 'means')}\n{table}"
     return text
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from replan.model.names import TopicPartition
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
-from replan.reporting.markdown import LIMIT, code, fitted, head, row
+from replan.reporting.markdown import LIMIT, code, fitted, table_head, table_row
 from replan.reporting.plans.plan_words import broker_rate
 from replan.wording import SHOWN, brokers, capped, rate
 
@@ -24,7 +24,7 @@ class PlanDifference(Struct, frozen=True):
     moves: Mapping[TopicPartition, tuple[Move | None, Move | None]]
 
 
-def between(before: Plan, after: Plan) -> PlanDifference:
+def compare_plans(before: Plan, after: Plan) -> PlanDifference:
     """Compare two plans."""
     from deepdiff import DeepDiff
 
@@ -59,13 +59,15 @@ def render_difference_markdown(found: PlanDifference) -> str:
     """One table, as much of it as a comment holds; ends with a newline."""
     if not found.settings and not found.moves:
         return "## replan show --against\n\nThe two plans are the same.\n"
-    rows = [row((code(key), *(code(v or "none") for v in pair))) for key, pair in _shown(found)]
+    rows = [
+        table_row((code(key), *(code(v or "none") for v in pair))) for key, pair in _shown(found)
+    ]
     rows += [
-        row((code(str(name)), *(code(_change(m)) for m in pair)))
+        table_row((code(str(name)), *(code(_change(m)) for m in pair)))
         for name, pair in found.moves.items()
     ]
     table = fitted(iter(rows), len(rows), LIMIT, "more row")
-    return f"## replan show --against\n\n{head('what', 'before', 'after')}\n{table}"
+    return f"## replan show --against\n\n{table_head('what', 'before', 'after')}\n{table}"
 
 
 def render_difference_json(found: PlanDifference) -> str:

@@ -51,7 +51,7 @@ from replan.reporting.plans.plan_words import (
 from replan.reporting.plans.steps_text import (
     SHOWN,
     before_moves,
-    conflicts,
+    conflict_blocks,
     held,
     moves_with_steps,
     refused,
@@ -111,7 +111,7 @@ def plan_report(
     yield from _brokers(broker_shares(plan, context.snapshot), None if everything else BROKERS)
     yield from warned(plan)
     yield from refused("Refused", [r for r in plan.refusals if not r.held], limit)
-    yield from conflicts(plan, limit)
+    yield from conflict_blocks(plan, limit)
     yield from held(plan, limit)
     yield from _end(plan)
     if plan.moves or plan.creates:
@@ -132,7 +132,7 @@ def part_lines(
             *before_moves(part, limit),
             *(moves_with_steps(part, limit, sizes_known=plan.sizes_known) if steps else rows),
             *refused("Refused", part.refusals, limit),
-            *conflicts(part, limit),
+            *conflict_blocks(part, limit),
             line(f"Shown: {shown}; {copied}. Plan digest {digest(plan)[:16]}."),
         ]
     )
@@ -151,7 +151,7 @@ def plan_lines(
     return text_lines(plan_report(plan, context, everything=everything, steps=steps))
 
 
-def marker(cluster_id: str) -> str:
+def plan_marker(cluster_id: str) -> str:
     """The line by which the comment of an earlier plan for the same cluster is found."""
     return f"<!-- replan plan {escape(cluster_id[:200].replace('--', '-_'))} -->"
 
@@ -159,7 +159,9 @@ def marker(cluster_id: str) -> str:
 def _title(plan: Plan) -> Title:
     name = f"{plan.cluster_name}, " if plan.cluster_name else ""
     text = f"Cluster {name}{plan.cluster_id}"
-    return Title("replan plan", plan.cluster_name or plan.cluster_id, marker(plan.cluster_id), text)
+    return Title(
+        "replan plan", plan.cluster_name or plan.cluster_id, plan_marker(plan.cluster_id), text
+    )
 
 
 def _moved(plan: Plan, context: PlanContext, limit: int | None) -> Iterator[Block]:

@@ -17,7 +17,7 @@ from replan.planning.plans.plan_file import digest
 from replan.planning.plans.preview import estimate
 from replan.planning.plans.requests import Request, RequestKind
 from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.recovery_text import summary as recovery_summary
+from replan.reporting.plans.recovery_text import recovery_summary
 from replan.reporting.sentences import NAMED, risk_text
 from replan.wording import brokers, count, duration, listed, rate, size
 
@@ -96,7 +96,7 @@ def _assign(move: Move) -> str:
     return note
 
 
-def summary(
+def plan_summary(
     plan: Plan, findings: Sequence[str] = (), *, sizes_known: bool = False
 ) -> Iterator[str]:
     """The closing lines: totals, throttle, what a rehearsal found, digest."""

@@ -6,9 +6,9 @@ from replan.model.names import TopicPartition
 from replan.model.replica_logs import ReplicaLog
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
-from replan.planning.recovery.candidates import Candidate, Tail, best, parting
+from replan.planning.recovery.candidates import Candidate, Tail, best_candidate, parting
 from replan.planning.recovery.recovery import Recovery
-from replan.reporting.lines import columns
+from replan.reporting.lines import aligned_lines
 from replan.reporting.sentences import refusal_text, warning_text
 from replan.wording import brokers, capped, count, duration, left_out, listed, size
 
@@ -71,11 +71,11 @@ def _tails_text(tails: Sequence[Tail]) -> str:
 
 def candidate_lines(found: Sequence[Candidate], size_bytes: int = 0) -> list[str]:
     """The candidates as a table."""
-    leading = best(found)
+    leading = best_candidate(found)
     longest = max((c.known.end for c in found if c.known is not None), default=0)
     each = size_bytes / longest if longest else 0.0
     rows = [HEADINGS, *(_row(c, leading, each) for c in found)]
-    return columns(rows)
+    return aligned_lines(rows)
 
 
 def _row(candidate: Candidate, leading: Candidate | None, record_bytes: float) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ def _marks(candidate: Candidate) -> Iterator[str]:
         yield "last known leader"
 
 
-def summary(recoveries: Sequence[Recovery]) -> str:
+def recovery_summary(recoveries: Sequence[Recovery]) -> str:
     """How many partitions are to be led again, and what that loses."""
     unclean = [r for r in recoveries if not r.clean]
     if not unclean:
@@ -153,7 +153,7 @@ def render_recoveries(plan: Plan, found: Mapping[TopicPartition, Sequence[Candid
     lines += [f"refused: {refusal_text(r)}  [{r.rule}]" for r in others]
     lines += [warning_text(warning) for warning in plan.warnings]
     if plan.recoveries or not plan.moves:
-        lines.append(summary(plan.recoveries) if plan.recoveries else "Nothing to elect.")
+        lines.append(recovery_summary(plan.recoveries) if plan.recoveries else "Nothing to elect.")
     if plan.moves:
         lines.append(
             f"{count(len(plan.moves), 'partition')} to be led by another replica, cleanly."

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from replan.planning.plans.plan import Plan, Refusal, RefusalRule
 from replan.planning.plans.preview import planned_requests
 from replan.reporting.blocks import Block, Column, Heading, Item, Items, Table, text_lines
-from replan.reporting.lines import Span, Tone, columns, drawn, line
+from replan.reporting.lines import Span, Tone, aligned_lines, drawn, line
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
 from replan.reporting.plans.plan_words import (
     change,
     describe,
-    summary,
+    plan_summary,
 )
 from replan.reporting.plans.recovery_text import recovery_lines
 from replan.reporting.sentences import conflict_lines, refusal_text, warning_text
@@ -41,9 +41,9 @@ def transcript(
     yield from moves_with_steps(plan, limit, sizes_known=plan.sizes_known)
     yield from warned(plan)
     yield from refused("Refused", [r for r in plan.refusals if not r.held], limit)
-    yield from conflicts(plan, limit)
+    yield from conflict_blocks(plan, limit)
     yield from held(plan, limit)
-    yield from map(line, summary(plan, context.findings(plan), sizes_known=plan.sizes_known))
+    yield from map(line, plan_summary(plan, context.findings(plan), sizes_known=plan.sizes_known))
 
 
 def before_moves(plan: Plan, limit: int | None) -> Iterator[Block]:
@@ -63,7 +63,7 @@ def before_moves(plan: Plan, limit: int | None) -> Iterator[Block]:
         items = []
         for create in plan.creates:
             made = create.partitions.items()
-            cells = columns([("create", str(n.partition), brokers(of)) for n, of in made])
+            cells = aligned_lines([("create", str(n.partition), brokers(of)) for n, of in made])
             items.append(Item(line(f"{create.topic}  {create}"), capped(cells, limit=limit)))
         yield Items(items, indent=0)
 
@@ -88,7 +88,7 @@ def moves_with_steps(
             describe(request, move, sizes_known=sizes_known) for request in planned_requests(move)
         ]
         text = f"{move.partition}  {change(move)}  ({move.reason})"
-        items.append(Item(line(text), columns(rows)))
+        items.append(Item(line(text), aligned_lines(rows)))
     more = [Item(line(""))] * (len(plan.moves) - len(items))
     yield Heading("Steps", in_text=False)
     yield Items([*items, *more], "move", limit, f"save the plan with -o, {ALL}", indent=0)
@@ -111,7 +111,7 @@ def refused(title: str, refusals: Sequence[Refusal], limit: int | None) -> Itera
         yield Items([Item(line(f"{refusal_text(r)}  [{r.rule}]")) for r in refusals], limit=limit)
 
 
-def conflicts(plan: Plan, limit: int | None) -> Iterator[Block]:
+def conflict_blocks(plan: Plan, limit: int | None) -> Iterator[Block]:
     """What is behind the refusals; change one line of a conflict, and it is resolved."""
     if plan.conflicts:
         yield Heading(

@@ -49,7 +49,7 @@ from replan.simulator.persistence.from_snapshot import (
     whole_snapshot,
     with_directories,
 )
-from replan.snapshots.files import read_document
+from replan.snapshots.files import read_json_object
 from replan.snapshots.json_form import from_document, to_document
 
 Seconds = Annotated[float, Meta(ge=0, le=1e10)]
@@ -449,7 +449,7 @@ class StateFile:
     def read(self) -> Simulation:
         """The cluster as the file has it now."""
         self._seen = self._identity()
-        return restore(read_document(self._path), str(self._path))
+        return restore(read_json_object(self._path), str(self._path))
 
     def lock(self) -> Simulation | None:
         """Take the lock, once; raises Held where another process has it."""

@@ -8,7 +8,7 @@ from tests.builders import placement, snapshot, state
 from tests.readings import differing
 
 from replan.model.partition import PartitionState
-from replan.planning.comparison.alignment import named_partitions, rows_of
+from replan.planning.comparison.alignment import named_partitions, partition_rows
 from replan.planning.comparison.diff import (
     DIFFERENCE_SCHEMA,
 )
@@ -87,5 +87,5 @@ def test_chunks_without_rows_do_not_matter() -> None:
 def test_partitions_are_found_by_name_in_the_order_asked() -> None:
     seen = snapshot([state([1], partition=p) for p in range(3)] + [state([1], topic="a")])
     names = [s.partition for s in seen.states([3, 0, 1])]
-    assert rows_of(named_partitions(names), seen.partitions).tolist() == [3, 0, 1]
-    assert rows_of(named_partitions([]), seen.partitions).tolist() == []
+    assert partition_rows(named_partitions(names), seen.partitions).tolist() == [3, 0, 1]
+    assert partition_rows(named_partitions([]), seen.partitions).tolist() == []

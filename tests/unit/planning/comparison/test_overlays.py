@@ -20,12 +20,12 @@ Rows = dict[str, list[int]]
 def wanted(asked: Placement, seen: Snapshot) -> Rows:
     return {
         f"{r['topic']}-{r['partition']}": r["replicas"]
-        for r in overlays.wanted(Alignment.of(asked, seen)).table.to_pylist()
+        for r in overlays.lay_overlays(Alignment.of(asked, seen)).table.to_pylist()
     }
 
 
 def marks(asked: Placement, seen: Snapshot, mark: str) -> list[str]:
-    found = overlays.wanted(Alignment.of(asked, seen))
+    found = overlays.lay_overlays(Alignment.of(asked, seen))
     rows = zip(found.table.to_pylist(), getattr(found, mark), strict=True)
     return [f"{r['topic']}-{r['partition']}" for r, marked in rows if marked]
 

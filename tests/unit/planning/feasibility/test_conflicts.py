@@ -18,7 +18,7 @@ from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
-from replan.planning.explanation import explain
+from replan.planning.explanation import explain_partition
 from replan.planning.feasibility.conflicts import EXPLAINED, OF_ROOM
 from replan.planning.making.planner import make_plan
 from replan.planning.plans.conflicts import Conflict, ConstraintKind, Lack, Proof, Shortage
@@ -233,9 +233,9 @@ def test_room_that_all_disks_lack_together_is_impossible() -> None:
 def test_a_partition_is_explained_by_its_own_conflicts() -> None:
     asked = placement({"orders": [[1, 2, 3]]}, replica_blacklist=drain(3))
     seen = snapshot([*three(), state([1, 2], topic="other")], registered=brokers(3))
-    found = explain(asked, seen, TopicPartition("orders", 0))
+    found = explain_partition(asked, seen, TopicPartition("orders", 0))
     assert found.conflicts == make_plan(asked, seen).conflicts
-    assert explain(asked, seen, TopicPartition("other", 0)).conflicts == ()
+    assert explain_partition(asked, seen, TopicPartition("other", 0)).conflicts == ()
 
 
 @ENOUGH

@@ -14,7 +14,7 @@ from replan.planning.recovery.choose import (
     RecoveryObstacle,
     RecoveryWish,
     Unrecoverable,
-    choose,
+    chosen_recovery,
     may_return,
 )
 from replan.planning.recovery.recovery import Method, Recovery
@@ -54,7 +54,7 @@ def chosen(
     )
     found = {BrokerId(b): one for b, one in logs.items()}
     known = {BrokerId(b) for b in registered}
-    return choose(state, candidates(state, found, found.keys(), known, formerly), wish)
+    return chosen_recovery(state, candidates(state, found, found.keys(), known, formerly), wish)
 
 
 def recovery(found: Recovery | Unrecoverable) -> Recovery:
