@@ -7,7 +7,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from replan.model.broker import Broker
-from replan.model.columns import BROKERS, PAD, from_matrix, to_matrix
+from replan.model.columns import BROKER_LIST, PAD, from_matrix, to_matrix
 from replan.model.names import BrokerId
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.snapshots.json_form import derived_topic_id
@@ -23,7 +23,7 @@ def synthetic_snapshot(name: str, partitions: int) -> Snapshot:
     count = partitions // PER_TOPIC
     lists = _lists(partitions)
     names = [f"topic-{n:06d}" for n in range(count)]
-    nobody = pa.array([[]] * partitions, BROKERS)
+    nobody = pa.array([[]] * partitions, BROKER_LIST)
     chance = np.random.default_rng(1)
     table = partitions_table(
         pa.array(names, pa.string()),

@@ -10,8 +10,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-SHOWN = 100
+LINES_LISTED = 100
 """Lines of a list that a terminal is shown before the rest is only counted."""
+
+NAMES_SHOWN = 20
+"""So many of many partitions, topics or brokers are named in plans, findings and texts; all of them are counted."""
 
 UNLIMITED = "unlimited"
 """How a rate without a limit is written, in files, options and the journal."""
@@ -66,7 +69,7 @@ def capped(
     items: Sequence[T],
     line: Callable[[T], str] = str,
     *,
-    limit: int | None = SHOWN,
+    limit: int | None = LINES_LISTED,
     noun: str = "",
     way_out: str = "",
 ) -> list[str]:
@@ -112,7 +115,7 @@ def signed(amount: int) -> str:
 
 def rate(bytes_per_second: int | None) -> str:
     """Bytes per second: `20 MB/s`; None is `unlimited`."""
-    return "unlimited" if bytes_per_second is None else f"{size(bytes_per_second)}/s"
+    return UNLIMITED if bytes_per_second is None else f"{size(bytes_per_second)}/s"
 
 
 def duration(seconds: float) -> str:

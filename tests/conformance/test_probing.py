@@ -15,7 +15,7 @@ from replan.model.configs import MIN_INSYNC_REPLICAS
 from replan.model.control_plane import Accepted, ElectionType
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import (
-    NO_EPOCH,
+    NO_LEADER_EPOCH,
     EpochEnd,
     LogEnd,
     ProbeFailure,
@@ -49,7 +49,7 @@ def test_an_empty_log_has_no_epoch(lab: Lab) -> None:
 
     found = logs_of(lab, topic, 2, 3)
 
-    assert {(log(found, b).last_epoch, log(found, b).end) for b in (2, 3)} == {(NO_EPOCH, 0)}
+    assert {(log(found, b).last_epoch, log(found, b).end) for b in (2, 3)} == {(NO_LEADER_EPOCH, 0)}
 
 
 def test_a_broker_without_the_replica_says_so_and_one_that_is_down_says_nothing(lab: Lab) -> None:
@@ -74,7 +74,7 @@ def test_an_epoch_beyond_the_last_record_is_not_in_a_log(lab: Lab) -> None:
 
     assert isinstance(beyond, EpochEnd)
     assert isinstance(last, EpochEnd)
-    assert (beyond.epoch, last.epoch, last.end) == (NO_EPOCH, 0, 2)
+    assert (beyond.epoch, last.epoch, last.end) == (NO_LEADER_EPOCH, 0, 2)
 
 
 def test_two_logs_that_part_are_compared_without_a_leader(lab: Lab) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from replan.commands.observing.http_server import (
-    AT_ONCE,
+    CONNECTIONS_AT_ONCE,
     HttpResponse,
     ListenAddress,
     Respond,
@@ -111,7 +111,7 @@ def test_a_name_that_nobody_knows_is_an_error(name: str) -> None:
 
 def test_clients_that_say_nothing_hold_up_nobody_and_are_not_more_than_so_many() -> None:
     with served() as where:
-        silent = [socket.create_connection(where) for _ in range(AT_ONCE - 1)]
+        silent = [socket.create_connection(where) for _ in range(CONNECTIONS_AT_ONCE - 1)]
         _until(lambda: sum(t.name.startswith("Thread") for t in threading.enumerate()) >= 31)
         assert ask(where, "/healthz")[0] == 200
         silent.append(socket.create_connection(where))

@@ -19,7 +19,7 @@ from tempfile import mkdtemp
 
 from replan.errors import BadFile
 
-MOST_BYTES = 2**30
+MOST_FILE_BYTES = 2**30
 """A snapshot of a million partitions as JSON has 150 MB; what is larger belongs into the Parquet form."""
 PIPE_SECONDS = 60.0
 """How long a pipe may give nothing before it counts as one that nobody writes to."""
@@ -32,12 +32,12 @@ def shipped(folder: str, *, in_checkout: str) -> Traversable:
     return installed if installed.is_dir() else Path(__file__).parents[3] / in_checkout
 
 
-def read_text(path: Path, *, limit: int = MOST_BYTES) -> str:
+def read_text(path: Path, *, limit: int = MOST_FILE_BYTES) -> str:
     """A file as text; raises BadFile where it cannot be read, is larger than the limit, or is not UTF-8."""
     return decoded_text(read_content(path, limit=limit), str(path))
 
 
-def read_content(path: Path, *, limit: int = MOST_BYTES) -> bytes:
+def read_content(path: Path, *, limit: int = MOST_FILE_BYTES) -> bytes:
     """A file's bytes; raises BadFile where it cannot be read or is larger than the limit."""
     try:
         return read_bytes(path, limit=limit)
@@ -53,7 +53,9 @@ def decoded_text(content: bytes, source: str) -> str:
         raise BadFile(f"{source}: this is not text: byte {problem.start} is not UTF-8") from problem
 
 
-def read_bytes(path: Path, *, limit: int = MOST_BYTES, pipe_seconds: float = PIPE_SECONDS) -> bytes:
+def read_bytes(
+    path: Path, *, limit: int = MOST_FILE_BYTES, pipe_seconds: float = PIPE_SECONDS
+) -> bytes:
     """A file's bytes, up to and with the first chunk that has a zero byte; raises OSError, whose text says why."""
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

@@ -32,7 +32,7 @@ from replan.placement_file.load import load_placement
 from replan.placement_file.read import read_cluster
 from replan.snapshots.files import read_identity, read_snapshot
 from replan.snapshots.head import Identity
-from replan.snapshots.parquet_form import HEADER
+from replan.snapshots.parquet_form import HEADER_FILE
 
 Found = TypeVar("Found")
 YAML = (".yaml", ".yml")
@@ -127,7 +127,7 @@ def _snapshots_in(path: Path, depth: int = 0) -> Iterator[Path]:
         yield path  # reading it will say the same, beside the other snapshots
         return
     # Tables without a header are a snapshot too, a broken one.
-    if any(child.name == HEADER or child.suffix == ".parquet" for child in children):
+    if any(child.name == HEADER_FILE or child.suffix == ".parquet" for child in children):
         yield path
     elif depth < FOLDERS_DEEP:
         for child in children:

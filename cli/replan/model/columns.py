@@ -21,12 +21,12 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 PAD = -1
-BROKERS = pa.list_(pa.int32())
+BROKER_LIST = pa.list_(pa.int32())
 EXPLICIT_SCHEMA = pa.schema(
     [
         pa.field("topic", pa.dictionary(pa.int32(), pa.string()), nullable=False),
         pa.field("partition", pa.int32(), nullable=False),
-        pa.field("replicas", BROKERS, nullable=False),
+        pa.field("replicas", BROKER_LIST, nullable=False),
         pa.field("line", pa.int32(), nullable=False),
         pa.field("column", pa.int32(), nullable=False),
     ]
@@ -37,7 +37,7 @@ EXPLICIT_SCHEMA = pa.schema(
 def as_list_array(column: pa.Array | pa.ChunkedArray) -> pa.ListArray:
     """One contiguous list array out of whatever chunks a column has."""
     if isinstance(column, pa.ChunkedArray):
-        return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], BROKERS)
+        return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], BROKER_LIST)
     return column
 
 
@@ -64,7 +64,7 @@ def from_matrix(matrix: Matrix) -> pa.ListArray:
 def list_column(values: npt.NDArray[np.integer], counts: npt.ArrayLike) -> pa.ListArray:
     """Lists of broker ids: the first has the first `counts[0]` values, and so on."""
     offsets = np.concatenate(([0], np.cumsum(counts)))
-    return pa.ListArray.from_arrays(number_column(offsets), number_column(values), type=BROKERS)
+    return pa.ListArray.from_arrays(number_column(offsets), number_column(values), type=BROKER_LIST)
 
 
 def number_column(values: npt.ArrayLike, dtype: npt.DTypeLike = np.int32) -> pa.Array:
@@ -130,7 +130,7 @@ def positions_in(names: pa.Array, known: pa.Array) -> Ints:
 
 def from_lists(lists: Iterable[Sequence[int]]) -> pa.ListArray:
     """Python lists as one list column."""
-    return pa.array([list(x) for x in lists], BROKERS)
+    return pa.array([list(x) for x in lists], BROKER_LIST)
 
 
 def members_of(lists: Matrix, others: Matrix) -> Flags:

@@ -7,7 +7,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 _ABSENT: Any = object()
 """In place of a value that is gone, or not there."""
-RECENT = 400
+ENTRIES_BEFORE_COPY = 400
 """How many entries may differ from the base before all are copied."""
 
 
@@ -24,7 +24,7 @@ class Layered(Mapping[K, V], Generic[K, V]):
     def changed(self, found: Mapping[K, V], gone: Iterable[K] = ()) -> "Layered[K, V]":
         """The same with these values, and without those keys."""
         recent = {**self._recent, **dict.fromkeys(gone, _ABSENT), **found}
-        if len(recent) > RECENT:
+        if len(recent) > ENTRIES_BEFORE_COPY:
             together = {**self._base, **recent}
             return Layered({k: v for k, v in together.items() if v is not _ABSENT})
         after = Layered(self._base)

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from replan.model.names import BrokerId, TopicPartition
 
-NO_EPOCH = -1
+NO_LEADER_EPOCH = -1
 """Of a log without any record, as Kafka writes it."""
 
 
@@ -46,7 +46,7 @@ class LogEnd(Struct, frozen=True):
 
     end: int
     """The offset after its last record."""
-    leader_epoch: int = NO_EPOCH
+    leader_epoch: int = NO_LEADER_EPOCH
     """The epoch of the partition as this broker knows it; it says nothing of the log."""
     start: int | None = None
     """The offset of the first record that this replica has itself; None where its broker does not say."""
@@ -69,11 +69,11 @@ class ReplicaLog(Struct, frozen=True):
 
     end: int
     """The offset after its last record."""
-    last_epoch: int = NO_EPOCH
+    last_epoch: int = NO_LEADER_EPOCH
     """Of its last record."""
     start: int = 0
     high_watermark: int = 0
-    leader_epoch: int = NO_EPOCH
+    leader_epoch: int = NO_LEADER_EPOCH
     """The epoch of the partition as this broker knew it."""
     epochs: Mapping[int, int] = field(default_factory=dict)
     """The end of each epoch that is known to be in it."""

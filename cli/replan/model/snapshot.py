@@ -18,7 +18,7 @@ import pyarrow as pa
 from msgspec import Struct, field
 
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import BROKERS, Ints, list_lengths, number_column, take
+from replan.model.columns import BROKER_LIST, Ints, list_lengths, number_column, take
 from replan.model.configs import Configs, ConfigSource, TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
@@ -41,12 +41,12 @@ PARTITIONS_SCHEMA = pa.schema(
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("leader", pa.int32(), nullable=False),  # -1: none
         pa.field("leader_epoch", pa.int32(), nullable=False),
-        pa.field("replicas", BROKERS, nullable=False),
-        pa.field("isr", BROKERS, nullable=False),
-        pa.field("adding", BROKERS, nullable=False),
-        pa.field("removing", BROKERS, nullable=False),
-        pa.field("elr", BROKERS, nullable=False),
-        pa.field("last_known_elr", BROKERS, nullable=False),
+        pa.field("replicas", BROKER_LIST, nullable=False),
+        pa.field("isr", BROKER_LIST, nullable=False),
+        pa.field("adding", BROKER_LIST, nullable=False),
+        pa.field("removing", BROKER_LIST, nullable=False),
+        pa.field("elr", BROKER_LIST, nullable=False),
+        pa.field("last_known_elr", BROKER_LIST, nullable=False),
         pa.field("bytes", pa.int64(), nullable=False),  # of the largest replica
     ]
 )

@@ -20,7 +20,7 @@ from replan.model.columns import as_list_array
 from replan.model.declared.placement import Placement, defaults
 from replan.model.declared.where import Where
 
-FORMAT = "replan.placement.1"
+DIGEST_FORMAT = "replan.placement.1"
 
 
 def placement_with_digest(placement: Placement) -> Placement:
@@ -40,7 +40,7 @@ def digest_of(placement: Placement) -> str:
 
 def _head(placement: Placement) -> dict[str, object]:
     said = _said(placement, "explicit", "digest", "throttle_places", "reconcile")
-    return said | {"format": FORMAT, "explicit": placement.explicit.num_rows}
+    return said | {"format": DIGEST_FORMAT, "explicit": placement.explicit.num_rows}
 
 
 def _said(value: Struct, *but: str) -> dict[str, object]:

@@ -51,8 +51,8 @@ def export_placement(
     else:
         lines += [line for topic, rows in tables.items() for line in _topic_lines(topic, rows)]
     if commented:
-        lines[1:1] = _about(snapshot, RULES if rules else LISTS)
-        lines += MORE_RULES if rules else MORE
+        lines[1:1] = _about(snapshot, ABOUT_RULES if rules else ABOUT_LISTS)
+        lines += MORE_RULES if rules else MORE_LISTS
     return "\n".join(lines) + "\n"
 
 
@@ -68,9 +68,9 @@ def placement_text(lists: Mapping[TopicPartition, Replicas]) -> str:
     return "\n".join(lines) + "\n"
 
 
-LISTS = "Lists are in order of preference: the first replica leads."
-RULES = "Rules say what lists must have; replan chooses brokers where one does not, and moves the fewest bytes."
-MORE = """
+ABOUT_LISTS = "Lists are in order of preference: the first replica leads."
+ABOUT_RULES = "Rules say what lists must have; replan chooses brokers where one does not, and moves the fewest bytes."
+MORE_LISTS = """
 # What else a placement may say; `replan schema placement` has every key, and editors complete them.
 #
 # preferredLeaders:            # who leads, where that is not the first of the list
@@ -85,7 +85,7 @@ MORE = """
 # limits: {partitions: 500, bytes: 2TB}      # the most that one plan may change
 """.rstrip().splitlines()
 MORE_RULES = [
-    *MORE,
+    *MORE_LISTS,
     "# balance: {replicas: 10%, leaders: 10%}    # what each broker holds, near its share: fills new brokers",
 ]
 

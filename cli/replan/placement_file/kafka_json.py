@@ -121,7 +121,7 @@ def _read(row: PartitionForm | str, place: str) -> tuple[TopicPartition, BrokerI
         raise BadFile(f"{place}: {problem}; write e.g. orders-7") from problem
 
 
-ANY = "any"
+ANY_LOG_DIR = "any"
 
 
 class ReassignedForm(Form, frozen=True):
@@ -171,7 +171,7 @@ def import_kafka_json(path: Path) -> Imported:
         return Imported(f"partitions:\n{lines}", len(names), 0)
     form = typed(document, ReassignmentForm, source.name)
     found = _once_each(form, source.name)
-    named = (d for row in form.partitions for d in row.log_dirs or () if d != ANY)
+    named = (d for row in form.partitions for d in row.log_dirs or () if d != ANY_LOG_DIR)
     return Imported(placement_text(found), len(found), sum(1 for _ in named))
 
 
@@ -204,7 +204,7 @@ def reassignment_json(snapshot: Snapshot, topics: frozenset[str]) -> str:
             "topic": name.topic,
             "partition": name.partition,
             "replicas": list(replicas),
-            "log_dirs": [ANY] * len(replicas),
+            "log_dirs": [ANY_LOG_DIR] * len(replicas),
         }
         for name, replicas in _lists(snapshot, topics)
     ]

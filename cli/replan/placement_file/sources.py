@@ -23,7 +23,7 @@ from replan.model.declared.where import Mistake, MistakenPlacement, Where
 from replan.wording import count
 
 SUFFIXES = frozenset({".yaml", ".yml"})
-MOST_BYTES = 2**28
+MOST_PLACEMENT_BYTES = 2**28
 """A hundred thousand explicit lists have some 10 MB."""
 _WIDE_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -68,7 +68,7 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 def read_source(path: Path) -> Source:
     """Read one file; raises BadPlacement where it cannot be read or is not text in UTF-8."""
     try:
-        raw = read_bytes(path, limit=MOST_BYTES)
+        raw = read_bytes(path, limit=MOST_PLACEMENT_BYTES)
     except (OSError, ValueError) as problem:
         raise BadPlacement(f"{path}: {_reason(problem)}") from problem
     return decoded_source(str(path), raw)

@@ -254,7 +254,7 @@ def _word(text: str) -> str:
 DeclaredLists = Mapping[str, Mapping[int, Sequence[int]]]
 """By topic and partition."""
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
-ASSIGNMENTS, PARTITIONS = "assignments", "partitions"
+ASSIGNMENTS_KEY, PARTITIONS_KEY = "assignments", "partitions"
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's, some ten times faster, where it is there."""
 
@@ -282,11 +282,11 @@ def _edited_lists(source: Source, lists: DeclaredLists) -> Source:
 
 def _edits(source: Source, lists: DeclaredLists) -> Iterator[Edit]:
     whole = yaml.compose(source.text, Loader=_LOADER)
-    for topic, entry in _pairs(_under(whole, ASSIGNMENTS)):
+    for topic, entry in _pairs(_under(whole, ASSIGNMENTS_KEY)):
         wanted = lists.get(topic)
         if wanted is None:
             continue
-        for partition, node in _lists_of(_under(entry, PARTITIONS)):
+        for partition, node in _lists_of(_under(entry, PARTITIONS_KEY)):
             if partition in wanted:
                 yield from _replaced(node, wanted[partition])
 

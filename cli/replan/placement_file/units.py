@@ -204,7 +204,7 @@ def _reads_as(text: str, rate: int) -> bool:
         return False
 
 
-LONGEST = 249
+MAX_TOPIC_NAME_LENGTH = 249
 """Characters; Kafka's Topic.MAX_NAME_LENGTH."""
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
@@ -217,8 +217,10 @@ def check_topic(name: str) -> None:
         raise ValueError("a topic's name is not empty; write one")
     if name in {".", ".."}:
         raise ValueError(f'"{name}" is no legal topic name (it would be a folder); write another')
-    if len(name) > LONGEST:
-        raise ValueError(f"this name has {len(name)} characters; Kafka allows a topic {LONGEST}")
+    if len(name) > MAX_TOPIC_NAME_LENGTH:
+        raise ValueError(
+            f"this name has {len(name)} characters; Kafka allows a topic {MAX_TOPIC_NAME_LENGTH}"
+        )
     if not _LEGAL.fullmatch(name):
         raise ValueError(
             f"{name!a} is no legal topic name; Kafka allows ASCII letters, digits, '.', '_' and '-'"

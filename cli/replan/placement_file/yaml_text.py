@@ -142,7 +142,7 @@ def _read(text: str, start: int, end: int) -> YamlList | YamlMapping | None:
     return mapping
 
 
-DEEPEST = 20
+DEEPEST_NESTING = 20
 """Levels of nesting; the deepest thing of a placement file is on the sixth."""
 
 
@@ -292,9 +292,9 @@ class _Reader:
             self.refuse_properties(event, path)
         if kind is ScalarEvent:
             return self.scalar(event, path)
-        if depth >= DEEPEST:
+        if depth >= DEEPEST_NESTING:
             self.refuse(
-                event, path, f"nested deeper than {DEEPEST} levels; no placement needs that"
+                event, path, f"nested deeper than {DEEPEST_NESTING} levels; no placement needs that"
             )
             raise _Unreadable
         if kind is SequenceStartEvent:

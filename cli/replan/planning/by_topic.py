@@ -25,7 +25,7 @@ OF_A_TOPIC = (
 """What may be declared beside lists."""
 OF_PLANS = ("limits", "in_stages", "reconcile", "throttle_places")
 """What no comparison asks for."""
-PART = b"part"
+PART_KEY = b"part"
 
 
 class ClusterTopics(Struct, frozen=True):
@@ -61,12 +61,12 @@ class ClusterPart(Struct, frozen=True):
         """As its lists, with all else in the metadata."""
         others = {name: getattr(self.placement, name) for name in OF_A_TOPIC}
         said = msgpack.encode([others, self.topics.to_pylist(), self.first])
-        return self.placement.explicit.replace_schema_metadata({PART: said})
+        return self.placement.explicit.replace_schema_metadata({PART_KEY: said})
 
     @classmethod
     def of(cls, rows: pa.Table) -> "ClusterPart":
         """The part that is in such a table."""
-        others, topics, first = msgpack.decode(rows.schema.metadata[PART])
+        others, topics, first = msgpack.decode(rows.schema.metadata[PART_KEY])
         kinds = get_type_hints(Placement)
         explicit = _coded(rows.combine_chunks(), others["topics"])
         placement = Placement(explicit, **{n: convert(of, kinds[n]) for n, of in others.items()})

@@ -37,13 +37,14 @@ from replan.planning.comparison.without_effect import without_effect
 from replan.planning.growth import Growth, grown
 from replan.planning.placing.problem import Imbalance, Impossible
 from replan.planning.plans.moves import MoveReason, ReasonKind, move_of
-from replan.planning.plans.plan import NAMED, Facts, PlanWarning, Refusal, WarningKind
+from replan.planning.plans.plan import Facts, PlanWarning, Refusal, WarningKind
 from replan.planning.safety.placing_refusals import OutOfBalance, out_of_balance
 from replan.planning.safety.refusals import Judge
+from replan.wording import NAMES_SHOWN
 
-CHOSEN = (DifferenceKind.REPLICAS, DifferenceKind.ORDER)
+BALANCED_KINDS = (DifferenceKind.REPLICAS, DifferenceKind.ORDER)
 """What a balance makes of a partition."""
-ROUNDS = 4
+COMPARISON_ROUNDS = 4
 """How often it is chosen again around partitions that cannot move; those of the last round are refused by name."""
 
 
@@ -120,7 +121,7 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
     unbalanced = replace(aligned, placement=replace(in_force, balance=None))
     asked, left = _asked(unbalanced if mistaken else aligned)
     without: dict[int, Refusal] = {}
-    for _ in range(ROUNDS):
+    for _ in range(COMPARISON_ROUNDS):
         found = _cannot_move(aligned, asked, left)
         if not found:
             break
@@ -141,7 +142,7 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
 
 def _hidden(snapshot: Snapshot) -> Iterator[PlanWarning]:
     if snapshot.hidden:
-        named: Facts = {"topics": snapshot.hidden[:NAMED], "count": len(snapshot.hidden)}
+        named: Facts = {"topics": snapshot.hidden[:NAMES_SHOWN], "count": len(snapshot.hidden)}
         yield PlanWarning(WarningKind.HIDDEN, named)
 
 
@@ -166,7 +167,7 @@ def _cannot_move(
     snapshot = aligned.snapshot
     chosen = asked.chosen.for_balance | (asked.chosen.changed & _too_few_in_sync(snapshot))
     table, rows = left.differences.table, asked.rows[left.differences.positions]
-    moved = (rows >= 0) & np.isin(table.column("kind"), CHOSEN)
+    moved = (rows >= 0) & np.isin(table.column("kind"), BALANCED_KINDS)
     moved[moved] = chosen[rows[moved]]
     if not moved.any():
         return {}

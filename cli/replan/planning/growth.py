@@ -47,8 +47,9 @@ from replan.planning.placing.problem import (
     Rule,
 )
 from replan.planning.plans.creates import Create
-from replan.planning.plans.plan import NAMED, Facts, Refusal, RefusalRule
+from replan.planning.plans.plan import Facts, Refusal, RefusalRule
 from replan.planning.safety.placing_refusals import refusal_of
+from replan.wording import NAMES_SHOWN
 
 
 class Growth(Struct, frozen=True):
@@ -136,7 +137,7 @@ def _lack(topic: str, count: int, rule: TopicRule | None, snapshot: Snapshot) ->
         return Refusal(*first, RefusalRule.NO_PARTITIONS, {})
     running = [str(s.partition) for s in states if s.adding or s.removing]
     if running:
-        facts: Facts = {"partitions": tuple(running[:NAMED]), "count": len(running)}
+        facts: Facts = {"partitions": tuple(running[:NAMES_SHOWN]), "count": len(running)}
         return Refusal(*first, RefusalRule.TOPIC_RUNNING, facts)
     factors = sorted({len(s.replicas) for s in states})
     if len(factors) > 1:

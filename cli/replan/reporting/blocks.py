@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from replan.reporting.lines import EMPTY, Cell, Line, Span, Tone, heading, line, plain, table
+from replan.reporting.lines import EMPTY_LINE, Cell, Line, Span, Tone, heading, line, plain, table
 from replan.wording import left_out
 
-BAR = 30
+BAR_COLUMNS = 30
 """Columns of the longest bar in text."""
 
 
@@ -76,8 +76,8 @@ class Bar(Struct, frozen=True):
 
     def spans(self) -> tuple[Span, ...]:
         """The bar in letters."""
-        ends = [round(BAR * of) for of in (0, self.stays, self.stays + self.goes)]
-        ends.append(round(BAR * (self.stays + self.goes + self.comes)))
+        ends = [round(BAR_COLUMNS * of) for of in (0, self.stays, self.stays + self.goes)]
+        ends.append(round(BAR_COLUMNS * (self.stays + self.goes + self.comes)))
         signs = (("=", Tone.PLAIN), ("-", Tone.GOES), ("+", Tone.COMES))
         parts = zip(signs, ends, ends[1:], strict=False)
         return tuple(Span(sign * (to - begin), tone) for (sign, tone), begin, to in parts)
@@ -186,7 +186,7 @@ def text_lines(blocks: Iterable[Block]) -> list[Line]:
         begins = isinstance(block, Heading | Folded)
         ends = isinstance(block, Line | Small) and not isinstance(before, Line | Small | Title)
         if lines and (begins or ends):
-            lines.append(EMPTY)
+            lines.append(EMPTY_LINE)
         lines += found
         before = block
     return lines

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-WIDTH = 1_000.0
-LEFT = 92.0
-ACROSS = WIDTH - LEFT - 12
+CHART_WIDTH = 1_000.0
+CHART_LEFT = 92.0
+ACROSS = CHART_WIDTH - CHART_LEFT - 12
 """How wide the axis is, beside what is named on the left."""
 EDGE = 35.0
 """A label whose mark is nearer to the right edge ends there, so as not to be cut."""
@@ -26,13 +26,13 @@ class Mark(NamedTuple):
 
 def across_axis(part: float) -> float:
     """Where a part of the whole is, 0 to 1, from left to right."""
-    return LEFT + ACROSS * min(max(part, 0.0), 1.0)
+    return CHART_LEFT + ACROSS * min(max(part, 0.0), 1.0)
 
 
 def axis(marks: Iterable[Mark], y: float = _LABELS, *, share: bool = False) -> str:
     """The labels below or above a picture; `share`: placed by their share of its width."""
     return "".join(
-        f'<text class="time{" last" if x > WIDTH - EDGE else ""}" x="{_share(x) if share else f"{x:.1f}"}" '
+        f'<text class="time{" last" if x > CHART_WIDTH - EDGE else ""}" x="{_share(x) if share else f"{x:.1f}"}" '
         f'y="{y:.0f}">{escape(text)}</text>'
         for x, text in marks
     )
@@ -75,9 +75,7 @@ def steps(
     drawn = area("area", lambda value: max(value, 0.0))
     drawn += area("under", lambda value: min(value, 0.0)) if least < 0 else ""
     drawn += f'<polyline class="line" points="{outline(float)}"/>'
-    drawn += (
-        f'<line class="grid" x1="{LEFT}" x2="{LEFT + ACROSS}" y1="{zero:.1f}" y2="{zero:.1f}"/>'
-    )
+    drawn += f'<line class="grid" x1="{CHART_LEFT}" x2="{CHART_LEFT + ACROSS}" y1="{zero:.1f}" y2="{zero:.1f}"/>'
     return _plot(label, drawn, ((height(value), text) for value, text in names), marks)
 
 
@@ -87,7 +85,7 @@ def column_chart(
     """How many of each kind, side by side, each with what it says under the pointer."""
     most, across = max(counts), ACROSS / len(counts)
     bars = "".join(
-        f'<rect class="copy" x="{LEFT + at * across + 1:.1f}" y="{_BASE - (_BASE - _TOP) * number / most:.1f}" '
+        f'<rect class="copy" x="{CHART_LEFT + at * across + 1:.1f}" y="{_BASE - (_BASE - _TOP) * number / most:.1f}" '
         f'width="{across - 2:.1f}" height="{(_BASE - _TOP) * number / most:.1f}"><title>{escape(title)}</title></rect>'
         for at, (number, title) in enumerate(zip(counts, titles, strict=True))
     )
@@ -99,15 +97,15 @@ def _plot(
 ) -> str:
     """A picture as wide as the page is: what is drawn is stretched, its words are not; `values` by their height."""
     named = "".join(
-        f'<text class="broker" x="{_share(LEFT - 10)}" y="{y + 4:.0f}">{text}</text>'
+        f'<text class="broker" x="{_share(CHART_LEFT - 10)}" y="{y + 4:.0f}">{text}</text>'
         for y, text in values
     )
     return (
         f'<svg class="plot" role="img" aria-label="{escape(label)}">'
-        f'<svg viewBox="0 0 {WIDTH:.0f} {_HEIGHT:.0f}" preserveAspectRatio="none">{drawn}</svg>'
+        f'<svg viewBox="0 0 {CHART_WIDTH:.0f} {_HEIGHT:.0f}" preserveAspectRatio="none">{drawn}</svg>'
         f"{named}{axis(marks, share=True)}</svg>"
     )
 
 
 def _share(x: float) -> str:
-    return f"{100 * x / WIDTH:.1f}%"
+    return f"{100 * x / CHART_WIDTH:.1f}%"

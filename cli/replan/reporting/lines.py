@@ -27,7 +27,7 @@ class Tone(Enum):
     """It stays, and changes place; or it is something to look at."""
 
 
-COLOURS: Mapping[Tone, str] = {
+TONE_CODES: Mapping[Tone, str] = {
     Tone.HEAD: "\x1b[1m",
     Tone.COMES: "\x1b[32m",
     Tone.GOES: "\x1b[31m",
@@ -55,7 +55,7 @@ class Line(Struct, frozen=True):
     """What follows on the same line, each part only where the line has room for it."""
 
 
-EMPTY = Line()
+EMPTY_LINE = Line()
 
 
 def line(*cells: Cell, hang: int = 0) -> Line:
@@ -154,7 +154,7 @@ def _wrapped(found: Characters, hang: int, width: int | None) -> Iterator[Charac
 
 def _coloured(part: Characters) -> str:
     def written(tone: Tone, text: str) -> str:
-        return f"{COLOURS[tone]}{text}{RESET}" if tone in COLOURS and text.strip() else text
+        return f"{TONE_CODES[tone]}{text}{RESET}" if tone in TONE_CODES and text.strip() else text
 
     runs = groupby(part, key=lambda found: found[1])
     return "".join(written(tone, "".join(c for c, _ in run)) for tone, run in runs)

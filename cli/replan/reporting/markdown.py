@@ -34,7 +34,7 @@ SMALLEST = 8_000
 """The least that a document may be asked to fit."""
 LEAST = 200
 """Bytes that a block may take however little room there is: enough to count what it leaves out."""
-LONGEST = 1_500
+PARAGRAPH_CHARACTERS = 1_500
 """Characters of a paragraph or a heading."""
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _MEANT = str.maketrans(
@@ -146,9 +146,9 @@ def _fixed(block: Block, *, first: bool) -> str | None:
             return f"{block.marker}\n## {block.report}{name}\n\n"
         case Heading():
             number = "" if block.number is None else f" ({block.number:,})"
-            return f"\n### {escape(block.text[:LONGEST])}{number}\n\n"
+            return f"\n### {escape(block.text[:PARAGRAPH_CHARACTERS])}{number}\n\n"
         case Line():
-            text = escape("".join(span.text for span in block.spans)[:LONGEST])
+            text = escape("".join(span.text for span in block.spans)[:PARAGRAPH_CHARACTERS])
             bold = first or any(span.tone is Tone.GOES for span in block.spans)
             return f"\n**{text}**\n" if bold else f"\n{text}\n"
         case Small():

@@ -37,7 +37,7 @@ from replan.wording import left_out, one_line
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 _THEME = '<div class="screen"><button id="theme" type="button">dark or light</button></div>'
 _CODE = re.compile("`([^`]+)`")
-LISTED = 1_000
+ROWS_ON_PAGE = 1_000
 """Items and rows that stand on a page; the rest is counted."""
 _CONTROLS = """<h2>{title}</h2>
 <form class="screen" id="filter"><label>topic <input id="topic" type="search" placeholder="part of a name" \
@@ -181,14 +181,14 @@ def _items(block: Items) -> str:
         f"<li>{_spans(of.line.spans)}"
         + (f"<pre>{escape(chr(10).join(map(one_line, of.under)))}</pre>" if of.under else "")
         + "</li>"
-        for of in block.items[:LISTED]
+        for of in block.items[:ROWS_ON_PAGE]
     ]
-    items += [f"<li>{more}</li>" for more in left_out(len(block.items) - LISTED, block.noun)]
+    items += [f"<li>{more}</li>" for more in left_out(len(block.items) - ROWS_ON_PAGE, block.noun)]
     return f"<ul{' class=bad' if block.urgent else ''}>{''.join(items)}</ul>"
 
 
 def _table(block: Table) -> Iterator[str]:
-    rows = list(shown_cells(block))[:LISTED]
+    rows = list(shown_cells(block))[:ROWS_ON_PAGE]
     kept = [at for at in range(len(block.columns)) if any(row[at] for row in rows)]
     heads = "".join(f"<th{_kind(block.columns[at])}>{block.columns[at].head}</th>" for at in kept)
     body = "".join(

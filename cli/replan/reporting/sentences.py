@@ -6,7 +6,7 @@ from itertools import groupby
 
 from replan.model.declared.policy import GB, Measure, Prices
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.elections.available import UNAVAILABLE, Unavailable
+from replan.planning.elections.available import UNAVAILABLE_WORDS, Unavailable
 from replan.planning.findings.health import BrokerDown, Comeback
 from replan.planning.findings.risks import Risk, RiskKind
 from replan.planning.plans.conflicts import (
@@ -28,7 +28,17 @@ from replan.planning.plans.plan import (
 )
 from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.lines import aligned_lines
-from replan.wording import SHOWN, capped, count, left_out, listed, plural, ranges, size
+from replan.wording import (
+    LINES_LISTED,
+    NAMES_SHOWN,
+    capped,
+    count,
+    left_out,
+    listed,
+    plural,
+    ranges,
+    size,
+)
 
 
 def broker_down_text(found: BrokerDown) -> str:
@@ -62,13 +72,13 @@ def unclean_text(topics: Sequence[str]) -> str:
     """Topics where unclean election is on, and what that means."""
     return (
         f"unclean.leader.election.enable is true for {count(len(topics), 'topic')} "
-        f"({', '.join(capped(topics, limit=SHOWN))}): Kafka itself may elect a replica that lost records"
+        f"({', '.join(capped(topics, limit=LINES_LISTED))}): Kafka itself may elect a replica that lost records"
     )
 
 
 def elr_gone_text(partitions: Sequence[TopicPartition]) -> str:
     """Partitions whose ELR has been cleared, and by what."""
-    named = ", ".join(capped(partitions, str, limit=SHOWN))
+    named = ", ".join(capped(partitions, str, limit=LINES_LISTED))
     return (
         f"no eligible replica although under min ISR: {count(len(partitions), 'partition')} ({named}): a change of "
         "min.insync.replicas clears the ELR of a topic, as an unclean election or unclean restarts do"
@@ -368,7 +378,7 @@ def refusal_text(refusal: Refusal) -> str:
     original, why = refusal.facts.get("original", ()), refusal.facts.get("why")
     facts: Facts = {
         **refusal.facts,
-        "reason": UNAVAILABLE[Unavailable(str(why))] if why is not None else "",
+        "reason": UNAVAILABLE_WORDS[Unavailable(str(why))] if why is not None else "",
         "topic": refusal.partition.topic,
         "assigned": len(original) if isinstance(original, tuple) else 0,
         **_counted(refusal.facts),
@@ -568,7 +578,7 @@ UNDECLARED: Mapping[ConstraintKind, str] = {
 """The same of keys that no entry has."""
 
 
-TOGETHER: Mapping[ConstraintKind, str] = {
+TOGETHER_WORDS: Mapping[ConstraintKind, str] = {
     ConstraintKind.FENCED: "{} of them must be back",
     ConstraintKind.CORDONED: "{} of them must be uncordoned",
     ConstraintKind.DRAINED: "{} of these drains must be taken back together",
@@ -598,7 +608,7 @@ def constraint_text(alike: Sequence[Constraint]) -> str:
         bytes=size(first.number),
         available=size(max(c.available for c in alike)),
     )
-    return said if number < 2 else f"{said}; {TOGETHER[first.kind].format(number)}"
+    return said if number < 2 else f"{said}; {TOGETHER_WORDS[first.kind].format(number)}"
 
 
 def cross_rack_bytes(plan: Plan) -> int:
@@ -636,7 +646,6 @@ def _money(amount: Decimal, currency: str) -> str:
     return f"{amount.quantize(Decimal('0.01')):,} {currency}"
 
 
-NAMED = 20
 RISKS: Mapping[RiskKind, tuple[str, str]] = {
     RiskKind.RECORDS_LOST: (
         "Unclean elections lose records for good, and need --unclean on the command line",
@@ -673,7 +682,7 @@ RISKS: Mapping[RiskKind, tuple[str, str]] = {
 }
 
 
-def risk_text(risk: Risk, named: int = NAMED) -> str:
+def risk_text(risk: Risk, named: int = NAMES_SHOWN) -> str:
     """One line: what happens, how many it concerns, and the first of them."""
     what, noun = RISKS[risk.kind]
     total = len(risk.names) + risk.more

@@ -25,7 +25,7 @@ from replan.planning.recovery.log_forms import LogForm, log_form, read_log
 
 KIND = "replan.snapshot"
 FORMAT_VERSION = 1
-MOST_BYTES = 1 << 60
+MOST_REPLICA_BYTES = 1 << 60
 """All replicas together; 1.15 EB."""
 
 FEATURE_KEYS = ("replicationFactorGuard", "eligibleLeaderReplicas")
@@ -98,11 +98,11 @@ def _check_sizes(root: Node, partitions: pa.Table) -> None:
     sizes = np.asarray(partitions.column("bytes"), dtype=np.float64)
     replicas = list_lengths(partitions.column("replicas"))
     total = float(sizes @ replicas)
-    if total > MOST_BYTES:
+    if total > MOST_REPLICA_BYTES:
         largest = partitions.slice(int(sizes.argmax()), 1).to_pylist()[0]
         raise root.wrong(
-            f"all replicas together have {total:,.0f} bytes, and replan counts up to {MOST_BYTES:,}; the largest is "
-            f"{largest['topic']}-{largest['partition']} with {largest['bytes']:,}: correct its `bytes`"
+            f"all replicas together have {total:,.0f} bytes, and replan counts up to {MOST_REPLICA_BYTES:,}; "
+            f"the largest is {largest['topic']}-{largest['partition']} with {largest['bytes']:,}: correct its `bytes`"
         )
 
 

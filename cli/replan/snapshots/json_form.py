@@ -100,7 +100,7 @@ class SnapshotForm(Struct, rename="camel", forbid_unknown_fields=True, frozen=Tr
 
 
 HEAD_KEYS = SnapshotForm.__struct_encode_fields__
-TOPIC_KEYS = ListedTopic.__struct_encode_fields__
+LISTED_TOPIC_KEYS = ListedTopic.__struct_encode_fields__
 THROTTLED_KEYS = ListedThrottles.__struct_encode_fields__
 PARTITION_KEYS = ListedPartition.__struct_encode_fields__
 RARE_KEYS = PARTITION_KEYS[3:]
@@ -335,7 +335,7 @@ def _complain(root: Node) -> None:
     """Raise BadFile with the place of the first topic or partition that is not as it has to be."""
     nodes: dict[str, Node] = {}
     for node in root.elements("topics"):
-        node.mapping(TOPIC_KEYS)
+        node.mapping(LISTED_TOPIC_KEYS)
         name = node.child("name").text()
         if name in nodes:
             raise node.child("name").wrong(f"topic {name} is listed twice; keep one")
@@ -457,7 +457,7 @@ def _write_partition(
 
 # The `brokers` of a snapshot document, with their log directories and configs; what is not known is left out.
 
-BROKER_KEYS = ("id", "rack", "fenced", "cordoned", "logDirs", "configs")
+LISTED_BROKER_KEYS = ("id", "rack", "fenced", "cordoned", "logDirs", "configs")
 LOG_DIR_KEYS = ("path", "totalBytes", "usableBytes", "logs", "cordoned", "error", "replicas")
 CONFIG_KEYS = ("value", "source")
 
@@ -470,7 +470,7 @@ def brokers_of_json(
     log_dirs: dict[BrokerId, list[LogDir]] = {}
     configs: dict[BrokerId, Configs] = {}
     for node in root.elements("brokers"):
-        node.mapping(BROKER_KEYS)
+        node.mapping(LISTED_BROKER_KEYS)
         broker = BrokerId(node.child("id").int32())
         if broker in brokers:
             raise node.child("id").wrong(f"broker {broker} is listed twice; keep one")

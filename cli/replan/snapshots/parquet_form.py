@@ -25,7 +25,7 @@ from replan.documents.files import cannot, publish_folder, read_text
 from replan.documents.json_text import INT32_MAX, INT64_MAX, Node, parse_document, render_document
 from replan.errors import BadFile
 from replan.model.broker import Broker, LogDir
-from replan.model.columns import BROKERS
+from replan.model.columns import BROKER_LIST
 from replan.model.configs import Configs, ConfigSource, ConfigValue, can_hold
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.snapshot import (
@@ -77,8 +77,8 @@ REMEMBERED_SCHEMA = pa.schema(
         pa.field("topic", pa.string(), nullable=False),
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("topic_id", pa.string(), nullable=False),
-        pa.field("order", BROKERS, nullable=False),
-        pa.field("left", BROKERS),
+        pa.field("order", BROKER_LIST, nullable=False),
+        pa.field("left", BROKER_LIST),
         pa.field("recovered", pa.bool_(), nullable=False),
     ]
 )
@@ -361,7 +361,7 @@ def _check_order(topics: pa.Table, partitions: pa.Table, place: Place) -> None:
         )
 
 
-HEADER = "header.json"
+HEADER_FILE = "header.json"
 _ROWS_PER_GROUP = 256_000
 
 
@@ -377,7 +377,9 @@ def write_folder(snapshot: Snapshot, path: Path) -> None:
                 compression="zstd",
                 row_group_size=_ROWS_PER_GROUP,
             )
-        (folder / HEADER).write_text(render_document(header_of(snapshot, tables)), encoding="utf-8")
+        (folder / HEADER_FILE).write_text(
+            render_document(header_of(snapshot, tables)), encoding="utf-8"
+        )
 
     publish_folder(path, fill, is_snapshot_folder)
 
@@ -407,9 +409,9 @@ def read_folder(path: Path) -> Snapshot:
 
 
 def _header(path: Path) -> Node:
-    file = path / HEADER
+    file = path / HEADER_FILE
     if not file.exists():
-        raise BadFile(f"{path}: this folder is no snapshot: it has no {HEADER}")
+        raise BadFile(f"{path}: this folder is no snapshot: it has no {HEADER_FILE}")
     return Node(parse_document(read_text(file), str(file)), str(file))
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.model.columns import (
-    BROKERS,
+    BROKER_LIST,
     PAD,
     from_lists,
     from_matrix,
@@ -32,7 +32,7 @@ def test_slices_and_chunks_are_the_lists_that_they_show(
     column = from_lists(lists)
     start = data.draw(st.integers(0, len(lists)))
     cut = data.draw(st.integers(start, len(lists)))
-    chunks = pa.chunked_array([column.slice(start, cut - start), column.slice(cut)], BROKERS)
+    chunks = pa.chunked_array([column.slice(start, cut - start), column.slice(cut)], BROKER_LIST)
     assert from_matrix(to_matrix(chunks)).to_pylist() == lists[start:]
 
 
@@ -54,6 +54,6 @@ def test_two_matrices_are_padded_to_the_wider_one(
 
 
 def test_no_rows_at_all_are_a_matrix_too() -> None:
-    assert to_matrix(pa.chunked_array([], BROKERS)).shape == (0, 0)
-    assert to_matrix(pa.array([[]], BROKERS)).shape == (1, 0)
+    assert to_matrix(pa.chunked_array([], BROKER_LIST)).shape == (0, 0)
+    assert to_matrix(pa.array([[]], BROKER_LIST)).shape == (1, 0)
     assert from_matrix(np.full((2, 3), PAD, dtype=np.int32)).to_pylist() == [[], []]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.model.layered import RECENT, Layered
+from replan.model.layered import ENTRIES_BEFORE_COPY, Layered
 
 NUMBERS = st.integers(0, 6)
 
@@ -29,7 +29,9 @@ def test_it_is_what_a_plain_mapping_is_after_the_same_changes(
 
 
 def test_it_stays_the_same_where_more_differs_than_is_kept_apart() -> None:
-    layered = Layered(dict.fromkeys(range(2 * RECENT), 0))
-    layered = layered.changed(dict.fromkeys(range(RECENT + 1), 1), [2 * RECENT - 1])
-    assert sum(layered.values()) == RECENT + 1
-    assert 2 * RECENT - 1 not in layered
+    layered = Layered(dict.fromkeys(range(2 * ENTRIES_BEFORE_COPY), 0))
+    layered = layered.changed(
+        dict.fromkeys(range(ENTRIES_BEFORE_COPY + 1), 1), [2 * ENTRIES_BEFORE_COPY - 1]
+    )
+    assert sum(layered.values()) == ENTRIES_BEFORE_COPY + 1
+    assert 2 * ENTRIES_BEFORE_COPY - 1 not in layered

@@ -2,7 +2,7 @@
 
 import re
 
-from replan.reporting.charts import LEFT, WIDTH, Mark, across_axis, column_chart, steps
+from replan.reporting.charts import CHART_LEFT, CHART_WIDTH, Mark, across_axis, column_chart, steps
 
 
 def points(svg: str, kind: str) -> list[tuple[float, float]]:
@@ -43,7 +43,7 @@ def test_a_number_of_zero_throughout_is_a_line_at_zero() -> None:
 def test_columns_stay_within_the_axis_and_say_what_they_are() -> None:
     svg = column_chart([1, 0, 3], ["a & b", "b", "c"], [Mark(across_axis(1), "end")], "runs")
     found = re.findall(r'x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', svg)
-    assert min(float(x) for x, _ in found) >= LEFT
-    assert max(float(x) + float(width) for x, width in found) <= WIDTH
+    assert min(float(x) for x, _ in found) >= CHART_LEFT
+    assert max(float(x) + float(width) for x, width in found) <= CHART_WIDTH
     assert "<title>a &amp; b</title>" in svg
     assert '<text class="time last"' in svg

@@ -24,10 +24,10 @@ from replan.reporting.loop.loop_page import policy, render_loop_page
 from replan.reporting.loop.loop_text import loop_lines, message
 from replan.reporting.loop.loop_view import Moment, PageLink, plan_path, view_of
 from replan.reporting.loop.loop_words import (
+    DEVIATION_WORDS,
     HELD,
-    KINDS,
+    LOOP_STATE_WORDS,
     RESULTS,
-    STATES,
     state_text,
     why_not_text,
 )
@@ -69,8 +69,8 @@ WHY_NOTS: list[WhyNot] = [
 def test_each_reason_state_and_kind_has_words_of_its_own() -> None:
     assert {type(reason) for reason in REASONS} == set(get_args(LoopReason))
     assert {type(why) for why in WHY_NOTS} == set(get_args(WhyNot))
-    assert STATES.keys() == set(LoopState)
-    assert KINDS.keys() == {*DeviationKind, None}
+    assert LOOP_STATE_WORDS.keys() == set(LoopState)
+    assert DEVIATION_WORDS.keys() == {*DeviationKind, None}
     assert RESULTS.keys() == set(RoundResult)
     texts = [str(r) for r in REASONS] + [why_not_text(w) for w in (None, *WHY_NOTS)]
     states = [state_text(msgspec.structs.replace(at_rest(), state=state)) for state in LoopState]

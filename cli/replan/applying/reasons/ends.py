@@ -9,7 +9,7 @@ from replan.applying.reasons.reason import EndReason
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.planning.elections.available import UNAVAILABLE, Unavailable
+from replan.planning.elections.available import UNAVAILABLE_WORDS, Unavailable
 from replan.wording import capped, listed
 
 REPLAN = "make a new plan"
@@ -171,7 +171,9 @@ class PreferredUnavailable(EndReason, frozen=True):
 
     @property
     def suspected(self) -> str:
-        return f"its preferred replica {self.broker} is not available: {UNAVAILABLE[self.why]}"
+        return (
+            f"its preferred replica {self.broker} is not available: {UNAVAILABLE_WORDS[self.why]}"
+        )
 
 
 class ThrottleRefused(EndReason, frozen=True):

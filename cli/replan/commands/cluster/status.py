@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 OVER_SECONDS = 12.0
 """A throttled follower fetches in bursts, in windows of eleven seconds (replication.quota.window)."""
-WATCH_SECONDS = 4.0
+WATCH_EVERY_SECONDS = 4.0
 """Between two readings of `--watch`."""
 LINE_SECONDS = 60.0
 """Between two lines of `--watch` where there is no terminal."""
@@ -134,7 +134,7 @@ def status(
                 _write(shown, form, color, everything=everything)
             if not watch or not shown.works or not is_read():
                 return _code(shown, exit_zero=exit_zero)
-            clock.sleep(min(WATCH_SECONDS, between))
+            clock.sleep(min(WATCH_EVERY_SECONDS, between))
             try:
                 shown = watcher.look()
             except ClusterUnreachable as problem:

@@ -28,7 +28,7 @@ _DEFAULT = re.compile(r"(\[default: )\(([^()]*)\)")
 _BELOW = re.compile(r"^Exit codes:", re.MULTILINE)
 
 
-NEAR = 0.75
+SUGGESTION_CUTOFF = 0.75
 """How like a name must be to be suggested, as `difflib` measures; two dashes alone are like every option."""
 
 
@@ -173,7 +173,9 @@ class _Command(TyperCommand):
         except click.NoSuchOption as error:
             hint = ELSEWHERE.get((self.name or "", error.option_name))
             if hint is None:
-                near = get_close_matches(error.option_name, error.possibilities or (), cutoff=NEAR)
+                near = get_close_matches(
+                    error.option_name, error.possibilities or (), cutoff=SUGGESTION_CUTOFF
+                )
                 raise click.NoSuchOption(error.option_name, possibilities=near, ctx=ctx) from error
             raise click.UsageError(f"No such option '{error.option_name}': {hint}", ctx) from error
 

@@ -24,7 +24,7 @@ from replan.wording import visible
 Color = Literal["auto", "always", "never"]
 _PASSING = "\r\x1b[K"
 FIRST_SECONDS = 10.0
-EVERY_SECONDS = 60.0
+REMINDER_SECONDS = 60.0
 """When it is said for the first time that something takes long, and how often afterwards."""
 
 
@@ -235,4 +235,4 @@ def said_while_long(
 def _speak(what: str, say: Callable[[str], None], seconds: float, ended: Event) -> None:
     while not ended.wait(seconds):
         say(f"{what} goes on; ^C ends it, and nothing has changed")
-        seconds = EVERY_SECONDS
+        seconds = REMINDER_SECONDS

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from replan.applying.journal.records import Application, Command, Record, Verb
     from replan.applying.steering import MoveRates
 
-ANSWER_SECONDS = 30.0
+REPLY_SECONDS = 30.0
 """How long the process at work has to answer: it reads its inbox every second, unless the cluster is silent."""
 PAUSE_SECONDS = 0.2
 """Between two looks at the journal."""
@@ -57,7 +57,7 @@ def ask(
     who = _answer(_inbox(cluster, connection, cluster_id), command)
     if who is None:
         raise Held(
-            f"no answer of {known.holder} within {ANSWER_SECONDS:.0f} s; the command was withdrawn\n"
+            f"no answer of {known.holder} within {REPLY_SECONDS:.0f} s; the command was withdrawn\n"
             f"It may have ended, or be cut off. {_WAYS_ON}"
         )
     return who
@@ -93,14 +93,14 @@ def ask_loop(cluster: Target, connection: Connection, verb: "Verb") -> str | Non
         return after if goes_on else None
     if lease.released:
         return f"the next round of the loop, which {lease.owner} had last"
-    until = time.monotonic() + ANSWER_SECONDS
+    until = time.monotonic() + REPLY_SECONDS
     while time.monotonic() < until:
         found = {r.key: r for r in store.read() if isinstance(r, LoopCommand)}.get(command.key)
         if found is None or found.obeyed_by:  # forgotten: it was obeyed, and the next one, too
             return f"the loop of {lease.owner if found is None else found.obeyed_by}"
         time.sleep(PAUSE_SECONDS)
     raise Held(
-        f"no answer of the loop of {lease.owner} within {ANSWER_SECONDS:.0f} s; the command stays in the journal\n"
+        f"no answer of the loop of {lease.owner} within {REPLY_SECONDS:.0f} s; the command stays in the journal\n"
         "A loop obeys it before it begins anything else. `replan status` shows how it stands."
     )
 
@@ -155,7 +155,7 @@ def _answer(inbox: _Inbox, command: "Command") -> str | None:
     """Who obeyed; None where nobody did in time, or the application has ended, and the command is withdrawn."""
     from replan.applying.journal.ledger import fold
 
-    until = time.monotonic() + ANSWER_SECONDS
+    until = time.monotonic() + REPLY_SECONDS
     try:
         inbox.send(command)
         while time.monotonic() < until:

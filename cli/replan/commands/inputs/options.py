@@ -46,7 +46,7 @@ Topics = Annotated[
     list[str] | None,
     typer.Option("--topic", metavar="NAME", help="Only topics of this name or glob; repeatable."),
 ]
-EVERY_SECONDS = 300.0
+REST_SECONDS = 300.0
 Every = Annotated[
     float,
     typer.Option(

@@ -23,7 +23,7 @@ from msgspec import Struct, field
 from replan.commands.frame.output import note
 from replan.errors import BadUsage, ReplanError
 
-AT_ONCE = 32
+CONNECTIONS_AT_ONCE = 32
 """Connections that are served at once; another one is closed."""
 SLOW_SECONDS = 10.0
 """How long a client may take to ask, and to take each part of the answer."""
@@ -101,7 +101,7 @@ class _Server(ThreadingHTTPServer):
         self.address_family, _, _, _, where = found[0]
         self.respond, self._slow_seconds = respond, slow_seconds
         self.only_loopback = ip_address(str(where[0]).partition("%")[0]).is_loopback
-        self._free = BoundedSemaphore(AT_ONCE)
+        self._free = BoundedSemaphore(CONNECTIONS_AT_ONCE)
         self._asking: dict[socket.socket, float] = {}
         """Whose request is not there yet: since when."""
         super().__init__((str(where[0]), int(where[1])), _Handler)

@@ -5,9 +5,9 @@ import msgspec
 from replan.commands.frame.output import event
 from replan.reconciling.status import LoopReason, LoopStatus, Round, utc
 from replan.reporting.loop.loop_words import (
-    KINDS,
+    DEVIATION_WORDS,
+    LOOP_STATE_WORDS,
     RESULTS,
-    STATES,
     state_text,
 )
 from replan.wording import count, duration, listed, size
@@ -45,7 +45,7 @@ class LoopLog:
 
     def _round(self, ended: Round, status: LoopStatus) -> None:
         took = duration(max(0.0, ended.ended_at - ended.began_at))
-        kinds = listed(KINDS[kind] for kind in ended.kinds)
+        kinds = listed(DEVIATION_WORDS[kind] for kind in ended.kinds)
         text = (
             f"round {ended.number:,} {RESULTS[ended.result]} after {took}: {kinds}; {count(ended.moves, 'move')}, "
             f"{size(ended.bytes)}"
@@ -55,7 +55,7 @@ class LoopLog:
     def _differs(self, status: LoopStatus) -> None:
         if status.looked_at is None:
             return
-        kinds = [f"{tally.count:,} × {KINDS[tally.kind]}" for tally in status.differs]
+        kinds = [f"{tally.count:,} × {DEVIATION_WORDS[tally.kind]}" for tally in status.differs]
         text = f"differs: {listed(kinds)}" if kinds else "nothing differs"
         _say("differs", status, text, {"differs": msgspec.to_builtins(status.differs)})
 
@@ -65,7 +65,7 @@ class LoopLog:
             "before": None if before is None else before.state.value,
             "reasons": msgspec.to_builtins(status.reasons),
         }
-        _say("state", status, f"{STATES[status.state][0]}. {sentences}", fields)
+        _say("state", status, f"{LOOP_STATE_WORDS[status.state][0]}. {sentences}", fields)
 
 
 def _say(name: str, status: LoopStatus, text: str, fields: dict[str, object]) -> None:

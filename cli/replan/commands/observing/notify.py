@@ -25,16 +25,16 @@ from replan.commands.frame.output import note
 from replan.documents.files import read_text
 from replan.errors import BadFile, BadUsage
 
-TRIES = 12
+WEBHOOK_TRIES = 12
 """The last one is some 35 minutes after the first."""
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
+FIRST_PAUSE, LAST_PAUSE = 1.0, 300.0
 """Seconds; each pause is twice the one before, and a fifth of it is drawn."""
-ANSWER_SECONDS = 10.0
-MOST_BYTES = 2**16
+WEBHOOK_ANSWER_SECONDS = 10.0
+MOST_URL_BYTES = 2**16
 """Of a file with the URL."""
-KEPT = 100
+MESSAGES_KEPT = 100
 """Messages that wait; the oldest of more is dropped."""
-AT_END_SECONDS = 10.0
+LAST_MESSAGES_SECONDS = 10.0
 """How long a process that ends waits for its last messages."""
 _AGAIN = frozenset({408, 425, 429})
 """What a server answers that wants the same again later, beside its own failures from 500 on."""
@@ -55,7 +55,7 @@ def web_hook(text: str) -> WebHook:
     """Read the value of --notify: a URL, or `@FILE` for one in a file. Raises BadUsage and BadFile, without the URL."""
     if text.startswith("@"):
         try:
-            text = read_text(Path(text[1:]), limit=MOST_BYTES).strip()
+            text = read_text(Path(text[1:]), limit=MOST_URL_BYTES).strip()
         except BadFile as problem:
             raise BadFile(f"--notify: {problem}") from None
     with suppress(
@@ -78,7 +78,7 @@ class Notifier:
 
     def __init__(self, hook: WebHook) -> None:
         self._hook = hook
-        self._waiting = deque[bytes](maxlen=KEPT)
+        self._waiting = deque[bytes](maxlen=MESSAGES_KEPT)
         self._changed = Condition()
         self._ends_at: float | None = None
         self.failed = 0
@@ -98,16 +98,16 @@ class Notifier:
     ) -> None:
         """Wait for what is still to be posted, some seconds at most."""
         with self._changed:
-            self._ends_at = time.monotonic() + AT_END_SECONDS
+            self._ends_at = time.monotonic() + LAST_MESSAGES_SECONDS
             self._changed.notify_all()
-        self._thread.join(AT_END_SECONDS + ANSWER_SECONDS)
+        self._thread.join(LAST_MESSAGES_SECONDS + WEBHOOK_ANSWER_SECONDS)
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Post this as JSON, soon; returns at once."""
         body = json.dumps(message).encode()
         with self._changed:
-            if len(self._waiting) == KEPT:
-                self._give_up(f"{KEPT} messages wait already")
+            if len(self._waiting) == MESSAGES_KEPT:
+                self._give_up(f"{MESSAGES_KEPT} messages wait already")
             self._waiting.append(body)
             self._changed.notify_all()
 
@@ -127,13 +127,13 @@ class Notifier:
     def _post(self, body: bytes) -> None:
         """Post one, again and again."""
         why = ""
-        for number in range(TRIES):
+        for number in range(WEBHOOK_TRIES):
             why, after = self._try(body)
             if not why:
                 return
             if after is None:
                 break
-            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**number) * random.uniform(0.8, 1.0)  # noqa: S311
+            pause = min(LAST_PAUSE, FIRST_PAUSE * 2**number) * random.uniform(0.8, 1.0)  # noqa: S311
             if number == 0:
                 note(f"note: --notify: {self._hook} did not take a message: {why}; tried again")
             if not self._rest(max(pause, after)):
@@ -149,7 +149,7 @@ class Notifier:
             headers={"Content-Type": "application/json", "User-Agent": "replan"},
         )
         try:
-            with self._opener.open(request, timeout=ANSWER_SECONDS):
+            with self._opener.open(request, timeout=WEBHOOK_ANSWER_SECONDS):
                 return "", None
         except HTTPError as answer:
             answer.close()

@@ -22,10 +22,10 @@ from replan.reporting.page import html_document
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_report import plan_report
 
-PROPOSAL, PLAN, PAGE, PATCH = "proposal.md", "plan.json", "plan.html", "placement.patch"
-RETRY_SECONDS = 60.0
+PROPOSAL, PLAN, PLAN_PAGE, PATCH = "proposal.md", "plan.json", "plan.html", "placement.patch"
+PROPOSAL_RETRY_SECONDS = 60.0
 """After so long one that could not be written is tried again, unless there is another one."""
-AT_END_SECONDS = 30.0
+LAST_PROPOSAL_SECONDS = 30.0
 """How long a process that ends waits for a proposal that is being written."""
 
 
@@ -37,7 +37,7 @@ def write_proposal(proposal: Proposal, folder: Path, files: Sequence[Path]) -> N
     context = PlanContext(snapshot=proposal.snapshot)
     for name, text in (
         (PLAN, dumps(proposal.plan) if has_plan else ""),
-        (PAGE, html_document(plan_report(proposal.plan, context)) if has_plan else ""),
+        (PLAN_PAGE, html_document(plan_report(proposal.plan, context)) if has_plan else ""),
         (PATCH, patch),
     ):
         if text:
@@ -77,7 +77,7 @@ class Proposals:
     """A context: writes the latest proposal on a thread of its own, so that nobody waits for it."""
 
     def __init__(
-        self, folder: Path, files: Sequence[Path], retry_seconds: float = RETRY_SECONDS
+        self, folder: Path, files: Sequence[Path], retry_seconds: float = PROPOSAL_RETRY_SECONDS
     ) -> None:
         self._folder, self._files, self._retry_seconds = folder, files, retry_seconds
         self._changed = Condition()
@@ -106,7 +106,7 @@ class Proposals:
         with self._changed:
             self._ends = True
             self._changed.notify_all()
-        self._thread.join(AT_END_SECONDS)
+        self._thread.join(LAST_PROPOSAL_SECONDS)
 
     def propose(self, proposal: Proposal) -> None:
         """Write this, soon; one that was not begun is left out for it."""

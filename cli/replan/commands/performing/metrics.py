@@ -9,7 +9,7 @@ from replan.commands.frame.output import note, save
 from replan.errors import BadFile
 from replan.reporting.prometheus import render_application_prometheus
 
-EVERY_SECONDS = 5.0
+METRICS_SECONDS = 5.0
 
 
 class Metrics:
@@ -27,7 +27,7 @@ class Metrics:
         def both(progress: Progress) -> None:
             report(progress)
             self._progress = progress
-            if time.monotonic() - self._written_at >= EVERY_SECONDS:
+            if time.monotonic() - self._written_at >= METRICS_SECONDS:
                 self._write(None)
 
         return report if self._path is None else both

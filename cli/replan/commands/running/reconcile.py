@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from replan.commands.frame.output import note
 from replan.commands.inputs.options import (
-    EVERY_SECONDS,
+    REST_SECONDS,
     BalanceRates,
     Every,
     Pace,
@@ -49,7 +49,7 @@ def reconcile(
     path: Annotated[
         str, typer.Option(metavar="PATH", help="With --git: the file or folder that is read in it.")
     ] = ".",
-    every: Every = EVERY_SECONDS,
+    every: Every = REST_SECONDS,
     once: Annotated[
         bool, typer.Option("--once", help="One round, and end; for a scheduled job.")
     ] = False,

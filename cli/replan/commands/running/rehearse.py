@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from replan.commands.frame.output import keep_inputs, write
 from replan.commands.inputs.options import (
     AS,
-    EVERY_SECONDS,
+    REST_SECONDS,
     Every,
     Faults,
     OutputFile,
@@ -105,7 +105,7 @@ def rehearse(
         ),
     ] = 30 * DAY_SECONDS,
     files: PlacementPaths = None,
-    every: Every = EVERY_SECONDS,
+    every: Every = REST_SECONDS,
     faults: Faults = None,
     seed: Annotated[
         int | None,

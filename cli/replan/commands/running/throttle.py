@@ -10,14 +10,11 @@ from replan.commands.inputs.asking import ask, noted_if_silent
 from replan.commands.inputs.options import AS, Detail, Pace, patience
 from replan.commands.inputs.target import Connection, JournaledTarget, LiveTarget, Target
 from replan.errors import Exit
-from replan.wording import capped
+from replan.wording import NAMES_SHOWN, capped
 
 if TYPE_CHECKING:
     from replan.applying.journal.ledger import Ledger
     from replan.applying.steering import MoveRates
-
-BROKERS = 20
-"""Brokers with rates of their own that are named; the rest is counted."""
 
 
 def _steered_rate(text: str) -> str:
@@ -143,7 +140,7 @@ def _changed(rates: "MoveRates", who: str, ledger: "Ledger") -> str:
     planned = None if plan is None else plan.throttle
     own = {} if application is None else kept_rates(planned, application, rates)
     named = [f"broker {broker} has its own rate: {broker_rate(of)}" for broker, of in own.items()]
-    lines = capped(named, limit=BROKERS, noun="broker")
+    lines = capped(named, limit=NAMES_SHOWN, noun="broker")
     new = int(rates.rate) if rates.rate.isdigit() else None
     return "".join(f"{line}\n" for line in (f"throttle: {shown(new)}, set by {who}", *lines))
 

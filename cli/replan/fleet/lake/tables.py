@@ -10,7 +10,7 @@ from functools import cached_property
 import pyarrow as pa
 from msgspec import Struct
 
-from replan.model.columns import BROKERS
+from replan.model.columns import BROKER_LIST
 from replan.snapshots.parquet_form import SCHEMAS
 
 LAKE_VERSION = 1
@@ -57,8 +57,8 @@ _ITEM = (
     _required("kind", pa.string()),
 )
 _LISTS = (
-    pa.field("declared", BROKERS),
-    pa.field("observed", BROKERS),
+    pa.field("declared", BROKER_LIST),
+    pa.field("observed", BROKER_LIST),
     pa.field("leader", pa.int32()),
 )
 
@@ -86,7 +86,7 @@ SNAPSHOTS = LakeTable(
 DECLARED = LakeTable(
     "declared",
     "The list that each partition should have, blacklists and preferred leaders laid on, as of the newest comparison.",
-    (*_SEEN, _required("digest", pa.string()), *_PARTITION, _required("replicas", BROKERS)),
+    (*_SEEN, _required("digest", pa.string()), *_PARTITION, _required("replicas", BROKER_LIST)),
     keeps_days=False,
 )
 RATES = LakeTable(

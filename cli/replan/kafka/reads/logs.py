@@ -17,7 +17,7 @@ from replan.kafka.wire.frames import Question, unchecked
 from replan.kafka.wire.wire import Wire
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.replica_logs import NO_EPOCH, EpochEnd, LogEnd, ProbeFailure, ProbeProblem
+from replan.model.replica_logs import NO_LEADER_EPOCH, EpochEnd, LogEnd, ProbeFailure, ProbeProblem
 
 PROBE_SECONDS = 5.0
 """For one round; a broker that takes longer counts as silent."""
@@ -198,7 +198,7 @@ def _epochs(answer: Any) -> Iterator[tuple[TopicPartition, EpochEnd | ProbeFailu
             name = TopicPartition(topic.topic, row.partition_index)
             code, parts = int(row.error_code), row.diverging_epoch
             if code == ErrorCode.OFFSET_OUT_OF_RANGE:
-                yield name, EpochEnd(NO_EPOCH)
+                yield name, EpochEnd(NO_LEADER_EPOCH)
             elif code:
                 yield name, _refused(code)
             else:

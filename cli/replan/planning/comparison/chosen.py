@@ -43,7 +43,7 @@ from replan.planning.placing.problem import (
 )
 from replan.planning.plans.log_dirs import free_below
 
-AGAIN = 4
+CHOICE_ROUNDS = 4
 """How often it is chosen again where other brokers are left to others by what was chosen."""
 LIES = {
     Spread.RACK: Layout.RACK,
@@ -98,7 +98,7 @@ def chosen(aligned: Alignment, lists: Matrix, held: Matrix, fixed: Sequence[int]
     from replan.planning.placing.choose import choose  # noqa: PLC0415 (most placements have no rule)
 
     found = question.answered(choose(question.problem))
-    for _ in range(AGAIN if aligned.placement.apart else 0):
+    for _ in range(CHOICE_ROUNDS if aligned.placement.apart else 0):
         apart = question.separated_after(found)
         if apart == question.apart:
             break

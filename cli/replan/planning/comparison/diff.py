@@ -16,7 +16,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from replan.model.columns import (
-    BROKERS,
+    BROKER_LIST,
     PAD,
     Flags,
     Ints,
@@ -37,8 +37,8 @@ DIFFERENCE_SCHEMA = pa.schema(
         pa.field("topic", pa.string(), nullable=False),
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("kind", pa.string(), nullable=False),
-        pa.field("declared", BROKERS, nullable=False),
-        pa.field("observed", BROKERS, nullable=False),  # the target, while a reassignment runs
+        pa.field("declared", BROKER_LIST, nullable=False),
+        pa.field("observed", BROKER_LIST, nullable=False),  # the target, while a reassignment runs
         pa.field("leader", pa.int32(), nullable=False),  # -1: none
     ]
 )
@@ -72,8 +72,8 @@ class DifferenceKind(StrEnum):
 MOVABLE = (DifferenceKind.REPLICAS, DifferenceKind.ORDER, DifferenceKind.LEADER)
 """The kinds that a move can remove; the planner makes a move, or a refusal, of each such partition."""
 
-KINDS = tuple(DifferenceKind)
-_MISSING, _REPLICAS, _ORDER, _RUNNING, _LEADER, *_ = range(len(KINDS))
+DIFFERENCE_KINDS = tuple(DifferenceKind)
+_MISSING, _REPLICAS, _ORDER, _RUNNING, _LEADER, *_ = range(len(DIFFERENCE_KINDS))
 
 
 class Differences(Struct, frozen=True):
@@ -187,7 +187,7 @@ def _table(
         [
             rows.column("topic"),
             rows.column("partition"),
-            take(pa.array([str(k) for k in KINDS]), kind[chosen]),
+            take(pa.array([str(k) for k in DIFFERENCE_KINDS]), kind[chosen]),
             from_matrix(lists[chosen]),
             from_matrix(has),
             number_column(leaders),

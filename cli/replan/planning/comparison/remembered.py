@@ -15,7 +15,8 @@ from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.alignment import Alignment, named_partitions
 from replan.planning.comparison.diff import targets_of
-from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
+from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
+from replan.wording import NAMES_SHOWN
 
 
 class Recalled(Struct, frozen=True):
@@ -70,7 +71,7 @@ def goes_on(aligned: Alignment) -> Iterator[PlanWarning]:
     left = left_demoted(aligned)
     if left:
         brokers = tuple(sorted(frozenset().union(*left.values())))
-        named: Facts = {"partitions": tuple(map(str, [*left][:NAMED])), "count": len(left)}
+        named: Facts = {"partitions": tuple(map(str, [*left][:NAMES_SHOWN])), "count": len(left)}
         yield PlanWarning(WarningKind.BLACKLIST_STAYS, {"brokers": brokers, **named})
 
 

@@ -17,7 +17,8 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import passed
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.balanced import without_rates
-from replan.planning.plans.plan import NAMED, Facts, FactValue, PlanWarning, WarningKind
+from replan.planning.plans.plan import Facts, FactValue, PlanWarning, WarningKind
+from replan.wording import NAMES_SHOWN
 
 
 def without_effect(aligned: Alignment) -> Iterator[PlanWarning]:
@@ -52,8 +53,8 @@ def _together(aligned: Alignment) -> Iterator[PlanWarning]:
             topics = sorted({topic for of in shared.values() for topic in of})
             facts: Facts = {
                 "where": str(entry.where),
-                "topics": tuple(topics[:NAMED]),
-                "brokers": tuple(map(int, sorted(shared)))[:NAMED],
+                "topics": tuple(topics[:NAMES_SHOWN]),
+                "brokers": tuple(map(int, sorted(shared)))[:NAMES_SHOWN],
             }
             yield PlanWarning(WarningKind.STAY_TOGETHER, facts)
 
@@ -79,7 +80,7 @@ def _balance(aligned: Alignment) -> Iterator[PlanWarning]:
             n for n in _partitions_of(ruled, aligned.snapshot) if n not in rates.bytes_per_second
         ]
         if unknown:
-            named = tuple(map(str, unknown[:NAMED]))
+            named = tuple(map(str, unknown[:NAMES_SHOWN]))
             yield PlanWarning(
                 WarningKind.RATES_UNKNOWN, at | {"partitions": named, "count": len(unknown)}
             )

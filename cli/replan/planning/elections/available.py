@@ -20,7 +20,7 @@ class Unavailable(StrEnum):
     """Nobody leads: what is missing is a recovery, not a preferred election."""
 
 
-UNAVAILABLE: Mapping[Unavailable, str] = {
+UNAVAILABLE_WORDS: Mapping[Unavailable, str] = {
     Unavailable.UNREGISTERED: "its broker is not registered",
     Unavailable.FENCED: "its broker is fenced",
     Unavailable.OFFLINE: "its log directory is offline",

@@ -10,9 +10,10 @@ from replan.planning.comparison.blacklist import with_brokers_of_racks, without_
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.making.limits import check_limits, raised
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import NAMED, Facts, Plan, PlanWarning, Refusal, WarningKind
+from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, WarningKind
 from replan.planning.recovery.recovery import Recovery
 from replan.planning.safety.plan_laws import require_lawful
+from replan.wording import NAMES_SHOWN
 
 
 def kept_placement(placement: Placement | None, snapshot: Snapshot) -> Placement | None:
@@ -40,7 +41,7 @@ def election_plan(
     warnings: tuple[PlanWarning, ...] = ()
     if not_needed:
         facts: Facts = {
-            "partitions": tuple(map(str, not_needed[:NAMED])),
+            "partitions": tuple(map(str, not_needed[:NAMES_SHOWN])),
             "count": len(not_needed),
         }
         warnings = (PlanWarning(WarningKind.ELECTION_NOT_NEEDED, facts),)

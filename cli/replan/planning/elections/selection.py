@@ -66,7 +66,7 @@ def _topics(wanted: Sequence[str], snapshot: Snapshot) -> set[str]:
     return set().union(*found.values())
 
 
-UNAVAILABLE = {
+UNAVAILABLE_RULES = {
     StandaloneElection.PREFERRED: RefusalRule.PREFERRED_UNAVAILABLE,
     None: RefusalRule.DESIGNATED_UNAVAILABLE,
 }
@@ -94,4 +94,4 @@ def cannot_lead(
     why = unavailable(first, seen, {b.id: b for b in snapshot.brokers}, dead_disks)
     if why is not None:
         facts = {"broker": first, "why": str(why), "inSync": seen.isr}
-        yield Refusal(*seen.partition, UNAVAILABLE[move.election], facts)
+        yield Refusal(*seen.partition, UNAVAILABLE_RULES[move.election], facts)

@@ -21,7 +21,6 @@ from replan.planning.feasibility.constraints import RefusedPartitions
 from replan.planning.feasibility.one_partition import Brokers, Case, lacks, simplified
 from replan.planning.placing.problem import Impossible, Obstacle
 from replan.planning.plans.conflicts import (
-    SHOWN,
     Conflict,
     Constraint,
     ConstraintKind,
@@ -31,6 +30,7 @@ from replan.planning.plans.conflicts import (
 )
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Refusal, RefusalRule
+from replan.wording import NAMES_SHOWN
 
 T = TypeVar("T")
 
@@ -172,8 +172,8 @@ def _as_known(of: Constraint) -> object:
 def _grouped(first: Conflict, names: Sequence[TopicPartition]) -> Conflict:
     return replace(
         first,
-        topics=tuple(sorted({name.topic for name in names})[:SHOWN]),
-        partitions=tuple(map(str, names[:SHOWN])),
+        topics=tuple(sorted({name.topic for name in names})[:NAMES_SHOWN]),
+        partitions=tuple(map(str, names[:NAMES_SHOWN])),
         count=len(names),
     )
 
@@ -300,7 +300,7 @@ class _Search(Struct, frozen=True):
 
 OF_BROKERS = frozenset({ConstraintKind.FENCED, ConstraintKind.CORDONED})
 """Facts of brokers, which differ with who holds the partition already."""
-ALIKE = (
+GROUPED_KINDS = (
     ConstraintKind.FENCED,
     ConstraintKind.CORDONED,
     ConstraintKind.DRAINED,
@@ -346,7 +346,7 @@ def _groups(every: Sequence[Constraint]) -> Iterator[list[Constraint]]:
     """Constraints in their order, those together that are alike."""
     for kind in dict.fromkeys(c.kind for c in every):
         of_kind = [c for c in every if c.kind is kind]
-        yield from [of_kind] if kind in ALIKE else ([c] for c in of_kind)
+        yield from [of_kind] if kind in GROUPED_KINDS else ([c] for c in of_kind)
 
 
 def _needed(

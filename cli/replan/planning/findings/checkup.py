@@ -14,9 +14,9 @@ from replan.model.names import BrokerId
 from replan.model.snapshot import Features, Snapshot
 from replan.planning.findings.health import Health, HealthState, health_of
 from replan.planning.plans.plan import Plan
+from replan.wording import NAMES_SHOWN
 
-NAMED = 20
-NOBODY: Mapping[BrokerId, str] = MappingProxyType({})
+NOBODY_SILENT: Mapping[BrokerId, str] = MappingProxyType({})
 
 
 class CheckKind(StrEnum):
@@ -91,7 +91,9 @@ def unreadable_check(problem: str) -> Check:
     return Check(CheckKind.REACHED, Level.WRONG, 1, (problem,))
 
 
-def cluster_checks(snapshot: Snapshot, silent: Mapping[BrokerId, str] = NOBODY) -> Iterator[Check]:
+def cluster_checks(
+    snapshot: Snapshot, silent: Mapping[BrokerId, str] = NOBODY_SILENT
+) -> Iterator[Check]:
     """What the state of the cluster itself says; `silent`: why brokers do not answer, where that is known."""
     yield Check(CheckKind.REACHED, Level.OK, snapshot.partitions.num_rows, (snapshot.cluster_id,))
     down = [b.id for b in snapshot.brokers if not b.live]
@@ -138,13 +140,15 @@ def _eligible_leaders(features: Features) -> Level:
 
 def throttles_check(leftover: int, unknown: Sequence[str]) -> Check:
     """Throttles that replan left without an open application, and those that its journal does not know."""
-    names = (*(["replan's own"] if leftover else []), *unknown[:NAMED])
+    names = (*(["replan's own"] if leftover else []), *unknown[:NAMES_SHOWN])
     found = leftover + len(unknown)
     return Check(CheckKind.THROTTLES, Level.LOOK if found else Level.OK, found, tuple(names))
 
 
 def _named(kind: CheckKind, level: Level, found: Sequence[object]) -> Check:
-    return Check(kind, level if found else Level.OK, len(found), tuple(map(str, found[:NAMED])))
+    return Check(
+        kind, level if found else Level.OK, len(found), tuple(map(str, found[:NAMES_SHOWN]))
+    )
 
 
 class Need(Struct, frozen=True):
@@ -215,7 +219,7 @@ def _on_topics(operation: str, topics: Collection[str], access: Access) -> Itera
     """Of those that the cluster says something about: one that is gone is no matter of permissions."""
     without = sorted(t for t in topics if operation not in access.topics.get(t, {operation}))
     if without:
-        yield Missing(operation, Resource.TOPIC, len(without), tuple(without[:NAMED]))
+        yield Missing(operation, Resource.TOPIC, len(without), tuple(without[:NAMES_SHOWN]))
 
 
 def _missing_on_journals(

@@ -40,9 +40,10 @@ from replan.planning.findings.drift_classes import (
 )
 from replan.planning.findings.health import BrokerDown, brokers_down, health_of, unclean_topics
 from replan.planning.plans.log_dirs import LogMove, log_dir_balance, log_drains
-from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
+from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
 from replan.planning.safety.placing_refusals import OutOfBalance
+from replan.wording import NAMES_SHOWN
 
 
 class Drift(Struct, frozen=True):
@@ -257,7 +258,7 @@ def _leaderless(
         for p in snapshot.states(np.flatnonzero(without & declared).tolist())
     ]
     others = np.flatnonzero(without & ~declared).tolist()
-    names = tuple(str(p.partition) for p in snapshot.states(others[:NAMED]))
+    names = tuple(str(p.partition) for p in snapshot.states(others[:NAMES_SHOWN]))
     facts: Facts = {"partitions": names, "count": len(others)}
     return lost, [PlanWarning(WarningKind.LEADERLESS, facts)] if others else []
 

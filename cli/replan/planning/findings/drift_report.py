@@ -17,8 +17,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
 from replan.planning.findings.drift import Drift, drift_of
 from replan.planning.findings.drift_classes import Difference, DriftClass
-
-NAMED = 20
+from replan.wording import NAMES_SHOWN
 
 
 class Electable(Struct, frozen=True):
@@ -111,7 +110,7 @@ def _electable(snapshot: Snapshot) -> Electable:
     return Electable(
         dict(zip(numbers.tolist(), partitions.tolist(), strict=True)),
         len(rows),
-        tuple(state.partition for state in snapshot.states(rows[:NAMED].tolist())),
+        tuple(state.partition for state in snapshot.states(rows[:NAMES_SHOWN].tolist())),
     )
 
 

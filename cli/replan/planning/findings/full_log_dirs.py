@@ -25,12 +25,12 @@ from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.overlays import managed
 from replan.planning.plans.log_dirs import LogMove, free_below, left_in
 
-NEAR = 0.01
+SAME_VOLUME_SHARE = 0.01
 """Directories of a broker whose volumes have the same size, and free space that differs by less, lie on one."""
 _Lies = dict[TopicPartition, tuple[PartitionState, str]]
 """What lies on a volume, with its directory."""
-EMPTY: Mapping[BrokerId, frozenset[TopicPartition]] = MappingProxyType({})
-STEPS = 1 << 14
+NOTHING_STAYS: Mapping[BrokerId, frozenset[TopicPartition]] = MappingProxyType({})
+BYTE_STEPS = 1 << 14
 """The search for the fewest bytes counts in this part of what must leave."""
 
 
@@ -58,7 +58,9 @@ class FullLogDir(Struct, frozen=True):
 
 
 def full_log_dirs(
-    aligned: Alignment, above: Fraction, stays: Mapping[BrokerId, frozenset[TopicPartition]] = EMPTY
+    aligned: Alignment,
+    above: Fraction,
+    stays: Mapping[BrokerId, frozenset[TopicPartition]] = NOTHING_STAYS,
 ) -> tuple[FullLogDir, ...]:
     """What would bring each volume that is above the share below it, as far as that can be.
 
@@ -236,7 +238,7 @@ def _by_volume(dirs: Sequence[LogDir]) -> list[list[LogDir]]:
     for found in sorted(known, key=lambda d: (d.broker, d.total_bytes, d.usable_bytes, d.path)):
         first = volumes[-1][0] if volumes else found
         alike = (found.broker, found.total_bytes) == (first.broker, first.total_bytes)
-        near = (found.usable_bytes or 0) - (first.usable_bytes or 0) <= NEAR * (
+        near = (found.usable_bytes or 0) - (first.usable_bytes or 0) <= SAME_VOLUME_SHARE * (
             first.total_bytes or 0
         )
         if volumes and alike and near:
@@ -304,7 +306,7 @@ def _summed(
     """The smallest sum that is enough; nothing where all together are not."""
     if sum(sizes[n] for n in names) < wanted:
         return ()
-    step = max(1, wanted // STEPS)
+    step = max(1, wanted // BYTE_STEPS)
     enough = -(-wanted // step)
     by: np.ndarray[tuple[int], np.dtype[np.int64]] = np.full(2 * enough + 1, -1, dtype=np.int64)
     reached = np.zeros(2 * enough + 1, dtype=bool)

@@ -63,7 +63,7 @@ class HealthState(StrEnum):
     UNDER_REPLICATED = "under-replicated"
 
 
-STATES = tuple(HealthState)
+HEALTH_STATES = tuple(HealthState)
 
 
 class Unhealthy(Struct, frozen=True):
@@ -164,7 +164,7 @@ def health_of(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Healt
     unhealthy = [
         Unhealthy(
             state,
-            STATES[int(word[at])],
+            HEALTH_STATES[int(word[at])],
             int(minimum[at]),
             snapshot.offline.get(state.partition, ()),
             elr_gone(state, int(minimum[at]), snapshot),
@@ -176,7 +176,7 @@ def health_of(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> Healt
     return Health(
         partitions=int(chosen.sum()),
         unhealthy=tuple(
-            sorted(unhealthy, key=lambda u: (STATES.index(u.health), u.state.partition))
+            sorted(unhealthy, key=lambda u: (HEALTH_STATES.index(u.health), u.state.partition))
         ),
         running=tuple(snapshot.states(np.flatnonzero(snapshot.moving & chosen))),
         down=brokers_down(snapshot),

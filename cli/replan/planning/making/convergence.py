@@ -19,7 +19,7 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import SLOTS
 from replan.wording import capped, count
 
-SHOWN = 5
+SLOW_PARTITIONS_SHOWN = 5
 
 
 class TooSlow(Struct, frozen=True):
@@ -87,7 +87,7 @@ def _too_slow(
 
 def _sentence(slow: TooSlow) -> str:
     does = "sends" if slow.side is Side.LEADER else "fetches"
-    named = ", ".join(map(str, slow.partitions[:SHOWN]))
+    named = ", ".join(map(str, slow.partitions[:SLOW_PARTITIONS_SHOWN]))
     return (
         f"broker {slow.broker} {does} at most {slow.rate:,} B/s, and producers alone take {slow.needed:,} B/s of that "
         f"while {named} are copied; the smallest rate that ends is {slow.smallest // 1000:,} kB/s"

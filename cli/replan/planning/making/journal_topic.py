@@ -13,7 +13,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from replan.model.broker import Broker
-from replan.model.columns import BROKERS
+from replan.model.columns import BROKER_LIST
 from replan.model.configs import ConfigSource
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
@@ -107,7 +107,9 @@ def snapshot_with_journal(snapshot: Snapshot, replicas: Replicas) -> Snapshot:
         field.name: pa.concat_arrays(
             [
                 *(snapshot.partitions.column(field.name).slice(0, before).chunks),
-                pa.array([own.get(field.name, [] if field.type == BROKERS else None)], field.type),
+                pa.array(
+                    [own.get(field.name, [] if field.type == BROKER_LIST else None)], field.type
+                ),
                 *(snapshot.partitions.column(field.name).slice(before).chunks),
             ]
         )

@@ -19,7 +19,7 @@ from replan.planning.change import Change
 from replan.planning.plans.moves import Move
 from replan.wording import count
 
-SHOWN = 5
+LARGEST_SHOWN = 5
 Offender = tuple[str, int]
 """A partition, topic or broker in words, with its part of the measure."""
 LimitKey = TopicPartition | BrokerId | str
@@ -114,7 +114,7 @@ class Used(Struct):
             if not self.of_each or amount > self.limit.most:
                 parts[_name(key, measure)] += amount
         largest = sorted(parts.items(), key=lambda part: (-part[1], part[0]))
-        return Exceeded(self.limit, found, tuple(largest[:SHOWN]))
+        return Exceeded(self.limit, found, tuple(largest[:LARGEST_SHOWN]))
 
 
 def check_limits(changes: Iterable[Change], limits: Limits, *, in_stages: bool = False) -> None:

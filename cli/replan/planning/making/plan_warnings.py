@@ -24,10 +24,11 @@ from replan.planning.findings.health import Awaited, awaited, brokers_down, uncl
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.plans.log_dirs import LogDrains
 from replan.planning.plans.moves import Move, ReasonKind
-from replan.planning.plans.plan import NAMED, Facts, PlanWarning, WarningKind
+from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import unread_brokers, without_replicas
+from replan.wording import NAMES_SHOWN
 
-CHOSEN = (ReasonKind.RULE, ReasonKind.DRAIN, ReasonKind.BALANCE)
+CHOSEN_BY_REPLAN = (ReasonKind.RULE, ReasonKind.DRAIN, ReasonKind.BALANCE)
 """What leaves it to replan where the replicas lie."""
 
 
@@ -104,7 +105,7 @@ def _min_isr_above_replicas(
             alike.setdefault((m, replicas), []).append(topic)
     for (m, replicas), topics in sorted(alike.items()):
         facts: Facts = {"minInsyncReplicas": m, "replicas": replicas}
-        listed: Facts = {"topics": tuple(topics[:NAMED]), "count": len(topics)}
+        listed: Facts = {"topics": tuple(topics[:NAMES_SHOWN]), "count": len(topics)}
         yield PlanWarning(WarningKind.MIN_ISR_ABOVE_REPLICAS, {**facts, **listed})
 
 
@@ -113,7 +114,7 @@ def _acknowledged(
 ) -> Iterator[PlanWarning]:
     for entry, names in left.known:
         facts: Facts = {"where": str(entry.where), "reason": entry.reason, "expires": entry.expires}
-        listed: Facts = {"partitions": tuple(map(str, names[:NAMED])), "count": len(names)}
+        listed: Facts = {"partitions": tuple(map(str, names[:NAMES_SHOWN])), "count": len(names)}
         yield PlanWarning(WarningKind.ACKNOWLEDGED, {**facts, **listed})
     for entry in placement.acknowledged:
         if passed(entry.expires, snapshot):
@@ -147,14 +148,14 @@ def _awaited(snapshot: Snapshot) -> Iterator[PlanWarning]:
             alike.setdefault(found, []).append(str(seen.partition))
     for found, names in alike.items():
         facts: Facts = {"why": str(found.why), "brokers": found.brokers}
-        listed: Facts = {"partitions": tuple(names[:NAMED]), "count": len(names)}
+        listed: Facts = {"partitions": tuple(names[:NAMES_SHOWN]), "count": len(names)}
         yield PlanWarning(WarningKind.AWAITED, {**facts, **listed})
 
 
 def _unclean(snapshot: Snapshot) -> Iterator[PlanWarning]:
     topics = unclean_topics(snapshot)
     if topics:
-        facts: Facts = {"topics": topics[:NAMED], "count": len(topics)}
+        facts: Facts = {"topics": topics[:NAMES_SHOWN], "count": len(topics)}
         yield PlanWarning(WarningKind.UNCLEAN_ELECTION, facts)
 
 
@@ -168,7 +169,7 @@ def _fewer_racks(racks: RequiredRacks, moves: Sequence[Move]) -> Iterator[PlanWa
             found.setdefault(where, []).append(str(move.partition))
     for (place, least), partitions in sorted(found.items()):
         facts: Facts = {"where": place, "racks": least}
-        listed: Facts = {"partitions": tuple(partitions[:NAMED]), "count": len(partitions)}
+        listed: Facts = {"partitions": tuple(partitions[:NAMES_SHOWN]), "count": len(partitions)}
         yield PlanWarning(WarningKind.FEWER_RACKS, {**facts, **listed})
 
 
@@ -191,10 +192,14 @@ def _racks_left(
             len({racks[b] for b in of if b in racks}) for of in (move.original, move.target)
         )
         narrower = after < min(before, len(move.target)) and required.narrow(move) is None
-        if move.reason.kind in CHOSEN and narrower and move.partition.topic not in in_rack:
+        if (
+            move.reason.kind in CHOSEN_BY_REPLAN
+            and narrower
+            and move.partition.topic not in in_rack
+        ):
             found.setdefault(f"{after} instead of {before}", []).append(str(move.partition))
     for number, partitions in sorted(found.items()):
-        listed: Facts = {"partitions": tuple(partitions[:NAMED]), "count": len(partitions)}
+        listed: Facts = {"partitions": tuple(partitions[:NAMES_SHOWN]), "count": len(partitions)}
         yield PlanWarning(WarningKind.RACKS_LEFT, {"racks": number, **listed})
 
 
@@ -282,5 +287,5 @@ def _named(table: pa.Table) -> Facts:
     rows = table.select(["topic", "partition"]).sort_by(
         [("topic", "ascending"), ("partition", "ascending")]
     )
-    names = tuple(f"{r['topic']}-{r['partition']}" for r in rows.slice(0, NAMED).to_pylist())
+    names = tuple(f"{r['topic']}-{r['partition']}" for r in rows.slice(0, NAMES_SHOWN).to_pylist())
     return {"partitions": names, "count": rows.num_rows}

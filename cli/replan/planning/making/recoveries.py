@@ -24,7 +24,7 @@ from replan.planning.recovery.choose import (
 )
 from replan.planning.recovery.recovery import Method, Recovery
 
-RULES = {
+RECOVERY_RULES = {
     RecoveryObstacle.REASSIGNED: RefusalRule.RECOVERY_REASSIGNED,
     RecoveryObstacle.BETTER_MAY_RETURN: RefusalRule.BETTER_MAY_RETURN,
     RecoveryObstacle.NOTHING_KNOWN: RefusalRule.NO_LOG_KNOWN,
@@ -53,7 +53,7 @@ def leaderless(snapshot: Snapshot) -> tuple[TopicPartition, ...]:
     return tuple(state.partition for state in snapshot.leaderless())
 
 
-METHODS = {
+STRATEGY_METHODS = {
     RecoveryStrategy.BALANCED: Method.BALANCED,
     RecoveryStrategy.AGGRESSIVE: Method.AGGRESSIVE,
 }
@@ -67,7 +67,9 @@ def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicParti
     for name in names:
         rule = rules.get(name.topic)
         if rule is not None and rule.recovers:
-            found[name] = RecoveryWish(METHODS[rule.strategy], wait_seconds=rule.wait_seconds)
+            found[name] = RecoveryWish(
+                STRATEGY_METHODS[rule.strategy], wait_seconds=rule.wait_seconds
+            )
     return found
 
 
@@ -101,5 +103,5 @@ def recoveries(
 
 
 def _refusal(name: TopicPartition, found: Unrecoverable) -> Refusal:
-    rule = RULES[found.obstacle]
+    rule = RECOVERY_RULES[found.obstacle]
     return Refusal(*name, rule, {} if not found.brokers else {"brokers": found.brokers})

@@ -29,7 +29,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.log_dirs import Coming
 from replan.planning.plans.moves import Move
 
-ENDLESS = 1 << 62
+UNKNOWN_ROOM = 1 << 62
 """Room that is not known."""
 
 
@@ -202,7 +202,7 @@ class _ByDirectory:
 def _meant(moves: Sequence[Move], dirs: Sequence[_Directory]) -> dict[str, deque[Move]]:
     """Which of the moves to one broker each directory shall get, in their order."""
     logs = {d.path: d.logs for d in dirs}
-    left = {d.path: ENDLESS if d.usable is None else d.usable for d in dirs}
+    left = {d.path: UNKNOWN_ROOM if d.usable is None else d.usable for d in dirs}
     gets = dict.fromkeys(logs, 0)
     for _ in moves:
         path = min(logs, key=lambda p: (logs[p], left[p], p))

@@ -26,9 +26,10 @@ from replan.planning.making.admission_order import admission_order
 from replan.planning.making.limits import check_limits
 from replan.planning.plans.moves import Move, MoveReason, ObservedMove, ReasonKind, move_of
 from replan.planning.plans.origins import Grown, Origin
-from replan.planning.plans.plan import NAMED, Facts, Plan, PlanWarning, Refusal, WarningKind
+from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, value_of
 from replan.planning.safety.refusals import Judge
+from replan.wording import NAMES_SHOWN
 
 
 class WayBack(Struct, frozen=True, kw_only=True):
@@ -139,7 +140,7 @@ def _move(
 
 def _left(kind: WarningKind, partitions: Sequence[TopicPartition | str]) -> Iterator[PlanWarning]:
     if partitions:
-        named = tuple(str(name) for name in partitions[:NAMED])
+        named = tuple(str(name) for name in partitions[:NAMES_SHOWN])
         yield PlanWarning(kind, {"partitions": named, "count": len(partitions)})
 
 

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from replan.documents.typed import Form, Int32, Int64, Text
 from replan.model.names import TopicPartition
+from replan.wording import NAMES_SHOWN
 
 
 class ConstraintKind(StrEnum):
@@ -106,9 +107,6 @@ class Proof(StrEnum):
     """None was found, by an order of moves that makes room in time or in `steps` of the search; there may be one."""
 
 
-SHOWN = 20
-
-
 class Conflict(Form, frozen=True, kw_only=True):
     """Constraints that cannot hold together, and whom they concern.
 
@@ -131,4 +129,4 @@ class Conflict(Form, frozen=True, kw_only=True):
         """Whether any of these is among its partitions, or may be one of those that it does not name."""
         if self.count <= len(self.partitions):
             return any(str(name) in self.partitions for name in names)
-        return any(len(self.topics) == SHOWN or name.topic in self.topics for name in names)
+        return any(len(self.topics) == NAMES_SHOWN or name.topic in self.topics for name in names)

@@ -207,11 +207,11 @@ def lying(
     yield from sorted(found, key=lambda f: (-f[2], f[0]))
 
 
-STEPS = 5_000
+LOG_DIR_SEARCH_STEPS = 5_000
 """Of the search, for one broker."""
-WIDTH = 48
+EXCHANGE_CANDIDATES = 48
 """Replicas of each directory that are tried in exchanges."""
-ANY = np.iinfo(np.int64).max
+ANY_ROOM = np.iinfo(np.int64).max
 
 
 class LogDirBalance(Struct, frozen=True):
@@ -273,7 +273,9 @@ def _imbalance(reached: Mapping[BrokerId, Fraction], within: Fraction) -> Imbala
     if not far:
         return None
     nearest = Fraction(-(-max(far.values()) * 1000 // 1), 1000)
-    return Imbalance(BalanceMeasure.LOG_DIRS, within, nearest, tuple(sorted(far)), STEPS)
+    return Imbalance(
+        BalanceMeasure.LOG_DIRS, within, nearest, tuple(sorted(far)), LOG_DIR_SEARCH_STEPS
+    )
 
 
 class _Directories:
@@ -301,7 +303,8 @@ class _Directories:
         self._used: Ints = np.zeros(len(dirs), dtype=np.int64)
         np.add.at(self._used, self._at, self._sizes)
         self._room = np.array(
-            [ANY if (r := left_in(d, comes, free)) is None else r for d in dirs], dtype=np.int64
+            [ANY_ROOM if (r := left_in(d, comes, free)) is None else r for d in dirs],
+            dtype=np.int64,
         )
         place = {d.path: number for number, d in enumerate(dirs)}
         for move in drains.moves:
@@ -332,7 +335,7 @@ class _Directories:
     def balanced(self) -> list[LogMove]:
         """Take steps while one helps; each replica that lies elsewhere then, by its name."""
         before = self._at.copy()
-        for _ in range(STEPS):
+        for _ in range(LOG_DIR_SEARCH_STEPS):
             if not self._step():
                 break
         found = []
@@ -383,7 +386,7 @@ class _Directories:
         size = int(self._sizes[number])
         for place, sign in ((source, -1), (target, 1)):
             self._used[place] += sign * size
-            self._room[place] -= sign * size if self._room[place] < ANY else 0
+            self._room[place] -= sign * size if self._room[place] < ANY_ROOM else 0
         self._at[number] = target
 
     def _excess(self, used: Ints) -> Ints:
@@ -417,6 +420,6 @@ class _Ways(Struct, frozen=True):
 def _some(replicas: Ints, sizes: Ints) -> Ints:
     """Some of them, over all sizes."""
     ordered = replicas[np.argsort(sizes[replicas], kind="stable")]
-    if len(ordered) <= WIDTH:
+    if len(ordered) <= EXCHANGE_CANDIDATES:
         return ordered
-    return ordered[np.linspace(0, len(ordered) - 1, WIDTH).astype(np.int64)]
+    return ordered[np.linspace(0, len(ordered) - 1, EXCHANGE_CANDIDATES).astype(np.int64)]

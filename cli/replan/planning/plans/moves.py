@@ -48,7 +48,7 @@ class ReasonKind(StrEnum):
     """Where it was before application `note` touched it."""
 
 
-REASONS: Mapping[ReasonKind, str] = {
+REASON_WORDS: Mapping[ReasonKind, str] = {
     ReasonKind.DECLARED: "declared replicas",
     ReasonKind.DRAIN: "broker {broker} is drained{note}",
     ReasonKind.RULE: "rule {rule}{key}",
@@ -84,7 +84,7 @@ class MoveReason(Form, frozen=True):
 
     def __str__(self) -> str:
         """A clause without an end: `rule clicks; broker 2 is on the leader blacklist: disk`."""
-        text = REASONS[self.kind].format(
+        text = REASON_WORDS[self.kind].format(
             broker=self.broker,
             leader=self.leader,
             rule=self.rule,

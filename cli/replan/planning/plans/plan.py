@@ -266,9 +266,6 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
 }
 """`partitions` and `topics` name the first of `count`."""
 
-NAMED = 20
-"""How many."""
-
 
 def _check_facts(of: RefusalRule | WarningKind, facts: Facts) -> None:
     for name in FACTS[of]:

@@ -148,13 +148,13 @@ class PlanForm(BesideMoves, frozen=True, kw_only=True):
                 )
 
 
-ALIKE = [
+UNCHANGED_FIELDS = [
     name
     for name in PlanForm.__struct_fields__
     if name in Plan.__struct_fields__ and name not in {"throttle", "allowed", "moves"}
 ]
 """What a document has as the plan has it."""
-ROWS = {"topics", "moves", *BESIDE_MOVES.values()}
+ROW_KEYS = {"topics", "moves", *BESIDE_MOVES.values()}
 """The lists that are written one value a line."""
 
 
@@ -215,7 +215,7 @@ def _body(plan: Plan) -> str:
 
 
 def _part(key: str, value: Any) -> str:
-    if key not in ROWS:
+    if key not in ROW_KEYS:
         return f"{_json(key)}: {_json(value)}"
     rows = ",".join("\n  " + _json(row) for row in value)
     return f"{_json(key)}: [{rows}" + ("\n]" if rows else "]")
@@ -235,7 +235,7 @@ def _form_of(plan: Plan) -> PlanForm:
     numbers = {reason: i for i, reason in enumerate(reasons)}
     topics = {m.partition.topic: m for m in plan.moves}
     return PlanForm(
-        **{name: getattr(plan, name) for name in ALIKE},
+        **{name: getattr(plan, name) for name in UNCHANGED_FIELDS},
         format_version=1,
         kind="replan.plan",
         brokers={str(b): rack for b, rack in sorted(plan.racks.items())},
@@ -266,7 +266,7 @@ def _plan_of(form: PlanForm) -> Plan:
     topics = {topic.name: topic for topic in form.topics}
     throttle = form.throttle
     return Plan(
-        **{name: getattr(form, name) for name in ALIKE},
+        **{name: getattr(form, name) for name in UNCHANGED_FIELDS},
         racks={BrokerId(int(broker)): rack for broker, rack in form.brokers.items()},
         moves=tuple(_move(row, topics[row.topic], form.reasons[row.reason]) for row in form.moves),
         throttle=None

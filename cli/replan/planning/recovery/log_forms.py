@@ -6,10 +6,16 @@ import msgspec
 
 from replan.documents.typed import Form, Int32, Int64, ValidBrokerId
 from replan.model.names import BrokerId
-from replan.model.replica_logs import NO_EPOCH, LogFound, ProbeFailure, ProbeProblem, ReplicaLog
+from replan.model.replica_logs import (
+    NO_LEADER_EPOCH,
+    LogFound,
+    ProbeFailure,
+    ProbeProblem,
+    ReplicaLog,
+)
 from replan.planning.recovery.candidates import Candidate
 
-Epoch = Annotated[int, msgspec.Meta(ge=NO_EPOCH, le=2**31 - 1)]
+Epoch = Annotated[int, msgspec.Meta(ge=NO_LEADER_EPOCH, le=2**31 - 1)]
 
 
 class LogForm(Form, frozen=True, kw_only=True):
@@ -17,10 +23,10 @@ class LogForm(Form, frozen=True, kw_only=True):
 
     broker: ValidBrokerId
     end: Int64 | None = None
-    last_epoch: Epoch = NO_EPOCH
+    last_epoch: Epoch = NO_LEADER_EPOCH
     start: Int64 = 0
     high_watermark: Int64 = 0
-    leader_epoch: Epoch = NO_EPOCH
+    leader_epoch: Epoch = NO_LEADER_EPOCH
     epochs: tuple[tuple[Int32, Int64], ...] = ()
     problem: ProbeProblem | None = None
     code: int | None = None

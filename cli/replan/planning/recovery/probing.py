@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import (
-    NO_EPOCH,
+    NO_LEADER_EPOCH,
     EpochEnd,
     LogEnd,
     LogFound,
@@ -44,22 +44,26 @@ class _Known(Struct):
         if exact is not None:
             return exact
         for asked, found in self.answers.items():
-            if found.epoch <= epoch <= asked and found.epoch != NO_EPOCH:
+            if found.epoch <= epoch <= asked and found.epoch != NO_LEADER_EPOCH:
                 return found
-        if any(asked <= epoch for asked, found in self.answers.items() if found.epoch == NO_EPOCH):
-            return EpochEnd(NO_EPOCH)
+        if any(
+            asked <= epoch
+            for asked, found in self.answers.items()
+            if found.epoch == NO_LEADER_EPOCH
+        ):
+            return EpochEnd(NO_LEADER_EPOCH)
         return None
 
     def last(self) -> EpochEnd | int:
         """The epoch of the last record; a number is the next epoch to ask for."""
         highest = self.end.leader_epoch if self.end.leader_epoch >= 0 else _HIGHEST_EPOCH
         above = min(
-            (a for a, f in self.answers.items() if f.epoch == NO_EPOCH), default=highest + 1
+            (a for a, f in self.answers.items() if f.epoch == NO_LEADER_EPOCH), default=highest + 1
         )
-        within = [f for f in self.answers.values() if f.epoch != NO_EPOCH]
+        within = [f for f in self.answers.values() if f.epoch != NO_LEADER_EPOCH]
         if not within:
             step = highest + 1 - above
-            return EpochEnd(NO_EPOCH) if above == 0 else max(0, above - max(1, step))
+            return EpochEnd(NO_LEADER_EPOCH) if above == 0 else max(0, above - max(1, step))
         found = max(within, key=lambda f: f.epoch)
         asked = max(a for a, f in self.answers.items() if f.epoch == found.epoch)
         if found.end < self.end.end and asked + 1 < above:
@@ -191,7 +195,7 @@ def _parting_question(
     known: Mapping[BrokerId, _Known], one: BrokerId, other: BrokerId, epoch: int
 ) -> tuple[BrokerId, int] | None:
     """The next question on where two logs part, from the last epoch of the one whose is not the larger."""
-    while epoch != NO_EPOCH:
+    while epoch != NO_LEADER_EPOCH:
         found = known[other].at(epoch)
         if found is None:
             return other, epoch

@@ -26,7 +26,7 @@ class Method(StrEnum):
     """The one that was named."""
 
 
-METHODS: Mapping[Method, str] = {
+METHOD_WORDS: Mapping[Method, str] = {
     Method.BALANCED: "the best log",
     Method.AGGRESSIVE: "the best log that answers",
     Method.UNCLEAN: "the first live replica, as Kafka chooses",
@@ -95,7 +95,7 @@ class Recovery(Form, PlannedStep, frozen=True, kw_only=True, dict=True):
 
     def __str__(self) -> str:
         """Who is to lead, and why."""
-        how = "cleanly" if self.clean else f"unclean, by {METHODS[self.method]}"
+        how = "cleanly" if self.clean else f"unclean, by {METHOD_WORDS[self.method]}"
         return f"no leader -> {self.chosen}  ({how})"
 
     @property

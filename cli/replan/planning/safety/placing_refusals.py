@@ -22,9 +22,9 @@ from replan.planning.placing.problem import Imbalance, Impossible, Obstacle
 from replan.planning.plans.plan import FACTS, Facts, Refusal, RefusalRule
 from replan.wording import capped, count
 
-SHOWN = 8
+CAUSES_SHOWN = 8
 
-RULES = {
+OBSTACLE_RULES = {
     Obstacle.TOO_FEW_BROKERS: RefusalRule.TOO_FEW_BROKERS,
     Obstacle.WITHOUT_RACK: RefusalRule.WITHOUT_RACK,
     Obstacle.RACK_LACKS_BROKERS: RefusalRule.RACK_LACKS_BROKERS,
@@ -104,9 +104,9 @@ def out_of_balance(
         OutOfBalance(
             asked.place(far.measure),
             far,
-            tuple(capped(_rules_of(far, placement, snapshot), str, limit=SHOWN)),
-            tuple(capped([*closed, *_full(far, placement)], str, limit=SHOWN)),
-            tuple(capped(held, str, limit=SHOWN)),
+            tuple(capped(_rules_of(far, placement, snapshot), str, limit=CAUSES_SHOWN)),
+            tuple(capped([*closed, *_full(far, placement)], str, limit=CAUSES_SHOWN)),
+            tuple(capped(held, str, limit=CAUSES_SHOWN)),
         )
         for far in found
     )
@@ -159,7 +159,7 @@ def placing_refusals(
 
 def refusal_of(reason: Impossible, partition: TopicPartition, rule: TopicRule | None) -> Refusal:
     """The refusal of one partition for a reason that concerns it."""
-    refused, facts = RULES[reason.obstacle], _facts(reason, rule)
+    refused, facts = OBSTACLE_RULES[reason.obstacle], _facts(reason, rule)
     return Refusal(*partition, refused, {name: facts[name] for name in FACTS[refused]})
 
 
@@ -177,7 +177,7 @@ def balance_text(facts: Facts) -> str:
     """How near the balance comes, what is in the way, and what to do."""
     measure, asked, reached = facts["measure"], facts["asked"], facts["reached"]
     brokers = facts["brokers"] if isinstance(facts["brokers"], tuple) else ()
-    named = ", ".join(capped(brokers, str, limit=SHOWN))
+    named = ", ".join(capped(brokers, str, limit=CAUSES_SHOWN))
     nearest = "moves come" if facts["proved"] == "yes" else "a search that proves nothing came"
     ways = []
     for name, what in (("closed", "broker"), ("held", ""), ("rules", "")):

@@ -13,7 +13,7 @@ from replan.rehearsal.report.sentences import assumptions
 from replan.rehearsal.watched import Missed
 from replan.reporting.blocks import Block, Column, Heading, Item, Items, OnPage, Table, Title
 from replan.reporting.lines import Span, Tone, line
-from replan.reporting.loop.loop_words import HELD, KINDS, RESULTS, STATES
+from replan.reporting.loop.loop_words import DEVIATION_WORDS, HELD, LOOP_STATE_WORDS, RESULTS
 from replan.wording import DAY_SECONDS, count, duration, listed, size
 
 FORMAT_VERSION = 1
@@ -63,7 +63,7 @@ def _verdict(found: LoopRehearsal) -> str:
         done = f"policy puts nothing right; {count(acting.found, 'deviation')} seen"
     if not acting.found:
         done = "nothing differed"
-    return f"{duration(acting.seconds)}: {done}; {STATES[acting.state][0]} at the end."
+    return f"{duration(acting.seconds)}: {done}; {LOOP_STATE_WORDS[acting.state][0]} at the end."
 
 
 def _lack(acting: Missed, idle: Missed) -> str:
@@ -90,7 +90,7 @@ def _kinds(acting: Weeks, idle: Weeks) -> Table:
         if kind in mine or kind in without
         for row in (
             (
-                KINDS[kind],
+                DEVIATION_WORDS[kind],
                 *_cells(mine.get(kind), f"{mine[kind].by_rounds:,}" if kind in mine else ""),
             ),
             (DOING_NOTHING, *_cells(without.get(kind), "")),
@@ -138,7 +138,7 @@ def _rounds(acting: Weeks) -> Table:
             RESULTS[done.result],
             f"{done.moves:,}",
             size(done.bytes),
-            listed(KINDS[kind] for kind in done.kinds),
+            listed(DEVIATION_WORDS[kind] for kind in done.kinds),
         )
         for done in acting.rounds
     ]

@@ -15,8 +15,8 @@ from replan.rehearsal.result import Copied, Rehearsal
 from replan.reporting.blocks import Block, Chart, Heading
 from replan.reporting.charts import (
     ACROSS,
-    LEFT,
-    WIDTH,
+    CHART_LEFT,
+    CHART_WIDTH,
     Mark,
     across_axis,
     axis,
@@ -110,7 +110,7 @@ class _Drawing:
         height = top + 8
         parts = [*self._axis(height), *bands, *self._faults(height)]
         return (
-            f'<svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" '
+            f'<svg viewBox="0 0 {CHART_WIDTH:.0f} {height:.0f}" role="img" '
             f'aria-label="Copies by broker over {escape(duration(self._total))}">'
             + "".join(parts)
             + "</svg>"
@@ -128,8 +128,8 @@ class _Drawing:
         found = lanes(self._copies.get(broker, []), self._rehearsal.seconds)
         height = max(1, len(found)) * (LANE + GAP) + GAP
         parts = [
-            f'<rect class="band" x="{LEFT}" y="{top:.0f}" width="{ACROSS:.0f}" height="{height:.0f}"/>',
-            f'<text class="broker" x="{LEFT - 10}" y="{top + height / 2 + 4:.0f}">broker {broker}</text>',
+            f'<rect class="band" x="{CHART_LEFT}" y="{top:.0f}" width="{ACROSS:.0f}" height="{height:.0f}"/>',
+            f'<text class="broker" x="{CHART_LEFT - 10}" y="{top + height / 2 + 4:.0f}">broker {broker}</text>',
         ]
         for number, lane in enumerate(found):
             y = top + GAP + number * (LANE + GAP)

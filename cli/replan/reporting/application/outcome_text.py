@@ -28,7 +28,7 @@ from replan.planning.recovery.candidates import Candidate, Tail, best_candidate,
 from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import Method
 from replan.reporting.sentences import refusal_text
-from replan.wording import capped, count, duration, size
+from replan.wording import NAMES_SHOWN, capped, count, duration, size
 
 
 def result_text(result: AnyResult) -> str:
@@ -52,9 +52,7 @@ UNTIL_RESUMED = (
     "Until you resume, a kept replica that falls out of sync catches up under their throttle."
 )
 STOPPED = frozenset({Result.STALE, Result.REJECTED, Result.FOREIGN})
-SHOWN = 20
-"""Partitions that are named one by one."""
-NAMED = 3
+GROUP_NAMES_SHOWN = 3
 """The same of many that wait for the same."""
 
 
@@ -62,7 +60,7 @@ def render_outcome(outcome: Outcome) -> str:
     """Plain text; ends with a newline."""
     led = [r for r in outcome.results if r.result is Result.DONE and r.message]
     stopped = [r for r in outcome.results if r.result in STOPPED]
-    lines = capped(led, lambda r: r.message, limit=SHOWN)
+    lines = capped(led, lambda r: r.message, limit=NAMES_SHOWN)
     lines += capped(stopped, lambda r: f"{r.result}: {r.message}")
     lines += capped(outcome.refusals, refused_line)
     lines += [f"note: {note}" for note in outcome.notes]
@@ -154,12 +152,12 @@ def _cancelled(outcome: Outcome, counts: str) -> list[str]:
         lines[0] += f"; not: {results_summary(stopped, outcome.refusals)}"
     stays = [*outcome.finished, *(s.subject for s in outcome.settings if s.result is Result.DONE)]
     if stays:
-        named = ", ".join(capped(list(map(str, stays)), limit=SHOWN))
+        named = ", ".join(capped(list(map(str, stays)), limit=NAMES_SHOWN))
         lines.append(
             f"Finished before, and left as they are: {named}. `replan rollback` plans the way back of these, too."
         )
     if outcome.kept:
-        named = ", ".join(capped(list(outcome.kept), limit=SHOWN))
+        named = ", ".join(capped(list(outcome.kept), limit=NAMES_SHOWN))
         lines.append(f"Created or led again, which nothing takes back: {named}.")
     return lines
 
@@ -171,7 +169,7 @@ def _held(outcome: Outcome) -> list[str]:
         if result.result in {Result.RUNNING, Result.WAITING}:
             alike.setdefault((result.result, result.hold), []).append(result)
     lines = [] if outcome.admission is None else [f"no new copies: {outcome.admission}"]
-    return lines + capped([*alike.values()], _alike, limit=SHOWN)
+    return lines + capped([*alike.values()], _alike, limit=NAMES_SHOWN)
 
 
 def _alike(results: Sequence[AnyResult]) -> str:
@@ -184,7 +182,7 @@ def _alike(results: Sequence[AnyResult]) -> str:
         return f"  {result_text(results[0])}{since}"
     state = "started" if results[0].result is Result.RUNNING else "not started"
     why = state if results[0].hold is None else f"{state}: {results[0].hold}"
-    named = ", ".join(capped([str(r.subject) for r in results], limit=NAMED))
+    named = ", ".join(capped([str(r.subject) for r in results], limit=GROUP_NAMES_SHOWN))
     return f"  {len(results):,} {why}{since}: {named}"
 
 
@@ -192,11 +190,11 @@ def _goes_on(outcome: Outcome) -> list[str]:
     lines = []
     copying = sorted({*outcome.copying, *outcome.copying_within})
     if copying:
-        named = ", ".join(capped(list(map(str, copying)), limit=SHOWN))
+        named = ", ".join(capped(list(map(str, copying)), limit=NAMES_SHOWN))
         lines.append(f"These copies continue{', throttled' if outcome.throttled else ''}: {named}.")
         lines += [UNTIL_RESUMED] if outcome.throttled and outcome.copying else []
     if outcome.may_begin:
-        named = ", ".join(capped(list(map(str, outcome.may_begin)), limit=SHOWN))
+        named = ", ".join(capped(list(map(str, outcome.may_begin)), limit=NAMES_SHOWN))
         lines.append(
             f"No copy runs of these, and one may still begin, as a request without an answer may arrive: {named}."
         )
@@ -214,7 +212,7 @@ def _failed(outcome: Outcome) -> str:
 
 
 def _hanging(outcome: Outcome) -> list[str]:
-    named = ", ".join(capped(list(map(str, outcome.copying)), limit=SHOWN))
+    named = ", ".join(capped(list(map(str, outcome.copying)), limit=NAMES_SHOWN))
     later = "they are not throttled any more, and if they move again, they go as fast as they can"
     return [
         f"These have not moved for too long: {named}.",
@@ -257,7 +255,7 @@ class ElectionResult(StrEnum):
     """Left before its end; the same command goes on with it."""
 
 
-TITLES: Mapping[ElectionResult, str] = {
+ELECTION_TITLES: Mapping[ElectionResult, str] = {
     ElectionResult.NOT_NEEDED: "Not needed",
     ElectionResult.PLANNED: "To be elected",
     ElectionResult.ELECTED: "Elected",
@@ -327,14 +325,14 @@ def render_elections(
     `at_rest`: how many more partitions need no election, and are not listed.
     """
     lines = []
-    for kind, title in TITLES.items():
+    for kind, title in ELECTION_TITLES.items():
         of = [r for r in results if r.result is kind]
         if of:
             shown = _ELECTIONS_SHOWN if kind is not ElectionResult.NOT_NEEDED else 5
             lines.append(f"{title} ({len(of):,}):")
             lines += [f"  {line}" for line in capped(of, _line, limit=shown)]
     counts = _counts(results, at_rest)
-    named = [f"{counts[k]:,} {k.value.replace('-', ' ')}" for k in TITLES if k in counts]
+    named = [f"{counts[k]:,} {k.value.replace('-', ' ')}" for k in ELECTION_TITLES if k in counts]
     lines.append(f"{count(counts.total(), 'partition')}: {', '.join(named) or 'none is meant'}.")
     if outcome is not None and outcome.ending not in {Ending.COMPLETE, Ending.NOTHING_TO_DO}:
         lines.append(outcome_text(outcome))

@@ -11,15 +11,12 @@ from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.progress import CopyProgress, Progress, ReplicaProgress, Volume
 from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
+from replan.reporting.blocks import BAR_COLUMNS
 from replan.reporting.lines import Cell, Line, Span, Tone, line, plain, table
-from replan.wording import capped, count, duration, listed, size
+from replan.wording import NAMES_SHOWN, capped, count, duration, listed, size
 
 LONG_SECONDS = 30.0
 """A wait is said to be so long from here on."""
-SHOWN = 20
-"""Copies and holds that are named one by one."""
-BAR = 30
-"""Characters of the bar, where there is room for what stands beside it."""
 LEAST_BAR = 8
 """The same of a narrow terminal."""
 LEAST_COPIES = 3
@@ -91,8 +88,8 @@ def bar(progress: Progress, *, indent: int = 0, width: int | None = None) -> Lin
         share = progress.done / progress.total if progress.total else 1.0
     beside = _volume(volume) if volume.total_bytes else []
     percent = "  ".join([f"{int(100 * share):3} %", *beside])
-    room = BAR if width is None else width - indent - len(percent) - 1
-    long = max(LEAST_BAR, min(BAR, room))
+    room = BAR_COLUMNS if width is None else width - indent - len(percent) - 1
+    long = max(LEAST_BAR, min(BAR_COLUMNS, room))
     full = int(long * share)
     return line(" " * indent, Span("━" * full, Tone.COMES), "─" * (long - full), f" {percent}")
 
@@ -212,7 +209,7 @@ def copies(progress: Progress) -> list[str]:
     lines = capped(
         progress.copies,
         lambda c: copy_line(c) + _for(progress, c.partition),
-        limit=SHOWN,
+        limit=NAMES_SHOWN,
         noun="copy",
     )
     if progress.admission is not None:
@@ -224,7 +221,7 @@ def copies(progress: Progress) -> list[str]:
         + capped(
             holds,
             lambda h: f"{h[0]}  {h[1]}{_for(progress, h[0])}",
-            limit=SHOWN,
+            limit=NAMES_SHOWN,
             noun="waiting partition",
         )
         + [f"{subject}  {why}" for subject, why in _step_waits(progress).values()]

@@ -12,13 +12,13 @@ from replan.planning.findings.checkup import Check, CheckKind, Level, Missing
 from replan.reporting.lines import aligned_lines
 from replan.wording import capped, count, duration, left_out, rate
 
-SHOWN = 50
-EMPTY = "The leader blacklist is empty."
+ORDERS_SHOWN = 50
+EMPTY_BLACKLIST = "The leader blacklist is empty."
 NOT_DECLARED = (
     "The placement does not say who is on the leader blacklist (blacklists.leaders), so an earlier one goes on; an "
     "empty list ends it."
 )
-STATES: Mapping[EntryState, str] = {
+ENTRY_STATE_WORDS: Mapping[EntryState, str] = {
     EntryState.IN_FORCE: "in force",
     EntryState.REVIEW_DUE: "in force; to be reviewed",
     EntryState.ENDED: "ended: its broker has caught up, take it out",
@@ -31,20 +31,27 @@ def render_blacklist(found: BlacklistReport) -> str:
     """Each entry with what it does, then the remembered orders; ends with a newline."""
     titles = ("broker", "state", "replicas", "leads", "out of sync", "last in list", "entry")
     rows = [titles, *map(_row, found.entries)]
-    nobody = [] if found.idle else [EMPTY if found.declared else NOT_DECLARED]
+    nobody = [] if found.idle else [EMPTY_BLACKLIST if found.declared else NOT_DECLARED]
     lines = aligned_lines(rows) if found.entries else nobody
     lines += [f"No registered broker is in rack {e.rack} ({e.where})." for e in found.idle]
     if found.remembered:
         lines += ["", "Orders that are restored where no entry reaches them any more:"]
         lines += capped(
-            [f"  {name}  {list(order)}" for name, order in found.remembered], str, limit=SHOWN
+            [f"  {name}  {list(order)}" for name, order in found.remembered],
+            str,
+            limit=ORDERS_SHOWN,
         )
     return "\n".join(lines) + "\n"
 
 
 def _row(of: EntryReport) -> tuple[str, ...]:
     numbers = (of.replicas, of.leads, of.behind, of.last)
-    return (str(of.entry.broker), STATES[of.state], *(f"{n:,}" for n in numbers), _entry(of))
+    return (
+        str(of.entry.broker),
+        ENTRY_STATE_WORDS[of.state],
+        *(f"{n:,}" for n in numbers),
+        _entry(of),
+    )
 
 
 def _entry(of: EntryReport) -> str:
@@ -164,17 +171,17 @@ def render_throttles_json(found: Sequence[FoundThrottle], observed_at: str) -> s
     return json.dumps(document, indent=2) + "\n"
 
 
-PLAN = "plan, drift, status, snapshot and export"
-APPLY = "apply, resume, abandon, elect and throttle"
-ADD = "apply of a plan that adds partitions"
+TO_PLAN = "plan, drift, status, snapshot and export"
+TO_APPLY = "apply, resume, abandon, elect and throttle"
+TO_ADD_PARTITIONS = "apply of a plan that adds partitions"
 SAVE = "elect --save-tails"
 NEEDED_BY: Mapping[CheckKind, str] = {
-    CheckKind.PERMISSIONS_TO_PLAN: PLAN,
-    CheckKind.PERMISSIONS_TO_APPLY: APPLY,
-    CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: ADD,
+    CheckKind.PERMISSIONS_TO_PLAN: TO_PLAN,
+    CheckKind.PERMISSIONS_TO_APPLY: TO_APPLY,
+    CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: TO_ADD_PARTITIONS,
     CheckKind.PERMISSIONS_TO_SAVE_RECORDS: SAVE,
 }
-TITLES: Mapping[CheckKind, str] = {
+CHECK_TITLES: Mapping[CheckKind, str] = {
     CheckKind.REACHED: "cluster",
     CheckKind.PERMISSIONS_TO_PLAN: "may plan",
     CheckKind.PERMISSIONS_TO_APPLY: "may apply",
@@ -196,10 +203,10 @@ TITLES: Mapping[CheckKind, str] = {
     CheckKind.APPLICATION: "application",
     CheckKind.THROTTLES: "throttles",
 }
-FINE: Mapping[CheckKind, str] = {
-    CheckKind.PERMISSIONS_TO_PLAN: f"all operations of {PLAN} are allowed",
-    CheckKind.PERMISSIONS_TO_APPLY: f"all operations of {APPLY} are allowed",
-    CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: f"all operations of {ADD} are allowed",
+FINE_WORDS: Mapping[CheckKind, str] = {
+    CheckKind.PERMISSIONS_TO_PLAN: f"all operations of {TO_PLAN} are allowed",
+    CheckKind.PERMISSIONS_TO_APPLY: f"all operations of {TO_APPLY} are allowed",
+    CheckKind.PERMISSIONS_TO_ADD_PARTITIONS: f"all operations of {TO_ADD_PARTITIONS} are allowed",
     CheckKind.PERMISSIONS_TO_SAVE_RECORDS: f"all operations of {SAVE} are allowed",
     CheckKind.BROKERS: "all that are registered are live",
     CheckKind.RACKS: "known for all brokers, or for none",
@@ -213,7 +220,7 @@ FINE: Mapping[CheckKind, str] = {
     CheckKind.APPLICATION: "none is open",
     CheckKind.THROTTLES: "none is set",
 }
-WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
+CHECK_WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
     CheckKind.BROKERS: ("broker", "down", "bring back what is down, or drain it in the placement"),
     CheckKind.RACKS: ("broker", "without a rack", "set broker.rack, or `spread` cannot count them"),
     CheckKind.SIZES: (
@@ -263,9 +270,9 @@ WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
         "`replan throttle clear` restores replan's own and lists the others",
     ),
 }
-NAMED = 5
+CHECK_NAMES_SHOWN = 5
 """Of many: partitions, topics or brokers that are named; `--format json` has twenty."""
-MARKS: Mapping[Level, str] = {
+LEVEL_WORDS: Mapping[Level, str] = {
     Level.OK: "ok",
     Level.NOTE: "note",
     Level.LOOK: "look",
@@ -282,11 +289,11 @@ def check_text(check: Check) -> str:
     if check.kind in NEEDED_BY and check.level is not Level.OK:
         return _permissions(check)
     if check.level is Level.OK:
-        return FINE[check.kind]
+        return FINE_WORDS[check.kind]
     if check.kind is CheckKind.ELIGIBLE_LEADERS:
         return f"off: after a loss of all in-sync replicas nobody knows who has every record; {_turn_on(check.level)}"
-    noun, state, way_out = WORDS[check.kind]
-    shown = check.names[:NAMED]
+    noun, state, way_out = CHECK_WORDS[check.kind]
+    shown = check.names[:CHECK_NAMES_SHOWN]
     names = ", ".join([*shown, *left_out(check.count - len(shown))])
     named = f" ({names})" if names else ""
     return f"{count(check.count, noun)} {state}{named}; {way_out}"
@@ -332,7 +339,10 @@ def _clock(found: ClockDifference, level: Level) -> str:
 def render_checkup(checks: Sequence[Check]) -> str:
     """One line a check, the worst first, then how it is on the whole; ends with a newline."""
     worst_first = sorted(checks, key=lambda check: -[*Level].index(check.level))
-    rows = [(MARKS[check.level], TITLES[check.kind], check_text(check)) for check in worst_first]
+    rows = [
+        (LEVEL_WORDS[check.level], CHECK_TITLES[check.kind], check_text(check))
+        for check in worst_first
+    ]
     return "\n".join([*aligned_lines(rows), "", _summary(checks)]) + "\n"
 
 

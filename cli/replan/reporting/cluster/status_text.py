@@ -25,8 +25,9 @@ from replan.model.partition import PartitionState
 from replan.planning.findings.health import Health, HealthState, Unhealthy
 from replan.planning.findings.replica_progress import ReplicaRow, ReplicaStatus, Standing
 from replan.reconciling.status import LoopStatus
+from replan.reporting.application.outcome_text import GROUP_NAMES_SHOWN
 from replan.reporting.application.progress_text import bar, stand
-from replan.reporting.lines import EMPTY, Line, Span, Tone, drawn, heading, line, plain, table
+from replan.reporting.lines import EMPTY_LINE, Line, Span, Tone, drawn, heading, line, plain, table
 from replan.reporting.loop.loop_text import loop_lines
 from replan.reporting.markdown import LIMIT, code, escape, fitted, table_head, table_row
 from replan.reporting.sentences import (
@@ -35,9 +36,9 @@ from replan.reporting.sentences import (
     elr_gone_text,
     unclean_text,
 )
-from replan.wording import SHOWN, brokers, capped, count, duration, left_out, rate, size
+from replan.wording import LINES_LISTED, brokers, capped, count, duration, left_out, rate, size
 
-HEAD = ("Topic", "Partition", "Broker", "Status", "Copied", "Rate", "Left", "Whose")
+REPLICA_HEADS = ("Topic", "Partition", "Broker", "Status", "Copied", "Rate", "Left", "Whose")
 
 
 def status_text(row: ReplicaRow) -> str:
@@ -83,9 +84,8 @@ UNTHROTTLED = (
 )
 
 CONFIRMED_LATER = "in sync; confirmed again once the application is resumed"
-ALIKE = 5
+ALIKE_SHOWN = 5
 """Of one kind of reason, so many stand on lines of their own; more are one line."""
-NAMED = 3
 SHOWN_THROTTLES = 10
 """Of those so many are named."""
 
@@ -117,7 +117,7 @@ def application_lines(
 ) -> list[Line]:
     """All of it: what is unfinished with what it waits for, in groups where many wait alike."""
     lines = [heading(headline(application, resume))]
-    lines += _unfinished(application, alike=None if everything else ALIKE)
+    lines += _unfinished(application, alike=None if everything else ALIKE_SHOWN)
     if application.process is None and application.throttled and application.unfinished:
         lines += plain([UNTHROTTLED])
     return lines
@@ -155,7 +155,7 @@ def _together(group: Sequence[AnyResult], *, performed: bool) -> str:
     """What one, or several of a kind, wait for: for others than the first is counted."""
     if len(group) == 1:
         return f"  {group[0].subject}  {waits(group[0], performed=performed)}"
-    limit = NAMED if len(group) > ALIKE else ALIKE
+    limit = GROUP_NAMES_SHOWN if len(group) > ALIKE_SHOWN else ALIKE_SHOWN
     named = ", ".join(capped(group, lambda f: str(f.subject), limit=limit))
     others = len({str(found.hold) for found in group}) - 1
     more = f", or like that ({others:,} more)" if others else ""
@@ -246,7 +246,7 @@ def throttles_json(unknown: Sequence[FoundThrottle]) -> list[Mapping[str, object
     return [{**asdict(found.setting), "value": found.value} for found in unknown]
 
 
-RUNNING = 20
+REPLICAS_SHOWN = 20
 """Replicas that are shown as being copied."""
 NONE_RUNS = "No reassignment is running."
 
@@ -367,17 +367,25 @@ def status_lines(status: ClusterStatus, *, everything: bool = False) -> list[Lin
     lines = [line(Span(status.summary, Tone.GOES if _ill(health) else Tone.HEAD))]
     warnings = [*map(broker_down_text, health.down), *health_warnings(health)]
     lines += [line(Span(f"Warning: {text}", Tone.CHANGES), hang=4) for text in warnings]
-    lines += _unhealthy_lines(health.unhealthy, alike=None if everything else ALIKE)
+    lines += _unhealthy_lines(health.unhealthy, alike=None if everything else ALIKE_SHOWN)
     if status.stopped:
         where = ", ".join(capped(list(map(str, status.stopped)), limit=20))
         partitions = count(len(status.stopped), "partition")
         text = f"Not as wanted, and not running: {partitions}: {where}."
         lines.append(line(Span(text, Tone.GOES), hang=4))
-    lines += _running(status, limit=None if everything else RUNNING) if rows else plain([NONE_RUNS])
+    lines += (
+        _running(status, limit=None if everything else REPLICAS_SHOWN)
+        if rows
+        else plain([NONE_RUNS])
+    )
     known = status.known(everything=everything)
     if status.loop is not None:
-        known = [*known, EMPTY, *loop_lines(status.loop, status.asked_at, everything=everything)]
-        known = [*known, EMPTY]
+        known = [
+            *known,
+            EMPTY_LINE,
+            *loop_lines(status.loop, status.asked_at, everything=everything),
+        ]
+        known = [*known, EMPTY_LINE]
     return [*lines, *known, *plain([f"As of {status.observed_at}."])]
 
 
@@ -396,7 +404,9 @@ def _unhealthy_lines(unhealthy: Sequence[Unhealthy], alike: int | None) -> Itera
         if alike is None or len(group) <= alike:
             texts = [_unhealthy(found) for found in group]
         else:
-            named = ", ".join(capped(group, lambda f: str(f.state.partition), limit=NAMED))
+            named = ", ".join(
+                capped(group, lambda f: str(f.state.partition), limit=GROUP_NAMES_SHOWN)
+            )
             texts = [f"{len(group):,} {health}, out of sync {brokers(lacks)}: {named}"]
         yield from (line(Span(f"  {text}", tone), hang=6) for text in texts)
 
@@ -425,10 +435,10 @@ def _electable(state: PartitionState) -> str:
 def health_warnings(health: Health) -> Iterator[str]:
     """What a person should know of the health beside the partitions."""
     if health.hidden:
-        named = ", ".join(capped(list(health.hidden), limit=SHOWN))
+        named = ", ".join(capped(list(health.hidden), limit=LINES_LISTED))
         yield f"this user may not describe {named}, and needs the ACL Describe on Topic; nothing is known of them"
     if health.unread:
-        named = ", ".join(capped(list(health.unread), limit=SHOWN))
+        named = ", ".join(capped(list(health.unread), limit=LINES_LISTED))
         yield (
             f"this user may not read the min.insync.replicas of {named}, and needs the ACL DescribeConfigs on Topic; "
             "partitions there that lack an in-sync replica may be under it"
@@ -444,9 +454,9 @@ def _running(status: ClusterStatus, limit: int | None) -> list[Line]:
     """KIP-179's table, with bytes and whose each is; and rates and times where they were measured."""
     shown = status.rows[:limit]
     cells = [_cells(row, status) for row in shown]
-    titles = [title if any(of) else "" for title, *of in zip(HEAD, *cells, strict=True)]
+    titles = [title if any(of) else "" for title, *of in zip(REPLICA_HEADS, *cells, strict=True)]
     more = left_out(len(status.rows) - len(shown), "replica", "--all lists them")
-    return [EMPTY, *table([titles, *cells]), *plain(more), EMPTY]
+    return [EMPTY_LINE, *table([titles, *cells]), *plain(more), EMPTY_LINE]
 
 
 def _cells(row: ReplicaRow, status: ClusterStatus) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from replan.reporting.blocks import (
     Table,
     Title,
 )
-from replan.reporting.lines import EMPTY, Line, Span, Tone, drawn, heading, line, plain, table
+from replan.reporting.lines import EMPTY_LINE, Line, Span, Tone, drawn, heading, line, plain, table
 from replan.reporting.sentences import (
     broker_down_json,
     broker_down_text,
@@ -183,7 +183,7 @@ def warnings(report: DriftReport) -> list[str]:
     return found + ([elr_gone_text(drift.elr_gone)] if drift.elr_gone else [])
 
 
-SHOWN = 500
+DIFFERENCES_SHOWN = 500
 APART = (DriftClass.FAILURE, DriftClass.OTHER_TOOL)
 """Not the operator's: under a heading of their own, whatever differs."""
 SETTINGS = (DriftClass.STALE_THROTTLE, DriftClass.REVIEW_DUE, DriftClass.MISTAKE)
@@ -198,7 +198,7 @@ def drift_lines(
     report: DriftReport, *, everything: bool = False, unmanaged: bool = False
 ) -> list[Line]:
     """The same as lines with tones: what is declared comes, what there is goes."""
-    limit = None if everything else SHOWN
+    limit = None if everything else DIFFERENCES_SHOWN
     lines = [of for title, rows in _groups(report) for of in _group(title, rows, limit)]
     lines += plain(f"{_capital(balance_text(reason.facts))}." for reason in report.drift.unbalanced)
     if unmanaged:
@@ -224,7 +224,12 @@ def _group(title: str, rows: Sequence[Sequence[str]], limit: int | None) -> list
     shown = rows[:limit]
     more = left_out(len(rows) - len(shown), way_out="--all lists them")
     cells = [[_toned(cell) for cell in row] for row in shown]
-    return [heading(f"{title} ({len(rows):,}):"), *table(cells, indent=2), *plain(more, 2), EMPTY]
+    return [
+        heading(f"{title} ({len(rows):,}):"),
+        *table(cells, indent=2),
+        *plain(more, 2),
+        EMPTY_LINE,
+    ]
 
 
 def _toned(cell: str) -> Span:
@@ -320,8 +325,16 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-HEADS = {"what": "left", "declared": "left", "has": "left", "how": "left", "why": "prose"}
-OTHERWISE = "The differences are listed by a script; `replan drift` lists them as text."
+DIFFERENCE_HEADS = {
+    "what": "left",
+    "declared": "left",
+    "has": "left",
+    "how": "left",
+    "why": "prose",
+}
+DIFFERENCES_WITHOUT_SCRIPT = (
+    "The differences are listed by a script; `replan drift` lists them as text."
+)
 
 
 def drift_marker(cluster_id: str) -> str:
@@ -374,10 +387,10 @@ def _listing(report: DriftReport) -> Listing:
     return Listing(
         "Differences",
         "differences",
-        HEADS | ages,
+        DIFFERENCE_HEADS | ages,
         lambda: _data(report),
         "drift.js",
-        OTHERWISE,
+        DIFFERENCES_WITHOUT_SCRIPT,
         instead=(*_by_class(report), *_throttles(report)),
     )
 

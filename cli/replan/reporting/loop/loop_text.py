@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from replan.reconciling.status import LoopStatus, utc
-from replan.reporting.lines import EMPTY, Line, Span, Tone, heading, line, plain
+from replan.reporting.lines import EMPTY_LINE, Line, Span, Tone, heading, line, plain
 from replan.reporting.lines import table as drawn_table
 from replan.reporting.loop.loop_view import (
     LoopBar,
@@ -14,14 +14,14 @@ from replan.reporting.loop.loop_view import (
     PageLink,
     view_of,
 )
-from replan.reporting.loop.loop_words import STATES, state_text
-from replan.wording import SHOWN, duration, left_out
+from replan.reporting.loop.loop_words import LOOP_STATE_WORDS, state_text
+from replan.wording import LINES_LISTED, duration, left_out
 
 
 def loop_lines(status: LoopStatus, now: float, *, everything: bool = False) -> Iterator[Line]:
     """What a loop is and does; `now`: in seconds since 1970, for how long ago things were."""
     view = view_of(status, now)
-    tone = STATES[status.state][1]
+    tone = LOOP_STATE_WORDS[status.state][1]
     since = f", since {_moment(view.since, now)}"
     yield line(Span(f"Loop: {view.state}", tone), f"{since}. {view.text}", hang=4)
     yield from plain(view.reasons, indent=2)
@@ -34,7 +34,7 @@ def loop_lines(status: LoopStatus, now: float, *, everything: bool = False) -> I
 
 def _block(block: LoopBlock, now: float, *, everything: bool) -> Iterator[Line]:
     if block.title:
-        yield EMPTY
+        yield EMPTY_LINE
         yield heading(block.title)
     yield from plain(block.lines, indent=2)
     if block.facts:
@@ -47,7 +47,7 @@ def _block(block: LoopBlock, now: float, *, everything: bool) -> Iterator[Line]:
 
 
 def _table(table: LoopTable, now: float, *, everything: bool) -> Iterator[Line]:
-    shown = table.rows if everything else table.rows[:SHOWN]
+    shown = table.rows if everything else table.rows[:LINES_LISTED]
     rows = [table.heads, *([_short(cell, now) for cell in row] for row in shown)]
     yield from drawn_table(rows, indent=2, right=table.right)
     yield from plain(left_out(len(table.rows) - len(shown), way_out="--all lists them"), indent=2)
@@ -85,7 +85,7 @@ def _ago(seconds: float) -> str:
 def message(before: LoopStatus | None, now: LoopStatus) -> dict[str, object]:
     """What a web hook is posted when the state changes: `text` for people (Slack shows it), the rest for programs."""
     cluster = now.cluster_name or now.cluster_id or "no cluster yet"
-    word = STATES[now.state][0]
+    word = LOOP_STATE_WORDS[now.state][0]
     dry = " (dry run)" if now.dry_run else ""
     sentences: Sequence[str] = (state_text(now), *map(str, now.reasons))
     text = f"replan reconcile, {cluster}{dry}: {word}. {' '.join(sentences)}"

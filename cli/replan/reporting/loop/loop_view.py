@@ -13,9 +13,9 @@ from replan.model.names import BrokerId
 from replan.reconciling.status import Deviation, LoopStatus, Round, Running, Tally
 from replan.reporting.lines import Tone
 from replan.reporting.loop.loop_words import (
-    KINDS,
+    DEVIATION_WORDS,
+    LOOP_STATE_WORDS,
     RESULTS,
-    STATES,
     state_text,
     subject_text,
     why_not_text,
@@ -107,7 +107,7 @@ def plan_path(digest: str) -> str:
 
 def view_of(status: LoopStatus, now: float, plans: frozenset[str] = frozenset()) -> View:
     """What there is to show; `now`: on the clock of its times, `plans`: digests of the plans that have a page."""
-    word, tone = STATES[status.state]
+    word, tone = LOOP_STATE_WORDS[status.state]
     name = status.cluster_name or status.cluster_id or "no cluster yet"
     blocks = (
         LoopBlock("", facts=tuple(_facts(status))),
@@ -149,7 +149,7 @@ def _facts(status: LoopStatus) -> Iterator[LoopFact]:
         if coming.acts_at is None:
             yield LoopFact("acts next", ("never, if nothing changes",))
         else:
-            why = listed(KINDS[kind] for kind in coming.kinds)
+            why = listed(DEVIATION_WORDS[kind] for kind in coming.kinds)
             number = count(coming.count, "deviation")
             yield LoopFact(
                 "acts next", (Moment(coming.acts_at), f"{number}: {why}" if why else number)
@@ -184,7 +184,7 @@ def _running(running: Running, plans: frozenset[str]) -> LoopBlock:
     )
     facts = [
         LoopFact("plan", (_plan(running.plan_digest, plans), f"application {running.application}")),
-        LoopFact("puts right", (listed(KINDS[kind] for kind in running.kinds),)),
+        LoopFact("puts right", (listed(DEVIATION_WORDS[kind] for kind in running.kinds),)),
         LoopFact("began", (Moment(running.began_at),)),
         LoopFact("steps", (steps,)),
     ]
@@ -245,7 +245,12 @@ def _differs(
 
 
 def _tally(tally: Tally, at: float) -> tuple[LoopCell, ...]:
-    return KINDS[tally.kind], f"{tally.count:,}", Moment(tally.since), _due(tally.due_at, at)
+    return (
+        DEVIATION_WORDS[tally.kind],
+        f"{tally.count:,}",
+        Moment(tally.since),
+        _due(tally.due_at, at),
+    )
 
 
 def _due(due_at: float | None, at: float) -> LoopCell:
@@ -258,7 +263,7 @@ def _due(due_at: float | None, at: float) -> LoopCell:
 def _deviation(found: Deviation, at: float) -> tuple[LoopCell, ...]:
     return (
         subject_text(found.subject),
-        KINDS[found.kind],
+        DEVIATION_WORDS[found.kind],
         _list(found.declared),
         _list(found.observed),
         Moment(found.since),
@@ -288,7 +293,7 @@ def _round(done: Round, plans: frozenset[str]) -> tuple[LoopCell, ...]:
         Moment(done.began_at),
         duration(max(0.0, done.ended_at - done.began_at)),
         RESULTS[done.result],
-        listed(KINDS[kind] for kind in done.kinds),
+        listed(DEVIATION_WORDS[kind] for kind in done.kinds),
         f"{done.moves:,}",
         size(done.bytes),
         _plan(done.plan_digest, plans),

@@ -31,7 +31,7 @@ from replan.reconciling.status import (
 from replan.reporting.lines import Tone
 from replan.wording import count, duration
 
-STATES: dict[LoopState, tuple[str, Tone]] = {
+LOOP_STATE_WORDS: dict[LoopState, tuple[str, Tone]] = {
     LoopState.STARTING: ("starts", Tone.PLAIN),
     LoopState.WAITING_FOR_LEASE: ("stands by", Tone.PLAIN),
     LoopState.UNREACHABLE: ("cluster not reached", Tone.GOES),
@@ -49,7 +49,7 @@ STATES: dict[LoopState, tuple[str, Tone]] = {
 }
 """In short, and how good that is: what comes is good, what goes is bad."""
 
-KINDS: dict[DeviationKind | None, str] = {
+DEVIATION_WORDS: dict[DeviationKind | None, str] = {
     DeviationKind.BROKER_DOWN: "a broker is down",
     DeviationKind.LOG_DIR_FULL: "a log directory is full",
     DeviationKind.PLACEMENT_CHANGED: "the placement was changed",
@@ -122,7 +122,11 @@ def why_not_text(why: WhyNot | None) -> str:
 def by_policy_text(one: ByPolicy) -> str:
     """What policy does with a deviation, and when."""
     judged, kind = one.judged, one.judged.found.kind
-    named = KINDS[kind] if kind is None else f"{KINDS[kind]} (reconcile.putRight.{kind})"
+    named = (
+        DEVIATION_WORDS[kind]
+        if kind is None
+        else f"{DEVIATION_WORDS[kind]} (reconcile.putRight.{kind})"
+    )
     since = f"since {utc(judged.since)}" if one.seen else "not seen by a loop yet"
     return f"{named}, {since}: {_when(one)}"
 

@@ -21,7 +21,7 @@ from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
 from replan.reporting.lines import aligned_lines
 from replan.reporting.markdown import LIMIT, code, escape, fitted, table_head, table_row
-from replan.wording import SHOWN, brokers, capped, count, listed, rate, size
+from replan.wording import LINES_LISTED, brokers, capped, count, listed, rate, size
 
 DIGITS = 3
 """Of a size, as it is shown in units."""
@@ -44,7 +44,7 @@ NAMES = {
 }
 """Fields of a placement as the file spells them; the others are spelt alike."""
 LEFT_OUT = {"explicit", "digest", "throttle_places", "places", "where", "pattern", "measure"}
-RATES = {"rate", "leader", "follower"}
+RATE_FIELDS = {"rate", "leader", "follower"}
 
 
 class ListChange(StrEnum):
@@ -215,7 +215,7 @@ def _shown(path: str, value: Any) -> str:
             return f"{float(value):g}"
         case int() if path.startswith("limits.bytes") and len(str(value).rstrip("0")) <= DIGITS:
             return size(value)
-        case int() if path.startswith("throttles.") and path.rpartition(".")[2] in RATES:
+        case int() if path.startswith("throttles.") and path.rpartition(".")[2] in RATE_FIELDS:
             return rate(value)
         case _:
             return f"{value}s" if path.startswith("reconcile.putRight.") else str(value)
@@ -287,7 +287,7 @@ def render_placement_difference(found: PlacementDifference, *, everything: bool 
         (str(c.partition), f"{_list(c.before)} -> {_list(c.after)}", meaning(c))
         for c in found.lists
     ]
-    limit = None if everything else SHOWN
+    limit = None if everything else LINES_LISTED
     lines = capped(
         aligned_lines(rows) if rows else [], limit=limit, noun="list", way_out="--all lists them"
     )

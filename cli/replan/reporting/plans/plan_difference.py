@@ -14,7 +14,7 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.reporting.markdown import LIMIT, code, fitted, table_head, table_row
 from replan.reporting.plans.plan_words import broker_rate
-from replan.wording import SHOWN, brokers, capped, rate
+from replan.wording import LINES_LISTED, brokers, capped, rate
 
 
 class PlanDifference(Struct, frozen=True):
@@ -48,7 +48,7 @@ def render_difference(found: PlanDifference, *, everything: bool = False) -> str
     lines += capped(
         list(found.moves.items()),
         lambda m: f"{m[0]}: {_change(m[1][0])} => {_change(m[1][1])}",
-        limit=None if everything else SHOWN,
+        limit=None if everything else LINES_LISTED,
         noun="move",
         way_out="--all lists them",
     )

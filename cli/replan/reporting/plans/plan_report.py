@@ -49,7 +49,7 @@ from replan.reporting.plans.plan_words import (
     totals,
 )
 from replan.reporting.plans.steps_text import (
-    SHOWN,
+    MOVES_SHOWN,
     before_moves,
     conflict_blocks,
     held,
@@ -61,18 +61,18 @@ from replan.reporting.plans.steps_text import (
 from replan.reporting.sentences import cross_rack_bytes
 from replan.wording import brokers, changed, count, duration, ranges, rate, signed, size
 
-NAMED = 5
+RISK_NAMES_SHOWN = 5
 """Partitions that a risk names."""
-ROWS = 40
+MOVE_ROWS = 40
 """Lines about moves, shared by the reasons; what is left out is counted."""
 LEAST_ROWS = 5
-REASONS = 20
-BROKERS = 20
+REASONS_SHOWN = 20
+BROKERS_SHOWN = 20
 ROWS_OF_A_TOPIC = 50
 WAY_OUT = "`replan show --all PLAN` lists them"
 LEGEND = "Bars, by one measure: filled what stays, hatched what goes, blue what comes; whole: the most on the way."
-MARKS = "+ a replica comes, - one goes, ~ one changes its place in the list."
-HEADS = {
+MARKS_LEGEND = "+ a replica comes, - one goes, ~ one changes its place in the list."
+MOVE_HEADS = {
     "partition": "left",
     "from": "left",
     "to": "left",
@@ -80,7 +80,7 @@ HEADS = {
     "leader": "left",
     "why": "prose",
 }
-OTHERWISE = "The moves are listed by a script; `replan show PLAN` lists them as text."
+MOVES_WITHOUT_SCRIPT = "The moves are listed by a script; `replan show PLAN` lists them as text."
 
 
 def plan_report(
@@ -91,14 +91,14 @@ def plan_report(
     steps: bool = False,
 ) -> Iterator[Block]:
     """The whole plan. `steps`: each move by itself, with what it asks of the cluster, in the order of the plan."""
-    limit = None if everything else SHOWN
+    limit = None if everything else MOVES_SHOWN
     yield _title(plan)
     yield from map(heading, totals(plan, sizes_known=plan.sizes_known))
     yield from map(line, context.findings(plan))
     crossing = cross_rack_bytes(plan)
     if crossing and (context.prices is None or context.prices.cross_rack_per_gb is None):
         yield line(f"Copies between racks: {size(crossing)}.")
-    if found := first_to_see(plan, context, NAMED):
+    if found := first_to_see(plan, context, RISK_NAMES_SHOWN):
         yield Heading("Look at this first")
         urgent = [Item(line(Span(text, Tone.CHANGES))) for text in found]
         yield Items(urgent, noun="danger", urgent=True)
@@ -106,9 +106,11 @@ def plan_report(
     if steps:
         yield from moves_with_steps(plan, limit, sizes_known=plan.sizes_known)
     else:
-        yield from _moved(plan, context, None if everything else ROWS)
+        yield from _moved(plan, context, None if everything else MOVE_ROWS)
     yield from _timeline(plan, context)
-    yield from _brokers(broker_shares(plan, context.snapshot), None if everything else BROKERS)
+    yield from _brokers(
+        broker_shares(plan, context.snapshot), None if everything else BROKERS_SHOWN
+    )
     yield from warned(plan)
     yield from refused("Refused", [r for r in plan.refusals if not r.held], limit)
     yield from conflict_blocks(plan, limit)
@@ -123,8 +125,8 @@ def part_lines(
     plan: Plan, part: Plan, *, everything: bool = False, steps: bool = False
 ) -> list[Line]:
     """A part of a plan as text, with what of it comes before the moves, and how much it is."""
-    limit = None if everything else SHOWN
-    rows = _groups(part.moves, None if everything else ROWS, sizes_known=plan.sizes_known)
+    limit = None if everything else MOVES_SHOWN
+    rows = _groups(part.moves, None if everything else MOVE_ROWS, sizes_known=plan.sizes_known)
     copied = f"{size(estimate(part).bytes)} of {size(estimate(plan).bytes)} to copy"
     shown = f"{len(part.moves):,} of {count(len(plan.moves), 'move')}"
     return text_lines(
@@ -180,12 +182,12 @@ def _moved(plan: Plan, context: PlanContext, limit: int | None) -> Iterator[Bloc
 def _groups(moves: Sequence[Move], limit: int | None, *, sizes_known: bool) -> Iterator[Block]:
     """Each reason once, with how much moves for it; at most `limit` lines for all of them."""
     found = grouped(moves)
-    shown = found if limit is None else found[:REASONS]
+    shown = found if limit is None else found[:REASONS_SHOWN]
     rows = None if limit is None else max(LEAST_ROWS, limit // max(1, len(shown)))
     for at, group in enumerate(shown):
         title = f"{group.reason}: {_amounts(group, sizes_known=sizes_known)}"
         yield Folded(
-            title, [_alike(group, rows, sizes_known=sizes_known, legend="" if at else MARKS)]
+            title, [_alike(group, rows, sizes_known=sizes_known, legend="" if at else MARKS_LEGEND)]
         )
     rest = sum(group.moves for group in found[len(shown) :])
     if rest:
@@ -193,7 +195,7 @@ def _groups(moves: Sequence[Move], limit: int | None, *, sizes_known: bool) -> I
         yield line(f"and {count(rest, 'move')} for {reasons}; {WAY_OUT}")
 
 
-ALIKE = (
+ALIKE_COLUMNS = (
     Column("topic", code=True, once=True),
     Column("replicas", code=True),
     Column("lists", code=True),
@@ -220,7 +222,7 @@ def _alike(group: Group, limit: int | None, *, sizes_known: bool, legend: str) -
     moves, copied = sum(len(a.moves) for a in rest), sum(a.copies_bytes for a in rest)
     amount = f", {size(copied)}" if copied else ""
     more = [f"and {count(moves, 'more move')}{amount}; {WAY_OUT}"] if moves else []
-    return Table(ALIKE, rows, more=more, heads=False, legend=legend)
+    return Table(ALIKE_COLUMNS, rows, more=more, heads=False, legend=legend)
 
 
 def _lists(alike: Alike) -> str:
@@ -375,10 +377,10 @@ def _listing(plan: Plan, *, sizes_known: bool) -> Listing:
     return Listing(
         "Moves",
         "moves",
-        HEADS,
+        MOVE_HEADS,
         lambda: _data(plan.moves),
         "plan.js",
-        OTHERWISE,
+        MOVES_WITHOUT_SCRIPT,
         folded_title="Every change, by topic",
         folded=lambda: _topics(plan, sizes_known=sizes_known),
         left_out=lambda topics, moves, copied: (

@@ -18,8 +18,8 @@ from replan.planning.plans.preview import estimate
 from replan.planning.plans.requests import Request, RequestKind
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.recovery_text import recovery_summary
-from replan.reporting.sentences import NAMED, risk_text
-from replan.wording import brokers, count, duration, listed, rate, size
+from replan.reporting.sentences import risk_text
+from replan.wording import NAMES_SHOWN, brokers, count, duration, listed, rate, size
 
 UNCLEAN_HINT = (
     "Unclean elections lose records for good: they need --unclean on the command line as well."
@@ -159,7 +159,7 @@ def identity(plan: Plan) -> str:
     return f"Plan digest {digest(plan)[:16]}{of}, for cluster {name}{plan.cluster_id}."
 
 
-def first_to_see(plan: Plan, context: PlanContext, named: int = NAMED) -> list[str]:
+def first_to_see(plan: Plan, context: PlanContext, named: int = NAMES_SHOWN) -> list[str]:
     """What a reviewer should look at first: the risks, and that an application is open."""
     own = None if context.snapshot is None else context.snapshot.application
     found = [risk_text(risk, named) for risk in risks(plan, own)]

@@ -12,7 +12,7 @@ from replan.reporting.lines import aligned_lines
 from replan.reporting.sentences import refusal_text, warning_text
 from replan.wording import brokers, capped, count, duration, left_out, listed, size
 
-SHOWN = 50
+RECOVERIES_SHOWN = 50
 """Partitions whose candidates are shown one by one."""
 HEADINGS = (
     "broker",
@@ -139,16 +139,16 @@ def recovery_summary(recoveries: Sequence[Recovery]) -> str:
 def render_recoveries(plan: Plan, found: Mapping[TopicPartition, Sequence[Candidate]]) -> str:
     """What would be done, the candidates of what is refused too, and the summary; ends with a newline."""
     lines: list[str] = []
-    for recovery in plan.recoveries[:SHOWN]:
+    for recovery in plan.recoveries[:RECOVERIES_SHOWN]:
         first, *rest = recovery_lines(recovery)
         lines += [first, *(f"    {line}" for line in rest), ""]
-    lines += left_out(len(plan.recoveries) - SHOWN, "recovery", "-o saves them all")
-    lines += capped(plan.moves, _led_text, limit=SHOWN)
+    lines += left_out(len(plan.recoveries) - RECOVERIES_SHOWN, "recovery", "-o saves them all")
+    lines += capped(plan.moves, _led_text, limit=RECOVERIES_SHOWN)
     refused = [r for r in plan.refusals if r.partition in found]
-    for refusal in refused[:SHOWN]:
+    for refusal in refused[:RECOVERIES_SHOWN]:
         lines += [f"refused: {refusal_text(refusal)}  [{refusal.rule}]"]
         lines += [*(f"    {line}" for line in candidate_lines(found[refusal.partition])), ""]
-    lines += left_out(len(refused) - SHOWN, "refusal", "-o saves them all")
+    lines += left_out(len(refused) - RECOVERIES_SHOWN, "refusal", "-o saves them all")
     others = [r for r in plan.refusals if r.partition not in found]
     lines += [f"refused: {refusal_text(r)}  [{r.rule}]" for r in others]
     lines += [warning_text(warning) for warning in plan.warnings]

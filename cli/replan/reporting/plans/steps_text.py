@@ -20,9 +20,9 @@ from replan.reporting.plans.recovery_text import recovery_lines
 from replan.reporting.sentences import conflict_lines, refusal_text, warning_text
 from replan.wording import brokers, capped
 
-OWN = "Being moved by replan's own application"
-LEFT = "Left running by an ended application of replan"
-SHOWN = 500
+OWN_RUNNING_TITLE = "Being moved by replan's own application"
+LEFT_RUNNING_TITLE = "Left running by an ended application of replan"
+MOVES_SHOWN = 500
 """Moves that are listed one by one; the rest is counted (all of them with `show --all`)."""
 ALL = "`replan show --all PLAN` lists them"
 
@@ -36,7 +36,7 @@ def transcript(
     plan: Plan, context: PlanContext = NOTHING_BESIDE, *, everything: bool = False
 ) -> Iterator[Block]:
     """Every step, then warnings, refusals and the summary."""
-    limit = None if everything else SHOWN
+    limit = None if everything else MOVES_SHOWN
     yield from before_moves(plan, limit)
     yield from moves_with_steps(plan, limit, sizes_known=plan.sizes_known)
     yield from warned(plan)
@@ -70,7 +70,10 @@ def before_moves(plan: Plan, limit: int | None) -> Iterator[Block]:
 
 def held(plan: Plan, limit: int | None) -> Iterator[Block]:
     """What an application of replan or another party moves."""
-    for title, rule in ((OWN, RefusalRule.OWN_RUNNING), (LEFT, RefusalRule.LEFT_RUNNING)):
+    for title, rule in (
+        (OWN_RUNNING_TITLE, RefusalRule.OWN_RUNNING),
+        (LEFT_RUNNING_TITLE, RefusalRule.LEFT_RUNNING),
+    ):
         yield from refused(title, [r for r in plan.refusals if r.rule is rule], limit)
     others = [r for r in plan.refusals if r.held_by_others]
     yield from refused("Held by another party", others, limit)

@@ -21,7 +21,7 @@ from replan.documents.typed import Form
 from replan.model.broker import LogDir
 from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.replica_logs import NO_EPOCH, EpochEnd
+from replan.model.replica_logs import NO_LEADER_EPOCH, EpochEnd
 from replan.model.snapshot import RememberedOrder
 from replan.simulator.cluster.faults import (
     BrokerQuestion,
@@ -76,7 +76,7 @@ class Log(Struct, frozen=True):
 def epoch_end(log: Log, epoch: int, record_bytes: float) -> EpochEnd:
     """The answer of a broker for an epoch (LeaderEpochFileCache.endOffsetFor)."""
     if not log.epochs or epoch > log.epochs[-1].epoch:
-        return EpochEnd(NO_EPOCH)
+        return EpochEnd(NO_LEADER_EPOCH)
     ends = log.ends()
     upto = [e for e in ends if e <= epoch]
     last = offset(log.bytes, record_bytes)

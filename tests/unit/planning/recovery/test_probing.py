@@ -12,7 +12,7 @@ from replan.applying.steps.recovering import probe
 from replan.model.names import BrokerId, TopicPartition, replicas
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import (
-    NO_EPOCH,
+    NO_LEADER_EPOCH,
     EpochEnd,
     LogEnd,
     ProbeFailure,
@@ -93,7 +93,7 @@ def test_what_is_found_is_what_the_logs_hold(history: tuple[dict[BrokerId, Recor
     for broker, of in records.items():
         log = found[broker]
         assert isinstance(log, ReplicaLog)
-        assert (log.end, log.last_epoch) == (len(of), of[-1] if of else NO_EPOCH)
+        assert (log.end, log.last_epoch) == (len(of), of[-1] if of else NO_LEADER_EPOCH)
         for other in records:
             theirs = found[other]
             assert isinstance(theirs, ReplicaLog)
