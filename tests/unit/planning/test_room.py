@@ -1,5 +1,8 @@
 """Room on disks: no copy ever exceeds it, what can be made to fit is planned, and a knot is named."""
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -84,6 +87,19 @@ def test_a_cycle_without_room_names_the_partition_to_move_aside() -> None:
     assert plan.moves == ()
     assert {r.rule for r in plan.refusals} == {RefusalRule.NO_ROOM_BEFORE}
     assert loads(dumps(plan), "plan.json") == plan
+
+
+def test_of_those_that_would_make_room_the_smallest_is_named_to_move_aside() -> None:
+    knot = [goes(0, 1, 2, 80), goes(1, 2, 1, 90), goes(2, 2, 1, 75), goes(3, 2, 1, 60)]
+    _, stuck = in_room_order(knot, [disk(1, 10), disk(2, 10)])
+    assert stuck[0].aside == TopicPartition("orders", 2)
+
+
+@pytest.mark.parametrize("other", [{"error": "offline"}, {"cordoned": True}])
+def test_what_takes_no_new_replica_is_not_where_the_next_one_is_made(other: dict[str, Any]) -> None:
+    dirs = [replace(disk(2, 0, "/other", logs=0), **other), disk(2, 100, "/d", logs=5)]
+    moves = [goes(0, 1, 2, 50)]
+    assert in_room_order(moves, dirs) == (moves, [])
 
 
 def test_a_cycle_opens_where_one_replica_fits_beside_the_other() -> None:

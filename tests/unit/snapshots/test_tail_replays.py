@@ -57,6 +57,17 @@ def test_every_end_is_kept(tmp_path: Path, end: str, expected: Replayed) -> None
     assert read_replays(tmp_path).of(tail()) == expected
 
 
+def test_up_to_where_it_was_produced_since_a_round(tmp_path: Path) -> None:
+    with open_replays(tmp_path) as replays:
+        replays.sending(tail(), 100, 300)
+        replays.produced(tail(), 300)
+        replays.again([tail()])
+        replays.sending(tail(), 100, 200)
+        replays.produced(tail(), 200)
+    found = read_replays(tmp_path)
+    assert [found.since(tail(), begun) for begun in (0, 1, 2)] == [300, 200, 100]
+
+
 def test_a_line_that_was_cut_off_counts_for_nothing_and_spoils_nothing(tmp_path: Path) -> None:
     path = tmp_path / REPLAYED
     with open_replays(tmp_path) as replays:
