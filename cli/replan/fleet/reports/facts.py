@@ -1,12 +1,13 @@
 """The facts of a report: the newest comparison of each cluster, with its costs, its plan, its history and its errors.
 
 An error counts until its stage fails otherwise, or its cluster was compared in a later hour. Whatever is in a report
-comes from here, so all of its forms say the same.
+comes from here, so all of its forms say the same. The history (`stages.history`) says since when something drifts, what
+flaps, what was put right and by whom.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from msgspec import Struct, field, to_builtins
@@ -15,12 +16,13 @@ from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Lake, hours_condition
 from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLANS
 from replan.fleet.report import LakeRow, RowKey, key_of, named
-from replan.fleet.reports.past import acknowledged_rows, age_of, put_right
 from replan.fleet.run import hour_of
 from replan.fleet.stages.classify import ACKNOWLEDGED_CLASS
 
 COMPARED = ("observed_at", "partitions", "drifted", "converging", "acknowledged")
 """What a report says of a comparison."""
+RECENT_TIME = timedelta(days=7)
+"""What was put right longer ago is in the lake alone."""
 
 
 class ClusterFacts(Struct, frozen=True):
@@ -210,3 +212,59 @@ def _trend(judged: Iterable[LakeRow]) -> Iterable[LakeRow]:
         when = f"{row['day']}T{row['hour']:02}:00:00Z"
         moments[_moment(row)] = {"at": when, "drifted": drifted, "clusters": len(known)}
     return moments.values()
+
+
+def age_of(row: LakeRow, ages: Mapping[RowKey, LakeRow]) -> LakeRow:
+    """Since when what drifts does so, and how often it began; what has no history yet began now."""
+    age = ages.get(key_of(row), {})
+    return {
+        "since": age.get("since") or age.get("first_seen", row["observed_at"]),
+        "spells": age.get("spells", 1),
+        "flapping": bool(age.get("flapping")),
+    }
+
+
+def put_right(history: Iterable[LakeRow], newest: str | None) -> list[LakeRow]:
+    """What is gone since a week before the newest comparison at most, what flaps first, then the latest first.
+
+    What is acknowledged by now is not put right: it is left as it is.
+    """
+    rows = list(history)
+    accepted = {_partition_key(r) for r in rows if r["open"] and r["class"] == ACKNOWLEDGED_CLASS}
+    oldest = None if newest is None else datetime.fromisoformat(newest) - RECENT_TIME
+    found = [
+        {
+            **named(row),
+            **{k: row[k] for k in ("class", "kind", "owner")},
+            "since": row["since"] or row["first_seen"],
+            **{k: row[k] for k in ("resolved_at", "resolved_by", "spells")},
+            "flapping": bool(row["flapping"]),
+        }
+        for row in rows
+        if oldest is not None
+        and row["resolved_at"] is not None
+        and row["class"] != ACKNOWLEDGED_CLASS
+        and _partition_key(row) not in accepted
+        and datetime.fromisoformat(row["resolved_at"]) >= oldest
+    ]
+    found.sort(key=lambda r: (r["cluster"], r["item"], r["kind"]))
+    found.sort(key=lambda r: datetime.fromisoformat(r["resolved_at"]), reverse=True)
+    return sorted(found, key=lambda r: not r["flapping"])
+
+
+def acknowledged_rows(drift: Sequence[LakeRow], ages: Mapping[RowKey, LakeRow]) -> list[LakeRow]:
+    """What the placements ask to leave alone, what ends first before the others."""
+    found = [
+        {
+            **named(row),
+            "owner": row["owner"],
+            "since": age_of(row, ages)["since"],
+            "until": row["acknowledged_until"],
+        }
+        for row in drift
+    ]
+    return sorted(found, key=lambda r: (r["until"] or "9999", r["cluster"], r["item"]))
+
+
+def _partition_key(row: LakeRow) -> RowKey:
+    return (row["cluster"], row["topic"], row["partition"])

@@ -1,10 +1,11 @@
-"""A report as files in a folder, each whole or not at all."""
+"""A report as files in a folder, each whole or not at all; pages and Markdown are made beside this."""
 
 import csv
 import io
 import json
 import re
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 
 from replan.documents.files import write_files
@@ -14,7 +15,7 @@ from replan.fleet.report import LakeRow
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts, gather
 from replan.fleet.reports.markdown import render_markdown
 from replan.fleet.reports.page import render_page
-from replan.fleet.reports.prometheus import render_prometheus
+from replan.reporting.prometheus import Family, exposition
 from replan.wording import brokers, one_line
 
 COPY = "copy_bytes cross_rack_bytes"
@@ -27,6 +28,14 @@ FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@]|[\t\r]")
 """What a spreadsheet takes for a formula; some leave out blanks and line feeds before it."""
 RESOLVED_COLUMNS = f"{WHAT} class kind owner since resolved_at resolved_by spells flapping"
 ACKNOWLEDGED_COLUMNS = f"{WHAT} owner since until"
+GAUGES = {
+    "partitions": "Partitions that something is declared of.",
+    "converging": "Partitions on the way to what is declared.",
+    "flapping": "What began to drift three times or more in a week.",
+    "copy_bytes": "Bytes to copy until everything is where it is declared.",
+    "cross_rack_bytes": "Those of them that cross racks.",
+}
+"""What the facts say of each cluster under the same name."""
 
 
 def write_reports(lake: Lake, fleet: Fleet, folder: Path) -> list[Path]:
@@ -77,3 +86,31 @@ def _cell(value: object) -> object:
 def _cluster(c: ClusterFacts) -> LakeRow:
     facts = {name: getattr(c, name) for name in CLUSTER.split()[1:]}
     return {"cluster": c.name, **facts, "errors": len(c.errors)}
+
+
+def render_prometheus(facts: FleetFacts) -> str:
+    """For the textfile collector, in the text format 0.0.4."""
+    judged = [c for c in facts.clusters if c.observed_at is not None]
+    drifted = [
+        ({"cluster": c.name, "class": name}, number)
+        for c in judged
+        for name, number in sorted(c.classes.items())
+    ]
+    oldest = [({"cluster": c.name}, _seconds(c.oldest)) for c in judged if c.oldest is not None]
+    observed = [({"cluster": c.name}, _seconds(c.observed_at or "")) for c in judged]
+    errors = [({"cluster": c.name}, len(c.errors)) for c in facts.clusters]
+    families: tuple[Family, ...] = (
+        *(
+            (n, about, [({"cluster": c.name}, getattr(c, n)) for c in judged])
+            for n, about in GAUGES.items()
+        ),
+        ("drifted", "What is not where it is declared, by class.", drifted),
+        ("oldest_timestamp_seconds", "Since when the oldest of what drifts does so.", oldest),
+        ("observed_timestamp_seconds", "When the cluster was observed.", observed),
+        ("errors", "What could not be done.", errors),
+    )
+    return exposition(((f"replan_fleet_{name}", about, of) for name, about, of in families), {})
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()
