@@ -43,9 +43,9 @@ from replan.model.declared.rules import (
 from replan.model.names import BrokerId, TopicPartition
 from replan.placement_file.digest import placement_with_digest
 from replan.placement_file.read import (
+    BROKER_RATES_PATH,
     KEEP,
     RATE,
-    THROTTLE_RATES,
     Merged,
     explicit_topics,
     read_files,
@@ -225,7 +225,7 @@ def _both_sides(by_side: Mapping[str, int | None], others: int | None) -> int | 
 
 def _broker_rates(merged: Merged) -> list[tuple[BrokerId, Declaration]]:
     """The rates of single brokers, by broker."""
-    found = {BrokerId(int(p[-1])): d for p, d in merged.items() if p[:-1] == THROTTLE_RATES}
+    found = {BrokerId(int(p[-1])): d for p, d in merged.items() if p[:-1] == BROKER_RATES_PATH}
     return sorted(found.items(), key=lambda item: item[0])
 
 

@@ -45,7 +45,7 @@ from replan.placement_file.yaml_text import (
 Merged = Mapping[KeyPath, Declaration]
 RATE: KeyPath = ("throttles", "moves", "rate")
 KEEP: KeyPath = ("throttles", "moves", "keep")
-THROTTLE_RATES: KeyPath = ("throttles", "moves", "brokers")
+BROKER_RATES_PATH: KeyPath = ("throttles", "moves", "brokers")
 
 
 def merge(declarations: Sequence[Declaration], problems: Problems) -> Merged:
@@ -117,7 +117,7 @@ def note_contradictions(merged: Merged, problems: Problems) -> None:
             if beside is not None and isinstance(beside.declared, ExplicitTopic):
                 _check_leaders(declaration.declared, beside.declared, problems)
         _check_exceptions(declaration, problems)
-    rates = [d for path, d in merged.items() if path[:-1] == THROTTLE_RATES or path == KEEP]
+    rates = [d for path, d in merged.items() if path[:-1] == BROKER_RATES_PATH or path == KEEP]
     if rates and RATE not in merged:
         text = "`rate` is missing; write the rate of all other brokers, e.g. rate: 50MB/s, or unlimited"
         problems.add(rates[0].where, RATE[:-1], text)

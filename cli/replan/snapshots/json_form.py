@@ -125,14 +125,14 @@ def source_word(source: ConfigSource) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-SOURCES = {source_word(source): source for source in ConfigSource}
+CONFIG_SOURCES = {source_word(source): source for source in ConfigSource}
 
 
 def read_config_source(node: Node) -> ConfigSource:
     """A config source out of its word."""
-    if isinstance(node.value, str) and node.value in SOURCES:
-        return SOURCES[node.value]
-    raise node.wrong(f"unknown source {shown(node.value)}; one of {', '.join(SOURCES)}")
+    if isinstance(node.value, str) and node.value in CONFIG_SOURCES:
+        return CONFIG_SOURCES[node.value]
+    raise node.wrong(f"unknown source {shown(node.value)}; one of {', '.join(CONFIG_SOURCES)}")
 
 
 def read_topics(
@@ -176,8 +176,8 @@ def _source(topic: ListedTopic) -> ConfigSource:
     if topic.min_insync_source is UNSET:
         stated = topic.min_insync_replicas is not UNSET
         return ConfigSource.TOPIC if stated else ConfigSource.KAFKA_DEFAULT
-    _require(topic.min_insync_source in SOURCES)
-    return SOURCES[topic.min_insync_source]
+    _require(topic.min_insync_source in CONFIG_SOURCES)
+    return CONFIG_SOURCES[topic.min_insync_source]
 
 
 class _Unreadable(ValueError):

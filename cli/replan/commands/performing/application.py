@@ -29,8 +29,7 @@ from replan.commands.inputs.plans import allowed_of, planning
 from replan.commands.inputs.target import Connection, LiveTarget
 from replan.commands.inputs.unread import note_unread
 from replan.commands.inputs.with_journal import for_placement
-from replan.commands.performing.metrics import Metrics
-from replan.commands.performing.progress import progress_to
+from replan.commands.performing.progress import Metrics, progress_to
 from replan.errors import BadUsage, Exit, Held, UnsafePlan
 from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.rates import Rates

@@ -1,4 +1,4 @@
-"""Shows how far an application is: live lines on a terminal, a log elsewhere.
+"""Shows how far an application is: live lines on a terminal, a log elsewhere, and a file of metrics.
 
 A log has a summary every minute of the cluster's clock, and a line where a new reason to wait appears; `--verbose`
 has every running copy at each change, `--quiet` nothing. A log is read later, so nothing in it overwrites anything.
@@ -8,9 +8,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import CopyPace, Progress, ProgressListener
-from replan.commands.frame.output import Color, coloured, is_live, note
+from replan.commands.frame.output import Color, coloured, is_live, note, save
+from replan.errors import BadFile
 from replan.reporting.application.progress_text import (
     copies,
     counts,
@@ -19,10 +22,12 @@ from replan.reporting.application.progress_text import (
     reasons,
 )
 from replan.reporting.lines import drawn
+from replan.reporting.prometheus import render_application_prometheus
 from replan.wording import duration, visible
 
 SUMMARY_SECONDS = 60.0
 VERBOSE_SECONDS = 5.0
+METRICS_SECONDS = 5.0
 DRAWN_SECONDS = 0.1
 """Between two drawings on a terminal: the ticks of a simulated cluster follow each other at once."""
 
@@ -109,3 +114,44 @@ class _Everything:
             return
         self._shown, self._shown_at = state, progress.at_seconds
         note("\n  ".join([counts(progress), *copies(progress)]))
+
+
+class Metrics:
+    """Keeps a file of metrics up to date, written whole or not at all.
+
+    Where it cannot be written, that is noted once, and nothing else is held up.
+    """
+
+    def __init__(self, path: Path | None, cluster_id: str) -> None:
+        self._path, self._cluster_id = path, cluster_id
+        self._progress: Progress | None = None
+        self._written_at = float("-inf")
+        self._noted = False
+
+    def also(self, report: ProgressListener) -> ProgressListener:
+        """Reports there, and here now and then."""
+
+        def both(progress: Progress) -> None:
+            report(progress)
+            self._progress = progress
+            if time.monotonic() - self._written_at >= METRICS_SECONDS:
+                self._write(None)
+
+        return report if self._path is None else both
+
+    def ended(self, outcome: Outcome) -> None:
+        """Write how it ended."""
+        if self._path is not None:
+            self._write(outcome)
+
+    def _write(self, outcome: Outcome | None) -> None:
+        self._written_at = time.monotonic()
+        if self._path is None:
+            return
+        text = render_application_prometheus(self._progress, outcome, self._cluster_id, time.time())
+        try:
+            save(text, self._path)
+        except BadFile as problem:
+            if not self._noted:
+                note(f"note: no metrics: {problem}")
+            self._noted = True
