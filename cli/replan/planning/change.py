@@ -93,24 +93,24 @@ class PlannedStep(Change):
     heading: ClassVar[str] = ""
     """Of their table where people read a plan; empty where `reporting.plans.steps_text` has another form for them."""
     column: ClassVar[str] = "partition"
-    """What their names are."""
+    """What their labels are."""
     noun: ClassVar[str] = ""
     """What one of them is called where they are counted."""
 
     @property
-    def name(self) -> str:
-        """What it changes."""
+    def label(self) -> str:
+        """What it changes, by name."""
         return str(self.first)
 
     @property
     def compared(self) -> Mapping[str, str]:
         """The change by its name."""
-        return {self.name: str(self)}
+        return {self.label: str(self)}
 
     @property
     def twice(self) -> str:
         """What is said of a plan that has it twice; what tells it from others of its kind is part of it."""
-        return f"{self.name} stands there twice"
+        return f"{self.label} stands there twice"
 
     @classmethod
     def total(cls, steps: Sequence[Change]) -> str:

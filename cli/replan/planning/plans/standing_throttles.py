@@ -93,6 +93,11 @@ class ThrottleSetting(Form, PlannedStep, frozen=True):
         return SettingName(self.scope, self.name, self.key)
 
     @property
+    def label(self) -> str:
+        """The setting."""
+        return str(self.setting)
+
+    @property
     def needs(self) -> tuple[str, str | None]:
         """IncrementalAlterConfigs asks for it on the topic, or on the cluster."""
         return "AlterConfigs", self.topic

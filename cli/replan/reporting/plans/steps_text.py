@@ -56,7 +56,7 @@ def before_moves(plan: Plan, limit: int | None) -> Iterator[Block]:
         if steps[0].heading:
             yield Heading(steps[0].heading)
             heads = (Column(steps[0].column, code=True), Column("change"))
-            rows = [(step.name, str(step)) for step in steps]
+            rows = [(step.label, str(step)) for step in steps]
             yield Table(heads, rows, steps[0].noun, limit, heads=False, indent=4)
     if plan.creates:
         yield Heading("New partitions", in_text=False)
