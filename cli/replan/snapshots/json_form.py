@@ -286,11 +286,12 @@ def _isr(
 ) -> pa.ListArray:
     """Who is in sync; where none is written, the replicas on registered brokers."""
     stated = {row: p.isr for row, p in rare.items() if p.isr is not UNSET}
-    if not stated and registered.issuperset(distinct(np.asarray(replicas.values))):
+    known = registered.issuperset(distinct(np.asarray(replicas.values)))
+    if known and not stated:
         return replicas
-    in_sync = [
-        stated[row] if row in stated else _assumed(of, registered) for row, of in enumerate(lists)
-    ]
+    in_sync = list(lists) if known else [_assumed(of, registered) for of in lists]
+    for row, brokers in stated.items():
+        in_sync[row] = brokers
     isr = _list_column(len(lists), slice(None), in_sync)
     _require(_are_among(_members(isr), _members(replicas)))
     return isr
