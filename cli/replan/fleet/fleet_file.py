@@ -27,7 +27,7 @@ from replan.placement_file.yaml_text import (
 
 FLEET = "fleet.v1.json"
 DEFAULT_TIMEOUT_SECONDS = 60.0
-SOURCES = ("bootstrapServers", "simulated", "snapshot")
+CLUSTER_SOURCES = ("bootstrapServers", "simulated", "snapshot")
 
 
 class FleetCluster(Struct, frozen=True):
@@ -105,7 +105,7 @@ def _note_contradictions(root: YamlMapping, source: Source, problems: Problems) 
     for name, entry in clusters.items() if isinstance(clusters, YamlMapping) else ():
         if not isinstance(entry, YamlMapping):
             continue
-        first, *others = [key for key in SOURCES if key in entry] or [""]
+        first, *others = [key for key in CLUSTER_SOURCES if key in entry] or [""]
         text = f"{first} says already how the cluster is reached; keep one of them"
         wrong = [(key, text) for key in others]
         if "@" in str(entry.get("bootstrapServers", "")):

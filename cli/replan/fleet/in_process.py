@@ -23,7 +23,14 @@ from msgspec.structs import replace
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Lake, lake_at
 from replan.fleet.lake.files import RowFile
-from replan.fleet.perform import COMPARED_AT_ONCE, TASK_TRIES, Stage, TaskDone, not_done, performed
+from replan.fleet.perform import (
+    CLUSTER_TRIES,
+    COMPARED_AT_ONCE,
+    Stage,
+    TaskDone,
+    not_done,
+    performed,
+)
 from replan.fleet.tasks.work import Task
 from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
@@ -70,7 +77,7 @@ def _in_workers(tasks: Sequence[Task], job: WorkerJob, most: int) -> Iterator[Ta
             for pipe in wait(list(workers)):
                 worker = workers.pop(pipe)  # type: ignore[call-overload]  # they are what was waited for
                 done = worker.done()
-                if done is None and worker.tries < TASK_TRIES:
+                if done is None and worker.tries < CLUSTER_TRIES:
                     waiting.appendleft((worker.task, worker.tries + 1))
                 else:
                     found = not_done(worker.task, job[0], worker.lost()) if done is None else done

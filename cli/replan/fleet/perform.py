@@ -55,7 +55,7 @@ WRITES: Mapping[Stage, Sequence[str]] = {
     Stage.PLAN: (PLANS.name,),
 }
 """The tables of each stage."""
-TASK_TRIES = 2
+CLUSTER_TRIES = 2
 """So often a cluster is begun whose worker process, Python worker or executor is lost."""
 RATES_AT_ONCE = 250_000
 """Partitions of which one task finds the rates at most, about."""

@@ -58,8 +58,8 @@ LEASE_DEAD_SECONDS = 45.0
 """Of a lease that nobody renews: with the beat and the claim it is taken over within a minute."""
 LEASE_BEAT_SECONDS = 8.0
 CLAIM_SECONDS = 1.0
-MEMORY = "memory"
-HISTORY = "history"
+MEMORY_RECORDS = "memory"
+HISTORY_RECORDS = "history"
 
 
 class LoopStore(Protocol):
@@ -145,8 +145,8 @@ class _Entry(msgspec.Struct, frozen=True):
 def load(records: Sequence[Record]) -> tuple[Memory, History]:
     """The memory and the history among the records; raises BadFile where they are of a newer release."""
     try:
-        memory = msgspec.json.decode(_joined(records, MEMORY) or "{}", type=Memory)
-        kept = _joined(records, HISTORY)
+        memory = msgspec.json.decode(_joined(records, MEMORY_RECORDS) or "{}", type=Memory)
+        kept = _joined(records, HISTORY_RECORDS)
         return memory, decompressed(kept, History) if kept else History()
     except (msgspec.MsgspecError, ValueError) as problem:
         raise BadFile(
@@ -165,12 +165,12 @@ def as_obeyed(records: Sequence[Record], now: float) -> tuple[Memory, History]:
 
 def memory_records(memory: Memory, before: Sequence[Record]) -> list[Record]:
     """The records of a memory; `before`: those that are there."""
-    return _chunks(MEMORY, msgspec.json.encode(memory).decode(), before)
+    return _chunks(MEMORY_RECORDS, msgspec.json.encode(memory).decode(), before)
 
 
 def history_records(history: History, before: Sequence[Record]) -> list[Record]:
     """The records of a history."""
-    return _chunks(HISTORY, compressed(history), before)
+    return _chunks(HISTORY_RECORDS, compressed(history), before)
 
 
 def _chunks(name: str, text: str, before: Sequence[Record]) -> list[Record]:

@@ -32,7 +32,7 @@ BETWEEN_ACCIDENTS_SECONDS = 120.0
 """From the end of one accident to the next: brokers catch up."""
 LAST_PART = 0.9
 """Of the time, within which accidents begin: the rest shows whether it comes to rest."""
-DRAWN = Where("(drawn)", 1, 1)
+DRAWN_PLACE = Where("(drawn)", 1, 1)
 
 
 class Drawn(Struct, frozen=True):
@@ -175,10 +175,12 @@ def _changed(
     entries = placement.replica_blacklist
     match what:
         case "drains broker":
-            entries = (*entries, ReplicaBlacklist(broker, DRAWN, reason="drawn"))
+            entries = (*entries, ReplicaBlacklist(broker, DRAWN_PLACE, reason="drawn"))
             return replace(placement, replica_blacklist=entries), f"drains broker {broker}"
         case "drains no more":
-            entries = tuple(e for e in entries if not (e.broker == broker and e.where == DRAWN))
+            entries = tuple(
+                e for e in entries if not (e.broker == broker and e.where == DRAWN_PLACE)
+            )
             return replace(placement, replica_blacklist=entries), f"broker {broker} is back"
         case _:
             table = placement.explicit

@@ -75,7 +75,7 @@ def _apart(lines: Sequence[str], following: Sequence[str]) -> Sequence[str]:
     return following[1:] if ended and following and not following[0].strip() else following
 
 
-WIDTH = 6
+MOMENT_WIDTH = 6
 
 
 class Transcript:
@@ -101,7 +101,7 @@ class Transcript:
         if self.briefly and not note:
             return
         moment = f"{seconds:.0f}s"
-        self._lines.append(f"{moment:{WIDTH}}{text}")
+        self._lines.append(f"{moment:{MOMENT_WIDTH}}{text}")
 
     def begin(self, simulation: Simulation) -> None:
         """Begin from this state, in silence."""

@@ -80,7 +80,7 @@ from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Par
 from replan.simulator.persistence.from_snapshot import features_of, log_dirs_described, to_snapshot
 from replan.simulator.persistence.state_file import StateFile, StateStore
 
-NOTHING_SEEN = Look(brokers={}, running={}, partitions={}, unclear=frozenset())
+EMPTY_LOOK = Look(brokers={}, running={}, partitions={}, unclear=frozenset())
 
 
 class LastLook(Struct, frozen=True):
@@ -89,7 +89,7 @@ class LastLook(Struct, frozen=True):
     cluster: ClusterState
     """As the controller had it, and as brokers showed it."""
     shown: ClusterState
-    look: Look = NOTHING_SEEN
+    look: Look = EMPTY_LOOK
 
     def states(
         self, shown: ClusterState, names: Iterable[TopicPartition]

@@ -26,7 +26,7 @@ from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile, is_seen
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, ERRORS, HISTORY, JUDGED, TABLES
 from replan.fleet.perform import (
-    TASK_TRIES,
+    CLUSTER_TRIES,
     Rows,
     Stage,
     TaskDone,
@@ -40,8 +40,8 @@ from replan.fleet.stages.history import READ, HistoryRows, history_of, put_histo
 from replan.fleet.tasks.work import TASKS, Task, Work
 from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
-WORKER_LOST = (
-    f"the Python worker or executor that judged it was lost {TASK_TRIES} times; "
+JUDGE_LOST = (
+    f"the Python worker or executor that judged it was lost {CLUSTER_TRIES} times; "
     "the kernel ends one where memory is short (its log says so)"
 )
 NUMBERED = TASKS.insert(0, pa.field("number", pa.int64(), nullable=False))
@@ -134,8 +134,8 @@ def _done(
     attempt = 0 if context is None else context.attemptNumber()
     for number, task in _tasks(batches):
         done = (
-            not_done(task, stages, WORKER_LOST)
-            if attempt >= TASK_TRIES
+            not_done(task, stages, JUDGE_LOST)
+            if attempt >= CLUSTER_TRIES
             else performed(task, stages, lake, run)
         )
         row = {

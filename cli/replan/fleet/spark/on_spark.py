@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile, sweep_run
-from replan.fleet.perform import TASK_TRIES, Stage, TaskDone, not_done
+from replan.fleet.perform import CLUSTER_TRIES, Stage, TaskDone, not_done
 from replan.fleet.spark.frames import (
     done_frame,
     done_in,
@@ -64,7 +64,7 @@ class InSpark:
         except JavaNotStarted:
             raise
         except ProcessLost as ended:
-            return [not_done(task, stages, f"{ended}, {TASK_TRIES} times") for task in tasks]
+            return [not_done(task, stages, f"{ended}, {CLUSTER_TRIES} times") for task in tasks]
 
     def histories(
         self, lake: Lake, clusters: Sequence[str], run: str
@@ -86,7 +86,7 @@ class InSpark:
 
         Raises ProcessLost where the second one does, too.
         """
-        for left in reversed(range(TASK_TRIES)):
+        for left in reversed(range(CLUSTER_TRIES)):
             try:
                 with self.used() as spark, catch_warnings():
                     simplefilter(

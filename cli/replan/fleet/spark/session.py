@@ -37,7 +37,7 @@ from replan.wording import first_line
 
 EXIT_SECONDS = 60
 """How long Java may take to end; a run may write the class archive then, some 10 s."""
-CONNECT_SECONDS = 10
+SERVER_ANSWER_SECONDS = 10
 """How long a Spark Connect server may take to answer at all."""
 NOTICED_SECONDS = 5
 """So long after its connections a process may end."""
@@ -139,9 +139,9 @@ def _await_server(remote: str) -> None:
 
     with DefaultChannelBuilder(remote).toChannel() as channel:
         try:
-            grpc.channel_ready_future(channel).result(CONNECT_SECONDS)
+            grpc.channel_ready_future(channel).result(SERVER_ANSWER_SECONDS)
         except grpc.FutureTimeoutError:
-            raise TimeoutError(f"no answer within {CONNECT_SECONDS} s") from None
+            raise TimeoutError(f"no answer within {SERVER_ANSWER_SECONDS} s") from None
 
 
 def _retrying(master: str) -> str:
