@@ -43,15 +43,15 @@ SAFEGUARDS = (
     Safeguard(
         "a list that adds replicas passes the gates also when it is asked for again",
         "applying/tick/decide.py",
-        "        elif not set(ask.replicas) <= set(found.replicas):\n",
+        "        elif not set(ask.replicas) <= set(state.replicas):\n",
         "        elif isinstance(self._phase(name), InFlight):\n            self._to_ask[name] = ask\n"
-        "        elif not set(ask.replicas) <= set(found.replicas):\n",
+        "        elif not set(ask.replicas) <= set(state.replicas):\n",
         (f"{SMALL_WORLD}[unclean election, 4.3]", GATES, STORIES),
     ),
     Safeguard(
         "no replica is added while an empty one could be elected",
         "applying/admission.py",
-        "        or _unclean_election(move, state, seen)\n",
+        "        or _unclean_election(move, state, look)\n",
         "",
         (f"{SMALL_WORLD}[unclean election, 4.3]", GATES, STORIES),
     ),
@@ -86,15 +86,15 @@ SAFEGUARDS = (
     Safeguard(
         "a rate is restored only while it has a value that replan set",
         "applying/throttles.py",
-        "    if found not in prior.ours:\n        return RateStep(\n",
+        "    if value not in prior.ours:\n        return RateStep(\n",
         "    if not prior.ours:\n        return RateStep(\n",
         ("tests/unit/applying/throttles", STORIES),
     ),
     Safeguard(
         "the late effect of an earlier request of replan is its echo",
         "applying/partitions.py",
-        "    if found.running is not None and found.running.target in own.past:\n",
-        "    if found.running is not None and not own.past:\n",
+        "    if state.running is not None and state.running.target in own.past:\n",
+        "    if state.running is not None and not own.past:\n",
         (f"{SMALL_WORLD}[requests and brokers fail, 4.3]", STORIES),
     ),
     Safeguard(
@@ -118,7 +118,7 @@ SAFEGUARDS = (
     Safeguard(
         "a partition is done only when no earlier list of it may arrive any more",
         "applying/partitions.py",
-        "    if own.asked is None or not own.list_pending or sight.quarantine_seconds is None:\n",
+        "    if own.asked is None or not own.list_pending or given.quarantine_seconds is None:\n",
         "    if own.asked is None or own.list_pending or not own.list_pending:\n",
         (f"{SMALL_WORLD}[two plans, 4.3]", STORIES),
     ),
@@ -136,7 +136,7 @@ SAFEGUARDS = (
     Safeguard(
         "a leaving replica that catches up is not throttled by the copies",
         "applying/throttles.py",
-        "    return not out.isdisjoint(stays) or any(seen.live(b) for b in out)\n",
+        "    return not out.isdisjoint(stays) or any(look.live(b) for b in out)\n",
         "    return not out.isdisjoint(stays)\n",
         (HOSTILE, STORIES),
     ),
@@ -273,8 +273,8 @@ SAFEGUARDS = (
     Safeguard(
         "a request without an answer is repeated after growing pauses",
         "applying/partitions.py",
-        "    if sight.repeat_seconds:\n",
-        "    if sight.repeat_seconds and sight.own is None:\n",
+        "    if given.repeat_seconds:\n",
+        "    if given.repeat_seconds and given.own is None:\n",
         (f"{STORY}[a-request-without-an-answer-is-repeated-with-longer-and-longer-pauses]",),
     ),
     Safeguard(
@@ -291,8 +291,8 @@ SAFEGUARDS = (
     Safeguard(
         "a partition does not end while its own copy waits for a broker that is gone for good",
         "applying/partitions.py",
-        "(_worse_with_it(sight, state) if copies else None) or endless",
-        "_worse_with_it(sight, state) if copies else None",
+        "(_worse_with_it(given, state) if copies else None) or endless",
+        "_worse_with_it(given, state) if copies else None",
         (f"{STORY}[a-copy-to-a-broker-that-is-gone-for-good-leaves-nothing-running]", HOSTILE),
     ),
     Safeguard(
@@ -315,8 +315,8 @@ SAFEGUARDS = (
     Safeguard(
         "what is not as planned any more ends a partition also while it copies",
         "applying/partitions.py",
-        "            broken = _broken(sight) or _unavailable(sight)\n",
-        "            broken = _unavailable(sight)\n",
+        "            broken = _broken(given) or _unavailable(given)\n",
+        "            broken = _unavailable(given)\n",
         (
             f"{STORY}[a-min-isr-that-is-raised-during-the-copy-is-acted-on-at-once]",
             f"{UNIT}/partitions",
@@ -325,7 +325,7 @@ SAFEGUARDS = (
     Safeguard(
         "a leaving broker that Kafka refuses in a list is left out of it",
         "applying/partitions.py",
-        "    refused = isinstance(sight.answer, Rejected) and sight.answer.code == unnameable\n",
+        "    refused = isinstance(given.answer, Rejected) and given.answer.code == unnameable\n",
         "    refused = False\n",
         (
             f"{STORY}[a-leaving-broker-that-is-cordoned-after-the-plan-is-left-out-of-the-list]",
@@ -386,8 +386,8 @@ SAFEGUARDS = (
     Safeguard(
         "a copy is taken back when an unclean election could choose it",
         "applying/partitions.py",
-        "return _stops_writes(sight, state, settings) or _could_lead(sight, state, settings)",
-        "return _stops_writes(sight, state, settings)",
+        "return _stops_writes(given, state, settings) or _could_lead(given, state, settings)",
+        "return _stops_writes(given, state, settings)",
         (
             f"{STORY}[a-copy-is-taken-back-before-an-unclean-election-could-choose-it]",
             f"{STORY}[unclean-election-that-is-switched-on-takes-the-copies-of-its-topic-back]",
@@ -397,8 +397,8 @@ SAFEGUARDS = (
     Safeguard(
         "a copy is taken back when a raised minimum would stop writes because of it",
         "applying/partitions.py",
-        "return _stops_writes(sight, state, settings) or _could_lead(sight, state, settings)",
-        "return _could_lead(sight, state, settings)",
+        "return _stops_writes(given, state, settings) or _could_lead(given, state, settings)",
+        "return _could_lead(given, state, settings)",
         (f"{STORY}[a-min-isr-that-is-raised-over-the-replicas-takes-the-copy-back]",),
     ),
     Safeguard(
@@ -529,8 +529,8 @@ SAFEGUARDS = (
     Safeguard(
         "an application that is open in another topic keeps one from being opened",
         "kafka/journal/owner.py",
-        "    if found is not None:\n        raise Held(elsewhere_text(*found))\n",
-        "    del found\n",
+        "    if elsewhere is not None:\n        raise Held(elsewhere_text(*elsewhere))\n",
+        "    del elsewhere\n",
         (ONE_OPEN,),
     ),
     Safeguard(

@@ -157,9 +157,9 @@ def restored(
         late = ports.clock.now() - began
         waits = late < settings.quarantine_seconds and bool(touched or pending)
         until = ports.clock.now() + settings.look_seconds
-        seen = ports.reader.look(_wanted(ledger))
-        copying = [] if abandoned else copying_now(ledger, seen)
-        missing = held_since(missing, _missing(ledger, seen), ports.clock.now())
+        look = ports.reader.look(_wanted(ledger))
+        copying = [] if abandoned else copying_now(ledger, look)
+        missing = held_since(missing, _missing(ledger, look), ports.clock.now())
         gone = {s for s, at in missing.items() if at <= ports.clock.now() - settings.ending_seconds}
         waits = waits or len(gone) < len(missing)
         history = ThrottleHistory(
@@ -167,9 +167,9 @@ def restored(
             gone=frozenset(subject for subject in gone if isinstance(subject, str)),
             unregistered=frozenset(subject for subject in gone if isinstance(subject, int)),
         )
-        view = ThrottleInput(seen.topics, seen.rates, history)
+        view = ThrottleInput(look.topics, look.rates, history)
         tick = throttle_tick(
-            _kept(copying, ledger, seen, abandoned=abandoned), ledger, view, keep_rates=False
+            _kept(copying, ledger, look, abandoned=abandoned), ledger, view, keep_rates=False
         )
         left = settings.quarantine_seconds - late
         if tick.quiet and waits and report is not None and reported - left >= WATCH_COUNTED_SECONDS:
@@ -181,7 +181,7 @@ def restored(
         last = min(max(began, started), started + settings.quarantine_seconds)
         over = ports.clock.now() - last >= longest
         if (tick.quiet and not waits) or over:
-            outcome = _outcome(ledger, copying, seen, history.unregistered)
+            outcome = _outcome(ledger, copying, look, history.unregistered)
             return replace(outcome, notes=tuple(notes)), ledger
         wanted = Decision(records=tick.records, throttles=tick)
         sent = repeats.due(wanted, ports.clock.now())
@@ -207,10 +207,10 @@ TopicOrBroker = str | BrokerId
 """A topic or a broker."""
 
 
-def _missing(ledger: Ledger, seen: Look) -> set[TopicOrBroker]:
+def _missing(ledger: Ledger, look: Look) -> set[TopicOrBroker]:
     """What has throttles of replan's and is not there; brokers and topics may only be unknown to whom was asked."""
-    topics: set[TopicOrBroker] = {t for t, _ in ledger.entries if not seen.may_exist(t)}
-    return topics | {broker for broker, _ in ledger.rates if broker not in seen.brokers}
+    topics: set[TopicOrBroker] = {t for t, _ in ledger.entries if not look.may_exist(t)}
+    return topics | {broker for broker, _ in ledger.rates if broker not in look.brokers}
 
 
 def _wanted(ledger: Ledger) -> Wanted:
@@ -230,24 +230,24 @@ def expanded(ledger: Ledger) -> list[TopicPartition]:
     ]
 
 
-def copying_now(ledger: Ledger, seen: Look) -> list[TopicPartition]:
+def copying_now(ledger: Ledger, look: Look) -> list[TopicPartition]:
     """The copies of the open application that the controller still carries out."""
-    found = []
+    names = []
     for name in expanded(ledger):
-        running, own, state = seen.running.get(name), ledger.owned[name], seen.partitions.get(name)
-        if made_again(seen, name, own.topic_id):
+        running, own, state = look.running.get(name), ledger.owned[name], look.partitions.get(name)
+        if made_again(look, name, own.topic_id):
             continue
         in_sync = () if state is None else state.isr
         new = set(own.target).difference(own.original, in_sync)
         if running is not None and new.intersection(running.replicas).difference(running.removing):
-            found.append(name)
+            names.append(name)
     if ledger.throttles_others:
-        found += [name for name in sorted(not_ours(seen, ledger)) if name not in found]
-    return found
+        names += [name for name in sorted(not_ours(look, ledger)) if name not in names]
+    return names
 
 
 def _kept(
-    copying: Iterable[TopicPartition], ledger: Ledger, seen: Look, *, abandoned: bool
+    copying: Iterable[TopicPartition], ledger: Ledger, look: Look, *, abandoned: bool
 ) -> WantedThrottles:
     """What running copies need of what is set; what was saved says it, no plan is read."""
     numbers: dict[str, set[str]] = {}
@@ -256,10 +256,10 @@ def _kept(
     entries = {
         where: frozenset(e for e in present if e.partition(":")[0] in numbers.get(where[0], ()))
         for where, prior in ledger.entries.items()
-        if where[0] in seen.topics
+        if where[0] in look.topics
         and (
             present := {*prior.ours}.intersection(
-                elements(override_of(seen.topics[where[0]], where[1]))
+                elements(override_of(look.topics[where[0]], where[1]))
             )
         )
     }
@@ -268,7 +268,7 @@ def _kept(
         for (_, config), kept in entries.items()
         for entry in kept
     }
-    within = set() if abandoned else rates_of_copies(ledger, seen)
+    within = set() if abandoned else rates_of_copies(ledger, look)
     rates = {
         where: int(prior.ours[-1])
         for where, prior in ledger.rates.items()
@@ -284,12 +284,12 @@ RATE_OF = {LEADER_REPLICAS: LEADER_RATE, FOLLOWER_REPLICAS: FOLLOWER_RATE}
 def _outcome(
     ledger: Ledger,
     copying: list[TopicPartition],
-    seen: Look,
+    look: Look,
     unregistered: Collection[BrokerId],
 ) -> Outcome:
     left: tuple[Leftover, ...] = (
-        *leftovers(ledger.rates, seen.rates, unregistered),
-        *unread_lists(ledger.entries, seen.forbidden),
+        *leftovers(ledger.rates, look.rates, unregistered),
+        *unread_lists(ledger.entries, look.forbidden),
     )
     running = tuple(copying)
     if left:
@@ -372,11 +372,11 @@ def _left_running(
 
     Raises BadUsage where nothing is left, and where it is not to be cancelled.
     """
-    found, nothing = left_running(ledger, reader), "no application is open on this cluster"
-    if not found:
+    orders, nothing = left_running(ledger, reader), "no application is open on this cluster"
+    if not orders:
         raise BadUsage(f"{nothing}; there is nothing to abandon")
     if copies is not RunningCopies.CANCELLED:
-        raise BadUsage(f"{nothing}; {left_running_text(found)}")
+        raise BadUsage(f"{nothing}; {left_running_text(orders)}")
     application = Application(
         id=next_id(LEFT_RUNNING, ledger.applications("")),
         status=ApplicationStatus.OPEN,
@@ -385,9 +385,9 @@ def _left_running(
         cluster_id=reader.cluster_id(),
         owner=settings.owner,
         opened_at=settings.moment(),
-        moves=len(found),
+        moves=len(orders),
     )
-    return application, *(_as_left(order, application.id) for order in found)
+    return application, *(_as_left(order, application.id) for order in orders)
 
 
 def left_running(ledger: Ledger, reader: ClusterReader) -> list[Order]:
@@ -395,19 +395,19 @@ def left_running(ledger: Ledger, reader: ClusterReader) -> list[Order]:
     left = {r.partition: r for r in ledger.records.values() if isinstance(r, Order) and r.left}
     if not left:
         return []
-    seen = reader.look(Wanted(partitions=sorted(left)))
+    look = reader.look(Wanted(partitions=sorted(left)))
     return [
         order
         for name, order in sorted(left.items())
-        if name in seen.running
-        and seen.running[name].target == order.left
-        and not made_again(seen, name, order.topic_id)
+        if name in look.running
+        and look.running[name].target == order.left
+        and not made_again(look, name, order.topic_id)
     ]
 
 
-def left_running_text(found: Sequence[Order]) -> str:
+def left_running_text(orders: Sequence[Order]) -> str:
     """That these run, and how they end."""
-    named = ", ".join(capped([str(order.partition) for order in found], limit=20))
+    named = ", ".join(capped([str(order.partition) for order in orders], limit=20))
     return (
         f"reassignments that ended ones have begun still run: {named}\n"
         "`replan abandon --cancel-copies` cancels them."
@@ -441,8 +441,8 @@ def _with_results(outcome: Outcome, begun: Ledger, ledger: Ledger, plan: Plan | 
     """
     if plan is None:
         return replace(outcome, results=results_of(sorted(begun.owned), begun, {}))
-    found = results_of(sorted({*begun.owned, *(m.partition for m in plan.moves)}), begun, {})
-    return replace(outcome, results=plan_results(plan, ledger, {}, found))
+    results = results_of(sorted({*begun.owned, *(m.partition for m in plan.moves)}), begun, {})
+    return replace(outcome, results=plan_results(plan, ledger, {}, results))
 
 
 def _lists_left(begun: Ledger, ledger: Ledger, reader: ClusterReader) -> list[Record]:
@@ -451,20 +451,20 @@ def _lists_left(begun: Ledger, ledger: Ledger, reader: ClusterReader) -> list[Re
     ended = {n for n, own in begun.owned.items() if own.given_up}
     if not left and not ended:
         return []
-    seen = reader.look(Wanted(partitions=sorted(left.keys() | ended)))
-    over = {n for n in left.keys() | ended if _is_over(begun.owned[n], seen)}
+    look = reader.look(Wanted(partitions=sorted(left.keys() | ended)))
+    over = {n for n in left.keys() | ended if _is_over(begun.owned[n], look)}
     back = [r for n in sorted(ended & over) for r in no_more_left(begun.owned[n], ledger)]
     return [*(r for n, r in left.items() if n not in over), *back]
 
 
-def _is_over(own: MoveRecord, seen: Look) -> bool:
+def _is_over(own: MoveRecord, look: Look) -> bool:
     """Whether nothing of a move is left: its partition has its original list, or is not there any more."""
-    name, state = own.partition, seen.partitions.get(own.partition)
-    if unshown(seen, name) is not None:
+    name, state = own.partition, look.partitions.get(own.partition)
+    if unshown(look, name) is not None:
         return False
-    if made_again(seen, name, own.topic_id):
+    if made_again(look, name, own.topic_id):
         return True
-    return name not in seen.running and (state is None or state.replicas == own.original)
+    return name not in look.running and (state is None or state.replicas == own.original)
 
 
 def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies) -> None:
@@ -472,9 +472,9 @@ def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies
 
     Where those of the application are to be cancelled, the reassignments of other tools that it throttles.
     """
-    seen = reader.look(Wanted(partitions=expanded(ledger), places_of=places_of_begun(ledger)))
-    names = copying_now(ledger, seen) + [name for name, _ in copying_within(ledger, seen)]
-    others = not_ours(seen, ledger)
+    look = reader.look(Wanted(partitions=expanded(ledger), places_of=places_of_begun(ledger)))
+    names = copying_now(ledger, look) + [name for name, _ in copying_within(ledger, look)]
+    others = not_ours(look, ledger)
     if copies is RunningCopies.CANCELLED:
         names = [name for name in names if name in others]
     if names:
@@ -524,11 +524,11 @@ def _without_copies(
     refused: Mapping[TopicPartition, RepeatedRefusal] = {}
     while True:
         late, until = ports.clock.now() - began, ports.clock.now() + settings.look_seconds
-        seen = ports.reader.look(
+        look = ports.reader.look(
             Wanted(partitions=list(ledger.owned), places_of=places_of_begun(ledger))
         )
-        within = copying_within(ledger, seen)
-        ours = {n: own for n, own in ledger.owned.items() if runs_own(seen, own)}
+        within = copying_within(ledger, look)
+        ours = {n: own for n, own in ledger.owned.items() if runs_own(look, own)}
         waits = late < settings.quarantine_seconds and ledger.may_arrive
         if not ours and not within and not waits:
             return ledger, since
@@ -537,7 +537,7 @@ def _without_copies(
         hopeless = not within and not waits and None not in why.values()
         if hopeless or ports.clock.now() - started > longest:
             stuck = {**dict.fromkeys((name for name, _ in within), None), **why}
-            raise Held(_no_effect(stuck, [n for n in ours if seen.partitions[n].leader is None]))
+            raise Held(_no_effect(stuck, [n for n in ours if look.partitions[n].leader is None]))
         if waits and not reported and report is not None:
             report(_WATCHING.format(settings.quarantine_seconds - late))
             reported = True

@@ -261,16 +261,16 @@ class Room(Struct, frozen=True):
 
     def why_not(self, partition: TopicPartition, broker: BrokerId, size: int) -> NoRoom | None:
         """Why a replica of so many bytes does not fit on a broker; None where it fits or the room is not known."""
-        found = [_no_room(turn, size) for turn in self._beside(partition, broker).turns()]
-        lacking = [no for no in found if no is not None]
+        lacks = [_no_room(turn, size) for turn in self._beside(partition, broker).turns()]
+        lacking = [no for no in lacks if no is not None]
         return min(lacking, key=lambda no: (no.usable - no.promised, no.path), default=None)
 
     def why_not_within(self, replica: ReplicaName, path: str, size: int) -> NoRoom | None:
         """Why a replica does not fit in a directory of its broker, whatever of the copies Kafka makes there."""
         beside = self._beside(*replica)
         turns = (beside.at_most(d) for d in beside.dirs if d.path == path)
-        found = (_no_room(turn, size, within=True) for turn in turns)
-        return next((no for no in found if no is not None), None)
+        lacks = (_no_room(turn, size, within=True) for turn in turns)
+        return next((no for no in lacks if no is not None), None)
 
     def _beside(self, partition: TopicPartition, broker: BrokerId) -> "_Coming":
         """What comes to a broker beside the replica of this partition."""
@@ -326,11 +326,13 @@ class _Coming(Struct, frozen=True):
 
 
 def _no_room(turn: _Turn, size: int, *, within: bool = False) -> NoRoom | None:
-    found, usable = turn.directory, turn.directory.usable_bytes
-    room = found.room()
+    directory, usable = turn.directory, turn.directory.usable_bytes
+    room = directory.room()
     if usable is None or room is None or not size or room - turn.promised >= size:
         return None
-    return NoRoom(found.broker, found.path, size, usable, turn.promised, usable - room, within)
+    return NoRoom(
+        directory.broker, directory.path, size, usable, turn.promised, usable - room, within
+    )
 
 
 def _lies_in(partition: TopicPartition, directory: LogDir) -> bool:
@@ -378,16 +380,16 @@ class Coordinators(Struct):
         """What is still being loaded now."""
         return cls(now, {broker: until for broker, until in before.items() if until > now})
 
-    def busy(self, move: Move, ask: Request, found: PartitionState) -> CoordinatorLoads | None:
+    def busy(self, move: Move, ask: Request, state: PartitionState) -> CoordinatorLoads | None:
         """Why a list waits that makes another broker lead; it is taken as asked for where nothing keeps it."""
         broker = move.target[0]
-        stays = found.leader in ask.replicas and (not move.elect or found.leader == broker)
+        stays = state.leader in ask.replicas and (not move.elect or state.leader == broker)
         if ask.kind is not RequestKind.ASSIGN or stays or not is_internal(move.partition.topic):
             return None
         begins = self.loads.get(broker, self.now)
         if begins - self.now >= QUEUE_SECONDS:
             return CoordinatorLoads(broker)
-        size = max(move.bytes, found.bytes)
+        size = max(move.bytes, state.bytes)
         self.loads[broker] = begins + LEAST_SECONDS + size / BYTES_PER_SECOND
         return None
 
@@ -400,7 +402,7 @@ def closed_gate(
     move: Move,
     listed: Replicas,
     state: PartitionState,
-    seen: Look,
+    look: Look,
     room: Room,
     others: Others,
 ) -> HoldReason | None:
@@ -410,31 +412,31 @@ def closed_gate(
     partition; a new gate belongs there. What makes a plan stale instead is in `broken_precondition`.
     """
     if set(listed) <= set(state.replicas):
-        return _reorder_guard(move, seen, others)
+        return _reorder_guard(move, look, others)
     return (
-        _new_brokers(move, seen)
-        or _min_isr(move, state, seen)
-        or _unclean_election(move, state, seen)
+        _new_brokers(move, look)
+        or _min_isr(move, state, look)
+        or _unclean_election(move, state, look)
         or _disk_space(move, state, room)
     )
 
 
-def _new_brokers(move: Move, seen: Look) -> HoldReason | None:
+def _new_brokers(move: Move, look: Look) -> HoldReason | None:
     for broker in move.new:
-        if not seen.live(broker):
+        if not look.live(broker):
             return NewBrokerFenced(broker)
-        if seen.brokers[broker].cordoned:
+        if look.brokers[broker].cordoned:
             return NewBrokerCordoned(broker)
     return None
 
 
-def _min_isr(move: Move, state: PartitionState, seen: Look) -> HoldReason | None:
+def _min_isr(move: Move, state: PartitionState, look: Look) -> HoldReason | None:
     """Adding replicas raises the effective minimum.
 
     Where a partition is under its minimum already and the start does not raise it, it is not made worse: it is healed.
     """
     m = move.min_insync_replicas
-    in_sync = tuple(b for b in state.isr if seen.live(b))
+    in_sync = tuple(b for b in state.isr if look.live(b))
     before = effective_min_isr(m, len(move.original))
     after = effective_min_isr(m, len(move.original) + len(move.new))
     if len(in_sync) >= after or (len(in_sync) < before and before == after):
@@ -442,9 +444,9 @@ def _min_isr(move: Move, state: PartitionState, seen: Look) -> HoldReason | None
     return WritesWouldStop(in_sync, m, after)
 
 
-def _unclean_election(move: Move, state: PartitionState, seen: Look) -> HoldReason | None:
-    settings = seen.topics.get(move.partition.topic)
-    in_sync = tuple(b for b in state.isr if seen.live(b))
+def _unclean_election(move: Move, state: PartitionState, look: Look) -> HoldReason | None:
+    settings = look.topics.get(move.partition.topic)
+    in_sync = tuple(b for b in state.isr if look.live(b))
     if settings is None or not settings.unclean_election or len(in_sync) >= 2:
         return None
     return UncleanElectionPossible(move.partition.topic, in_sync)
@@ -456,21 +458,21 @@ def _disk_space(move: Move, state: PartitionState, room: Room) -> HoldReason | N
     return next((r for r in reasons if r is not None), None)
 
 
-def others_by_topic(seen: Look, ours: Container[TopicPartition]) -> Others:
+def others_by_topic(look: Look, ours: Container[TopicPartition]) -> Others:
     """What runs and is not replan's own."""
-    found: dict[str, list[TopicPartition]] = {}
-    for name in sorted(seen.running):
+    by_topic: dict[str, list[TopicPartition]] = {}
+    for name in sorted(look.running):
         if name not in ours:
-            found.setdefault(name.topic, []).append(name)
-    return {topic: tuple(names) for topic, names in found.items()}
+            by_topic.setdefault(name.topic, []).append(name)
+    return {topic: tuple(names) for topic, names in by_topic.items()}
 
 
-def _reorder_guard(move: Move, seen: Look, others: Others) -> HoldReason | None:
+def _reorder_guard(move: Move, look: Look, others: Others) -> HoldReason | None:
     """Whether a move that copies nothing has to wait.
 
     Without the guard of KIP-860 a list may overwrite a reassignment that another tool began a moment ago.
     """
-    if seen.features.replication_factor_guard or move.new:
+    if look.features.replication_factor_guard or move.new:
         return None
     busy = others.get(move.partition.topic)
     return TopicReassigned(busy) if busy else None

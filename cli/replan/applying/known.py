@@ -41,13 +41,13 @@ def repeated_refusals(
     """What is refused once these answers have come; with another answer, or another code, it begins again."""
     if not answers:
         return before
-    found = dict(before)
+    repeated = dict(before)
     for subject, answer in answers.items():
-        known = found.pop(subject, None)
+        known = repeated.pop(subject, None)
         if isinstance(answer, Rejected):
             same = known is not None and known.answer.code == answer.code
-            found[subject] = RepeatedRefusal(answer, known.since if known and same else now, now)
-    return found
+            repeated[subject] = RepeatedRefusal(answer, known.since if known and same else now, now)
+    return repeated
 
 
 def believed(refused: RepeatedRefusal | None, agreeing_seconds: float) -> Rejected | None:

@@ -69,7 +69,7 @@ class Readings(Struct, frozen=True):
         live = {b for b in every_tick.rates_of if look.live(b)} - (
             look.silent.keys() & set(asked.rates_of)
         )
-        rates = {b: found for b, found in {**self.rates, **look.rates}.items() if b in live}
+        rates = {b: configs for b, configs in {**self.rates, **look.rates}.items() if b in live}
         read = set(asked.rates_of) >= set(every_tick.rates_of)
         readings = replace(
             self,
@@ -80,27 +80,27 @@ class Readings(Struct, frozen=True):
         return readings, replace(look, rates=rates)
 
 
-def unshown(seen: Look, name: TopicPartition) -> MetadataBehind | NotPermitted | None:
+def unshown(look: Look, name: TopicPartition) -> MetadataBehind | NotPermitted | None:
     """Why nothing can be concluded of a partition now; None where what a look shows of it is all there is.
 
     What is not shown is not gone.
     """
-    missing = seen.forbidden.get(name.topic)
+    missing = look.forbidden.get(name.topic)
     if missing is not None:
         return NotPermitted(name.topic, missing)
-    return MetadataBehind() if name in seen.unclear else None
+    return MetadataBehind() if name in look.unclear else None
 
 
-def runs_own(seen: Look, own: MoveRecord) -> bool:
+def runs_own(look: Look, own: MoveRecord) -> bool:
     """Whether what runs on a partition is a list that was asked for of it."""
-    running = seen.running.get(own.partition)
+    running = look.running.get(own.partition)
     asked_for = running is not None and running.target in own.past
-    return asked_for and not made_again(seen, own.partition, own.topic_id)
+    return asked_for and not made_again(look, own.partition, own.topic_id)
 
 
-def made_again(seen: Look, name: TopicPartition, topic_id: TopicId) -> bool:
+def made_again(look: Look, name: TopicPartition, topic_id: TopicId) -> bool:
     """Whether the topic of this id was deleted, and another one has its name: what runs there is another tool's."""
-    state = seen.partitions.get(name)
+    state = look.partitions.get(name)
     return state is not None and state.topic_id != topic_id
 
 
@@ -132,10 +132,10 @@ class Neighbours(Struct, frozen=True):
     ) -> "Neighbours":
         """What is known after one more reading."""
         under = {
-            found.state.partition: found.state.replicas
-            for found in health_of(snapshot).unhealthy
-            if found.health in {HealthState.OFFLINE, HealthState.UNDER_MIN_ISR}
-            and found.state.partition not in ours
+            unhealthy.state.partition: unhealthy.state.replicas
+            for unhealthy in health_of(snapshot).unhealthy
+            if unhealthy.health in {HealthState.OFFLINE, HealthState.UNDER_MIN_ISR}
+            and unhealthy.state.partition not in ours
         }
         before = frozenset(under) if self.before is None else self.before & under.keys()
         fallen = {name: listed for name, listed in under.items() if name not in before}
@@ -208,7 +208,7 @@ class PartitionHistory(Struct, frozen=True):
     def after(
         self,
         moves: Mapping[TopicPartition, Move],
-        seen: Look,
+        look: Look,
         began: float,
         ended: float,
         settle_seconds: float,
@@ -217,18 +217,18 @@ class PartitionHistory(Struct, frozen=True):
         share = settle_seconds / (AGREEING_LOOKS - 1)
         vouched = self.vouched + min(self.gap(began), share)
         seen_at = vouched + min(ended - began, share)
-        live = frozenset(b for b, broker in seen.brokers.items() if broker.live)
-        shown = {n: _in_sync(seen.partitions.get(n), live) for n in moves if n not in seen.unclear}
-        unclear = [n for n in moves if n in seen.unclear]
+        live = frozenset(b for b, broker in look.brokers.items() if broker.live)
+        shown = {n: _in_sync(look.partitions.get(n), live) for n in moves if n not in look.unclear}
+        unclear = [n for n in moves if n in look.unclear]
         return PartitionHistory(
             self._since(self.target_in_sync, unclear, shown, lambda n: moves[n].target, seen_at),
             self._since(self.new_in_sync, unclear, shown, lambda n: moves[n].new, seen_at),
             vouched,
-            {n: isr for n in moves if (isr := self._isr_after(n, seen)) is not None},
+            {n: isr for n in moves if (isr := self._isr_after(n, look)) is not None},
             began,
             {r: size for r, size in self.sizes.items() if r[0] in moves},
             {n: total for n, total in self.totals.items() if n in moves},
-            {r: n for r, n in self.misses.items() if n and r[0] in moves and seen.live(r[1])},
+            {r: n for r, n in self.misses.items() if n and r[0] in moves and look.live(r[1])},
         )
 
     @staticmethod
@@ -255,24 +255,24 @@ class PartitionHistory(Struct, frozen=True):
         """The history after a look that failed: nothing is known of what held meanwhile, so agreeing starts again."""
         return replace(self, target_in_sync={}, new_in_sync={})
 
-    def _isr_after(self, name: TopicPartition, seen: Look) -> Replicas | None:
-        state = seen.partitions.get(name)
-        return self.isr.get(name) if state is None or name in seen.unclear else state.isr
+    def _isr_after(self, name: TopicPartition, look: Look) -> Replicas | None:
+        state = look.partitions.get(name)
+        return self.isr.get(name) if state is None or name in look.unclear else state.isr
 
-    def losses(self, moves: Iterable[Move], seen: Look) -> list[InSyncLoss]:
+    def losses(self, moves: Iterable[Move], look: Look) -> list[InSyncLoss]:
         """The in-sync replicas that a look shows to be lost since the one before."""
-        found = [self._loss(move, seen) for move in moves if move.partition not in seen.unclear]
-        return [loss for loss in found if loss is not None]
+        losses = [self._loss(move, look) for move in moves if move.partition not in look.unclear]
+        return [loss for loss in losses if loss is not None]
 
-    def _loss(self, move: Move, seen: Look) -> InSyncLoss | None:
-        state = seen.partitions.get(move.partition)
+    def _loss(self, move: Move, look: Look) -> InSyncLoss | None:
+        state = look.partitions.get(move.partition)
         if state is None:
             return None
         before = self.isr.get(move.partition, ())
         if before == state.isr:
             return None
         lost = tuple(b for b in before if b not in state.isr and b in state.replicas)
-        settings = seen.topics.get(move.partition.topic)
+        settings = look.topics.get(move.partition.topic)
         m = move.min_insync_replicas if settings is None else settings.min_insync_replicas
         if not lost or len(state.isr) > effective_min_isr(m, len(state.replicas)):
             return None
@@ -320,13 +320,13 @@ class PartitionHistory(Struct, frozen=True):
         """Whether a broker showed no log of this partition in several readings: that disk may be lost (KIP-858)."""
         return self.misses.get((name, broker), 0) >= MISSES
 
-    def stalled(self, move: Move, seen: Look, now: float, stalled_seconds: float) -> Stalled | None:
+    def stalled(self, move: Move, look: Look, now: float, stalled_seconds: float) -> Stalled | None:
         """Where a copy does not move, if so."""
-        state = seen.partitions.get(move.partition)
+        state = look.partitions.get(move.partition)
         for broker in move.new:
             if state is not None and broker in state.isr:
                 continue
-            if not seen.live(broker):
+            if not look.live(broker):
                 return Stalled(broker)
             size = self.sizes.get((move.partition, broker))
             if size is not None and now - size.moved_at >= stalled_seconds:
@@ -347,7 +347,7 @@ def _holding(
 ) -> Iterator[TopicPartition]:
     """The partitions whose wanted replicas are in sync; one that is unclear is as it was."""
     yield from (n for n in unclear if n in before)
-    yield from (n for n, found in in_sync.items() if found.issuperset(wanted(n)))
+    yield from (n for n, members in in_sync.items() if members.issuperset(wanted(n)))
 
 
 def _resized(before: Size | None, size: int, now: float) -> Size:
@@ -389,7 +389,7 @@ class TickInput(Struct, frozen=True, kw_only=True):
     """One tick's input."""
 
     job: Job
-    seen: Look
+    look: Look
     now: float
     """When the look began, in seconds of the application's clock: what it shows is no older than this."""
     ended: float

@@ -48,20 +48,20 @@ from replan.model.partition import Reassignment
 from replan.planning.plans.plan import Plan
 
 
-def plan_of_throttle(cluster_id: str, seen: Look, rate: int | None) -> Plan:
+def plan_of_throttle(cluster_id: str, look: Look, rate: int | None) -> Plan:
     """A plan of nothing but a rate: bytes per second, None without a limit."""
     digest = hashlib.sha256(b"the throttle of running reassignments").hexdigest()
-    racks = {broker.id: broker.rack for broker in seen.brokers.values()}
+    racks = {broker.id: broker.rack for broker in look.brokers.values()}
     return Plan(cluster_id, digest, racks, moves=(), throttle=MoveThrottle(rate))
 
 
-def not_ours(seen: Look, ledger: Ledger) -> dict[TopicPartition, Reassignment]:
+def not_ours(look: Look, ledger: Ledger) -> dict[TopicPartition, Reassignment]:
     """The running reassignments that copy, and that replan did not ask for."""
     return {
         name: running
-        for name, running in seen.running.items()
+        for name, running in look.running.items()
         if running.adding
-        and not ((own := ledger.owned.get(name)) is not None and runs_own(seen, own))
+        and not ((own := ledger.owned.get(name)) is not None and runs_own(look, own))
     }
 
 
@@ -79,34 +79,34 @@ class OtherCopies(Struct, frozen=True):
     """How many there were."""
 
     def after(
-        self, seen: Look, ledger: Ledger, now: float, agreeing_seconds: float
+        self, look: Look, ledger: Ledger, now: float, agreeing_seconds: float
     ) -> "OtherCopies":
         """What is known after a look."""
         if not ledger.throttles_others:
             return OtherCopies()
-        listed = not_ours(seen, ledger)
+        listed = not_ours(look, ledger)
         missing = {
             name: running
             for name, running in self.found.items()
             if name not in listed and now - self.listed_at[name] < agreeing_seconds
         }
-        found = listed | missing
+        foreign = listed | missing
         return OtherCopies(
             now if self.began is None else self.began,
-            found,
-            {n: now if n in listed else self.listed_at[n] for n in found},
-            dict(self._progress(seen, found)),
+            foreign,
+            {n: now if n in listed else self.listed_at[n] for n in foreign},
+            dict(self._progress(look, foreign)),
             self.total + len(listed.keys() - self.found.keys()),
         )
 
     def _progress(
-        self, seen: Look, found: Mapping[TopicPartition, Reassignment]
+        self, look: Look, reassignments: Mapping[TopicPartition, Reassignment]
     ) -> Iterator[tuple[tuple[TopicPartition, BrokerId], int | None]]:
-        for name, running in found.items():
-            state = seen.partitions.get(name)
+        for name, running in reassignments.items():
+            state = look.partitions.get(name)
             for broker in running.adding:
                 known = self.progress.get((name, broker), 0)
-                read = seen.sizes.get(broker, {}).get(name, known)
+                read = look.sizes.get(broker, {}).get(name, known)
                 in_sync = state is not None and broker in state.isr
                 yield (name, broker), None if in_sync else read
 
@@ -124,15 +124,15 @@ class OtherCopies(Struct, frozen=True):
         """All that send or receive."""
         return {b for running in self.found.values() for b in running.replicas}
 
-    def copies(self, seen: Look) -> list[ThrottledCopy]:
+    def copies(self, look: Look) -> list[ThrottledCopy]:
         """All of them, as throttles see copies."""
         copies = []
         for name, running in sorted(self.found.items()):
-            state = seen.partitions.get(name)
+            state = look.partitions.get(name)
             stays = set(running.original).difference(running.removing)
             isr = running.original if state is None else state.isr
             copy = RunningCopy(name, running.original, running.adding)
-            suspended = catches_up_beside(running.original, stays, isr, seen)
+            suspended = catches_up_beside(running.original, stays, isr, look)
             copies.append(ThrottledCopy(copy, leader_throttle_suspended=suspended))
         return copies
 
@@ -148,8 +148,8 @@ def rates_of_others(
         configs = view.brokers.get(where[0])
         if configs is None or where in ledger.rates:
             continue
-        own, found = own_value(configs, where[1]), effective_rate(configs, where[1])
-        if found is not None and found < rate:
-            yield SlowerAlready(*where, found, rate)
+        own, effective = own_value(configs, where[1]), effective_rate(configs, where[1])
+        if effective is not None and effective < rate:
+            yield SlowerAlready(*where, effective, rate)
         elif own is not None and int(own) > rate:
             yield RateLowered(*where, int(own), rate)

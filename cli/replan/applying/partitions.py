@@ -161,12 +161,14 @@ def broken_precondition(
     for broker in (
         b for b in move.target if b in racks
     ):  # an election's list may have had an unregistered one
-        found, rack = brokers.get(broker), racks[broker]
-        if found is None:
+        registered, rack = brokers.get(broker), racks[broker]
+        if registered is None:
             return NotAsPlanned(Fact.REGISTRATION, rack, None, broker)
-        unlisted = found.fenced and found.rack is None  # before 4.1 nobody lists it (KIP-1073)
-        if found.rack != rack and not unlisted:
-            return NotAsPlanned(Fact.RACK, rack, found.rack, broker)
+        unlisted = (
+            registered.fenced and registered.rack is None
+        )  # before 4.1 nobody lists it (KIP-1073)
+        if registered.rack != rack and not unlisted:
+            return NotAsPlanned(Fact.RACK, rack, registered.rack, broker)
     return None
 
 
@@ -184,7 +186,7 @@ def as_nameable(
     move: Move,
     own: MoveRecord | None,
     state: PartitionState | None,
-    seen: Look,
+    look: Look,
     *,
     refused: bool,
 ) -> Move:
@@ -200,15 +202,15 @@ def as_nameable(
     again.
     """
     isr = frozenset() if state is None else frozenset(state.isr)
-    cordoned = {b for b in move.leaving if b in seen.brokers and seen.brokers[b].cordoned}
+    cordoned = {b for b in move.leaving if b in look.brokers and look.brokers[b].cordoned}
     out = frozenset(move.leaving) - isr
-    gone = {b for b in out if b not in seen.brokers or (refused and not seen.live(b))}
+    gone = {b for b in out if b not in look.brokers or (refused and not look.live(b))}
     gone |= cordoned if refused else cordoned & move.unnameable
     known = left_out_by_expand(move, own)
     if known is not None:
         gone = set(known) | (gone if refused else set())
         if state is not None and state.replicas == move.original and state.running is None:
-            gone -= {b for b in isr if seen.live(b)} - cordoned
+            gone -= {b for b in isr if look.live(b)} - cordoned
     return move if gone == move.unnameable else replace(move, unnameable=frozenset(gone))
 
 
@@ -337,7 +339,7 @@ class PartitionInput(Struct, frozen=True, kw_only=True):
     move: Move
     own: MoveRecord | None
     state: PartitionState | None
-    seen: Look
+    look: Look
     settled: bool
     settle_seconds: float
     racks: Mapping[BrokerId, str | None]
@@ -362,56 +364,56 @@ class PartitionInput(Struct, frozen=True, kw_only=True):
         return None if self.own is None else self.own.asked
 
 
-def judge_partition(sight: PartitionInput) -> tuple[MoveRecord | None, MoveVerdict]:
+def judge_partition(given: PartitionInput) -> tuple[MoveRecord | None, MoveVerdict]:
     """The record of a partition as it stands now, and what to do about it.
 
     `next_request` says what the move needs; here it is compared with what was asked before: whether an earlier request
     may still be on its way, whether an effect disappeared, whether what runs is an echo of an earlier request.
     """
     unnameable = ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    refused = isinstance(sight.answer, Rejected) and sight.answer.code == unnameable
-    move = as_nameable(sight.move, sight.own, sight.state, sight.seen, refused=refused)
-    if move is not sight.move:
-        sight = replace(sight, move=move)
-    hidden = unshown(sight.seen, move.partition)
+    refused = isinstance(given.answer, Rejected) and given.answer.code == unnameable
+    move = as_nameable(given.move, given.own, given.state, given.look, refused=refused)
+    if move is not given.move:
+        given = replace(given, move=move)
+    hidden = unshown(given.look, move.partition)
     if hidden is not None:
-        return sight.own, Hold(hidden, soon=isinstance(hidden, MetadataBehind))
-    needed = next_request(move, sight.state, settled=sight.settled)
-    if sight.own is None or sight.asked is None:
-        return sight.own, _not_begun(sight, needed)
-    own = _progressed(sight, sight.own, sight.asked)
-    return own, _begun(sight, own, needed)
+        return given.own, Hold(hidden, soon=isinstance(hidden, MetadataBehind))
+    needed = next_request(move, given.state, settled=given.settled)
+    if given.own is None or given.asked is None:
+        return given.own, _not_begun(given, needed)
+    own = _progressed(given, given.own, given.asked)
+    return own, _begun(given, own, needed)
 
 
-def _not_begun(sight: PartitionInput, needed: NextStep) -> MoveVerdict:
-    move, state = sight.move, sight.state
+def _not_begun(given: PartitionInput, needed: NextStep) -> MoveVerdict:
+    move, state = given.move, given.state
     if isinstance(needed, Done):
         return End(Status.DONE)
     if isinstance(needed, Stale) or state is None:
         return stale_topic(move, state)
     planned = state.replicas in {move.original, move.target} and state.running is None
     if not planned or isinstance(needed, OffPath):
-        return _elsewhere(sight, state)
+        return _elsewhere(given, state)
     if isinstance(needed, Wait):
-        return _unavailable(sight) or Hold(_awaited(sight, needed), soon=needed.settling)
-    return _if_as_planned(sight, needed)
+        return _unavailable(given) or Hold(_awaited(given, needed), soon=needed.settling)
+    return _if_as_planned(given, needed)
 
 
-def _unavailable(sight: PartitionInput) -> Suspect[Request] | None:
+def _unavailable(given: PartitionInput) -> Suspect[Request] | None:
     """Why an election that was asked for by itself ends where a move of a placement would wait."""
-    move, state = sight.move, sight.state
+    move, state = given.move, given.state
     if move.election is None or state is None:
         return None
-    why = unavailable(move.target[0], state, sight.seen.brokers)
+    why = unavailable(move.target[0], state, given.look.brokers)
     if why is None:
         return None
     return _suspect(Status.REJECTED, PreferredUnavailable(move.target[0], why, state.isr))
 
 
-def _elsewhere(sight: PartitionInput, state: PartitionState) -> MoveVerdict:
+def _elsewhere(given: PartitionInput, state: PartitionState) -> MoveVerdict:
     """It has neither the planned original nor the target, and nothing was asked for."""
-    move, running = sight.move, state.running
-    if running is None or running.target == sight.left_behind:
+    move, running = given.move, state.running
+    if running is None or running.target == given.left_behind:
         return _suspect(Status.STALE, NotAsPlanned(Fact.REPLICAS, move.original, state.replicas))
     if running.target == move.target:
         return Hold(SameListElsewhere())
@@ -423,54 +425,54 @@ def _suspect(status: Status, reason: EndReason) -> Suspect[Request]:
     return Suspect(End(status, reason), Rechecking(reason))
 
 
-def _awaited(sight: PartitionInput, needed: Wait) -> HoldReason:
+def _awaited(given: PartitionInput, needed: Wait) -> HoldReason:
     if needed.leaderless:
         return NoLeader()
     if needed.settling:
-        return Confirming(sight.settle_seconds)
-    running = None if sight.state is None else sight.state.running
+        return Confirming(given.settle_seconds)
+    running = None if given.state is None else given.state.running
     both = set() if running is None else set(running.adding) & set(running.removing)
     if both and not needed.missing:
         return NeverEnding(tuple(sorted(both)))
     missing = tuple(sorted(needed.missing))
-    live = [b for b in missing if sight.seen.live(b)]
+    live = [b for b in missing if given.look.live(b)]
     return AwaitingSync(
         missing,
-        fenced=tuple(b for b in missing if b in sight.seen.brokers and b not in live),
-        unregistered=tuple(b for b in missing if b not in sight.seen.brokers),
-        without_log=tuple(b for b in live if b in sight.logless),
+        fenced=tuple(b for b in missing if b in given.look.brokers and b not in live),
+        unregistered=tuple(b for b in missing if b not in given.look.brokers),
+        without_log=tuple(b for b in live if b in given.logless),
     )
 
 
 def stale_topic(move: Move, state: PartitionState | None) -> MoveVerdict:
     """Its topic is gone, or another one has its name."""
-    found = None if state is None else state.topic_id
-    return _suspect(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, found))
+    topic_id = None if state is None else state.topic_id
+    return _suspect(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, topic_id))
 
 
-def _if_as_planned(sight: PartitionInput, request: Request) -> MoveVerdict:
-    return _broken(sight) or request
+def _if_as_planned(given: PartitionInput, request: Request) -> MoveVerdict:
+    return _broken(given) or request
 
 
-def _broken(sight: PartitionInput) -> Suspect[Request] | None:
+def _broken(given: PartitionInput) -> Suspect[Request] | None:
     """What is not as planned any more; it ends a partition also while it copies."""
-    seen = sight.seen
+    look = given.look
     broken = broken_precondition(
-        sight.move, seen.topics.get(sight.move.partition.topic), seen.brokers, sight.racks
+        given.move, look.topics.get(given.move.partition.topic), look.brokers, given.racks
     )
     return None if broken is None else _suspect(Status.STALE, broken)
 
 
-def _progressed(sight: PartitionInput, own: MoveRecord, asked: LastRequest) -> MoveRecord:
+def _progressed(given: PartitionInput, own: MoveRecord, asked: LastRequest) -> MoveRecord:
     """What the answer and the look add to the record."""
-    if sight.quarantine_seconds is None and not asked.confirmed:
+    if given.quarantine_seconds is None and not asked.confirmed:
         own = replace(own, asked=replace(asked, confirmed=True))
-    reached = Reached.NOTHING if asked.kind is RequestKind.CANCEL else _reached(sight)
+    reached = Reached.NOTHING if asked.kind is RequestKind.CANCEL else _reached(given)
     return replace(own, reached=reached) if reached > own.reached else own
 
 
-def _reached(sight: PartitionInput) -> Reached:
-    move, state = sight.move, sight.state
+def _reached(given: PartitionInput) -> Reached:
+    move, state = given.move, given.state
     if state is None or state.topic_id != move.topic_id:
         return Reached.NOTHING
     if state.replicas == move.target and not state.removing:
@@ -480,82 +482,82 @@ def _reached(sight: PartitionInput) -> Reached:
     return Reached.NOTHING
 
 
-def _begun(sight: PartitionInput, own: MoveRecord, needed: NextStep) -> MoveVerdict:
+def _begun(given: PartitionInput, own: MoveRecord, needed: NextStep) -> MoveVerdict:
     match needed:
         case Done():
-            return _done(sight, own)
+            return _done(given, own)
         case Stale():
-            return stale_topic(sight.move, sight.state)
-        case OffPath(found):
-            return off_path(sight, own, found)
+            return stale_topic(given.move, given.state)
+        case OffPath(state):
+            return off_path(given, own, state)
         case Wait():
-            broken = _broken(sight) or _unavailable(sight)
-            return Hold(_awaited(sight, needed)) if broken is None else broken
+            broken = _broken(given) or _unavailable(given)
+            return Hold(_awaited(given, needed)) if broken is None else broken
         case Request():
-            return _again_or_next(sight, own, needed)
+            return _again_or_next(given, own, needed)
 
 
-def _done(sight: PartitionInput, own: MoveRecord) -> MoveVerdict:
+def _done(given: PartitionInput, own: MoveRecord) -> MoveVerdict:
     """It is done when no earlier list may arrive any more and undo that, in this application or in the next one."""
-    if own.asked is None or not own.list_pending or sight.quarantine_seconds is None:
+    if own.asked is None or not own.list_pending or given.quarantine_seconds is None:
         return End(Status.DONE)
-    return Hold(ArrivalPossible(own.asked.kind, own.asked.replicas, sight.quarantine_seconds))
+    return Hold(ArrivalPossible(own.asked.kind, own.asked.replicas, given.quarantine_seconds))
 
 
-def off_path(sight: PartitionInput, own: MoveRecord, found: PartitionState) -> MoveVerdict:
+def off_path(given: PartitionInput, own: MoveRecord, state: PartitionState) -> MoveVerdict:
     """A running state that equals an earlier request of replan is its echo; anything else is another tool's."""
-    if found.running is not None and found.running.target in own.past:
-        return unless_quarantined(sight, own, CANCEL)
-    running = found.running
-    listed = found.replicas if running is None else running.target
-    changed = ChangedElsewhere(sight.move.target, listed, running is not None)
+    if state.running is not None and state.running.target in own.past:
+        return unless_quarantined(given, own, CANCEL)
+    running = state.running
+    listed = state.replicas if running is None else running.target
+    changed = ChangedElsewhere(given.move.target, listed, running is not None)
     return _suspect(Status.FOREIGN, changed)
 
 
-def _again_or_next(sight: PartitionInput, own: MoveRecord, needed: Request) -> MoveVerdict:
+def _again_or_next(given: PartitionInput, own: MoveRecord, needed: Request) -> MoveVerdict:
     if _taken_back(own, needed):
-        return _disappeared(sight, own)
+        return _disappeared(given, own)
     asked = own.asked
     if asked is not None and (asked.kind, asked.replicas) == (needed.kind, needed.replicas):
-        return _again(sight, needed)
-    verdict = _if_as_planned(sight, needed)
+        return _again(given, needed)
+    verdict = _if_as_planned(given, needed)
     if isinstance(verdict, Request):
-        verdict = unless_quarantined(sight, own, verdict)
+        verdict = unless_quarantined(given, own, verdict)
     other = verdict is needed and own.expanding and needed.kind is RequestKind.EXPAND
-    if other and not isinstance(sight.answer, Rejected):  # who was left out is back
+    if other and not isinstance(given.answer, Rejected):  # who was left out is back
         return Suspect(needed, EffectUnseen(needed.kind))
     return verdict
 
 
-def _again(sight: PartitionInput, needed: Request) -> MoveVerdict:
+def _again(given: PartitionInput, needed: Request) -> MoveVerdict:
     """The last request shows no effect: at once again if nobody knows whether it arrived, else after a second look."""
-    if (refusal := sight.refusal) is not None:
+    if (refusal := given.refusal) is not None:
         unavailable = refusal.code == ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
-        if refusal.code not in NOT_FINAL_FOR_MOVES or (unavailable and sight.move.election):
-            return _rejected(sight, refusal)
-    verdict = _if_as_planned(sight, needed)
+        if refusal.code not in NOT_FINAL_FOR_MOVES or (unavailable and given.move.election):
+            return _rejected(given, refusal)
+    verdict = _if_as_planned(given, needed)
     if not isinstance(verdict, Request):
         return verdict
-    return repeated(sight, needed)
+    return repeated(given, needed)
 
 
-def repeated(sight: PartitionInput, request: Request) -> MoveVerdict:
+def repeated(given: PartitionInput, request: Request) -> MoveVerdict:
     """A request once more that shows no effect: the pauses grow while nobody knows what became of it."""
-    kind, answer = request.kind, sight.answer
-    if sight.repeat_seconds:
-        return Hold(RepeatPending(kind, sight.repeat_seconds, sight.repeat_refusal), soon=True)
-    if sight.repeat_seconds is not None or isinstance(answer, OutcomeUnknown):
+    kind, answer = request.kind, given.answer
+    if given.repeat_seconds:
+        return Hold(RepeatPending(kind, given.repeat_seconds, given.repeat_refusal), soon=True)
+    if given.repeat_seconds is not None or isinstance(answer, OutcomeUnknown):
         return request
-    if (cordoned := new_and_cordoned(sight.move, sight.seen)) is not None:
+    if (cordoned := new_and_cordoned(given.move, given.look)) is not None:
         return Suspect(request, NewBrokerCordoned(cordoned))
     if isinstance(answer, Rejected):
         return Suspect(request, EffectUnseen(kind, answer.code, answer.name))
     return Suspect(request, EffectUnseen(kind))
 
 
-def new_and_cordoned(move: Move, seen: Look) -> BrokerId | None:
+def new_and_cordoned(move: Move, look: Look) -> BrokerId | None:
     """A new broker that is cordoned: from 4.4 on Kafka refuses each list with it, until that is over."""
-    return next((b for b in move.new if b in seen.brokers and seen.brokers[b].cordoned), None)
+    return next((b for b in move.new if b in look.brokers and look.brokers[b].cordoned), None)
 
 
 def _taken_back(own: MoveRecord, needed: Request) -> bool:
@@ -569,66 +571,66 @@ def _taken_back(own: MoveRecord, needed: Request) -> bool:
             return False
 
 
-def _disappeared(sight: PartitionInput, own: MoveRecord) -> MoveVerdict:
-    found = () if sight.state is None else sight.state.replicas
-    return _suspect(Status.FOREIGN, EffectUndone(sight.move.target, own.reached, found))
+def _disappeared(given: PartitionInput, own: MoveRecord) -> MoveVerdict:
+    observed = () if given.state is None else given.state.replicas
+    return _suspect(Status.FOREIGN, EffectUndone(given.move.target, own.reached, observed))
 
 
-def _rejected(sight: PartitionInput, rejection: Rejected) -> MoveVerdict:
-    if sight.quarantine_seconds is not None:
-        return Hold(RejectionPending(rejection.code, rejection.name, sight.quarantine_seconds))
+def _rejected(given: PartitionInput, rejection: Rejected) -> MoveVerdict:
+    if given.quarantine_seconds is not None:
+        return Hold(RejectionPending(rejection.code, rejection.name, given.quarantine_seconds))
     return rejection_end(rejection, whole=rejection.whole)
 
 
-def unless_quarantined(sight: PartitionInput, own: MoveRecord, ask: Request) -> MoveVerdict:
+def unless_quarantined(given: PartitionInput, own: MoveRecord, ask: Request) -> MoveVerdict:
     """A request that differs from one whose copies may still be on their way has to wait."""
     asked = own.asked
     if asked is None or asked.confirmed or (asked.kind, asked.replicas) == (ask.kind, ask.replicas):
         return ask
-    left = sight.quarantine_seconds or 0.0
+    left = given.quarantine_seconds or 0.0
     return Hold(OutcomePending(asked.kind, asked.replicas, ask.kind, left))
 
 
-def judge_cancelled(sight: PartitionInput) -> tuple[MoveRecord | None, MoveVerdict]:
+def judge_cancelled(given: PartitionInput) -> tuple[MoveRecord | None, MoveVerdict]:
     """The record of a partition that has begun, as it stands now, and what to do about it."""
-    own, verdict = judge_partition(sight)
-    state = sight.state
+    own, verdict = judge_partition(given)
+    state = given.state
     if own is None or own.asked is None or verdict == End(Status.DONE):
         return own, verdict
-    if unshown(sight.seen, sight.move.partition) is not None:
+    if unshown(given.look, given.move.partition) is not None:
         return own, verdict
     if state is None or state.topic_id != own.topic_id:
-        return own, stale_topic(sight.move, state)
+        return own, stale_topic(given.move, state)
     if state.running is None:
-        return own, _resting(sight, own, own.asked, state)
-    return own, _running(sight, own, own.asked, state)
+        return own, _resting(given, own, own.asked, state)
+    return own, _running(given, own, own.asked, state)
 
 
 def _running(
-    sight: PartitionInput, own: MoveRecord, asked: LastRequest, state: PartitionState
+    given: PartitionInput, own: MoveRecord, asked: LastRequest, state: PartitionState
 ) -> MoveVerdict:
     if state.running is None or state.running.target not in own.past:
-        return off_path(sight, own, state)
-    if state.leader is None and asked.kind is RequestKind.CANCEL and sight.refusal is not None:
-        said = sight.refusal  # with ELR on 39, until somebody leads it
+        return off_path(given, own, state)
+    if state.leader is None and asked.kind is RequestKind.CANCEL and given.refusal is not None:
+        said = given.refusal  # with ELR on 39, until somebody leads it
         return Hold(NoLeader(f"{said.code} {said.name}: {said.message}"))
     if asked.kind is RequestKind.CANCEL:  # whatever Kafka answers, there is no other way to rest
-        return repeated(sight, CANCEL)
-    return unless_quarantined(sight, own, CANCEL)
+        return repeated(given, CANCEL)
+    return unless_quarantined(given, own, CANCEL)
 
 
 def _resting(
-    sight: PartitionInput, own: MoveRecord, asked: LastRequest, state: PartitionState
+    given: PartitionInput, own: MoveRecord, asked: LastRequest, state: PartitionState
 ) -> MoveVerdict:
-    if own.list_pending and sight.quarantine_seconds is not None:
-        return Hold(ArrivalPossible(asked.kind, asked.replicas, sight.quarantine_seconds))
+    if own.list_pending and given.quarantine_seconds is not None:
+        return Hold(ArrivalPossible(asked.kind, asked.replicas, given.quarantine_seconds))
     if not Origin(own.partition, own.topic_id, own.original, own.target).leads_to(state):
-        return off_path(sight, own, state)
+        return off_path(given, own, state)
     rest = TakenBack(own.original, state.replicas)
     return Suspect(End(Status.CANCELLED, rest), Rechecking(rest))
 
 
-def judge_while_copying(sight: PartitionInput) -> tuple[MoveRecord | None, MoveVerdict]:
+def judge_while_copying(given: PartitionInput) -> tuple[MoveRecord | None, MoveVerdict]:
     """The record of a partition as it stands now, and what to do about it.
 
     A running copy is taken back where the partition is worse off with it than without. The gates
@@ -652,33 +654,33 @@ def judge_while_copying(sight: PartitionInput) -> tuple[MoveRecord | None, MoveV
     it. Where Kafka drops replicas after the copy, because the list could not name them, a cancel puts them at the end
     of the list (PartitionReassignmentRevert): the move begins again from that order.
     """
-    own, verdict = judge_partition(_from_the_order_that_is_left(sight))
-    state = sight.state
+    own, verdict = judge_partition(_from_the_order_that_is_left(given))
+    state = given.state
     if own is None or own.asked is None or state is None or verdict == End(Status.DONE):
         return own, verdict
     if state.topic_id != own.topic_id or not _ours(own, state):
         return own, verdict
-    copies, endless = not set(state.adding) <= set(state.isr), _endless(sight, state, verdict)
+    copies, endless = not set(state.adding) <= set(state.isr), _endless(given, state, verdict)
     if own.asked.kind is RequestKind.CANCEL and (copies or endless):
-        return own, repeated(sight, CANCEL) if state.leader is not None else Hold(NoLeader())
-    worse = (_worse_with_it(sight, state) if copies else None) or endless
+        return own, repeated(given, CANCEL) if state.leader is not None else Hold(NoLeader())
+    worse = (_worse_with_it(given, state) if copies else None) or endless
     if worse is None:
         return own, verdict
     if state.leader is None:
         return own, Hold(NoLeader())
-    ask = unless_quarantined(sight, own, CANCEL)
+    ask = unless_quarantined(given, own, CANCEL)
     return own, Suspect(CANCEL, worse) if isinstance(ask, Request) else ask
 
 
-def _from_the_order_that_is_left(sight: PartitionInput) -> PartitionInput:
+def _from_the_order_that_is_left(given: PartitionInput) -> PartitionInput:
     """After a cancel the original list may have another order."""
-    own, state = sight.own, sight.state
+    own, state = given.own, given.state
     cancelled = own is not None and own.asked is not None and own.asked.kind is RequestKind.CANCEL
     if not cancelled or state is None or state.running is not None:
-        return sight
-    if state.replicas == sight.move.original or set(state.replicas) != set(sight.move.original):
-        return sight
-    return replace(sight, move=replace(sight.move, original=state.replicas))
+        return given
+    if state.replicas == given.move.original or set(state.replicas) != set(given.move.original):
+        return given
+    return replace(given, move=replace(given.move, original=state.replicas))
 
 
 def _ours(own: MoveRecord, state: PartitionState) -> bool:
@@ -687,47 +689,47 @@ def _ours(own: MoveRecord, state: PartitionState) -> bool:
 
 
 def _endless(
-    sight: PartitionInput, state: PartitionState, verdict: MoveVerdict
+    given: PartitionInput, state: PartitionState, verdict: MoveVerdict
 ) -> CopyNeverEnds | None:
     """For whom what runs would wait for ever, once nothing more is asked for its partition."""
     if not isinstance(verdict.conclusion if isinstance(verdict, Suspect) else verdict, End):
         return None
-    gone = () if state.running is None else never_there(state.running, sight.seen)
+    gone = () if state.running is None else never_there(state.running, given.look)
     return CopyNeverEnds(gone) if gone else None
 
 
-def never_there(running: Reassignment, seen: Look) -> Replicas:
+def never_there(running: Reassignment, look: Look) -> Replicas:
     """The brokers that a reassignment waits for and that are not registered any more; empty where it can end."""
-    return tuple(b for b in running.target if b not in seen.brokers)
+    return tuple(b for b in running.target if b not in look.brokers)
 
 
 def _worse_with_it(
-    sight: PartitionInput, state: PartitionState
+    given: PartitionInput, state: PartitionState
 ) -> CopyStopsWrites | UncleanElectionPossible | None:
-    settings = sight.seen.topics.get(sight.move.partition.topic)
+    settings = given.look.topics.get(given.move.partition.topic)
     if settings is None:
         return None
-    return _stops_writes(sight, state, settings) or _could_lead(sight, state, settings)
+    return _stops_writes(given, state, settings) or _could_lead(given, state, settings)
 
 
 def _stops_writes(
-    sight: PartitionInput, state: PartitionState, settings: TopicSettings
+    given: PartitionInput, state: PartitionState, settings: TopicSettings
 ) -> CopyStopsWrites | None:
     """Whether the list with the copy needs more replicas in sync than there are, and the list without it does not."""
-    m, original = settings.min_insync_replicas, sight.move.original
-    in_sync = tuple(b for b in state.isr if sight.seen.live(b))
+    m, original = settings.min_insync_replicas, given.move.original
+    in_sync = tuple(b for b in state.isr if given.look.live(b))
     needed = effective_min_isr(m, len(state.replicas))
     without = len(set(in_sync) & set(original)) >= effective_min_isr(m, len(original))
     return CopyStopsWrites(in_sync, m, needed) if without and len(in_sync) < needed else None
 
 
 def _could_lead(
-    sight: PartitionInput, state: PartitionState, settings: TopicSettings
+    given: PartitionInput, state: PartitionState, settings: TopicSettings
 ) -> UncleanElectionPossible | None:
     """Why a replica that copies could be elected."""
     if not settings.unclean_election:
         return None
-    in_sync = tuple(b for b in state.isr if sight.seen.live(b))
-    if sight.move.unclean_election and len(in_sync) >= 2:
+    in_sync = tuple(b for b in state.isr if given.look.live(b))
+    if given.move.unclean_election and len(in_sync) >= 2:
         return None
-    return UncleanElectionPossible(sight.move.partition.topic, in_sync)
+    return UncleanElectionPossible(given.move.partition.topic, in_sync)

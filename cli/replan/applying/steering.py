@@ -159,13 +159,13 @@ def throttle_of(
     """The throttle of copies now: the plan's, with the rate that somebody has set since."""
     if application is None or not application.rate:
         return planned
-    found = MoveThrottle(None) if planned is None else planned
-    brokers = found.brokers
+    throttle = MoveThrottle(None) if planned is None else planned
+    brokers = throttle.brokers
     if application.brokers is not None:
         brokers = {
             b.broker: SideRates(_number(b.leader), _number(b.follower)) for b in application.brokers
         }
-    return replace(found, rate=_number(application.rate), brokers=brokers)
+    return replace(throttle, rate=_number(application.rate), brokers=brokers)
 
 
 def kept_rates(
@@ -173,13 +173,13 @@ def kept_rates(
 ) -> Mapping[BrokerId, int | SideRates | None]:
     """The brokers whose own rates go on, of the plan or set since, once the application has the rate asked for."""
     brokers = application.brokers if asked.brokers is None else asked.brokers
-    found = throttle_of(planned, replace(application, rate=asked.rate, brokers=brokers))
-    if found is None:
+    throttle = throttle_of(planned, replace(application, rate=asked.rate, brokers=brokers))
+    if throttle is None:
         return {}
     return {
         broker: rate
-        for broker, rate in sorted(found.brokers.items())
-        if any(found.rate_of(broker, side) != found.rate for side in Side)
+        for broker, rate in sorted(throttle.brokers.items())
+        if any(throttle.rate_of(broker, side) != throttle.rate for side in Side)
     }
 
 

@@ -77,14 +77,14 @@ class ThrottledCopy(Struct, frozen=True):
 
 
 def catches_up_beside(
-    original: Replicas, stays: Collection[BrokerId], isr: Replicas, seen: Look
+    original: Replicas, stays: Collection[BrokerId], isr: Replicas, look: Look
 ) -> bool:
     """Whether a replica of the original list is out of the ISR that needs what the leader sends.
 
     Any that stays; and one that leaves, on a live broker: while it is listed it counts for min ISR.
     """
     out = set(original).difference(isr)
-    return not out.isdisjoint(stays) or any(seen.live(b) for b in out)
+    return not out.isdisjoint(stays) or any(look.live(b) for b in out)
 
 
 class ListStep(Struct, frozen=True):
@@ -260,9 +260,9 @@ def wanted_rates(
 
 def effective_rate(configs: Configs, config: str) -> int | None:
     """The rate that is in force: dynamic values count, those of files do not; None is no limit."""
-    found = configs.get(config)
+    value = configs.get(config)
     dynamic = (ConfigSource.BROKER, ConfigSource.CLUSTER_DEFAULT)
-    return int(found.value) if found is not None and found.source in dynamic else None
+    return int(value.value) if value is not None and value.source in dynamic else None
 
 
 def step_aside(
@@ -285,18 +285,18 @@ def raise_step(
     may_arrive: bool = False,
 ) -> RateStep:
     """What to do about a rate that is wanted; what was set before stays written down while a SET `may_arrive` yet."""
-    found = own_value(configs, where[1])
+    value = own_value(configs, where[1])
     if prior is None:
         standing = effective_rate(configs, where[1])
         if standing is not None and standing <= rate:
             return RateStep()
-        return _set(where, SavedRate(*where, found, (str(rate),)), known=None)
+        return _set(where, SavedRate(*where, value, (str(rate),)), known=None)
     wanted = str(rate if prior.before is None else min(rate, int(prior.before)))
-    if found == wanted:
+    if value == wanted:
         return RateStep(() if may_arrive and wanted in prior.ours else _recorded(prior, wanted))
-    if found is not None and found != prior.before and found not in prior.ours:
-        return RateStep(note=RateChanged(*where, found))
-    wiped = seen_in_place and found not in prior.ours
+    if value is not None and value != prior.before and value not in prior.ours:
+        return RateStep(note=RateChanged(*where, value))
+    wiped = seen_in_place and value not in prior.ours
     ours = (*(v for v in prior.ours if v != wanted), wanted)
     step = _set(where, SavedRate(*where, prior.before, ours), known=prior)
     return RateStep(step.records, step.change, in_place=False, wiped=wiped)
@@ -318,12 +318,12 @@ def _of(prior: SavedRate) -> RateKey:
 
 def restore_step(prior: SavedRate, configs: Configs, *, may_arrive: bool = False) -> RateStep:
     """What to do about a rate that is not wanted any more; it stays written down while a SET `may_arrive` yet."""
-    found = own_value(configs, prior.config)
-    if found == prior.before:
+    value = own_value(configs, prior.config)
+    if value == prior.before:
         return RateStep(() if may_arrive else (Forget(prior.key),))
-    if found not in prior.ours:
+    if value not in prior.ours:
         return RateStep(
-            (Forget(prior.key),), note=RateKept(prior.broker, prior.config, found, prior.before)
+            (Forget(prior.key),), note=RateKept(prior.broker, prior.config, value, prior.before)
         )
     if prior.before is None:
         change = broker_change(*_of(prior), ConfigOperation.DELETE)
@@ -362,7 +362,7 @@ CatchingUp = tuple[RateKey, TopicPartition]
 """A rate, and a partition of which a replica comes back at it because of an entry that replan did not set."""
 
 
-def behind_entries_of_others(seen: Look, ledger: Ledger) -> Iterator[CatchingUp]:
+def behind_entries_of_others(look: Look, ledger: Ledger) -> Iterator[CatchingUp]:
     """The live replicas out of the ISR, new ones apart, whose fetches such an entry limits at a rate of replan's.
 
     An entry of throttled replicas that replan did not set limits nothing until its broker has a rate, and replan sets
@@ -373,14 +373,14 @@ def behind_entries_of_others(seen: Look, ledger: Ledger) -> Iterator[CatchingUp]
     replica of the leader, and by the follower's if the follower's list names that of the follower (ReplicaManager,
     ReplicaFetcherThread).
     """
-    for name, state in seen.partitions.items():
-        settings = seen.topics.get(name.topic)
+    for name, state in look.partitions.items():
+        settings = look.topics.get(name.topic)
         if settings is None or state.leader is None:
             continue
         out = set(state.replicas).difference(state.isr, state.adding)
         if not out:
             continue
-        for broker in sorted(b for b in out if seen.live(b)):
+        for broker in sorted(b for b in out if look.live(b)):
             for config, of, limit in (
                 (LEADER_REPLICAS, state.leader, LEADER_RATE),
                 (FOLLOWER_REPLICAS, broker, FOLLOWER_RATE),

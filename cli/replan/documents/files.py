@@ -59,12 +59,12 @@ def read_bytes(
     """A file's bytes, up to and with the first chunk that has a zero byte; raises OSError, whose text says why."""
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        found = os.fstat(file)
-        if stat.S_ISREG(found.st_mode) and found.st_size > limit:
+        status = os.fstat(file)
+        if stat.S_ISREG(status.st_mode) and status.st_size > limit:
             raise _too_large(limit)
-        waits = stat.S_ISFIFO(found.st_mode) or stat.S_ISCHR(found.st_mode)
+        waits = stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode)
         # A file comes in one piece: joining takes longer than reading.
-        whole = max(_CHUNK, found.st_size)
+        whole = max(_CHUNK, status.st_size)
         chunks: list[bytes] = []
         size = 0
         while chunk := _next(file, whole, pipe_seconds if waits else None):
@@ -196,8 +196,8 @@ def _partial(target: Path) -> Path:
 
 
 def _sync_all(folder: Path) -> None:
-    for found in folder.rglob("*"):
-        sync(found)
+    for path in folder.rglob("*"):
+        sync(path)
     sync(folder)
 
 
@@ -261,11 +261,11 @@ def _remove_if_left(folder: Path, remove: Callable[[Path], None]) -> None:
 def _remove(folder: Path) -> None:
     """Remove a folder, its lock after all else: killed in between, it is an empty one, or one that was left."""
     with suppress(OSError):
-        for found in folder.iterdir():
-            if found.is_dir() and not found.is_symlink():
-                shutil.rmtree(found, ignore_errors=True)
-            elif found.name != LOCK:
-                found.unlink(missing_ok=True)
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != LOCK:
+                path.unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
 
 

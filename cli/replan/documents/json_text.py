@@ -58,8 +58,8 @@ def parse_json(text: str) -> object:
     except NotJson:
         raise
     except ValueError as problem:
-        found = _LONG_NUMBER.search(text)
-        place = "" if found is None else _place(text, found.start())
+        long_number = _LONG_NUMBER.search(text)
+        place = "" if long_number is None else _place(text, long_number.start())
         raise NotJson("a number has more than 4,300 digits", place) from problem
     if "\\ud" in text or "\\uD" in text:
         _check_surrogates(text)
@@ -93,11 +93,11 @@ def parse_document(text: str, source: str) -> dict[str, object]:
 
 
 def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
         raise NotJson(f'the key "{twice}" is given twice in one object; keep one')
-    return found
+    return members
 
 
 def _no_number(word: str) -> object:
@@ -105,11 +105,11 @@ def _no_number(word: str) -> object:
 
 
 def _check_surrogates(text: str) -> None:
-    for found in _ESCAPES.finditer(text):
-        if found["half"]:
+    for escape in _ESCAPES.finditer(text):
+        if escape["half"]:
             raise NotJson(
-                f"{found['half']} is half of a character; its other half is missing",
-                _place(text, found.start()),
+                f"{escape['half']} is half of a character; its other half is missing",
+                _place(text, escape.start()),
             )
 
 
@@ -199,23 +199,23 @@ class Node(Struct, eq=False):
 
     def elements(self, key: str) -> "Iterator[Node]":
         """The elements of the list under a key; none where there is no such key."""
-        found = self.get(key)
-        if found is None:
+        node = self.get(key)
+        if node is None:
             return
-        if not isinstance(found.value, list):
-            raise found.wrong(f"expected a list, found {shown(found.value)}")
-        for position, element in enumerate(found.value):
-            yield Node(element, self.source, found, position)
+        if not isinstance(node.value, list):
+            raise node.wrong(f"expected a list, found {shown(node.value)}")
+        for position, element in enumerate(node.value):
+            yield Node(element, self.source, node, position)
 
     def members(self, key: str) -> "Iterator[tuple[str, Node]]":
         """The keys and values of the object under a key; none where there is no such key."""
-        found = self.get(key)
-        if found is None:
+        node = self.get(key)
+        if node is None:
             return
-        if not isinstance(found.value, dict):
-            raise found.wrong(f"expected an object, found {shown(found.value)}")
-        for name, value in found.value.items():
-            yield name, Node(value, self.source, found, name)
+        if not isinstance(node.value, dict):
+            raise node.wrong(f"expected an object, found {shown(node.value)}")
+        for name, value in node.value.items():
+            yield name, Node(value, self.source, node, name)
 
     def text(self) -> str:
         """This value as a string that is not empty."""

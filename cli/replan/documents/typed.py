@@ -118,10 +118,10 @@ def complaint(problem: ValidationError, value: object, kind: type) -> tuple[str,
 
 
 def _complaint(message: str, value: object, kind: type, path: list[tuple[str, str]]) -> str:
-    if found := re.fullmatch(r"Object missing required field `(.+)`", message):
-        return f'"{found[1]}" is missing'
-    if found := re.fullmatch(r"Object contains unknown field `(.+)`", message):
-        return f"unknown key {shown(found[1])}; {advice(found[1], [str(key) for key in _known(kind, path)])}"
+    if match := re.fullmatch(r"Object missing required field `(.+)`", message):
+        return f'"{match[1]}" is missing'
+    if match := re.fullmatch(r"Object contains unknown field `(.+)`", message):
+        return f"unknown key {shown(match[1])}; {advice(match[1], [str(key) for key in _known(kind, path)])}"
     if not message.startswith(("Expected ", "Invalid ", "Integer ")):
         return message
     at = _value_at(value, path)
@@ -141,13 +141,13 @@ def _number(text: str) -> int | float:
 
 def _with_keys(path: str, value: object, message: str) -> str:
     """The path with the key where msgspec writes `[...]`: the first whose value is of the kind that it complains of."""
-    found = re.search(r", got `(.+)`$", message)
+    match = re.search(r", got `(.+)`$", message)
     before, mark, rest = path.partition("[...]")
     members = _value_at(value, _STEP.findall(before))
-    if not mark or rest or found is None or not isinstance(members, dict):
+    if not mark or rest or match is None or not isinstance(members, dict):
         return path
     return next(
-        (f"{before}.{k}" for k, v in members.items() if type(v) is _KINDS.get(found[1])), path
+        (f"{before}.{k}" for k, v in members.items() if type(v) is _KINDS.get(match[1])), path
     )
 
 

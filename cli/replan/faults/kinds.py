@@ -188,15 +188,15 @@ def _of_broker(make: Make, end: Make | None = None) -> FaultReader:
 
 def _kill_rack(tokens: TokenReader, context: FaultContext) -> Schedule:
     rack, brokers = tokens.one("a rack"), context.cluster.brokers
-    found = [b for b in sorted(brokers) if brokers[b].rack == rack]
-    if not found:
+    in_rack = [b for b in sorted(brokers) if brokers[b].rack == rack]
+    if not in_rack:
         racks = sorted({of.rack for of in brokers.values() if of.rack is not None})
         raise tokens.wrong(f"there is no rack {rack}; known: {', '.join(racks) or 'none'}")
-    ends = lasting(tokens, KillBroker(found[0]), StartBroker(found[0]))
+    ends = lasting(tokens, KillBroker(in_rack[0]), StartBroker(in_rack[0]))
     return tuple(
         At(ends[at].seconds, make(b))
         for at, make in enumerate((KillBroker, StartBroker)[: len(ends)])
-        for b in found
+        for b in in_rack
     )
 
 

@@ -27,12 +27,12 @@ from replan.simulator.cluster.faults import At, Schedule
 
 def by_words(forms: Sequence[Kind]) -> dict[tuple[str, ...], Kind]:
     """Forms by the words that they are known by; raises ValueError where two have the same."""
-    found: dict[tuple[str, ...], Kind] = {}
+    by_beginning: dict[tuple[str, ...], Kind] = {}
     for kind in forms:
-        if kind.begins in found:
-            raise ValueError(f"`{kind.form}` begins like `{found[kind.begins].form}`")
-        found[kind.begins] = kind
-    return found
+        if kind.begins in by_beginning:
+            raise ValueError(f"`{kind.form}` begins like `{by_beginning[kind.begins].form}`")
+        by_beginning[kind.begins] = kind
+    return by_beginning
 
 
 FORMS: Sequence[Kind] = (
@@ -79,11 +79,11 @@ def read_schedule(tokens: TokenReader, context: FaultContext) -> Schedule:
     kind = _BY_WORDS[begins]
     tokens.form = kind.form
     try:
-        found = kind.read(tokens, context)
+        schedule = kind.read(tokens, context)
     except ValueError as problem:
         raise tokens.wrong(str(problem)) from problem
     tokens.end()
-    return found
+    return schedule
 
 
 def _unknown(tokens: TokenReader) -> str:

@@ -35,7 +35,7 @@ class TokenReader:
         """How what is read is written, as soon as that is known; errors show it."""
         self._error = error
         self._positions = positions
-        self._left = [(found[0], found.start() + 1) for found in _WORD.finditer(text)]
+        self._left = [(match[0], match.start() + 1) for match in _WORD.finditer(text)]
         self._last: tuple[str, int] | None = None
         self._position: int | None = None
         """Of the word taken last; None at the end."""
@@ -82,12 +82,12 @@ class TokenReader:
         """Take these words, which must come next."""
         if not self.phrase(*wanted):
             self._position = self._left[0][1] if self._left else None
-            found = " ".join(word for word, _ in self._left[: len(wanted)]) or "nothing"
-            raise self.wrong(f"`{' '.join(wanted)}` is expected, found {found}")
+            given = " ".join(word for word, _ in self._left[: len(wanted)]) or "nothing"
+            raise self.wrong(f"`{' '.join(wanted)}` is expected, found {given}")
 
     def seconds_after(self, word: str) -> float | None:
         """Take the last such word and the time behind it, wherever they stand; None where it is not said."""
-        said = [at for at, (found, _) in enumerate(self._left) if found == word]
+        said = [at for at, (given, _) in enumerate(self._left) if given == word]
         if not said:
             return None
         behind = self._left[said[-1] + 1 :]
@@ -106,10 +106,10 @@ class TokenReader:
 
     def choose(self, what: str, among: Mapping[str, T]) -> T:
         """The next word as one of these."""
-        found = self.one(what)
-        if found not in among:
-            raise self.wrong(f"{found} is not {what}; known: {', '.join(sorted(among))}")
-        return among[found]
+        word = self.one(what)
+        if word not in among:
+            raise self.wrong(f"{word} is not {what}; known: {', '.join(sorted(among))}")
+        return among[word]
 
     def end(self) -> None:
         """Nothing may be left."""
@@ -142,12 +142,12 @@ class TokenReader:
 
     def lists(self) -> list[Replicas]:
         """Lists as far as they come; `[1,2,3]*4` is four of them."""
-        found: list[Replicas] = []
+        lists: list[Replicas] = []
         while self._left and self._left[0][0].startswith("["):
-            found += self._as("a list", "a replica list, e.g. [1,2,3]", _lists)
-        if not found:
+            lists += self._as("a list", "a replica list, e.g. [1,2,3]", _lists)
+        if not lists:
             raise self.wrong("a replica list is missing, e.g. [1,2,3]")
-        return found
+        return lists
 
     def seconds(self) -> float:
         """A time, as `30s`, `2m`, `1h`."""
@@ -170,18 +170,18 @@ class TokenReader:
 
 
 def _matched(form: re.Pattern[str], word: str) -> re.Match[str]:
-    found = form.fullmatch(word)
-    if found is None:
+    match = form.fullmatch(word)
+    if match is None:
         raise ValueError(word)
-    return found
+    return match
 
 
 def _brokers(word: str) -> list[BrokerId]:
-    found: list[BrokerId] = []
+    brokers: list[BrokerId] = []
     for part in word.split(","):
         first, last = _matched(_RANGE, part).groups()
-        found += [BrokerId(b) for b in range(int(first), int(last or first) + 1)]
-    return found
+        brokers += [BrokerId(b) for b in range(int(first), int(last or first) + 1)]
+    return brokers
 
 
 def _lists(word: str) -> list[Replicas]:

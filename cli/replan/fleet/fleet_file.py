@@ -53,8 +53,8 @@ class FleetCluster(Struct, frozen=True):
 
     def owner_of(self, topic: str | None) -> str | None:
         """Who must act on a topic, or on the cluster where there is none."""
-        found = "*" if topic is None else winners(self.owners, [topic]).get(topic, "*")
-        return self.owners.get(found)
+        pattern = "*" if topic is None else winners(self.owners, [topic]).get(topic, "*")
+        return self.owners.get(pattern)
 
 
 class Fleet(Struct, frozen=True):
@@ -83,11 +83,14 @@ def read_fleet(path: Path) -> Fleet:
             note_schema_problems(dict(root), root, source, schema, problems)
         _note_contradictions(root, source, problems)
     problems.raise_if_any()
-    found: Mapping[str, Any] = root or {}
+    document: Mapping[str, Any] = root or {}
     home = path.parent
     return Fleet(
-        {name: _cluster(name, entry, found, home) for name, entry in found["clusters"].items()},
-        _address(found.get("lake"), home),
+        {
+            name: _cluster(name, entry, document, home)
+            for name, entry in document["clusters"].items()
+        },
+        _address(document.get("lake"), home),
     )
 
 
@@ -123,8 +126,8 @@ def _cluster(
     name: str, entry: Mapping[str, Any], fleet: Mapping[str, Any], home: Path
 ) -> FleetCluster:
     def place(key: str) -> Any:
-        found = entry.get(key)
-        return found if found is None or "://" in found else home / found
+        value = entry.get(key)
+        return value if value is None or "://" in value else home / value
 
     timeout = entry.get("timeout", fleet.get("timeout"))
     return FleetCluster(
@@ -140,11 +143,11 @@ def _cluster(
     )
 
 
-def _prices(found: Mapping[str, Any] | None) -> Prices | None:
-    if found is None:
+def _prices(document: Mapping[str, Any] | None) -> Prices | None:
+    if document is None:
         return None
-    amounts = (found.get(key) for key in ("crossRackPerGB", "perGBMonth"))
-    return Prices(found["currency"], *(a if a is None else Decimal(str(a)) for a in amounts))
+    amounts = (document.get(key) for key in ("crossRackPerGB", "perGBMonth"))
+    return Prices(document["currency"], *(a if a is None else Decimal(str(a)) for a in amounts))
 
 
 def _address(lake: str | None, home: Path) -> str | None:

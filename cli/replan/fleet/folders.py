@@ -64,14 +64,14 @@ def judged_folders(
         lake = Lake(str(home / "lake"))
         todo = from_folders(snapshots, placements, lake, now)
         with where.workers() as workers:
-            found = judge_tasks(lake, todo, stages, workers, Hour.of("", now.isoformat()))
-        yield found
+            run = judge_tasks(lake, todo, stages, workers, Hour.of("", now.isoformat()))
+        yield run
 
 
 def from_folders(snapshots: Path, placements: Path, lake: Lake, now: datetime) -> Todo:
     """A task for each cluster of two folders, its snapshot being in this lake; raises BadFile where a side is empty."""
-    found = find_snapshots(snapshots)
-    if not found:
+    snapshot_files = find_snapshots(snapshots)
+    if not snapshot_files:
         raise BadFile(
             f"{snapshots}: there is no snapshot in this folder; "
             f"`replan snapshot -o {snapshots / 'CLUSTER'}` writes one"
@@ -83,15 +83,15 @@ def from_folders(snapshots: Path, placements: Path, lake: Lake, now: datetime) -
             "it should hold a YAML file or a folder for each cluster"
         )
     errors: list[FleetError] = []
-    seen = [
+    heads = [
         FileHead(name, path, one.cluster_id, observed_at=one.observed_at)
-        for name, path, one in _read(found, lambda path: _identity(path, now), errors)
+        for name, path, one in _read(snapshot_files, lambda path: _identity(path, now), errors)
     ]
     declaring = [
         FileHead(name, path, *said) for name, path, said in _read(declared, read_cluster, errors)
     ]
     broken = {error.cluster for error in errors}
-    newest = _newest(seen)
+    newest = _newest(heads)
     clusters = _clusters(declaring, newest, errors)
     claimed = {name: Path(str(cluster.snapshot)) for name, cluster in clusters.items()}
     others = (one.name for one in newest.values() if one.path not in claimed.values())
@@ -102,7 +102,7 @@ def from_folders(snapshots: Path, placements: Path, lake: Lake, now: datetime) -
         todo,
         errors=(*errors, *todo.errors),
         undeclared=tuple(sorted(name for name in others if name not in broken)),
-        older=len(seen) - len(newest),
+        older=len(heads) - len(newest),
     )
 
 
@@ -113,8 +113,8 @@ def find_snapshots(folder: Path) -> list[tuple[str, Path]]:
 
 def find_placements(folder: Path) -> list[tuple[str, Path]]:
     """All placements in a folder with their names, sorted by path; raises BadFile if there is no such folder."""
-    found = (child for child in _children(folder) if child.is_dir() or child.suffix in YAML)
-    return [(_name(child), child) for child in found]
+    children = (child for child in _children(folder) if child.is_dir() or child.suffix in YAML)
+    return [(_name(child), child) for child in children]
 
 
 def _snapshots_in(path: Path, depth: int = 0) -> Iterator[Path]:
@@ -155,25 +155,25 @@ def _read(
     for name, path in named:
         place = path.absolute()
         try:
-            found = read(place)
+            value = read(place)
         except ReplanError as problem:
             errors.append(FleetError(name, str(place), str(problem)))
         except Exception as problem:  # noqa: BLE001 - a mistake of this program is one row, too
             errors.append(FleetError(name, str(place), unexpected(problem)))
         else:
-            yield name, place, found
+            yield name, place, value
 
 
 def _identity(path: Path, now: datetime) -> Identity:
-    found = read_identity(path)
-    if (wrong := dated_after(found.observed_at, now)) is not None:
+    identity = read_identity(path)
+    if (wrong := dated_after(identity.observed_at, now)) is not None:
         raise BadFile(f"{path}: {wrong}")
-    return found
+    return identity
 
 
-def _newest(seen: Iterable[FileHead]) -> dict[str, FileHead]:
+def _newest(heads: Iterable[FileHead]) -> dict[str, FileHead]:
     """The newest snapshot of each cluster; of two that are equally old the last by path."""
-    ordered = sorted(seen, key=lambda one: (datetime.fromisoformat(one.observed_at), one.path))
+    ordered = sorted(heads, key=lambda one: (datetime.fromisoformat(one.observed_at), one.path))
     return {str(one.cluster_id): one for one in ordered}
 
 
@@ -183,11 +183,11 @@ def _clusters(
     """The clusters that one placement is about; why a placement is about none is added to the errors."""
     claims: dict[str, list[FileHead]] = {}
     for one in declaring:
-        found = _snapshot_of(one, newest)
-        if isinstance(found, FleetError):
-            errors.append(found)
+        head = _snapshot_of(one, newest)
+        if isinstance(head, FleetError):
+            errors.append(head)
         else:
-            claims.setdefault(str(found.cluster_id), []).append(one)
+            claims.setdefault(str(head.cluster_id), []).append(one)
     named: dict[str, list[FileHead]] = {}
     for cluster, claimants in claims.items():
         if len(claimants) == 1:
@@ -208,13 +208,13 @@ def _clusters(
 def _snapshot_of(placement: FileHead, newest: Mapping[str, FileHead]) -> FileHead | FleetError:
     names = {placement.name, placement.cluster_name}
     known = placement.cluster_id
-    found = [
+    heads = [
         one
         for one in newest.values()
         if (one.name in names if known is None else one.cluster_id == known)
     ]
-    if len(found) == 1:
-        return found[0]
+    if len(heads) == 1:
+        return heads[0]
     try:
         load_placement([placement.path])  # where it is wrong, that is what has to be said of it
     except BadPlacement as problem:
@@ -222,9 +222,9 @@ def _snapshot_of(placement: FileHead, newest: Mapping[str, FileHead]) -> FileHea
     why = f"no readable snapshot is named {placement.name}; name it so, or say `cluster.id`"
     if known is not None:
         why = f"no readable snapshot of cluster {known}"
-    elif found:
-        ids = ", ".join(sorted(str(one.cluster_id) for one in found))
-        why = f"snapshots of {len(found)} clusters are named {placement.name} ({ids}); "
+    elif heads:
+        ids = ", ".join(sorted(str(one.cluster_id) for one in heads))
+        why = f"snapshots of {len(heads)} clusters are named {placement.name} ({ids}); "
         why += "say which one is meant with `cluster.id`"
     return _error(placement, why)
 

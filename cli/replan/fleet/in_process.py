@@ -80,8 +80,8 @@ def _in_workers(tasks: Sequence[Task], job: WorkerJob, most: int) -> Iterator[Ta
                 if done is None and worker.tries < CLUSTER_TRIES:
                     waiting.appendleft((worker.task, worker.tries + 1))
                 else:
-                    found = not_done(worker.task, job[0], worker.lost()) if done is None else done
-                    yield replace(found, attempt=worker.tries - 1)
+                    outcome = not_done(worker.task, job[0], worker.lost()) if done is None else done
+                    yield replace(outcome, attempt=worker.tries - 1)
                 if done is None:
                     worker.end()
                 else:

@@ -112,19 +112,19 @@ def stages_of(task: Task, stages: Sequence[Stage]) -> list[Stage]:
 
 def perform_stages(work: Work, stages: Sequence[Stage]) -> Rows:
     """The rows of all stages; one that fails leaves its own rows out, and says why in `errors`."""
-    found: dict[str, pa.Table] = {}
+    tables: dict[str, pa.Table] = {}
     errors: list[tuple[str, str]] = []
     for stage in stages:
         rows = or_message(stage, work)
         if not isinstance(rows, str):
-            found |= {name: rows[name] for name in WRITES[stage]}
+            tables |= {name: rows[name] for name in WRITES[stage]}
         else:
             errors.append((stage.value, rows))
-    if errors and JUDGED.name in found:
-        unsaid = pa.nulls(found[JUDGED.name].num_rows, pa.string())
+    if errors and JUDGED.name in tables:
+        unsaid = pa.nulls(tables[JUDGED.name].num_rows, pa.string())
         # So that it is judged again.
-        found[JUDGED.name] = with_column(found[JUDGED.name], "inputs", unsaid)
-    return {**found, ERRORS.name: _error_rows(work, errors)}
+        tables[JUDGED.name] = with_column(tables[JUDGED.name], "inputs", unsaid)
+    return {**tables, ERRORS.name: _error_rows(work, errors)}
 
 
 def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> TaskDone:
@@ -135,16 +135,16 @@ def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Task
         replace(task, part=put_aside(lake, part.table(), run), inputs=work.inputs, small=None)
         for part in _parts(work, mine)
     ]
-    found = perform_stages(work, [stage for stage in mine if not (parts and stage in COMPARING)])
+    tables = perform_stages(work, [stage for stage in mine if not (parts and stage in COMPARING)])
     files = [
         put_rows(lake, TABLES[name], rows, task.hour, run)
-        for name, rows in found.items()
+        for name, rows in tables.items()
         if name != ERRORS.name and rows.num_rows
     ]
     for name, (day, paths) in json.loads(task.small or "{}").items():
         small = [TableFile(path, task.cluster, date.fromisoformat(day)) for path in paths]
         files += merged_file(lake, TABLES[name], small, run)
-    return TaskDone(task, tuple(files), found[ERRORS.name].to_pylist(), tuple(parts))
+    return TaskDone(task, tuple(files), tables[ERRORS.name].to_pylist(), tuple(parts))
 
 
 def _parts(work: Work, stages: Sequence[Stage]) -> Sequence[ClusterPart]:
@@ -194,8 +194,8 @@ def or_message(stage: Stage, work: Work) -> Rows | str:
 
 def stage_function(stage: Stage) -> Callable[[Work], Rows]:
     """What does a stage: the function of its name, in the module of its name, which is imported when it is needed."""
-    found: Callable[[Work], Rows] = getattr(import_module(f"replan.fleet.stages.{stage}"), stage)
-    return found
+    function: Callable[[Work], Rows] = getattr(import_module(f"replan.fleet.stages.{stage}"), stage)
+    return function
 
 
 def sorted_table(name: str, tables: Sequence[pa.Table]) -> pa.Table:

@@ -18,23 +18,23 @@ DIFF_HEAD = ("CLUSTER", "WHAT", "KIND", "DECLARED", "IS", "LEADER")
 ALL_ELSEWHERE = "--output and the lake have them all"
 
 
-def render_fleet_drift(found: FleetRun, ages: Mapping[RowKey, LakeRow] | None = None) -> str:
+def render_fleet_drift(run: FleetRun, ages: Mapping[RowKey, LakeRow] | None = None) -> str:
     """Plain text; ends with a newline. `ages`: the rows of `history` that are open, to say since when."""
     parts: list[list[str]] = []
-    judged, drifted = found.rows["judged"], found.drifted
+    judged, drifted = run.rows["judged"], run.drifted
     if judged.num_rows:
-        parts.append(_clusters(found))
+        parts.append(_clusters(run))
     if drifted.num_rows:
-        parts.append(_drift(found, ages))
-    if found.errors.num_rows:
-        parts.append(error_lines(found, SHOWN_LINES))
-    parts.append([*_asides(found), _summary(found)])
+        parts.append(_drift(run, ages))
+    if run.errors.num_rows:
+        parts.append(error_lines(run, SHOWN_LINES))
+    parts.append([*_asides(run), _summary(run)])
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def render_fleet_diff(found: FleetRun) -> str:
+def render_fleet_diff(run: FleetRun) -> str:
     """The partitions that differ, by kind, without a word on why; ends with a newline."""
-    differing = found.differing
+    differing = run.differing
     parts: list[list[str]] = []
     if differing.num_rows:
         rows = [
@@ -43,32 +43,32 @@ def render_fleet_diff(found: FleetRun) -> str:
         ]
         more = left_out(differing.num_rows - len(rows), way_out=ALL_ELSEWHERE)
         parts.append([*aligned_lines([DIFF_HEAD, *rows], right=(5,)), *more])
-    if found.errors.num_rows:
-        parts.append(error_lines(found, SHOWN_LINES))
-    running = found.rows["differences"].num_rows - differing.num_rows
+    if run.errors.num_rows:
+        parts.append(error_lines(run, SHOWN_LINES))
+    running = run.rows["differences"].num_rows - differing.num_rows
     line = (
         f"{count(differing.num_rows, 'partition')} not as declared, {running:,} on the way to it."
     )
-    parts.append([*_asides(found), line])
+    parts.append([*_asides(run), line])
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _clusters(found: FleetRun) -> list[str]:
+def _clusters(run: FleetRun) -> list[str]:
     rows = [
         (r["cluster"], *(f"{r[name]:,}" for name in NUMBERS), r["observed_at"])
-        for r in found.rows["judged"].to_pylist()
+        for r in run.rows["judged"].to_pylist()
     ]
     return aligned_lines([CLUSTER_HEAD, *rows], right=range(1, 4))
 
 
-def _drift(found: FleetRun, ages: Mapping[RowKey, LakeRow] | None) -> list[str]:
-    rows = found.drifted.slice(0, SHOWN_LINES).to_pylist()
+def _drift(run: FleetRun, ages: Mapping[RowKey, LakeRow] | None) -> list[str]:
+    rows = run.drifted.slice(0, SHOWN_LINES).to_pylist()
     table = [DRIFT_HEAD, *map(_drifted, rows)]
     if ages is not None:
         ends = ("SINCE", *(_since(ages.get(key_of(row))) for row in rows))
         table = [(*line, end) for line, end in zip(table, ends, strict=True)]
     lines = aligned_lines(table, right=(DRIFT_HEAD.index("LEADER"),))
-    return lines + left_out(found.drifted.num_rows - len(rows), way_out=ALL_ELSEWHERE)
+    return lines + left_out(run.drifted.num_rows - len(rows), way_out=ALL_ELSEWHERE)
 
 
 def _since(age: LakeRow | None) -> str:
@@ -108,9 +108,9 @@ def named(row: LakeRow) -> LakeRow:
     return {"cluster": row["cluster"], "item": item_of(row), **parts}
 
 
-def error_lines(found: FleetRun, most: int) -> list[str]:
+def error_lines(run: FleetRun, most: int) -> list[str]:
     """What could not be done, cluster by cluster."""
-    lines = capped(found.errors.to_pylist(), _error, limit=most, way_out=ALL_ELSEWHERE)
+    lines = capped(run.errors.to_pylist(), _error, limit=most, way_out=ALL_ELSEWHERE)
     return ["Not done:", *(f"  {line}" for line in lines)]
 
 
@@ -122,14 +122,14 @@ def _error(row: Mapping[str, str]) -> str:
     return f"{row['cluster']}, {row['stage']}: {place}{first}{rest}"
 
 
-def _asides(found: FleetRun) -> list[str]:
+def _asides(run: FleetRun) -> list[str]:
     lines = []
-    if found.undeclared:
-        lines.append(f"Without a placement: {', '.join(found.undeclared)}.")
-    if found.late:
-        lines.append(f"{count(found.late, 'late snapshot')} judged, too.")
-    if found.older:
-        lines.append(f"{count(found.older, 'older snapshot')} not looked at.")
+    if run.undeclared:
+        lines.append(f"Without a placement: {', '.join(run.undeclared)}.")
+    if run.late:
+        lines.append(f"{count(run.late, 'late snapshot')} judged, too.")
+    if run.older:
+        lines.append(f"{count(run.older, 'older snapshot')} not looked at.")
     return lines
 
 
@@ -139,12 +139,12 @@ def share_text(some: int, whole: int) -> str:
     return clusters if some == whole else f"{some:,} of {clusters}"
 
 
-def _summary(found: FleetRun) -> str:
-    judged, drifted = found.rows["judged"].num_rows, found.drifted
+def _summary(run: FleetRun) -> str:
+    judged, drifted = run.rows["judged"].num_rows, run.drifted
     if drifted.num_rows:
         where = len(set(drifted.column("cluster").to_pylist()))
         text = f"Drift: {count(drifted.num_rows, 'difference')} in {share_text(where, judged)}"
     else:
         text = f"No drift in {count(judged, 'cluster')}" if judged else "No cluster was compared"
-    errors = f"; {count(found.errors.num_rows, 'error')}" if found.errors.num_rows else ""
+    errors = f"; {count(run.errors.num_rows, 'error')}" if run.errors.num_rows else ""
     return f"{text}{errors}."

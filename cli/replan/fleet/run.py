@@ -85,8 +85,8 @@ class RowsInLake(Mapping[str, pa.Table]):
         if name in self.known:
             return self.known[name]
         table, hours = TABLES[name], self.hours[name]
-        found = self.lake.read(table, hours_condition(table, hours) if hours else "false")
-        rows = sorted_table(name, [found.cast(table.schema)])
+        in_lake = self.lake.read(table, hours_condition(table, hours) if hours else "false")
+        rows = sorted_table(name, [in_lake.cast(table.schema)])
         if name not in PER_PARTITION:
             self.known[name] = rows
         return rows
@@ -125,8 +125,10 @@ class FleetRun(Struct, frozen=True):
     @property
     def differing(self) -> pa.Table:
         """Partitions that are not as declared, less those on the way to it; none where nobody asked."""
-        found = self.rows.get(DIFFERENCES.name, DIFFERENCES.schema.empty_table())
-        return found.filter(pc.not_equal(found.column("kind"), DifferenceKind.RUNNING.value))
+        differences = self.rows.get(DIFFERENCES.name, DIFFERENCES.schema.empty_table())
+        return differences.filter(
+            pc.not_equal(differences.column("kind"), DifferenceKind.RUNNING.value)
+        )
 
     def with_errors(self, more: pa.Table) -> "FleetRun":
         """The same with more errors; no other rows are read for that."""
@@ -162,12 +164,12 @@ def judge_tasks(
 
 def with_small_files(lake: Lake, tasks: Sequence[Task], stages: Sequence[Stage]) -> list[Task]:
     """The same tasks; those of clusters of which a table has many small files merge them, too."""
-    found: dict[Hour, dict[str, tuple[str, list[str]]]] = {}
+    by_hour: dict[Hour, dict[str, tuple[str, list[str]]]] = {}
     for name in chain.from_iterable(WRITES[stage] for stage in stages):
         for hour, files in many(lake, TABLES[name], [task.hour for task in tasks]).items():
-            found.setdefault(hour, {})[name] = str(files[0].day), [file.path for file in files]
+            by_hour.setdefault(hour, {})[name] = str(files[0].day), [file.path for file in files]
     return [
-        replace(task, small=json.dumps(found[task.hour])) if task.hour in found else task
+        replace(task, small=json.dumps(by_hour[task.hour])) if task.hour in by_hour else task
         for task in tasks
     ]
 
@@ -194,7 +196,7 @@ def commit(
                 files.setdefault((file.table, one.task.hour), []).append(file)
     _judge_once(lake, files, name)
     same = [task.hour for task in todo.done]
-    found: dict[str, Sequence[Hour]] = {}
+    hours_of: dict[str, Sequence[Hour]] = {}
     writes = {name: stage for stage in stages for name in WRITES[stage]}
     for table in sorted(writes, key=lambda table: (table == JUDGED.name, table)):
         stage = writes[table]
@@ -205,7 +207,7 @@ def commit(
             hours = newest
         given = {hour: files.get((table, hour), ()) for hour in hours}
         commit_files(lake, TABLES[table], given, name)
-        found[table] = [*same, *(hour for hour in hours if (hour, stage.value) not in failed)]
+        hours_of[table] = [*same, *(hour for hour in hours if (hour, stage.value) not in failed)]
     remove_files(lake, SNAPSHOTS, [str(part.part) for one in done for part in one.parts])
     if unused or any(one.attempt for one in done):
         sweep_run(lake, name)
@@ -213,18 +215,18 @@ def commit(
     nowhere = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]
     over = {hour.cluster: hour for hour in [*asked, *same]} if todo.of_newest else {}
     write_errors(lake, errors, [*asked, *nowhere], [stage.value for stage in stages], over)
-    rows = RowsInLake(lake, {table: found[table] for table in writes}, errors)
+    rows = RowsInLake(lake, {table: hours_of[table] for table in writes}, errors)
     counts = dict.fromkeys(writes, 0)
     for file in chain.from_iterable(files.values()):
         counts[file.table] += 0 if file.replaces else file.rows
     return FleetRun(rows, todo.undeclared, todo.older, counts={**counts, ERRORS.name: len(errors)})
 
 
-def publish(found: FleetRun, output: Path) -> None:
+def publish(run: FleetRun, output: Path) -> None:
     """Write the tables as a folder of Parquet files, in place of an earlier one; raises BadFile."""
 
     def fill(folder: Path) -> None:
-        for name, table in found.rows.items():
+        for name, table in run.rows.items():
             pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
 
     mine = {f"{name}.parquet" for name in TABLES}

@@ -61,12 +61,18 @@ def keep_seen(lake: Lake, looks: Mapping[str, Seen]) -> Mapping[str, Hour]:
 
     The snapshots come last: whoever waits for them finds the rest.
     """
-    hours = {name: Hour.of(name, seen.snapshot.observed_at) for name, seen in looks.items()}
-    ends = {name: _offsets(seen, hours[name]) for name, seen in looks.items() if seen.log_ends}
+    hours = {name: Hour.of(name, snapshot.snapshot.observed_at) for name, snapshot in looks.items()}
+    ends = {
+        name: _offsets(snapshot, hours[name])
+        for name, snapshot in looks.items()
+        if snapshot.log_ends
+    }
     if ends:
         replace_rows(lake, OFFSETS, pa.concat_tables(ends.values()), [hours[name] for name in ends])
-    _keep_applications(lake, {name: seen.ended for name, seen in looks.items() if seen.ended})
-    keep_snapshots(lake, ((name, seen.snapshot) for name, seen in looks.items()))
+    _keep_applications(
+        lake, {name: snapshot.ended for name, snapshot in looks.items() if snapshot.ended}
+    )
+    keep_snapshots(lake, ((name, snapshot.snapshot) for name, snapshot in looks.items()))
     return hours
 
 
@@ -80,18 +86,18 @@ def _offsets(seen: Seen, hour: Hour) -> pa.Table:
     return table_rows(OFFSETS, columns, hour, snapshot.cluster_id, snapshot.observed_at)
 
 
-def _keep_applications(lake: Lake, found: Mapping[str, Sequence[EndedApplication]]) -> None:
+def _keep_applications(lake: Lake, by_cluster: Mapping[str, Sequence[EndedApplication]]) -> None:
     """Add those of each cluster that the table has not yet; an application that has ended changes no more."""
-    if not found:
+    if not by_cluster:
         return
-    where = f"cluster IN ({', '.join(map(quoted, found))})"
+    where = f"cluster IN ({', '.join(map(quoted, by_cluster))})"
     known = {
         (row["cluster"], row["application"])
         for row in lake.read(APPLICATIONS, where, ["cluster", "application"]).to_pylist()
     }
     new = [
         (cluster, one)
-        for cluster, ended in found.items()
+        for cluster, ended in by_cluster.items()
         for one in ended
         if (cluster, one.application.id) not in known and one.moved
     ]

@@ -110,13 +110,13 @@ class Watch(Struct, frozen=True):
 def watch_here(workers: Workers, watch: Watch, *, once: bool = False) -> None:
     """Judge what arrives until asked to stop, or with `once` what has arrived by now; raises ReplanError."""
     watch.require()
-    seen = -1
+    judged_to = -1
     while True:
         began = time.monotonic()
         newest = newest_version(watch.lake)
-        if newest > seen:
-            watch.judge(touched_between(watch.lake, seen, newest), workers)
-            seen = newest
+        if newest > judged_to:
+            watch.judge(touched_between(watch.lake, judged_to, newest), workers)
+            judged_to = newest
         while not (once or watch.stop()):
             left = began + max(watch.seconds, POLL_SECONDS) - time.monotonic()
             if left <= 0:
@@ -181,22 +181,22 @@ def judge_batch(
     that is dated after `now`.
     """
     lake.read(SNAPSHOTS, "false", ["cluster"])  # where this fails it is the table itself
-    found, errors = _arrived(touched_days, fleet, lake, now)
+    arrived, errors = _arrived(touched_days, fleet, lake, now)
     write_errors(lake, errors, map(hour_of, errors.to_pylist()), [DRIFT_STAGES[0].value], {})
     clusters = sorted({name for name, _ in touched_days if name in fleet.clusters})
-    if not found:
+    if not arrived:
         run_history(lake, clusters, workers)  # a batch that was killed may have come so far
         return JudgedBatch((), errors)
-    run = judge_kept(fleet, lake, found, workers, Hour.of("", now.isoformat()))
+    run = judge_kept(fleet, lake, arrived, workers, Hour.of("", now.isoformat()))
     run_history(lake, clusters, workers)
-    return JudgedBatch(tuple(kept.at for kept in found), run.with_errors(errors).errors)
+    return JudgedBatch(tuple(kept.at for kept in arrived), run.with_errors(errors).errors)
 
 
 def _arrived(
     touched_days: Touched, fleet: Fleet, lake: Lake, now: datetime
 ) -> tuple[list[KeptSnapshot], pa.Table]:
     """What is to be judged, and the errors: of a day that cannot be read at its beginning, of a wrong date now."""
-    found: list[KeptSnapshot] = []
+    snapshots: list[KeptSnapshot] = []
     errors: list[pa.Table] = []
     place = lake.place(SNAPSHOTS)
 
@@ -218,5 +218,5 @@ def _arrived(
             if wrong := kept.dated_after(now):
                 failed(cluster, f"{place}: {wrong}", Hour(cluster, now.date(), now.hour))
             else:
-                found.append(kept)
-    return found, sorted_table(ERRORS.name, errors)
+                snapshots.append(kept)
+    return snapshots, sorted_table(ERRORS.name, errors)

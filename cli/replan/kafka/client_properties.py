@@ -61,10 +61,15 @@ _PROTOCOLS = frozenset({"TLS", "TLSv1.2", "TLSv1.3"})
 def in_librdkafkas_spelling(written: Mapping[str, str]) -> dict[str, str]:
     """The keys with all that only Java spells so put otherwise; one that stands in both spellings is refused."""
     left = dict(written)
-    found = {**_login(left), **_authorities(left), **_own_certificate(left), **_verification(left)}
-    for key in sorted(found.keys() & left.keys()):
+    spelled = {
+        **_login(left),
+        **_authorities(left),
+        **_own_certificate(left),
+        **_verification(left),
+    }
+    for key in sorted(spelled.keys() & left.keys()):
         raise UnsupportedKey(f"{key} is there in the Java client's spelling, too; keep one of them")
-    return {**left, **found}
+    return {**left, **spelled}
 
 
 def _login(left: dict[str, str]) -> dict[str, str]:
@@ -102,10 +107,10 @@ def _jaas(config: str) -> tuple[str, dict[str, str]]:
     module, _, rest = config.strip().partition(" ")
     flag, _, rest = rest.strip().partition(" ")
     options, at = dict[str, str](), 0
-    while (found := _OPTION.match(rest, at)) is not None:
-        value = found[2]
-        options[found[1]] = re.sub(r"\\(.)", r"\1", value[1:-1]) if value[0] == '"' else value
-        at = found.end()
+    while (option := _OPTION.match(rest, at)) is not None:
+        value = option[2]
+        options[option[1]] = re.sub(r"\\(.)", r"\1", value[1:-1]) if value[0] == '"' else value
+        at = option.end()
     if flag.rstrip(";") not in {"required", "requisite", "sufficient", "optional"}:
         raise UnsupportedKey(f'{JAAS}: it must be MODULE required NAME="VALUE" …;')
     if rest[at:].strip() not in {"", ";"}:
@@ -156,10 +161,10 @@ def _own_certificate(left: dict[str, str]) -> dict[str, str]:
     if store.is_pem:
         return {name: str(store.path) for name in ("ssl.key.location", "ssl.certificate.location")}
     left.pop("ssl.key.password", None)  # the one of a key in PKCS12 is the keystore's
-    found = read_keystore(store)
-    if not found.key or not found.chain:
+    keystore = read_keystore(store)
+    if not keystore.key or not keystore.chain:
         raise UnsupportedKey(f"{store.key}: there is no private key with its certificate in it")
-    return {"ssl.key.pem": found.key, "ssl.certificate.pem": found.chain}
+    return {"ssl.key.pem": keystore.key, "ssl.certificate.pem": keystore.chain}
 
 
 def _store(left: dict[str, str], kind: str) -> Keystore | None:
@@ -260,7 +265,7 @@ def _parse(file: Path) -> dict[str, str]:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         raise BadFile(f"{file}: cannot be read: {problem}") from problem
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for number, line in _logical_lines(text):
         stripped = line.strip()
         if not stripped or stripped.startswith(("#", "!")):
@@ -269,10 +274,10 @@ def _parse(file: Path) -> dict[str, str]:
         key = key.strip()
         if not equals or not key:
             raise BadFile(f"{file}:{number}: not KEY=VALUE")
-        if key in found:
+        if key in properties:
             raise BadFile(f"{file}:{number}: {key} stands twice; keep one of them")
-        found[key] = value.strip()
-    return found
+        properties[key] = value.strip()
+    return properties
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -287,10 +292,10 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _addresses(bootstrap: str) -> tuple[Address, ...]:
-    found = tuple(_address(part.strip()) for part in bootstrap.split(",") if part.strip())
-    if not found:
+    addresses = tuple(_address(part.strip()) for part in bootstrap.split(",") if part.strip())
+    if not addresses:
         raise BadUsage("--bootstrap-server: no address; give HOST:PORT[,HOST:PORT...]")
-    return found
+    return addresses
 
 
 def _address(text: str) -> Address:

@@ -97,9 +97,9 @@ class KafkaControlPlane:
     def log_dirs(self) -> Sequence[LogDir]:
         """The log directories of the live brokers that answer."""
         brokers.described(self._reads)
-        found = log_dirs.directories_of(self._reads, self._wire.addresses.keys())
-        self._known.cordoned |= {b: log_dirs.all_cordoned(of) for b, of in found.items()}
-        return tuple(log_dirs.directories(found))
+        by_broker = log_dirs.directories_of(self._reads, self._wire.addresses.keys())
+        self._known.cordoned |= {b: log_dirs.all_cordoned(of) for b, of in by_broker.items()}
+        return tuple(log_dirs.directories(by_broker))
 
     def log_ends(
         self, wanted: Mapping[BrokerId, Collection[TopicPartition]]

@@ -96,7 +96,7 @@ def _without_gaps(content: bytearray, records: int) -> bytearray:
     packed, at = content[_HEADER.size :], 0
     codec = attributes & _COMPRESSION
     plain = _unpacked(codec, bytes(packed)) if codec else packed
-    found = content[: _HEADER.size]
+    batch = content[: _HEADER.size]
     for number in range(records):
         length, begin = decode_varint(plain, at)
         at = begin + length
@@ -105,12 +105,12 @@ def _without_gaps(content: bytearray, records: int) -> bytearray:
         record = bytearray(plain[begin:times])
         encode_varint(number, record.append)
         record += plain[rest:at]
-        encode_varint(len(record), found.append)
-        found += record
-    _ATTRIBUTES.pack_into(found, _CHECKED_FROM, attributes & ~_COMPRESSION)
-    _LAST_DELTA.pack_into(found, _LAST_DELTA_AT, records - 1)
-    _LENGTH.pack_into(found, _LENGTH_AT, len(found) - _BEFORE_LENGTH)
-    return found
+        encode_varint(len(record), batch.append)
+        batch += record
+    _ATTRIBUTES.pack_into(batch, _CHECKED_FROM, attributes & ~_COMPRESSION)
+    _LAST_DELTA.pack_into(batch, _LAST_DELTA_AT, records - 1)
+    _LENGTH.pack_into(batch, _LENGTH_AT, len(batch) - _BEFORE_LENGTH)
+    return batch
 
 
 def _unpacked(codec: int, content: bytes) -> bytes:
@@ -122,12 +122,12 @@ def _unpacked(codec: int, content: bytes) -> bytes:
             return bytes(stream.read())
     if not content.startswith(_BLOCKS):
         return _unpacked_block(content)
-    found, at = b"", _FIRST_BLOCK
+    unpacked, at = b"", _FIRST_BLOCK
     while at < len(content):
         (length,) = _LENGTH.unpack_from(content, at)
         at += _LENGTH.size + length
-        found += _unpacked_block(content[at - length : at])
-    return found
+        unpacked += _unpacked_block(content[at - length : at])
+    return unpacked
 
 
 def _unpacked_block(block: bytes) -> bytes:

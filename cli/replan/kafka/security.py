@@ -81,7 +81,7 @@ def _pem(store: Keystore, *what: str) -> str:
             if wrong
             else f"{store.key}: it is neither PEM nor PKCS12"
         )
-    return "".join(found[0] for found in _BLOCKS.finditer(done.stdout))
+    return "".join(block[0] for block in _BLOCKS.finditer(done.stdout))
 
 
 def _run(command: list[str], store: Keystore) -> "subprocess.CompletedProcess[str]":

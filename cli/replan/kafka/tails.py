@@ -64,15 +64,15 @@ class Tails:
         """
         at = begin
         while at < end:
-            found = [b for b in batches(self._fetched(broker, name, at)) if at <= b.last]
-            if not found:
+            fetched = [b for b in batches(self._fetched(broker, name, at)) if at <= b.last]
+            if not fetched:
                 raise ClusterUnreachable(
                     f"the log of {name} on broker {broker} gave nothing at offset {at}, before its end {end}"
                 )
-            for batch in found:
+            for batch in fetched:
                 if batch.base < end:
                     yield batch
-            at = found[-1].last + 1
+            at = fetched[-1].last + 1
 
     def _row(self, broker: BrokerId, name: TopicPartition, offset: int, most_bytes: int) -> Any:
         message = fetch({name: (offset, -1)}, replica_id=FUTURE_REPLICA, partition_bytes=most_bytes)
@@ -94,15 +94,15 @@ class Tails:
         _, answers = self._wire.round(
             [], {broker: [question]}, home_seconds=0, broker_seconds=seconds
         )
-        found = answers[broker][0]
-        if isinstance(found, AuthorizationError):
+        reply = answers[broker][0]
+        if isinstance(reply, AuthorizationError):
             raise ClusterRefused(
-                f"the records of {name} may not be read: {reason(found)}\n"
+                f"the records of {name} may not be read: {reason(reply)}\n"
                 f"  this user needs the ACL Read on Topic {name.topic}"
             )
-        if isinstance(found, KafkaError):
-            raise ClusterUnreachable(f"broker {broker} does not answer: {reason(found)}")
-        return found
+        if isinstance(reply, KafkaError):
+            raise ClusterUnreachable(f"broker {broker} does not answer: {reason(reply)}")
+        return reply
 
     def produce(self, leader: BrokerId, name: TopicPartition, batch: RecordBatch) -> Answer:
         """Append a batch to a partition again, once; it gets offsets, and belongs to no producer and no transaction."""
@@ -125,10 +125,10 @@ class Tails:
             return unknown_after(told)
         for topic in told.responses:
             for row in topic.partition_responses:
-                found = answer(int(row.error_code), row.error_message)
+                outcome = answer(int(row.error_code), row.error_message)
                 # the leader has them; whether they stay depends on who leads next
                 after = row.error_code == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-                if after and isinstance(found, Rejected):
-                    return OutcomeUnknown(f"{found.name} ({found.code}): {found.message}")
-                return found
+                if after and isinstance(outcome, Rejected):
+                    return OutcomeUnknown(f"{outcome.name} ({outcome.code}): {outcome.message}")
+                return outcome
         return OutcomeUnknown("the answer leaves it out")

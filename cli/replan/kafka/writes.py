@@ -66,8 +66,8 @@ def move_logs(wire: Wire, paths: Mapping[ReplicaName, str]) -> dict[ReplicaName,
             by_broker.setdefault(broker, {})[name] = path
     questions = {broker: [Question(_log_dirs_request(of))] for broker, of in by_broker.items()}
     _, told = wire.round([], questions, home_seconds=0, broker_seconds=LOG_DIRS_SECONDS)
-    for broker, found in told.items():
-        answers |= _log_dirs_answers([(name, broker) for name in by_broker[broker]], found[0])
+    for broker, answers_of in told.items():
+        answers |= _log_dirs_answers([(name, broker) for name in by_broker[broker]], answers_of[0])
     return answers
 
 
@@ -97,13 +97,13 @@ def _log_dirs_answers(asked: Sequence[ReplicaName], told: Any) -> dict[ReplicaNa
         return dict.fromkeys(asked, answer(int(told.errno), reason(told)))
     if isinstance(told, KafkaError):
         return dict.fromkeys(asked, unknown_after(told))
-    found = {
+    answers = {
         TopicPartition(topic.topic_name, row.partition_index): answer(row.error_code, None)
         for topic in told.results
         for row in topic.partitions
     }
     missing = OutcomeUnknown(f"the answer to {ALTER_LOG_DIRS.name} leaves it out")
-    return {(name, broker): found.get(name, missing) for name, broker in asked}
+    return {(name, broker): answers.get(name, missing) for name, broker in asked}
 
 
 # One write, sent once, and what is known of it afterwards: an answer for everything that it asked.
@@ -137,8 +137,8 @@ def send_once(
     except (AuthorizationError, UnsupportedVersionError) as failure:
         raise explained_refusal(operation, failure) from failure
     except BrokerResponseError as failure:
-        found = answer(int(failure.errno), reason(failure))
-        whole = replace(found, whole=True) if isinstance(found, Rejected) else found
+        failed = answer(int(failure.errno), reason(failure))
+        whole = replace(failed, whole=True) if isinstance(failed, Rejected) else failed
         return dict.fromkeys(asked, whole)
     except KafkaError as failure:
         return dict.fromkeys(asked, unknown_after(failure))
@@ -190,8 +190,8 @@ def alter(
     )
     for part, told in zip(parts, of_home, strict=True):
         answers |= _configs_answers(part, told)
-    for broker, found in of_brokers.items():
-        answers |= _configs_answers([own[broker]], found[0])
+    for broker, answers_of in of_brokers.items():
+        answers |= _configs_answers([own[broker]], answers_of[0])
     return answers
 
 
@@ -251,12 +251,12 @@ def _configs_answers(asked: Sequence[ConfigResource], told: Any) -> dict[ConfigR
         return dict.fromkeys(asked, answer(int(told.errno), reason(told)))
     if isinstance(told, KafkaError):
         return dict.fromkeys(asked, unknown_after(told))
-    found: dict[tuple[int, str], Answer] = {
+    answers: dict[tuple[int, str], Answer] = {
         (row.resource_type, row.resource_name): answer(row.error_code, row.error_message)
         for row in told.responses
     }
     missing = OutcomeUnknown("the answer leaves it out")
-    return {(scope, name): found.get((_KINDS[scope], name), missing) for scope, name in asked}
+    return {(scope, name): answers.get((_KINDS[scope], name), missing) for scope, name in asked}
 
 
 # New partitions of topics that exist: CreatePartitions (KIP-195) with the replicas of each, sent once.

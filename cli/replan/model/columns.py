@@ -93,8 +93,8 @@ def list_lengths(column: pa.Array | pa.ChunkedArray) -> Ints:
 
 def distinct(values: npt.NDArray[np.integer]) -> list[int]:
     """The numbers in these, each once. `np.unique` would import numpy.ma, too."""
-    found: list[int] = call_function("unique", [number_column(values.ravel())]).to_pylist()
-    return found
+    values_once: list[int] = call_function("unique", [number_column(values.ravel())]).to_pylist()
+    return values_once
 
 
 def topics_of(table: pa.Table) -> tuple[pa.Array, Ints]:
@@ -124,8 +124,8 @@ def plain_names(table: pa.Table) -> pa.Table:
 def positions_in(names: pa.Array, known: pa.Array) -> Ints:
     """Where each of these stands among the known ones, -1 where it does not."""
     at = call_function("index_in", [names], SetLookupOptions(known))
-    found: Ints = np.nan_to_num(at.to_numpy(zero_copy_only=False), nan=-1).astype(np.int64)
-    return found
+    positions: Ints = np.nan_to_num(at.to_numpy(zero_copy_only=False), nan=-1).astype(np.int64)
+    return positions
 
 
 def from_lists(lists: Iterable[Sequence[int]]) -> pa.ListArray:
@@ -135,8 +135,8 @@ def from_lists(lists: Iterable[Sequence[int]]) -> pa.ListArray:
 
 def members_of(lists: Matrix, others: Matrix) -> Flags:
     """Which members of each row are in the same row of `others`; shape of `lists`, padding is in none."""
-    found: Flags = (lists[:, :, None] == others[:, None, :]).any(axis=2) & (lists != PAD)
-    return found
+    is_member: Flags = (lists[:, :, None] == others[:, None, :]).any(axis=2) & (lists != PAD)
+    return is_member
 
 
 def same_width(left: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:

@@ -44,8 +44,8 @@ Configs = Mapping[str, ConfigValue]
 
 def own_value(configs: Configs, key: str) -> str | None:
     """A broker's own dynamic value of a key."""
-    found = configs.get(key)
-    return found.value if found is not None and found.source is ConfigSource.BROKER else None
+    config = configs.get(key)
+    return config.value if config is not None and config.source is ConfigSource.BROKER else None
 
 
 def can_hold(key: str, value: str) -> bool:

@@ -149,19 +149,19 @@ class Look(Struct, frozen=True, kw_only=True):
 
     def live(self, broker: BrokerId) -> bool:
         """Whether a broker is registered and not fenced."""
-        found = self.brokers.get(broker)
-        return found is not None and found.live
+        registered = self.brokers.get(broker)
+        return registered is not None and registered.live
 
 
 def by_broker(
     replicas: Mapping[TopicPartition, Iterable[BrokerId]],
 ) -> dict[BrokerId, list[TopicPartition]]:
     """The partitions of each broker, as `Wanted.sizes_of` takes them."""
-    found: dict[BrokerId, list[TopicPartition]] = {}
+    names: dict[BrokerId, list[TopicPartition]] = {}
     for name, brokers in replicas.items():
         for broker in brokers:
-            found.setdefault(broker, []).append(name)
-    return found
+            names.setdefault(broker, []).append(name)
+    return names
 
 
 def agreeing(

@@ -21,9 +21,9 @@ class Layered(Mapping[K, V], Generic[K, V]):
         self._recent: dict[K, V] = {}
         """What differs from the base."""
 
-    def changed(self, found: Mapping[K, V], gone: Iterable[K] = ()) -> "Layered[K, V]":
+    def changed(self, values: Mapping[K, V], gone: Iterable[K] = ()) -> "Layered[K, V]":
         """The same with these values, and without those keys."""
-        recent = {**self._recent, **dict.fromkeys(gone, _ABSENT), **found}
+        recent = {**self._recent, **dict.fromkeys(gone, _ABSENT), **values}
         if len(recent) > ENTRIES_BEFORE_COPY:
             together = {**self._base, **recent}
             return Layered({k: v for k, v in together.items() if v is not _ABSENT})
@@ -32,17 +32,17 @@ class Layered(Mapping[K, V], Generic[K, V]):
         return after
 
     def __getitem__(self, key: K) -> V:
-        found = self._recent[key] if key in self._recent else self._base[key]
-        if found is _ABSENT:
+        value = self._recent[key] if key in self._recent else self._base[key]
+        if value is _ABSENT:
             raise KeyError(key)
-        return found
+        return value
 
     def get(self, key: K, default: Any = None) -> Any:
         """The value of a key; the default where it has none."""
         if key not in self._recent:
             return self._base.get(key, default)
-        found = self._recent[key]
-        return default if found is _ABSENT else found
+        value = self._recent[key]
+        return default if value is _ABSENT else value
 
     def __contains__(self, key: object) -> bool:
         return self.get(key, _ABSENT) is not _ABSENT  # type: ignore[arg-type]  # any key may be asked for

@@ -159,7 +159,7 @@ class Snapshot(Struct, frozen=True):
 
     def all_settings(self) -> dict[str, TopicSettings]:
         """Settings of every topic, by name."""
-        return {found["name"]: _settings(found) for found in self.topics.to_pylist()}
+        return {row["name"]: _settings(row) for row in self.topics.to_pylist()}
 
     def topic_rows(self, topic: str) -> range:
         """The rows of a topic's partitions in `partitions`; empty where there is no such topic."""
@@ -205,30 +205,30 @@ class Snapshot(Struct, frozen=True):
         ids = self.topics.column("id")
         chosen = take(self.partitions, wanted)
         codes = topic_codes(chosen)
-        for code, found in zip(codes, chosen.to_pylist(), strict=True):
-            leader = found["leader"]
+        for code, row in zip(codes, chosen.to_pylist(), strict=True):
+            leader = row["leader"]
             yield PartitionState(
-                partition=TopicPartition(found["topic"], found["partition"]),
+                partition=TopicPartition(row["topic"], row["partition"]),
                 topic_id=TopicId(ids[int(code)].as_py()),
-                replicas=tuple(found["replicas"]),
-                isr=tuple(found["isr"]),
+                replicas=tuple(row["replicas"]),
+                isr=tuple(row["isr"]),
                 leader=None if leader < 0 else leader,
-                leader_epoch=found["leader_epoch"],
-                adding=tuple(found["adding"]),
-                removing=tuple(found["removing"]),
-                elr=tuple(found["elr"]),
-                last_known_elr=tuple(found["last_known_elr"]),
-                bytes=found["bytes"],
+                leader_epoch=row["leader_epoch"],
+                adding=tuple(row["adding"]),
+                removing=tuple(row["removing"]),
+                elr=tuple(row["elr"]),
+                last_known_elr=tuple(row["last_known_elr"]),
+                bytes=row["bytes"],
             )
 
 
-def _settings(found: Mapping[str, Any]) -> TopicSettings:
+def _settings(row: Mapping[str, Any]) -> TopicSettings:
     return TopicSettings(
-        found["min_insync_replicas"],
-        ConfigSource(found["min_insync_source"]),
-        found["unclean_election"],
-        found["leader_throttled"],
-        found["follower_throttled"],
+        row["min_insync_replicas"],
+        ConfigSource(row["min_insync_source"]),
+        row["unclean_election"],
+        row["leader_throttled"],
+        row["follower_throttled"],
     )
 
 

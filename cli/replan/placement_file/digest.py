@@ -46,9 +46,9 @@ def _head(placement: Placement) -> dict[str, object]:
 def _said(value: Struct, *but: str) -> dict[str, object]:
     """The fields of a value that have another value than their default."""
     usual = defaults(type(value))
-    found = {name: getattr(value, name) for name in value.__struct_fields__ if name not in but}
+    fields = {name: getattr(value, name) for name in value.__struct_fields__ if name not in but}
     return {
-        name: _plain(of) for name, of in found.items() if name not in usual or of != usual[name]
+        name: _plain(of) for name, of in fields.items() if name not in usual or of != usual[name]
     }
 
 
@@ -56,11 +56,11 @@ def _plain(value: Any) -> object:
     """A value of the placement as JSON has it, without its places."""
     match value:
         case Mapping():
-            return sorted([_plain(key), _plain(found)] for key, found in value.items())
+            return sorted([_plain(key), _plain(item)] for key, item in value.items())
         case frozenset():
-            return [_plain(found) for found in sorted(value)]
+            return [_plain(item) for item in sorted(value)]
         case tuple():
-            return [_plain(found) for found in value]
+            return [_plain(item) for item in value]
         case Fraction():
             return str(value)
         case Struct():

@@ -79,11 +79,11 @@ def _brokers(source: Source, written: YamlList | YamlMapping) -> BrokerSelector:
 
 def _ids(source: Source, listed: YamlList) -> tuple[BrokerRange, ...]:
     """Ids and ranges, in order of their first broker."""
-    found = [
+    ranges = [
         _range(cast("int | str", b), source.where(at))
         for b, at in zip(listed, listed.at, strict=True)
     ]
-    return tuple(sorted(found, key=lambda r: (r.first, r.last)))
+    return tuple(sorted(ranges, key=lambda r: (r.first, r.last)))
 
 
 def _range(listed: int | str, where: Where) -> BrokerRange:
@@ -168,7 +168,7 @@ def _is_topic(topic: str, where: Where, path: KeyPath, problems: Problems) -> bo
 def _preferred_leaders(
     source: Source, path: KeyPath, entry: YamlMapping, problems: Problems
 ) -> PreferredLeaders:
-    found: dict[int, PreferredLeader] = {}
+    leaders: dict[int, PreferredLeader] = {}
     for (key, broker), key_at, at in zip(entry.items(), entry.key_at, entry.value_at, strict=True):
         number = partition_number(key)
         if number is None:
@@ -180,5 +180,5 @@ def _preferred_leaders(
             text = f"{quoted_value(broker)} is not a broker id; write a whole number from 0 to {LARGEST_ID}"
             problems.add(source.where(at), (*path, key), text)
         else:
-            found[number] = PreferredLeader(BrokerId(broker), source.where(at))
-    return PreferredLeaders(found)
+            leaders[number] = PreferredLeader(BrokerId(broker), source.where(at))
+    return PreferredLeaders(leaders)

@@ -114,7 +114,7 @@ def topics_named(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
     Raises BadUsage where one matches no topic, and ClusterRefused where all that it matches may not be described.
     """
     names: list[str] = snapshot.topics.column("name").to_pylist()
-    found = frozenset[str]()
+    selected = frozenset[str]()
     for pattern in wanted:
         matching = {name for name in names if matches(pattern, name)}
         hidden = [name for name in snapshot.hidden if matches(pattern, name)]
@@ -125,8 +125,8 @@ def topics_named(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
             )
         if not matching:
             raise BadUsage(_nothing_matches(pattern, snapshot.cluster_id))
-        found |= matching
-    return found
+        selected |= matching
+    return selected
 
 
 def exported_topics(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:

@@ -83,16 +83,16 @@ def read_election_file(path: Path) -> dict[TopicPartition, ElectionEntry]:
         steps = [int(number) if number else key for key, number in _STEP.findall(place)]
         at = source.where(place_of(document, tuple(steps)))
         raise BadFile(f"{at}: $.{place.removeprefix('.')}: {what}") from problem
-    found: dict[TopicPartition, ElectionEntry] = {}
+    entries: dict[TopicPartition, ElectionEntry] = {}
     for number, row in enumerate(form.partitions):
         where = source.where(place_of(document, ("partitions", number)))
         name, leader = _read(row, f"{where}: $.partitions[{number}]")
-        if name in found and found[name].leader != leader:
+        if name in entries and entries[name].leader != leader:
             raise BadFile(
                 f"{where}: $.partitions[{number}]: {name} is listed before with another desiredLeader; keep one"
             )
-        found.setdefault(name, ElectionEntry(leader, where))
-    return found
+        entries.setdefault(name, ElectionEntry(leader, where))
+    return entries
 
 
 def _election_document(source: Source) -> YamlMapping:
@@ -104,9 +104,9 @@ def _election_document(source: Source) -> YamlMapping:
             raise BadFile(f"{source.name}{problem.place}: {problem.problem}") from problem
         source = Source(source.name, source.text.replace("\t", " "))
     problems = Problems()
-    found = read_yaml_document(source, problems, fastest_parser())
+    document = read_yaml_document(source, problems, fastest_parser())
     problems.raise_if_any()
-    return YamlMapping() if found is None else found
+    return YamlMapping() if document is None else document
 
 
 def _read(row: PartitionForm | str, place: str) -> tuple[TopicPartition, BrokerId | None]:
@@ -170,9 +170,9 @@ def import_kafka_json(path: Path) -> Imported:
         lines = "".join(f"  - {json.dumps(str(name))}\n" for name in names)
         return Imported(f"partitions:\n{lines}", len(names), 0)
     form = typed(document, ReassignmentForm, source.name)
-    found = _once_each(form, source.name)
+    assignments = _once_each(form, source.name)
     named = (d for row in form.partitions for d in row.log_dirs or () if d != ANY_LOG_DIR)
-    return Imported(placement_text(found), len(found), sum(1 for _ in named))
+    return Imported(placement_text(assignments), len(assignments), sum(1 for _ in named))
 
 
 def read_reassignment(path: Path) -> dict[TopicPartition, Replicas]:
@@ -183,18 +183,18 @@ def read_reassignment(path: Path) -> dict[TopicPartition, Replicas]:
 
 
 def _once_each(form: ReassignmentForm, source: str) -> dict[TopicPartition, Replicas]:
-    found: dict[TopicPartition, Replicas] = {}
+    lists: dict[TopicPartition, Replicas] = {}
     places: dict[TopicPartition, int] = {}
     for number, row in enumerate(form.partitions):
         name = TopicPartition(row.topic, row.partition)
-        if name in found:
+        if name in lists:
             first = places[name]
             raise BadFile(
                 f"{source}: $.partitions[{number}]: {name} is listed twice, as {list(row.replicas)} here and as "
-                f"{list(found[name])} at $.partitions[{first}]; keep one"
+                f"{list(lists[name])} at $.partitions[{first}]; keep one"
             )
-        found[name], places[name] = row.replicas, number
-    return dict(sorted(found.items()))
+        lists[name], places[name] = row.replicas, number
+    return dict(sorted(lists.items()))
 
 
 def reassignment_json(snapshot: Snapshot, topics: frozenset[str]) -> str:
@@ -221,9 +221,9 @@ def election_json(snapshot: Snapshot, topics: frozenset[str]) -> str:
 
 def _lists(snapshot: Snapshot, topics: frozenset[str]) -> Iterator[tuple[TopicPartition, Replicas]]:
     rows = sorted(row for topic in topics for row in snapshot.topic_rows(topic))
-    for seen in snapshot.states(rows):
-        running = seen.running
-        yield seen.partition, seen.replicas if running is None else running.target
+    for state in snapshot.states(rows):
+        running = state.running
+        yield state.partition, state.replicas if running is None else running.target
 
 
 def _document(head: Mapping[str, object], rows: Iterable[Mapping[str, object]]) -> str:

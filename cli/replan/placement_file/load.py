@@ -89,12 +89,12 @@ def declared_placement(merged: Merged) -> Placement:
         apart=_sorted(merged, Apart),
         balance=_one(merged, Balance),
         move_throttle=_move_throttle(merged),
-        throttle_places={broker: found.where for broker, found in _broker_rates(merged)},
+        throttle_places={broker: of_type.where for broker, of_type in _broker_rates(merged)},
         standing=_standing(merged),
         recovery=_by_name(merged, RecoveryRule),
         requirements=_by_name(merged, Requirement),
-        limits={found.measure: found for found in _sorted(merged, Limit)},
-        in_stages=(found := _one(merged, InStages)) is not None and found.wanted,
+        limits={of_type.measure: of_type for of_type in _sorted(merged, Limit)},
+        in_stages=(of_type := _one(merged, InStages)) is not None and of_type.wanted,
         acknowledged=tuple(dict.fromkeys(_sorted(merged, Acknowledgement))),
         reconcile=_reconcile(merged),
     )
@@ -103,7 +103,7 @@ def declared_placement(merged: Merged) -> Placement:
 def _reconcile(merged: Merged) -> Reconcile:
     usual = HoldLimits()
     put_right = [d.declared for d in merged.values() if isinstance(d.declared, PutRight)]
-    seconds = {found.kind: found.seconds for found in put_right if found.seconds is not None}
+    seconds = {rule.kind: rule.seconds for rule in put_right if rule.seconds is not None}
     hold = HoldLimits(
         _hold_from(merged, "brokersDown", usual.brokers_down),
         int(_hold_from(merged, "racksDown", usual.racks_down)),
@@ -117,8 +117,12 @@ def _reconcile(merged: Merged) -> Reconcile:
 
 
 def _hold_from(merged: Merged, key: str, usual: int | Fraction) -> int | Fraction:
-    found = merged.get(("reconcile", "hold", key))
-    return found.declared.most if found and isinstance(found.declared, HoldFrom) else usual
+    declaration = merged.get(("reconcile", "hold", key))
+    return (
+        declaration.declared.most
+        if declaration and isinstance(declaration.declared, HoldFrom)
+        else usual
+    )
 
 
 def explicit_table(topics: Sequence[ExplicitTopic]) -> pa.Table:
@@ -154,8 +158,8 @@ def lines_and_columns(source: Source, indexes: Ints) -> tuple[SmallInts, SmallIn
 
 def _sorted(merged: Merged, kind: type[T]) -> tuple[T, ...]:
     """All that was declared of one kind, whatever the order of the files."""
-    found = [(key, d.declared) for key, d in merged.items() if isinstance(d.declared, kind)]
-    return tuple(declared for _, declared in sorted(found, key=lambda item: item[0]))
+    keyed = [(key, d.declared) for key, d in merged.items() if isinstance(d.declared, kind)]
+    return tuple(declared for _, declared in sorted(keyed, key=lambda item: item[0]))
 
 
 def _by_name(merged: Merged, kind: type[T]) -> dict[str, T]:
@@ -191,8 +195,12 @@ def _standing(merged: Merged) -> StandingThrottles | None:
 
 
 def _text(merged: Merged, path: KeyPath) -> str | None:
-    found = merged.get(path)
-    return found.declared if found is not None and isinstance(found.declared, str) else None
+    declaration = merged.get(path)
+    return (
+        declaration.declared
+        if declaration is not None and isinstance(declaration.declared, str)
+        else None
+    )
 
 
 def _preferred_leaders(merged: Merged) -> Iterator[tuple[TopicPartition, PreferredLeader]]:
@@ -208,9 +216,9 @@ def _move_throttle(merged: Merged) -> MoveThrottle | None:
         return None
     others = rate.declared.bytes_per_second
     brokers = {
-        broker: _both_sides(found.declared.by_side, others)
-        for broker, found in _broker_rates(merged)
-        if isinstance(found.declared, BrokerRate)
+        broker: _both_sides(declaration.declared.by_side, others)
+        for broker, declaration in _broker_rates(merged)
+        if isinstance(declaration.declared, BrokerRate)
     }
     kept = merged.get(KEEP)
     keep = kept is not None and isinstance(kept.declared, Keep) and kept.declared.keep
@@ -225,8 +233,8 @@ def _both_sides(by_side: Mapping[str, int | None], others: int | None) -> int | 
 
 def _broker_rates(merged: Merged) -> list[tuple[BrokerId, Declaration]]:
     """The rates of single brokers, by broker."""
-    found = {BrokerId(int(p[-1])): d for p, d in merged.items() if p[:-1] == BROKER_RATES_PATH}
-    return sorted(found.items(), key=lambda item: item[0])
+    by_broker = {BrokerId(int(p[-1])): d for p, d in merged.items() if p[:-1] == BROKER_RATES_PATH}
+    return sorted(by_broker.items(), key=lambda item: item[0])
 
 
 def _list_array(rows: Sequence[YamlValue]) -> pa.ListArray:

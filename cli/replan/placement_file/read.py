@@ -51,20 +51,22 @@ BROKER_RATES_PATH: KeyPath = ("throttles", "moves", "brokers")
 def merge(declarations: Sequence[Declaration], problems: Problems) -> Merged:
     """All declarations by key; notes those that are given twice, naming both places."""
     merged: dict[KeyPath, Declaration] = {}
-    for found in declarations:
-        first = merged.setdefault(found.key, found)
-        if first is found:
+    for declaration in declarations:
+        first = merged.setdefault(declaration.key, declaration)
+        if first is declaration:
             continue
-        what = "this key is given" if found.item is None else f"{found.item[0]} is listed"
+        what = (
+            "this key is given" if declaration.item is None else f"{declaration.item[0]} is listed"
+        )
         text = f"{what} twice, first at {first.where}; keep one"
-        problems.add(found.where, found.path, text)
+        problems.add(declaration.where, declaration.path, text)
     return merged
 
 
 def explicit_topics(merged: Merged) -> list[ExplicitTopic]:
     """The explicit assignments, sorted by topic."""
-    found = [d.declared for d in merged.values() if isinstance(d.declared, ExplicitTopic)]
-    return sorted(found, key=lambda t: t.name)
+    topics = [d.declared for d in merged.values() if isinstance(d.declared, ExplicitTopic)]
+    return sorted(topics, key=lambda t: t.name)
 
 
 def rule_count(merged: Merged) -> int:
@@ -95,15 +97,15 @@ def fixed_counts(merged: Merged) -> Iterator[str]:
 def idle_rates(merged: Merged) -> Iterator[str]:
     """A sentence for each standing rate of a broker of which no entry throttles a replica on that side."""
     entries = [d.declared for d in merged.values() if isinstance(d.declared, ThrottledReplicas)]
-    for path, found in sorted(merged.items(), key=lambda item: item[1].where):
-        if isinstance(found.declared, StandingRate):
+    for path, declaration in sorted(merged.items(), key=lambda item: item[1].where):
+        if isinstance(declaration.declared, StandingRate):
             broker = str(path[-1])
             for side in Side:
                 listed = frozenset[str]().union(*(getattr(entry, side) for entry in entries))
                 named = ALL_REPLICAS in listed or any(e.endswith(f":{broker}") for e in listed)
-                if getattr(found.declared, side) is not None and not named:
+                if getattr(declaration.declared, side) is not None and not named:
                     yield (
-                        f"{found.where}: no entry of `throttles.standing.topics` throttles a replica of broker "
+                        f"{declaration.where}: no entry of `throttles.standing.topics` throttles a replica of broker "
                         f"{broker} on the {side} side; its rate there slows nothing down, unless such lists are set "
                         "already"
                     )
@@ -124,10 +126,10 @@ def note_contradictions(merged: Merged, problems: Problems) -> None:
 
 
 def _check_exceptions(declaration: Declaration, problems: Problems) -> None:
-    found, name = declaration.declared, str(declaration.path[-1])
-    if not isinstance(found, TopicRule | LeaderRule | Requirement | RecoveryRule):
+    declared, name = declaration.declared, str(declaration.path[-1])
+    if not isinstance(declared, TopicRule | LeaderRule | Requirement | RecoveryRule):
         return
-    if found.excepted and not is_pattern(name):
+    if declared.excepted and not is_pattern(name):
         text = f"`except` stands beside a pattern, and {name} is a topic's name; take it out"
         problems.add(declaration.where, (*declaration.path, "except"), text)
 
@@ -163,10 +165,10 @@ def note_unmet_requirements(merged: Merged, problems: Problems) -> None:
         for path, d in merged.items()
         if isinstance(d.declared, ExplicitTopic | TopicRule)
     }
-    for topic, found in ties(patterns_of(required), declared).items():
-        first, second = required[found[0]], required[found[1]]
-        text = f"{topic} matches this as well as {found[0]} at {first.where}; name the topic, or a longer prefix"
-        problems.add(second.where, ("require", found[1]), text)
+    for topic, patterns in ties(patterns_of(required), declared).items():
+        first, second = required[patterns[0]], required[patterns[1]]
+        text = f"{topic} matches this as well as {patterns[0]} at {first.where}; name the topic, or a longer prefix"
+        problems.add(second.where, ("require", patterns[1]), text)
     for topic, name in winners(patterns_of(required), declared).items():
         for where, path, text in _unmet(declared[topic], required[name]):
             problems.add(where, path, text)
@@ -284,8 +286,8 @@ def _read_file(
     ):
         entries = root.get(section)
         if isinstance(entries, YamlMapping):
-            found, for_schema[section] = read(source, entries, problems)
-            declarations += found
+            of_section, for_schema[section] = read(source, entries, problems)
+            declarations += of_section
     if not accepts(schema, for_schema, schema):
         # It imports jsonschema, which takes as long as to read a small placement file.
         from replan.placement_file.schema_messages import note_schema_problems  # noqa: PLC0415

@@ -43,4 +43,4 @@ def _with_ends(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_end(pattern: str) -> str:
-    return _END.sub(lambda found: found[1] or r"\Z", pattern)
+    return _END.sub(lambda match: match[1] or r"\Z", pattern)

@@ -200,19 +200,19 @@ def _explain(row: YamlValue) -> Iterator[tuple[int | None, str]]:
         return
     if not row:
         yield None, f"an empty list leaves the partition without a replica; {_ROW}"
-    seen: set[int] = set()
+    brokers_before: set[int] = set()
     for i, broker in enumerate(row):
         if isinstance(broker, bool) or not isinstance(broker, int):
             yield i, f"{quoted_value(broker)} is not a broker id; write {_BOUND}, unquoted"
         elif not 0 <= broker <= LARGEST_ID:
             yield i, f"{broker} is not a broker id; write {_BOUND}"
-        elif broker in seen:
+        elif broker in brokers_before:
             yield (
                 i,
                 f"broker {broker} is listed twice in {quoted_value(row)}; name each broker once",
             )
         else:
-            seen.add(broker)
+            brokers_before.add(broker)
 
 
 class PreferredLeaders(Struct, frozen=True):
@@ -304,10 +304,10 @@ class _File(Struct, frozen=True):
 
     def mapping(self, *path: str) -> dict[str, Any]:
         """The mapping at a path; empty where the path ends before."""
-        found: Any = self.root
+        node: Any = self.root
         for key in path:
-            found = found.get(key, {})
-        return cast("dict[str, Any]", found)
+            node = node.get(key, {})
+        return cast("dict[str, Any]", node)
 
     def named(self, *path: str) -> Iterator[tuple[KeyPath, Where, Any]]:
         """Each key of a mapping with its path, its place and its value."""
@@ -329,7 +329,7 @@ def _cluster(file: _File) -> Iterator[Declaration]:
 
 def _balance(file: _File) -> Iterator[Declaration]:
     written, path = file.root["balance"], ("balance",)
-    found: dict[BalanceMeasure, Fraction] = {}
+    tolerances: dict[BalanceMeasure, Fraction] = {}
     once: dict[str, Any] = {}
     places: dict[str, Where] = {}
     parts: dict[KeyPath, Any] = {path: written}
@@ -341,7 +341,7 @@ def _balance(file: _File) -> Iterator[Declaration]:
             written_as = section[key]
             is_number = measure is BalanceMeasure.MAX_REPLICAS
             asked = Fraction(int(written_as)) if is_number else parse_percentage(written_as)
-            found.setdefault(measure, asked)
+            tolerances.setdefault(measure, asked)
             keys[measure.value] = key
         for key in ("weights", "required"):
             if key in section:
@@ -357,7 +357,7 @@ def _balance(file: _File) -> Iterator[Declaration]:
         file.where(path),
         Balance(
             file.where(path),
-            tolerances=tuple(Tolerance(measure, within) for measure, within in found.items()),
+            tolerances=tuple(Tolerance(measure, within) for measure, within in tolerances.items()),
             required=once.get("required", False),
             weights={
                 BrokerId(int(broker)): Fraction(round(Fraction(str(share)) * 1000), 1000)
@@ -379,9 +379,9 @@ def _measures(section: Mapping[str, Any]) -> Iterator[tuple[BalanceMeasure, str]
 
 def _apart(file: _File) -> Iterator[Declaration]:
     for i, topics in enumerate(cast("list[list[str]]", file.root["apart"])):
-        found = Apart(file.where(("apart", i)), tuple(sorted(topics)))
-        name = f"the group of {', '.join(found.topics)}"
-        yield Declaration(("apart",), found.where, found, (name, found.topics))
+        group = Apart(file.where(("apart", i)), tuple(sorted(topics)))
+        name = f"the group of {', '.join(group.topics)}"
+        yield Declaration(("apart",), group.where, group, (name, group.topics))
 
 
 def _last_leaders(file: _File) -> Iterator[Declaration]:
@@ -446,9 +446,9 @@ def _item(
     blacklist: str,
     key: tuple[str | int, ...],
     name: str,
-    found: LeaderBlacklist | ReplicaBlacklist | RackBlacklist | LogDirBlacklist,
+    entry: LeaderBlacklist | ReplicaBlacklist | RackBlacklist | LogDirBlacklist,
 ) -> Declaration:
-    return Declaration(("blacklists", blacklist), found.where, found, (name, key))
+    return Declaration(("blacklists", blacklist), entry.where, entry, (name, key))
 
 
 def _throttles(file: _File) -> Iterator[Declaration]:
@@ -461,8 +461,8 @@ def _throttles(file: _File) -> Iterator[Declaration]:
         yield Declaration(kept, file.where(kept), Keep(bool(moves["keep"])))
     for path, where, rates in file.named("throttles", "moves", "brokers"):
         by_side = rates if isinstance(rates, dict) else dict.fromkeys(Side, rates)
-        found = {str(side): parse_rate(text) for side, text in by_side.items()}
-        yield Declaration(path, where, BrokerRate(found))
+        of_sides = {str(side): parse_rate(text) for side, text in by_side.items()}
+        yield Declaration(path, where, BrokerRate(of_sides))
     for path, where, replicas in file.named("throttles", "standing", "topics"):
         yield Declaration(path, where, _throttled(where, replicas))
     for path, where, rates in file.named("throttles", "standing", "brokers"):
@@ -485,16 +485,16 @@ def _throttled(where: Where, replicas: str | dict[str, dict[str, list[int]]]) ->
 def _require(file: _File) -> Iterator[Declaration]:
     for path, where, entry in file.named("require"):
         least = entry.get("replicationFactor"), entry.get("racks")
-        found = Requirement(where, *least, tuple(sorted(set(entry.get("except", ())))))
-        yield Declaration(path, where, found)
+        requirement = Requirement(where, *least, tuple(sorted(set(entry.get("except", ())))))
+        yield Declaration(path, where, requirement)
 
 
 def _recovery(file: _File) -> Iterator[Declaration]:
     for path, where, entry in file.named("recovery"):
         wait = int(parse_seconds(entry["wait"])) if "wait" in entry else 0
         excepted = tuple(sorted(set(entry.get("except", ()))))
-        found = RecoveryRule(where, RecoveryStrategy(entry["strategy"]), wait, excepted)
-        yield Declaration(path, where, found)
+        rule = RecoveryRule(where, RecoveryStrategy(entry["strategy"]), wait, excepted)
+        yield Declaration(path, where, rule)
 
 
 def _limits(file: _File) -> Iterator[Declaration]:
@@ -509,7 +509,7 @@ def _limits(file: _File) -> Iterator[Declaration]:
 def _acknowledged(file: _File) -> Iterator[Declaration]:
     for where, entry in file.listed("acknowledged"):
         numbers = entry.get("partitions")
-        found = Acknowledgement(
+        acknowledgement = Acknowledgement(
             topic=entry["topic"],
             partitions=None if numbers is None else tuple(sorted(numbers)),
             where=where,
@@ -517,20 +517,27 @@ def _acknowledged(file: _File) -> Iterator[Declaration]:
             expires=parse_day(entry["expires"]),
             owner=entry.get("owner"),
         )
-        for number in ("all",) if found.partitions is None else found.partitions:
-            name = found.topic if number == "all" else f"{found.topic}-{number}"
-            yield Declaration(("acknowledged",), where, found, (name, (found.topic, str(number))))
+        for number in (
+            ("all",) if acknowledgement.partitions is None else acknowledgement.partitions
+        ):
+            name = acknowledgement.topic if number == "all" else f"{acknowledgement.topic}-{number}"
+            yield Declaration(
+                ("acknowledged",),
+                where,
+                acknowledgement,
+                (name, (acknowledgement.topic, str(number))),
+            )
 
 
 def _reconcile(file: _File) -> Iterator[Declaration]:
     for path, where, value in file.named("reconcile", "putRight"):
         kind = DeviationKind(str(path[-1]))
         if isinstance(value, str):
-            found = PutRight(kind, parse_threshold(value))
+            rule = PutRight(kind, parse_threshold(value))
         else:
             above = parse_percentage(value["above"]) if "above" in value else None
-            found = PutRight(kind, parse_threshold(value["for"]), above)
-        yield Declaration(path, where, found)
+            rule = PutRight(kind, parse_threshold(value["for"]), above)
+        yield Declaration(path, where, rule)
     for path, where, value in file.named("reconcile", "hold"):
         most = parse_percentage(value) if isinstance(value, str) else int(value)
         yield Declaration(path, where, HoldFrom(most))

@@ -51,18 +51,18 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 
     Folders below a folder and names that begin with a dot are not read.
     """
-    found: dict[Path, Path] = {}
+    by_identity: dict[Path, Path] = {}
     for path in paths:
         for file in _files_of(path):
             identity = _resolved(file)
-            if identity in found:
+            if identity in by_identity:
                 raise BadPlacement(
-                    f"{file}: given twice (first as {found[identity]}); name each file once"
+                    f"{file}: given twice (first as {by_identity[identity]}); name each file once"
                 )
-            found[identity] = file
-    if not found:
+            by_identity[identity] = file
+    if not by_identity:
         raise BadPlacement("no placement given; name a file or a folder with -f")
-    return list(found.values())
+    return list(by_identity.values())
 
 
 def read_source(path: Path) -> Source:

@@ -108,11 +108,11 @@ def _save(
     except BadPlacement as problem:
         raise BadUsage(f"{edited.name}: this cannot be edited; {_BY_HAND}: {problem}") from problem
     plain = [replace(e, where=wanted[0].where) for e in wanted] if wanted else []
-    found = [replace(e, where=wanted[0].where) for e in _entries(after)] if wanted else []
+    expected = [replace(e, where=wanted[0].where) for e in _entries(after)] if wanted else []
     rest = replace(
         after, leader_blacklist=before.leader_blacklist, leader_racks=before.leader_racks
     )
-    same = sorted(plain, key=repr) == sorted(found, key=repr)
+    same = sorted(plain, key=repr) == sorted(expected, key=repr)
     if not same or bool(wanted) != bool(_entries(after)) or digest_of(rest) != before.digest:
         raise BadUsage(f"{edited.name}: this cannot be edited without changing more; {_BY_HAND}")
     path = Path(edited.name)
@@ -122,12 +122,12 @@ def _save(
 
 def _value(source: Source, *keys: str) -> yaml.Node | None:
     """What a file says under these keys."""
-    found: yaml.Node | None = yaml.compose(source.text, Loader=yaml.SafeLoader)
+    node: yaml.Node | None = yaml.compose(source.text, Loader=yaml.SafeLoader)
     for key in keys:
-        if not isinstance(found, yaml.MappingNode):
+        if not isinstance(node, yaml.MappingNode):
             return None
-        found = next((value for name, value in found.value if name.value == key), None)
-    return found
+        node = next((value for name, value in node.value if name.value == key), None)
+    return node
 
 
 def _item_of(items: yaml.Node, who: BrokerId | str) -> int | None:
@@ -220,8 +220,8 @@ def _line_start(text: str, index: int) -> int:
 
 def _line_end(text: str, index: int) -> int:
     """Behind the line break that ends the line; what stands behind an entry on its line is its own comment."""
-    found = text.find("\n", index)
-    return len(text) if found < 0 else found + 1
+    end = text.find("\n", index)
+    return len(text) if end < 0 else end + 1
 
 
 def _written(entry: BlacklistEntry) -> str:
@@ -303,10 +303,10 @@ def _pairs(node: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
 def _lists_of(node: yaml.Node | None) -> Iterator[tuple[int, yaml.SequenceNode]]:
     """By partition: the keys of a mapping, or the places in a list."""
     if isinstance(node, yaml.SequenceNode):
-        found: Iterator[tuple[int, yaml.Node]] = enumerate(node.value)
+        numbered: Iterator[tuple[int, yaml.Node]] = enumerate(node.value)
     else:
-        found = ((int(name), value) for name, value in _pairs(node))
-    for partition, value in found:
+        numbered = ((int(name), value) for name, value in _pairs(node))
+    for partition, value in numbered:
         if isinstance(value, yaml.SequenceNode):
             yield partition, value
 

@@ -138,7 +138,7 @@ def parse_minute(text: str) -> int:
 
 def parse_days(text: str) -> tuple[int, ...]:
     """Read `mon-fri`, `sat,sun` or `fri-mon` as days, 0 is Monday; raises ValueError saying what to write."""
-    found: set[int] = set()
+    days: set[int] = set()
     for part in text.split(","):
         first, dash, last = (word.strip() for word in part.partition("-"))
         for day in (first, *((last,) if dash else ())):
@@ -147,8 +147,8 @@ def parse_days(text: str) -> tuple[int, ...]:
                     f'"{text}": {day or "nothing"} is no day; write e.g. mon-fri or sat,sun'
                 )
         at, end = DAYS.index(first), DAYS.index(last if dash else first)
-        found |= {(at + i) % len(DAYS) for i in range((end - at) % len(DAYS) + 1)}
-    return tuple(sorted(found))
+        days |= {(at + i) % len(DAYS) for i in range((end - at) % len(DAYS) + 1)}
+    return tuple(sorted(days))
 
 
 def check_zone(text: str) -> str:

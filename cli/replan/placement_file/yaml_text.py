@@ -103,14 +103,14 @@ def plain_rows(text: str) -> PlainRows:
     parts: list[str] = []
     blocks: dict[int, YamlList | YamlMapping] = {}
     at = 0
-    for found in _BLOCK.finditer(text):
-        start, end = found.span(3)
+    for block in _BLOCK.finditer(text):
+        start, end = block.span(3)
         after = _NEXT.match(text, end)
-        if after is not None and len(after[1]) > len(found[1]):
+        if after is not None and len(after[1]) > len(block[1]):
             continue
         rows = _read(text, start, end)
         if rows is not None:
-            blocks[found.start(2)] = rows
+            blocks[block.start(2)] = rows
             parts += (text[at:start], " " * (end - start - 1), "\n")
             at = end
     return PlainRows("".join((*parts, text[at:])), blocks)
@@ -123,22 +123,22 @@ def first_place(rows: YamlList | YamlMapping) -> int:
 
 def _read(text: str, start: int, end: int) -> YamlList | YamlMapping | None:
     """The rows of one block; None where something is wrong with one, so that the parser shall say what."""
-    found = list(_ROW.finditer(text, start, end))
+    row_matches = list(_ROW.finditer(text, start, end))
     try:
-        rows = _ROWS.decode("[" + ",".join([row[2] for row in found]) + "]")
+        rows = _ROWS.decode("[" + ",".join([row[2] for row in row_matches]) + "]")
     except DecodeError:
         return None
     if any(len({*row}) != len(row) for row in rows):
         return None
-    places = [row.start(2) for row in found]
-    if found[0][1] is None:
+    places = [row.start(2) for row in row_matches]
+    if row_matches[0][1] is None:
         listed = YamlList(rows)
         listed.at = places
         return listed
-    mapping = YamlMapping(zip([row[1] for row in found], rows, strict=True))
+    mapping = YamlMapping(zip([row[1] for row in row_matches], rows, strict=True))
     if len(mapping) < len(rows):
         return None
-    mapping.key_at, mapping.value_at = [row.start(1) for row in found], places
+    mapping.key_at, mapping.value_at = [row.start(1) for row in row_matches], places
     return mapping
 
 
@@ -185,9 +185,9 @@ def read_yaml_document(
     """Read the one document of a file; None, with the reason among the problems, where it cannot be read."""
     plain = plain_rows(source.text)
     if plain.blocks:
-        found = _with_rows(source, plain, parser_of)
-        if found is not None:
-            return found
+        document = _with_rows(source, plain, parser_of)
+        if document is not None:
+            return document
     return read_events(source, problems, parser_of)
 
 
@@ -211,17 +211,17 @@ def _with_rows(
     """The document with its plain rows; None where anything is wrong, or one of them is not where rows belong."""
     problems, left = Problems(), plain.blocks.copy()
     try:
-        found = _Reader(source, problems, parser_of(plain.text), left).document()
+        document = _Reader(source, problems, parser_of(plain.text), left).document()
     except (_Unreadable, yaml.YAMLError):
         return None
-    return None if left or problems.found else found
+    return None if left or problems.found else document
 
 
 def _not_yaml(problem: yaml.YAMLError, text: str) -> tuple[int, str]:
     """Where reading ended, and why."""
     if not isinstance(problem, yaml.MarkedYAMLError):
-        found = yaml.reader.Reader.NON_PRINTABLE.search(text)
-        at = found.start() if found else 0
+        match = yaml.reader.Reader.NON_PRINTABLE.search(text)
+        at = match.start() if match else 0
         return at, f"character {text[at : at + 1]!a} is not allowed in YAML; remove it"
     mark = problem.problem_mark or problem.context_mark
     at = mark.index if mark else 0

@@ -50,12 +50,12 @@ class ClusterPart(Struct, frozen=True):
     first: bool
     """Whether it says what is said once of a cluster."""
 
-    def drift(self, found: Drift) -> Drift:
+    def drift(self, whole: Drift) -> Drift:
         """What it has to say of what is found in it: mistakes are those of its lists."""
         mine = (
-            d for d in found.differences if d.topic or self.first or d.rule is DriftRule.CONTRADICTS
+            d for d in whole.differences if d.topic or self.first or d.rule is DriftRule.CONTRADICTS
         )
-        return replace(found, differences=tuple(mine))
+        return replace(whole, differences=tuple(mine))
 
     def table(self) -> pa.Table:
         """As its lists, with all else in the metadata."""
@@ -101,8 +101,8 @@ def parts_by_topic(placement: Placement, there: ClusterTopics, parts: int) -> It
 def _coded(rows: pa.Table, topics: Iterable[str]) -> pa.Table:
     """Lists of these topics, each by its place among them."""
     names = pa.array(topics, pa.string())
-    found, codes = topics_of(rows)
-    at = number_column(positions_in(found, names)[codes])
+    names_there, codes = topics_of(rows)
+    at = number_column(positions_in(names_there, names)[codes])
     columns = [pa.DictionaryArray.from_arrays(at, names), *rows.columns[1:]]
     return pa.table(columns, schema=EXPLICIT_SCHEMA)
 

@@ -81,10 +81,10 @@ class Comparison(Struct, frozen=True):
             self.wanted.chosen.imbalances, self.wanted.chosen, placement, snapshot, self.without
         )
 
-    def log_dirs_off_balance(self, found: Imbalance | None) -> tuple[OutOfBalance, ...]:
+    def log_dirs_off_balance(self, imbalance: Imbalance | None) -> tuple[OutOfBalance, ...]:
         """Directories that are no nearer their shares than this."""
         placement, snapshot = self.aligned.placement, self.aligned.snapshot
-        far = () if found is None else (found,)
+        far = () if imbalance is None else (imbalance,)
         return tuple(
             replace(of, rules=(), held=())
             for of in out_of_balance(far, self.wanted.chosen, placement, snapshot, ())
@@ -122,10 +122,10 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
     asked, left = _asked(unbalanced if mistaken else aligned)
     without: dict[int, Refusal] = {}
     for _ in range(COMPARISON_ROUNDS):
-        found = _cannot_move(aligned, asked, left)
-        if not found:
+        cannot_move = _cannot_move(aligned, asked, left)
+        if not cannot_move:
             break
-        without |= found
+        without |= cannot_move
         asked, left = _asked(aligned, sorted(without))
     mistakes += tuple(mistaken_leaders(aligned, asked.chosen))
     warnings = (
@@ -173,23 +173,23 @@ def _cannot_move(
         return {}
     settings, judge = snapshot.all_settings(), Judge.of(snapshot)
     lists = take(table.column("declared"), np.flatnonzero(moved)).to_pylist()
-    found: dict[int, Refusal] = {}
-    for row, target, seen in zip(
+    refusals: dict[int, Refusal] = {}
+    for row, target, state in zip(
         rows[moved].tolist(), lists, snapshot.states(rows[moved].tolist()), strict=True
     ):
-        of_topic, reason = settings[seen.partition.topic], MoveReason(ReasonKind.BALANCE)
-        move = move_of(seen, tuple(target), of_topic, reason, judge.nameable)
-        for refusal in judge.refusals(move, seen)[:1]:
-            found[row] = refusal
-    return found
+        of_topic, reason = settings[state.partition.topic], MoveReason(ReasonKind.BALANCE)
+        move = move_of(state, tuple(target), of_topic, reason, judge.nameable)
+        for refusal in judge.refusals(move, state)[:1]:
+            refusals[row] = refusal
+    return refusals
 
 
 def _too_few_in_sync(snapshot: Snapshot) -> Flags:
     """Of each observed row whether a replica is not in sync, or fewer are than the topic's minimum."""
     in_sync, replicas = (list_lengths(snapshot.partitions.column(c)) for c in ("isr", "replicas"))
     minimum = np.asarray(snapshot.topics.column("min_insync_replicas"))
-    found: Flags = in_sync < np.maximum(replicas, minimum[topic_codes(snapshot.partitions)])
-    return found
+    too_few: Flags = in_sync < np.maximum(replicas, minimum[topic_codes(snapshot.partitions)])
+    return too_few
 
 
 def unplaceable(reasons: Sequence[Impossible]) -> list[int]:

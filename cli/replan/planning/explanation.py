@@ -128,7 +128,7 @@ def explain_partition(
     }
     differs = [d for d in drift.differences if d.name in about]
     lists = [d for d in drift.partitions if d.name == name]
-    found = min(
+    entry = min(
         lists, key=lambda d: NO_LIST.index(d.kind) if d.kind in NO_LIST else -1, default=None
     )
     plan = plan_of(comparison.without_limits())
@@ -138,7 +138,7 @@ def explain_partition(
     minimum = effective_min_isr(configured, len(seen.replicas) if seen else configured)
     members = (
         seen.replicas if seen else (),
-        found.declared if found else (),
+        entry.declared if entry else (),
         declared.replicas if isinstance(declared, DeclaredList) else (),
     )
     listed = set(chain.from_iterable(members))
@@ -169,7 +169,7 @@ def explain_partition(
         elr_gone=seen is not None and elr_gone(seen, minimum, snapshot),
         awaited=None if seen is None else awaited(seen, unclean_election=unclean),
         min_insync_replicas=configured,
-        wanted=found.declared or None if found else None,
+        wanted=entry.declared or None if entry else None,
         kinds=tuple(d.kind for d in differs if d.drift_class is not DriftClass.IN_FLIGHT),
         on_the_way=name in drift.converging,
         move=next((m for m in plan.moves if m.partition == name), None),

@@ -81,15 +81,15 @@ def grown(aligned: Alignment) -> Growth:
         aligned.snapshot,
         aligned.snapshot.partition_counts(),
     )
-    found = [
+    outcomes = [
         _fixed(topic, name, count, placement, snapshot)
         if has_fixed_count(topic)
         else _lack(topic, count, placement.rules.get(name), snapshot)
         for topic, name, count in aligned.intents.partition_counts()
         if count > live[topic]
     ]
-    lacking = [k for k in found if isinstance(k, _Lack)]
-    refusals = [r for r in found if isinstance(r, Refusal)]
+    lacking = [k for k in outcomes if isinstance(k, _Lack)]
+    refusals = [r for r in outcomes if isinstance(r, Refusal)]
     if not lacking:
         return Growth(snapshot, refusals=tuple(refusals))
     lists = _explicit(placement, lacking)
@@ -240,7 +240,7 @@ def _fitted(
     holds = Counter(broker for listed in kept for broker in listed)
     for state in snapshot.states(snapshot.topic_rows(lack.topic)[: lack.present]):
         holds.update(state.replicas)
-    found = []
+    fitted = []
     for listed in kept:
         members = list(listed)
         while len(members) < min(lack.factor, len(brokers)):
@@ -250,8 +250,8 @@ def _fitted(
             )
             holds[likely.id] += 1
             members.append(likely.id)
-        found.append(replicas(*members))
-    return tuple(found)
+        fitted.append(replicas(*members))
+    return tuple(fitted)
 
 
 def _led_evenly(
@@ -269,7 +269,7 @@ def _led_evenly(
     balanced = {topic: rule.pattern for topic, rule in leaders.items() if rule.balanced}
     led: dict[str, Counter[int]] = {}
     every = Counter(matrix[:, 0].tolist())
-    found: dict[str, tuple[Replicas, ...]] = {}
+    by_topic: dict[str, tuple[Replicas, ...]] = {}
     for lack in lacking:
         group = balanced.get(lack.topic)
         if group is None or group not in led:
@@ -287,8 +287,8 @@ def _led_evenly(
             counts[head] += 1
             every[head] += 1
             ordered.append((head, *(b for b in members if b != head)))
-        found[lack.topic] = tuple(ordered)
-    return found
+        by_topic[lack.topic] = tuple(ordered)
+    return by_topic
 
 
 def _overlaid(
@@ -309,7 +309,7 @@ def _overlaid(
     refusals: list[Refusal] = []
     matrix = to_matrix(asked.table.column("replicas"))
     known = {int(at): number for number, at in enumerate(asked.rows.tolist())}
-    found: dict[str, tuple[Replicas, ...]] = {}
+    by_topic: dict[str, tuple[Replicas, ...]] = {}
     for lack in lacking:
         rows = aligned.snapshot.topic_rows(lack.topic)
         reason = next((without[at] for at in rows[lack.present :] if at in without), None)
@@ -323,8 +323,8 @@ def _overlaid(
         if crowded and lack.rule and any(crowded.keys() & of for of in wanted_lists):
             refusals.append(_full(lack, lack.rule, crowded, placement))
             continue
-        found[lack.topic] = _fitted(wanted_lists, lack, placement, snapshot)
-    return found, refusals
+        by_topic[lack.topic] = _fitted(wanted_lists, lack, placement, snapshot)
+    return by_topic, refusals
 
 
 def _crowded(aligned: Alignment, asked: WantedLists) -> dict[int, int]:

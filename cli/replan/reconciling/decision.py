@@ -118,32 +118,32 @@ def judged_by_policy(
 ) -> tuple[Judged, ...]:
     """Each deviation by the policy alone; holds are of the loop, not of a deviation."""
     opens = opens_at(policy.windows.open, now)
-    return tuple(_judged(policy, found, memory, now, opens) for found in deviations)
+    return tuple(_judged(policy, deviation, memory, now, opens) for deviation in deviations)
 
 
 def _judged(
-    policy: Reconcile, found: FoundDeviation, memory: Memory, now: float, opens: float | None
+    policy: Reconcile, deviation: FoundDeviation, memory: Memory, now: float, opens: float | None
 ) -> Judged:
-    since = memory.since.get(found.key, now)
-    if found.why is not None:
-        return Judged(found, since, None, found.why, None)
-    after = None if found.kind is None else policy.put_right.get(found.kind)
+    since = memory.since.get(deviation.key, now)
+    if deviation.why is not None:
+        return Judged(deviation, since, None, deviation.why, None)
+    after = None if deviation.kind is None else policy.put_right.get(deviation.kind)
     if after is None:
-        return Judged(found, since, None, NotAllowed(), None)
-    due_at = max(since + after, _known_at(found, memory, now))
-    excepted = found.kind in policy.windows.excepted
+        return Judged(deviation, since, None, NotAllowed(), None)
+    due_at = max(since + after, _known_at(deviation, memory, now))
+    excepted = deviation.kind in policy.windows.excepted
     at = due_at if excepted else opens_at(policy.windows.open, max(due_at, now))
     if due_at > now:
-        return Judged(found, since, due_at, TooEarly(), at)
+        return Judged(deviation, since, due_at, TooEarly(), at)
     if not excepted and not is_open(policy.windows.open, now):
-        return Judged(found, since, due_at, WindowClosed(opens), at)
-    return Judged(found, since, due_at, None, now)
+        return Judged(deviation, since, due_at, WindowClosed(opens), at)
+    return Judged(deviation, since, due_at, None, now)
 
 
-def _known_at(found: FoundDeviation, memory: Memory, now: float) -> float:
+def _known_at(deviation: FoundDeviation, memory: Memory, now: float) -> float:
     """From when on it is known to be so: a directory, once the files that the last round left are deleted."""
     ended = memory.rounds[0].ended_at if memory.rounds else -inf
-    fresh = found.kind is DeviationKind.LOG_DIR_FULL and 0 <= now - ended < FREED_SECONDS
+    fresh = deviation.kind is DeviationKind.LOG_DIR_FULL and 0 <= now - ended < FREED_SECONDS
     return ended + FREED_SECONDS if fresh else -inf
 
 
@@ -155,8 +155,8 @@ def decide_loop(
     now: float,
 ) -> LoopDecision:
     """What to do now."""
-    found = judged_by_policy(policy, deviations, memory, now)
-    due = tuple(j.found for j in found if j.why_not is None)
+    judged = judged_by_policy(policy, deviations, memory, now)
+    due = tuple(j.found for j in judged if j.why_not is None)
     healing = _healing(due, memory)
     if healing:
         due, memory = healing, changed(memory, under=())
@@ -166,7 +166,7 @@ def decide_loop(
         return Holds(reasons, max(ends) if len(ends) == len(reasons) else None)
     if due:
         return Act(due)
-    return Rest(min((j.acts_at for j in found if j.acts_at is not None), default=None))
+    return Rest(min((j.acts_at for j in judged if j.acts_at is not None), default=None))
 
 
 def _healing(due: Sequence[FoundDeviation], memory: Memory) -> tuple[FoundDeviation, ...]:
@@ -212,10 +212,10 @@ def most_down(hold: HoldLimits, registered: int) -> int:
 def _too_often(due: Sequence[FoundDeviation], memory: Memory, now: float) -> Iterator[LoopReason]:
     times = {
         str(name): [t for t in memory.moved.get(str(name), ()) if abs(now - t) < DAY_SECONDS]
-        for found in due
-        for name in found.partitions
+        for deviation in due
+        for name in deviation.partitions
     }
-    often = sorted(name for name, found in times.items() if len(found) >= OFTEN)
+    often = sorted(name for name, deviation in times.items() if len(deviation) >= OFTEN)
     if often:
         until = max(times[name][-OFTEN] + DAY_SECONDS for name in often)
         yield MovedTooOften(tuple(often[:LISTED_DEVIATIONS]), OFTEN, until)

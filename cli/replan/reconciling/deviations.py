@@ -95,8 +95,8 @@ def without_recovery(placement: Placement) -> Placement:
     return replace(placement, recovery={})
 
 
-def _beside(found: Comparison) -> Looked:
-    return Looked(found, drift_of(found))
+def _beside(comparison: Comparison) -> Looked:
+    return Looked(comparison, drift_of(comparison))
 
 
 def facts_of(snapshot: Snapshot) -> HoldFacts:
@@ -109,15 +109,15 @@ def facts_of(snapshot: Snapshot) -> HoldFacts:
 
 def differing_lists(looked: Looked) -> list[TopicPartition]:
     """The partitions whose list is not as declared, whatever the reason; those on their way among them."""
-    found = [d.name for d in looked.drift.partitions if d.name and d.kind not in _LEADS]
+    names = [d.name for d in looked.drift.partitions if d.name and d.kind not in _LEADS]
     lacking = [n for c in looked.comparison.growth.creates for n in c.partitions]
-    return [*found, *looked.drift.converging, *lacking]
+    return [*names, *looked.drift.converging, *lacking]
 
 
 def deviations(looked: Looked, history: History) -> tuple[FoundDeviation, ...]:
     """All that is not as it is declared."""
-    found = {f.key: f for f in _found(looked, history)}
-    return tuple(found.values())
+    by_key = {f.key: f for f in _found(looked, history)}
+    return tuple(by_key.values())
 
 
 def _found(looked: Looked, history: History) -> Iterator[FoundDeviation]:
@@ -241,16 +241,16 @@ def _same(before: tuple[int, ...], now: tuple[int, ...], one: Difference) -> boo
     return set(before) == set(now)
 
 
-def for_balance(found: Comparison) -> frozenset[TopicPartition]:
+def for_balance(comparison: Comparison) -> frozenset[TopicPartition]:
     """The partitions that keep their rule where they are, and would move for the balance alone.
 
     Where none is declared such a one gives room to others, and is a part of what asks for these.
     """
-    if found.declared.balance is None:
+    if comparison.declared.balance is None:
         return frozenset()
-    left = found.left.differences
-    rows = found.wanted.rows[left.positions]
-    chosen = found.wanted.chosen.for_balance
+    left = comparison.left.differences
+    rows = comparison.wanted.rows[left.positions]
+    chosen = comparison.wanted.chosen.for_balance
     at = [i for i, row in enumerate(rows.tolist()) if row >= 0 and chosen[row]]
     chosen_rows = np.array(at, dtype=np.int64)
     names = take(left.table.select(["topic", "partition"]), chosen_rows).to_pylist()
@@ -264,9 +264,9 @@ def _fills(looked: Looked, names: Collection[TopicPartition]) -> FillsLogDirs | 
         return None
     comes = Counter[BrokerId]()
     for one in looked.drift.partitions:
-        seen = looked.snapshot.partition(one.name) if one.name in names and one.name else None
-        if seen is not None:
-            comes.update(dict.fromkeys({*one.declared} - {*seen.replicas}, max(0, seen.bytes)))
+        state = looked.snapshot.partition(one.name) if one.name in names and one.name else None
+        if state is not None:
+            comes.update(dict.fromkeys({*one.declared} - {*state.replicas}, max(0, state.bytes)))
     full = filled_by(looked.comparison.aligned, policy.full_above, comes)
     return FillsLogDirs(tuple(map(int, full))) if full else None
 
@@ -388,11 +388,11 @@ def compared_without_brokers(
     return compared(given, snapshot, rates).required()
 
 
-def _wanted(found: Comparison) -> dict[TopicPartition, Replicas]:
+def _wanted(comparison: Comparison) -> dict[TopicPartition, Replicas]:
     """The lists that are to be others than they are."""
     return {
         d.name: d.declared
-        for d in _beside(found).drift.partitions
+        for d in _beside(comparison).drift.partitions
         if d.name is not None and d.kind not in _LEADS and d.declared
     }
 

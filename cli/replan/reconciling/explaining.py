@@ -44,7 +44,7 @@ def by_policy(
     memory, history = kept
     policy, now = placement.reconcile, datetime.fromisoformat(snapshot.observed_at).timestamp()
     looked = look_at_cluster(placement, snapshot, rates)
-    found = tuple(_of(deviations(looked, history), name))
+    of_partition = tuple(_of(deviations(looked, history), name))
     kept_from = kept_back(memory, now)
     return tuple(
         ByPolicy(
@@ -53,13 +53,13 @@ def by_policy(
             one.found.key in memory.since,
             holds,
         )
-        for one in judged_by_policy(policy, found, memory, now)
+        for one in judged_by_policy(policy, of_partition, memory, now)
         for holds in [kept_from[1] if kept_from and one.why_not is None else ()]
     )
 
 
-def _of(found: tuple[FoundDeviation, ...], name: TopicPartition) -> Iterator[FoundDeviation]:
-    for one in found:
+def _of(every: tuple[FoundDeviation, ...], name: TopicPartition) -> Iterator[FoundDeviation]:
+    for one in every:
         of_topic = one.subject.topic == name.topic and one.subject.partition is None
         if name in one.partitions or of_topic:
             yield one

@@ -154,10 +154,14 @@ class Guard:
         snapshot = self._loop.ports.reader.observe()
         gone, waits = facts_of(snapshot).down, list[bool]()
         for name, target in self.targets.items():
-            seen, wanted = snapshot.partition(name), {*target}
-            if seen is None or {*seen.replicas} == {*self._healed[name].original}:
+            state, wanted = snapshot.partition(name), {*target}
+            if state is None or {*state.replicas} == {*self._healed[name].original}:
                 continue
-            if {*seen.replicas} != wanted or seen.running is not None or not wanted <= {*seen.isr}:
+            if (
+                {*state.replicas} != wanted
+                or state.running is not None
+                or not wanted <= {*state.isr}
+            ):
                 waits.append(needs(target, gone) is not None)
         return bool(waits) and all(waits)
 
@@ -168,9 +172,9 @@ class Guard:
         """
         lists = {name: snapshot.partition(name) for name in self._healed}
         return {
-            name: tuple(map(int, seen.replicas))
-            for name, seen in lists.items()
-            if seen is not None and self._is_half_way(self._healed[name], {*seen.replicas})
+            name: tuple(map(int, state.replicas))
+            for name, state in lists.items()
+            if state is not None and self._is_half_way(self._healed[name], {*state.replicas})
         }
 
     def _is_half_way(self, move: Move, now: set[BrokerId]) -> bool:
@@ -270,18 +274,18 @@ class Guard:
 
     def _still(self, progress: Progress) -> float:
         """For how long nothing has moved, while nobody else has paused it."""
-        at, seen = self._loop.ports.clock.now(), self._moved[1]
+        at, counts = self._loop.ports.clock.now(), self._moved[1]
         if at - self._measured_at >= GUARD_SECONDS:
             self._measured_at = at
             copied = progress.volume().copied_bytes
-            seen = (progress.done, progress.stopped, progress.running, copied)
+            counts = (progress.done, progress.stopped, progress.running, copied)
         unknown = any(
             r.copied_bytes is None and r.broker not in self.facts.down
             for copy in progress.copies
             for r in copy.replicas
         )
-        if self._paused_by_another or unknown or seen != self._moved[1]:
-            self._moved = at, seen
+        if self._paused_by_another or unknown or counts != self._moved[1]:
+            self._moved = at, counts
         return at - self._moved[0]
 
     def report(self, progress: Progress) -> None:

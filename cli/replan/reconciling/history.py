@@ -63,7 +63,7 @@ class History(Struct, frozen=True):
 
 def remembered(
     before: History,
-    found: Comparison,
+    comparison: Comparison,
     differing: Collection[TopicPartition],
     settings: tuple[bool, bool],
     for_balance: Collection[TopicPartition] = (),
@@ -73,9 +73,9 @@ def remembered(
     `settings`: whether standing throttles, and log directories, differ; `for_balance`: what differs, and keeps its
     rule where it is: so it stands as it was declared.
     """
-    names, codes = _names(found)
-    lists, declared = _wanted(found), managed(found.aligned)
-    standing, log_dirs = said(found)
+    names, codes = _names(comparison)
+    lists, declared = _wanted(comparison), managed(comparison.aligned)
+    standing, log_dirs = said(comparison)
     digest = hashlib.sha256(
         b"".join(
             [
@@ -91,7 +91,7 @@ def remembered(
         return before
     return History(
         digest,
-        _remembered(before, found, differing, names, codes, lists, declared, for_balance),
+        _remembered(before, comparison, differing, names, codes, lists, declared, for_balance),
         before.standing if settings[0] else standing,
         before.log_dirs if settings[1] else log_dirs,
     )
@@ -99,7 +99,7 @@ def remembered(
 
 def _remembered(
     before: History,
-    found: Comparison,
+    comparison: Comparison,
     differing: Collection[TopicPartition],
     names: list[str],
     codes: Matrix,
@@ -108,7 +108,7 @@ def _remembered(
     for_balance: Collection[TopicPartition],
 ) -> _Lists:
     rows = np.flatnonzero(declared)
-    numbers = found.aligned.snapshot.partitions.column("partition").to_numpy()[rows].tolist()
+    numbers = comparison.aligned.snapshot.partitions.column("partition").to_numpy()[rows].tolist()
     result: _Lists = {}
     away = set(differing)
     for code, number, listed in zip(
@@ -119,16 +119,16 @@ def _remembered(
             result.setdefault(name.topic, {})[number] = tuple(b for b in listed if b != PAD)
     for name in away:
         kept = before.of(name)
-        if not kept and name in for_balance and (seen := found.observed.partition(name)):
-            kept = tuple(map(int, seen.replicas))
+        if not kept and name in for_balance and (state := comparison.observed.partition(name)):
+            kept = tuple(map(int, state.replicas))
         if kept is not None or not before.known:
             result.setdefault(name.topic, {})[name.partition] = kept or UNKNOWN
     return result
 
 
-def said(found: Comparison) -> tuple[str, str]:
+def said(comparison: Comparison) -> tuple[str, str]:
     """What the placement says of standing throttles and of log directories, each as one digest."""
-    placement = found.declared
+    placement = comparison.declared
     standing, dirs = placement.standing, placement.log_dir_blacklist
     entries = (
         ()
@@ -145,15 +145,15 @@ def _digest(of: object) -> str:
     return hashlib.sha256(repr(of).encode()).hexdigest()[:16]
 
 
-def _names(found: Comparison) -> tuple[list[str], Matrix]:
-    snapshot = found.aligned.snapshot
+def _names(comparison: Comparison) -> tuple[list[str], Matrix]:
+    snapshot = comparison.aligned.snapshot
     return snapshot.topics.column("name").to_pylist(), topic_codes(snapshot.partitions)
 
 
-def _wanted(found: Comparison) -> Matrix:
+def _wanted(comparison: Comparison) -> Matrix:
     """The list that each observed partition is to have: its own, where nothing asks for another."""
-    lists, _ = targets_of(found.aligned.snapshot.partitions)
-    asked, rows = to_matrix(found.wanted.table.column("replicas")), found.wanted.rows
+    lists, _ = targets_of(comparison.aligned.snapshot.partitions)
+    asked, rows = to_matrix(comparison.wanted.table.column("replicas")), comparison.wanted.rows
     lists, asked = same_width(lists, asked)
     lists = lists.copy()
     lists[rows[rows >= 0]] = asked[rows >= 0]

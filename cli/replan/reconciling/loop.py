@@ -306,14 +306,14 @@ class Loop:
         self, looked: Looked, read: Read, ledger: Ledger, now: float, *, acts: bool
     ) -> bool:
         self._status = _with(self._status, looked_at=now)  # not before: nobody knew what differs
-        policy, found = read.placement.reconcile, self._remember(looked, read, now)
-        decision = decide_loop(policy, found, self._memory, facts_of(looked.snapshot), now)
+        policy, differing = read.placement.reconcile, self._remember(looked, read, now)
+        decision = decide_loop(policy, differing, self._memory, facts_of(looked.snapshot), now)
         if self._settings.proposes:
-            self._propose(looked, judged_by_policy(policy, found, self._memory, now), read, now)
+            self._propose(looked, judged_by_policy(policy, differing, self._memory, now), read, now)
         said = _Said(
             LoopState.AT_REST,
             looked=looked,
-            found=judged_by_policy(policy, found, self._memory, now),
+            found=judged_by_policy(policy, differing, self._memory, now),
         )
         match decision:
             case Act(due) if acts:
@@ -330,9 +330,9 @@ class Loop:
         self._say(said)
         return False
 
-    def _propose(self, looked: Looked, found: Sequence[Judged], read: Read, now: float) -> None:
+    def _propose(self, looked: Looked, judged: Sequence[Judged], read: Read, now: float) -> None:
         """Propose what policy does not allow, where that is something else than before."""
-        wanted = proposable(read.placement, found, now)
+        wanted = proposable(read.placement, judged, now)
         key = (read.placement.digest, frozenset(f.key for f in wanted))
         if key == self._proposed:
             return
@@ -370,7 +370,7 @@ class Loop:
         """What differs, and since when; and what is as it is declared, for later."""
         rules, bad = {d.rule for d in looked.drift.differences}, unhealthy(looked.snapshot)
         differ = DriftRule.THROTTLE_DIFFERS in rules, DriftRule.LOG_DIR_DRAINED in rules
-        found = deviations(looked, self._history)
+        differing = deviations(looked, self._history)
         history = remembered(
             self._history,
             looked.comparison,
@@ -379,7 +379,7 @@ class Loop:
             for_balance(looked.comparison),
         )
         memory = self._memory.healed({str(name) for name in bad})
-        memory = memory.with_since({f.key: now for f in found})
+        memory = memory.with_since({f.key: now for f in differing})
         much = any(down(read.placement.reconcile.hold, facts_of(looked.snapshot)))
         memory = memory.with_hold(now, holds=much)
         if history is not self._history:
@@ -388,11 +388,11 @@ class Loop:
             if (
                 not known
             ):  # it begins now: what differs is not known to have been changed by anybody
-                found = deviations(looked, history)
-                memory = memory.with_since({f.key: now for f in found})
+                differing = deviations(looked, history)
+                memory = memory.with_since({f.key: now for f in differing})
             self._keep_history()
         self._keep(memory)
-        return found
+        return differing
 
     def _keep(self, memory: Memory) -> None:
         if memory is not self._memory:
@@ -410,8 +410,8 @@ class Loop:
         self, snapshot: Snapshot, targets: Mapping[TopicPartition, tuple[int, ...]]
     ) -> None:
         """Remember as declared what stands where the plan of a round wanted it."""
-        seen = {name: snapshot.partition(name) for name in targets}
-        there = {n: t for n, t in targets.items() if (p := seen[n]) and tuple(p.replicas) == t}
+        state = {name: snapshot.partition(name) for name in targets}
+        there = {n: t for n, t in targets.items() if (p := state[n]) and tuple(p.replicas) == t}
         history = self._history.after(there)
         if history is not self._history:
             self._history = history
@@ -703,9 +703,9 @@ class Loop:
         return Next(now + rest, at, kinds, len(first))
 
     def _deviation(self, one: Judged, said: _Said) -> Deviation:
-        found, why = one.found, one.why_not
+        deviation, why = one.found, one.why_not
         if why is None and said.refusals is not None:
-            why = said.refusals.why(found)
+            why = said.refusals.why(deviation)
         if why is None and one.why_not is None:
             if self._settings.dry_run:
                 why = DryRun()
@@ -714,14 +714,14 @@ class Loop:
             elif said.state is LoopState.DIFFERS:
                 why = NextStage()
         return Deviation(
-            found.kind,
-            found.subject,
+            deviation.kind,
+            deviation.subject,
             one.since,
             one.due_at,
             why,
-            found.declared,
-            found.observed,
-            found.drift,
+            deviation.declared,
+            deviation.observed,
+            deviation.drift,
         )
 
     def remember_cancel(self, by: str = "") -> None:
@@ -828,19 +828,19 @@ def _holding(reasons: Sequence[LoopReason]) -> LoopState:
     return LoopState.BACKING_OFF if alone else LoopState.HOLDING
 
 
-def _resting(found: Sequence[Judged]) -> LoopState:
-    if not found:
+def _resting(judged: Sequence[Judged]) -> LoopState:
+    if not judged:
         return LoopState.AT_REST
-    coming = [j for j in found if j.acts_at is not None]
+    coming = [j for j in judged if j.acts_at is not None]
     if not coming:
         return LoopState.DIFFERS
     late = any(isinstance(j.why_not, WindowClosed) for j in coming)
     return LoopState.OUTSIDE_WINDOW if late else LoopState.WAITING
 
 
-def _tallies(found: Sequence[Judged]) -> tuple[Tally, ...]:
+def _tallies(judged: Sequence[Judged]) -> tuple[Tally, ...]:
     kinds: dict[DeviationKind | None, list[Judged]] = {}
-    for one in found:
+    for one in judged:
         kinds.setdefault(one.found.kind, []).append(one)
     return tuple(
         Tally(

@@ -129,8 +129,8 @@ class Memory(Value, frozen=True):
         """
         begun, now = self.begun, done.ended_at
         times = {
-            name: tuple(t for t in found if now - t < DAY_SECONDS)
-            for name, found in self.moved.items()
+            name: tuple(t for t in moved_at if now - t < DAY_SECONDS)
+            for name, moved_at in self.moved.items()
         }
         for name, at in moved.items():
             times[name] = (*times.get(name, ()), at)
@@ -143,7 +143,7 @@ class Memory(Value, frozen=True):
             since={key: at for key, at in self.since.items() if not key.startswith(full)},
             begun=None,
             rounds=(done, *self.rounds)[:KEPT_ROUNDS],
-            moved={name: found for name, found in times.items() if found},
+            moved={name: moved_at for name, moved_at in times.items() if moved_at},
             failures=0,
             failure="",
             retry_at=0.0,

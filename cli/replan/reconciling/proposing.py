@@ -21,7 +21,7 @@ DOWN_SECONDS = 1_800.0
 
 
 def proposable(
-    placement: Placement, found: Sequence[Judged], now: float
+    placement: Placement, judged: Sequence[Judged], now: float
 ) -> tuple[FoundDeviation, ...]:
     """What of the deviations only a person may have put right, by a plan or by other lists."""
     times = {
@@ -30,7 +30,7 @@ def proposable(
     }
     return tuple(
         one.found
-        for one in found
+        for one in judged
         if one.found.kind is not None
         and isinstance(one.why_not, NotAllowed | NoHistory | DeclaredByList)
         and now - one.since >= times.get(one.found.kind, 0.0)
@@ -38,11 +38,11 @@ def proposable(
 
 
 def proposal_of(
-    placement: Placement, looked: Looked, found: Sequence[FoundDeviation], commit: str
+    placement: Placement, looked: Looked, deviations: Sequence[FoundDeviation], commit: str
 ) -> Proposal:
     """What to propose for these; raises as `plan_due`."""
-    by_list = [one for one in found if isinstance(one.why, DeclaredByList)]
-    others = [one for one in found if not isinstance(one.why, DeclaredByList)]
+    by_list = [one for one in deviations if isinstance(one.why, DeclaredByList)]
+    others = [one for one in deviations if not isinstance(one.why, DeclaredByList)]
     plan = replace(plan_due(placement, looked, others), placement_commit=commit)
     lists: dict[str, dict[int, tuple[int, ...]]] = {}
     if by_list:
@@ -52,10 +52,10 @@ def proposal_of(
 
 
 def _lists(
-    placement: Placement, looked: Looked, found: Sequence[FoundDeviation]
+    placement: Placement, looked: Looked, deviations: Sequence[FoundDeviation]
 ) -> Iterator[tuple[TopicPartition, Replicas]]:
     """The declared lists with other brokers at the places of those that are down, as a drain would choose them."""
-    plan = plan_due(replace(placement, limits={}), looked, found)
+    plan = plan_due(replace(placement, limits={}), looked, deviations)
     targets = {move.partition: move.target for move in plan.moves}
     columns = (placement.explicit[name].to_pylist() for name in ("topic", "partition", "replicas"))
     for topic, number, declared in zip(*columns, strict=True):

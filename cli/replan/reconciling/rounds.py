@@ -40,7 +40,7 @@ def plan_due(placement: Placement, looked: Looked, due: Sequence[FoundDeviation]
     comparison, full = looked.comparison, _Relief.of(looked, due)
     balanced = frozenset(n for f in due if f.key == LOG_DIRS_KEY for n in f.partitions)
     others = (f for f in due if f.kind is not DeviationKind.LOG_DIR_FULL and f.key != LOG_DIRS_KEY)
-    names = frozenset(name for found in others for name in found.partitions) | full.leaving
+    names = frozenset(name for deviation in others for name in deviation.partitions) | full.leaving
     gives = [(broker, "down, by policy") for broker in replaced(due)] + full.gives
     if gives:
         sized = names if full.leaving else None
@@ -62,8 +62,8 @@ def first_part(
     """
     refusals = Refusals({})
     *urgent, last = _parts_of(due)
-    for found in urgent:
-        part, plan = _without_waiting(placement, looked, found, refusals)
+    for deviation in urgent:
+        part, plan = _without_waiting(placement, looked, deviation, refusals)
         if plan.changes:
             return part, plan, refusals
     return *_without_waiting(placement, looked, last, refusals), refusals
@@ -84,7 +84,7 @@ def _without_waiting(
         refusals.by_partition.setdefault(refusal.partition, Refused(refusal.rule.value))
     refusals.by_partition.update(waits)
     runs = names_of(looked.snapshot, looked.snapshot.moving)
-    for name in {*runs} & {name for found in part for name in found.partitions}:
+    for name in {*runs} & {name for deviation in part for name in deviation.partitions}:
         refusals.by_partition.setdefault(name, RunsElsewhere())
     return part, plan
 
@@ -113,11 +113,11 @@ class _Relief(Struct, frozen=True):
         moves: list[LogMove] = []
         leaving: set[TopicPartition] = set()
         gives: dict[BrokerId, str] = {}
-        for found in wanted:
-            of = known[BrokerId(found.subject.broker or 0), found.subject.path or ""]
-            by_rule = found.why is None
+        for deviation in wanted:
+            of = known[BrokerId(deviation.subject.broker or 0), deviation.subject.path or ""]
+            by_rule = deviation.why is None
             moves += of.moves if by_rule else ()
-            leave = of.leaving if by_rule else found.partitions
+            leave = of.leaving if by_rule else deviation.partitions
             leaving.update(leave)
             if leave:
                 gives.setdefault(of.broker, f"{of.path} is full, by policy")
@@ -126,29 +126,29 @@ class _Relief(Struct, frozen=True):
 
 def _settings(due: Sequence[FoundDeviation]) -> Iterator[SettingName]:
     """The standing throttles among what is due."""
-    for found in due:
-        key = found.subject.detail.partition("=")[0]
-        if found.drift == "throttle-differs":
-            yield _setting(found, key)
+    for deviation in due:
+        key = deviation.subject.detail.partition("=")[0]
+        if deviation.drift == "throttle-differs":
+            yield _setting(deviation, key)
 
 
 def stale_throttles(due: Sequence[FoundDeviation]) -> list[ThrottleSetting]:
     """Throttles that nothing needs, as settings that are to have no value of their own."""
-    found: dict[SettingName, ThrottleSetting] = {}
+    by_setting: dict[SettingName, ThrottleSetting] = {}
     for one in due:
         if one.kind is DeviationKind.STALE_THROTTLE:
             key, _, value = one.subject.detail.partition("=")
             if one.subject.topic is not None:
                 key = f"{key.partition('.')[0]}.replication.throttled.replicas"
             name = _setting(one, key)
-            found[name] = ThrottleSetting.of(name, value, None)
-    return list(found.values())
+            by_setting[name] = ThrottleSetting.of(name, value, None)
+    return list(by_setting.values())
 
 
-def _setting(found: FoundDeviation, key: str) -> SettingName:
-    if found.subject.topic is not None:
-        return SettingName(ConfigScope.TOPIC, found.subject.topic, key)
-    return SettingName(ConfigScope.BROKER, str(found.subject.broker), key)
+def _setting(deviation: FoundDeviation, key: str) -> SettingName:
+    if deviation.subject.topic is not None:
+        return SettingName(ConfigScope.TOPIC, deviation.subject.topic, key)
+    return SettingName(ConfigScope.BROKER, str(deviation.subject.broker), key)
 
 
 def unhealthy(snapshot: Snapshot) -> frozenset[TopicPartition]:
@@ -168,7 +168,7 @@ class Refusals(Struct, frozen=True):
 
     by_partition: dict[TopicPartition, WhyNot]
 
-    def why(self, found: FoundDeviation) -> WhyNot | None:
+    def why(self, deviation: FoundDeviation) -> WhyNot | None:
         """Why nothing of a deviation is planned; None where something is."""
-        reasons = [self.by_partition.get(name) for name in found.partitions]
+        reasons = [self.by_partition.get(name) for name in deviation.partitions]
         return reasons[0] if reasons and all(reasons) else None

@@ -84,15 +84,15 @@ def steer(
 def _reasons(
     policy: Reconcile, facts: HoldFacts, kinds: Sequence[DeviationKind], now: float
 ) -> tuple[LoopReason, ...]:
-    found: list[LoopReason] = list(down(policy.hold, facts))
+    reasons: list[LoopReason] = list(down(policy.hold, facts))
     if facts.under:
-        found.append(UnderMinIsr(facts.under[:LISTED_DEVIATIONS], len(facts.under)))
+        reasons.append(UnderMinIsr(facts.under[:LISTED_DEVIATIONS], len(facts.under)))
     if facts.due_to_be_replaced:
-        found.append(BrokersFirst(facts.due_to_be_replaced[:LISTED_DEVIATIONS]))
+        reasons.append(BrokersFirst(facts.due_to_be_replaced[:LISTED_DEVIATIONS]))
     windows = policy.windows
     if not is_open(windows.open, now) and not set(kinds) <= windows.excepted:
-        found.append(NoWindow(opens_at(windows.open, now)))
-    return tuple(found)
+        reasons.append(NoWindow(opens_at(windows.open, now)))
+    return tuple(reasons)
 
 
 def _more_is_left(progress: Progress) -> bool:

@@ -100,15 +100,15 @@ class FolderStore:
 
     def read(self) -> Sequence[Record]:
         """What the files hold; one that cannot be read is an error."""
-        found: list[Record] = []
+        records: list[Record] = []
         try:
             paths = sorted(self._folder.glob("*.json"))
         except OSError:
-            return found
+            return records
         for path in paths:
             try:
                 entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
-                found.append(decode(entry.key, bytes(entry.value)))
+                records.append(decode(entry.key, bytes(entry.value)))
             except FileNotFoundError:
                 continue
             except OSError as problem:
@@ -118,7 +118,7 @@ class FolderStore:
                     f"{path}: {problem}\n"
                     "Restore this file, or remove it: the loop begins again with what it remembered there."
                 ) from problem
-        return found
+        return records
 
     def write(self, records: Sequence[Record]) -> None:
         """Replace the files."""
@@ -186,8 +186,8 @@ def _chunks(name: str, text: str, before: Sequence[Record]) -> list[Record]:
 
 
 def _pieces(records: Sequence[Record], name: str) -> list[LoopChunk]:
-    found = (r for r in records if isinstance(r, LoopChunk) and r.name == name)
-    return sorted(found, key=lambda piece: piece.index)
+    chunks = (r for r in records if isinstance(r, LoopChunk) and r.name == name)
+    return sorted(chunks, key=lambda piece: piece.index)
 
 
 def _joined(records: Sequence[Record], name: str) -> str:
@@ -258,15 +258,15 @@ class LeaseKeeper:
 
 def lease_of(records: Sequence[Record]) -> Lease | None:
     """The lease as it was written last."""
-    found: Mapping[str, Record] = {r.key: r for r in records if isinstance(r, Lease)}
-    lease = found.get(LEASE)
+    leases: Mapping[str, Record] = {r.key: r for r in records if isinstance(r, Lease)}
+    lease = leases.get(LEASE)
     return lease if isinstance(lease, Lease) else None
 
 
 def waiting_commands(records: Sequence[Record]) -> tuple[LoopCommand, ...]:
     """What people ask of the loop and nobody has obeyed, the earliest first."""
-    found = [r for r in records if isinstance(r, LoopCommand) and not r.obeyed_by]
-    return tuple(sorted(found, key=lambda c: c.id))
+    waiting = [r for r in records if isinstance(r, LoopCommand) and not r.obeyed_by]
+    return tuple(sorted(waiting, key=lambda c: c.id))
 
 
 def loop_obeyed_records(

@@ -136,9 +136,11 @@ def _in_sync(plan: Plan, snapshot: Snapshot) -> Iterator[tuple[Move, int]]:
         of_topic[move.partition.topic][move.partition.partition] = move
     for topic, moves in sorted(of_topic.items()):
         there = snapshot.topic_rows(topic)
-        seen = snapshot.partitions.slice(there.start, len(there))
-        lengths = list_lengths(seen.column("isr")).tolist()
-        for number, in_sync in zip(seen.column("partition").to_pylist(), lengths, strict=True):
+        rows_of_topic = snapshot.partitions.slice(there.start, len(there))
+        lengths = list_lengths(rows_of_topic.column("isr")).tolist()
+        for number, in_sync in zip(
+            rows_of_topic.column("partition").to_pylist(), lengths, strict=True
+        ):
             if number in moves:
                 yield moves[number], in_sync
 
@@ -177,15 +179,17 @@ def crowding_by_broker(
     ]
     slowest = min(speeds.network_bytes_per_second, speeds.disk_bytes_per_second, *slowed)
     taken = _taken_by_producing(stage, copies)
-    found: dict[BrokerId, list[Crowding]] = {}
+    by_broker: dict[BrokerId, list[Crowding]] = {}
     for copy in copies:
         until = ended if copy.in_sync is None else began + copy.in_sync
         for broker in (copy.broker, copy.source):
             if broker is not None:
                 left = slowest - taken[broker]
                 seconds = copy.bytes / left if left > 0 else math.inf
-                found.setdefault(broker, []).append(Crowding(began + copy.began, until, seconds))
-    return found
+                by_broker.setdefault(broker, []).append(
+                    Crowding(began + copy.began, until, seconds)
+                )
+    return by_broker
 
 
 def _taken_by_producing(stage: Simulation, copies: Sequence[Copied]) -> Counter[BrokerId]:

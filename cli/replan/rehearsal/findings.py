@@ -146,12 +146,12 @@ def rehearsal_of_run(finding: ComparedRun) -> Rehearsal:
 
 def _injected(finding: ComparedRun) -> list[InjectedFault]:
     """The faults by their time."""
-    found = list[InjectedFault]()
+    injected = list[InjectedFault]()
     for number, fault in enumerate(finding.faults):
         begins, ends = fault.at_seconds, fault.schedule[-1].seconds
         refused = tuple(finding.run.refused.get(number, ()))
-        found.append(InjectedFault(begins, ends if ends > begins else None, fault.text, refused))
-    return sorted(found, key=lambda h: h.at_seconds)
+        injected.append(InjectedFault(begins, ends if ends > begins else None, fault.text, refused))
+    return sorted(injected, key=lambda h: h.at_seconds)
 
 
 def _harm(histories: Trajectories) -> Harm:
@@ -164,14 +164,14 @@ def _harm(histories: Trajectories) -> Harm:
 
 def _smallest_headroom(histories: Trajectories, began: float) -> Headroom | None:
     """The smallest headroom; where several share it, one that had more before, then the earliest, then by name."""
-    found = [
+    headrooms = [
         (sample.margin, -history.samples[0].margin, sample.at, name)
         for name, history in histories.items()
         for sample in history.samples
     ]
-    if not found:
+    if not headrooms:
         return None
-    margin, before, at, name = min(found)
+    margin, before, at, name = min(headrooms)
     sample = histories[name].at(at)
     return Headroom(margin, name, at - began, len(sample.in_sync), sample.min_in_sync, -before)
 
@@ -185,8 +185,8 @@ def _headroom(histories: Trajectories, began: float) -> Iterator[HeadroomFrom]:
     )
     now: dict[TopicPartition, int] = {}
     margins, before = Counter[int](), None
-    for at, found in groupby(samples, key=itemgetter(0)):
-        for _, name, margin in found:
+    for at, at_once in groupby(samples, key=itemgetter(0)):
+        for _, name, margin in at_once:
             if name in now:
                 margins[now[name]] -= 1
             now[name] = margin
@@ -215,14 +215,14 @@ def _brokers(recorder: Recorder) -> Iterator[BrokerLoad]:
 
 def _copies(finding: ComparedRun) -> Iterator[Copied]:
     """Each new replica of each move that began, in order of its beginning."""
-    found = [
+    copies = [
         copied
         for move in finding.plan.moves
         if (history := finding.run.histories.get(move.partition)) is not None
         for broker in move.new
         if (copied := _copied(finding, move, broker, history)) is not None
     ]
-    return iter(sorted(found, key=lambda c: (c.began, c.partition, c.broker)))
+    return iter(sorted(copies, key=lambda c: (c.began, c.partition, c.broker)))
 
 
 def _copied(
@@ -312,17 +312,17 @@ def _slack(finding: ComparedRun) -> Slack:
 
 def _held_back(finding: ComparedRun) -> Iterator[str]:
     """What the throttle of copies has cost replicas that were out of sync, while nobody could lift it."""
-    slack, found = _slack(finding), list[str]()
+    slack, names = _slack(finding), list[str]()
     for name, history in finding.run.histories.items() if slack.unattended else ():
         ends = _ends(finding, name)
         if ends is not None and [*harms_nobody(history, ends, Slack())] != [
             *harms_nobody(history, ends, slack)
         ]:
-            found.append(str(name))
-    if found:
+            names.append(str(name))
+    if names:
         yield (
             "while no process was at work, or no broker answered it, replicas that were out of sync caught up under "
-            f"the copies' throttle, later than without the plan: {', '.join(capped(sorted(found), limit=20))}"
+            f"the copies' throttle, later than without the plan: {', '.join(capped(sorted(names), limit=20))}"
         )
 
 
@@ -421,12 +421,12 @@ class RefusedFaults:
         self.refusals: dict[int, list[str]] = defaultdict(list)
         """By the place of the fault in the order in which they were asked for."""
         began = stage.world.now
-        found = [
+        due_faults = [
             (began + at.seconds, number, at.fault)
             for number, fault in enumerate(faults)
             for at in fault.schedule
         ]
-        self._ahead = sorted(found, key=lambda due: due[0])
+        self._ahead = sorted(due_faults, key=lambda due: due[0])
         self.look(stage, began)
 
     def look(self, simulation: Simulation, until: float) -> None:

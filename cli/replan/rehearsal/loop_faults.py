@@ -82,12 +82,12 @@ def _moments(
     chance: Random, seconds: float, often: Mapping[str, float]
 ) -> Sequence[tuple[float, str]]:
     """When what happens; of what happens less than once in the time, sometimes one."""
-    found = [
+    drawn = [
         (chance.uniform(0, seconds * LAST_PART), name)
         for name, times in often.items()
         for _ in range(int(times * seconds / MONTH_SECONDS + chance.random()))
     ]
-    return sorted(found)
+    return sorted(drawn)
 
 
 def _accident(chance: Random, name: str, context: FaultContext) -> tuple[str, int]:

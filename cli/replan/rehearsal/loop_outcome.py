@@ -116,16 +116,16 @@ class LoopRehearsal(Struct, frozen=True):
 
 def weeks_of(month: Month) -> Weeks:
     """Sum up a run."""
-    seen, end = month.watched, month.watched.before_the_end
+    watched, end = month.watched, month.watched.before_the_end
     return Weeks(
         seconds=month.seconds,
         state=LoopState.STARTING if end is None else end.state,
         reasons=() if end is None else end.reasons,
-        kinds=tuple(_kinds(seen.all_lasted(), month.seconds)),
-        held=tuple(_held(seen.holds)),
-        states={state: seen.states[state] for state in LoopState if seen.states[state]},
-        rounds=tuple(seen.rounds[number] for number in sorted(seen.rounds)),
-        began_at=seen.began,
+        kinds=tuple(_kinds(watched.all_lasted(), month.seconds)),
+        held=tuple(_held(watched.holds)),
+        states={state: watched.states[state] for state in LoopState if watched.states[state]},
+        rounds=tuple(watched.rounds[number] for number in sorted(watched.rounds)),
+        began_at=watched.began,
         copied_bytes=month.copied_bytes,
         lack=month.lack,
         peaks=month.peaks,
@@ -142,13 +142,13 @@ def _kinds(lasted: Sequence[Lasted], end: float) -> Iterator[KindTotal]:
     for one in lasted:
         of_kind[one.kind].append(one)
     for kind in (*DeviationKind, None):
-        if found := of_kind.get(kind):
-            seconds = [one.seconds(end) for one in found]
+        if of_this_kind := of_kind.get(kind):
+            seconds = [one.seconds(end) for one in of_this_kind]
             yield KindTotal(
                 kind,
-                len(found),
-                sum(one.by_round for one in found),
-                sum(one.until is None for one in found),
+                len(of_this_kind),
+                sum(one.by_round for one in of_this_kind),
+                sum(one.until is None for one in of_this_kind),
                 median(seconds),
                 max(seconds),
             )

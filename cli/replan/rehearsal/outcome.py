@@ -59,8 +59,8 @@ class Report(Struct, frozen=True):
     def headrooms(self) -> Mapping[int, int]:
         """How many runs had which smallest ISR headroom, the smallest first."""
         smallest = (c.rehearsal.smallest_headroom for c in self.runs)
-        found = (headroom.replicas for headroom in smallest if headroom is not None)
-        return dict(sorted(Counter(found).items()))
+        replicas = (headroom.replicas for headroom in smallest if headroom is not None)
+        return dict(sorted(Counter(replicas).items()))
 
     @property
     def under(self) -> tuple[RandomRun, ...]:
@@ -84,10 +84,16 @@ def report_on(
 
 def _badness(run: RandomRun) -> tuple[float, ...]:
     """What makes one run worse than another, the weightiest first; of equals the first seed is kept."""
-    found = run.rehearsal
-    headroom = 0 if found.smallest_headroom is None else found.smallest_headroom.replicas
-    under = found.harm.under_min_isr_seconds
-    return len(found.broken), not found.completed, -min(headroom, 0), under, found.seconds
+    rehearsal = run.rehearsal
+    headroom = 0 if rehearsal.smallest_headroom is None else rehearsal.smallest_headroom.replicas
+    under = rehearsal.harm.under_min_isr_seconds
+    return (
+        len(rehearsal.broken),
+        not rehearsal.completed,
+        -min(headroom, 0),
+        under,
+        rehearsal.seconds,
+    )
 
 
 def distribution_of(values: list[float]) -> Distribution:

@@ -74,10 +74,10 @@ class Recorder:
         if cluster.configs is not self._configs:
             self._configs = cluster.configs
             self._throttled = throttles_of(cluster) != self._throttles
-        found = list(changed_partitions(self._topics, cluster.topics))
+        changed = list(changed_partitions(self._topics, cluster.topics))
         self._topics = cluster.topics
-        self._histories.note(simulation, found)
-        self.load.note(simulation, found)
+        self._histories.note(simulation, changed)
+        self.load.note(simulation, changed)
 
     def changed(self, simulation: Simulation) -> float:
         """When the cluster last changed, up to this state."""
@@ -117,8 +117,8 @@ class Histories:
         """What it was concluded from who serves."""
         self._configs: object = None
 
-    def note(self, simulation: Simulation, found: Iterable[NamedPartition]) -> None:
-        """Take in a state; `found`: the partitions that differ from the state before."""
+    def note(self, simulation: Simulation, changed: Iterable[NamedPartition]) -> None:
+        """Take in a state; `changed`: the partitions that differ from the state before."""
         cluster, world = simulation.cluster, simulation.world
         processes = (cluster.brokers, world.down, world.starting)
         if not identical(processes, self._processes) or cluster.configs is not self._configs:
@@ -128,10 +128,10 @@ class Histories:
                 for name in self._names
             }
             if (serving, minimum) != (self._serving, self._minimum):
-                found = changed_partitions({}, cluster.topics)
+                changed = changed_partitions({}, cluster.topics)
             self._serving, self._minimum, self._configs = serving, minimum, cluster.configs
             self._processes = processes
-        for name, partition in found:
+        for name, partition in changed:
             if name in self._watched:
                 self._add(name, partition, world)
 
@@ -183,13 +183,13 @@ class Load:
         self._lags = simulation.world.lags
         self.note(simulation, changed_partitions({}, simulation.cluster.topics))
 
-    def note(self, simulation: Simulation, found: Iterable[NamedPartition]) -> None:
+    def note(self, simulation: Simulation, changed: Iterable[NamedPartition]) -> None:
         """Take in a state of the controller: who replicates what, and what was dropped.
 
-        `found`: the partitions that differ from the state before.
+        `changed`: the partitions that differ from the state before.
         """
         cluster, world = simulation.cluster, simulation.world
-        for name, partition in found:
+        for name, partition in changed:
             self._note_lists(name, partition, world)
         if world.produce:
             self._note_replication(cluster, world)
@@ -253,10 +253,10 @@ class Load:
         while self._dropped and self._dropped[0][0] <= until:
             _, broker, size = heappop(self._dropped)
             self.held[broker] -= size
-        for found in world.log_dirs:
-            if found.total_bytes and found.usable_bytes is not None:
-                used = 1 - found.usable_bytes / found.total_bytes
-                self.busiest[found.broker] = max(self.busiest.get(found.broker, 0.0), used)
+        for log_dir in world.log_dirs:
+            if log_dir.total_bytes and log_dir.usable_bytes is not None:
+                used = 1 - log_dir.usable_bytes / log_dir.total_bytes
+                self.busiest[log_dir.broker] = max(self.busiest.get(log_dir.broker, 0.0), used)
         self._sizes, self._lags = world.sizes, world.lags
 
     def final_held(self) -> dict[BrokerId, float]:

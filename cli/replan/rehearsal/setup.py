@@ -68,11 +68,11 @@ def _with_own_throttle(snapshot: Snapshot) -> Snapshot:
     if own is None or not own.rates:
         return snapshot
     entries: dict[str, tuple[list[str], list[str]]] = {}
-    for found in snapshot.states(np.flatnonzero(snapshot.moving).tolist()):
-        if found.running is not None and found.partition in own.targets:
-            sides = entries.setdefault(found.partition.topic, ([], []))
-            for side, of in zip(sides, (found.running.original, found.running.adding), strict=True):
-                side += [f"{found.partition.partition}:{broker}" for broker in of]
+    for state in snapshot.states(np.flatnonzero(snapshot.moving).tolist()):
+        if state.running is not None and state.partition in own.targets:
+            sides = entries.setdefault(state.partition.topic, ([], []))
+            for side, of in zip(sides, (state.running.original, state.running.adding), strict=True):
+                side += [f"{state.partition.partition}:{broker}" for broker in of]
     rows = snapshot.topics.to_pylist()
     for row in rows:
         of_topic = entries.get(row["name"], ([], []))
@@ -204,20 +204,20 @@ def _log_dirs(plan: Plan) -> tuple[LogDir, ...]:
         LogDir(
             broker,
             path,
-            logs=sum(map(len, found.values())),
-            replicas={topic: tuple(sorted(numbers)) for topic, numbers in found.items()},
+            logs=sum(map(len, by_topic.values())),
+            replicas={topic: tuple(sorted(numbers)) for topic, numbers in by_topic.items()},
         )
-        for (broker, path), found in sorted(lying.items())
+        for (broker, path), by_topic in sorted(lying.items())
     )
 
 
 def _broker_configs(settings: Mapping[SettingName, str]) -> dict[BrokerId, Configs]:
-    found: dict[BrokerId, dict[str, ConfigValue]] = {}
+    configs: dict[BrokerId, dict[str, ConfigValue]] = {}
     for name, value in settings.items():
         if name.scope is ConfigScope.BROKER:
-            of_broker = found.setdefault(BrokerId(int(name.name)), {})
+            of_broker = configs.setdefault(BrokerId(int(name.name)), {})
             of_broker[name.key] = ConfigValue(value, ConfigSource.BROKER)
-    return dict(found)
+    return dict(configs)
 
 
 def _lying(named: Sequence[BrokerId], idle: Replicas) -> Replicas:
@@ -259,7 +259,7 @@ def kafka_version_of(snapshot: Snapshot) -> str:
     4.4 nothing else can be seen; 4.1 and 4.2 complete a reassignment only once the whole target is in sync.
     """
     cordoned = (
-        found.cordoned for found in chain[Broker | LogDir](snapshot.brokers, snapshot.log_dirs)
+        place.cordoned for place in chain[Broker | LogDir](snapshot.brokers, snapshot.log_dirs)
     )
     if any(cordoned):
         return "4.3"
@@ -357,16 +357,16 @@ def drawn_faults(
     moves = [m for m in plan.moves if context.cluster.partition(m.partition) is not None]
     if not brokers or not moves:
         return ()
-    moment, found = 0.0, list[FaultSpec]()
+    moment, drawn = 0.0, list[FaultSpec]()
     for _ in range(chance.randint(1, 3)):
         moment += chance.uniform(0, max(SHORTEST_SECONDS, horizon_seconds / 2))
         lagging = f"lag {chance.choice(moves).partition}"
         fault = read_fault(_drawn(chance, brokers, lagging, round(moment)), context)
-        found.append(fault)
+        drawn.append(fault)
         moment = fault.schedule[-1].seconds + BETWEEN_FAULTS_SECONDS
         if any(isinstance(at.fault, LoseDisk) for at in fault.schedule):
             break
-    return tuple(found)
+    return tuple(drawn)
 
 
 def _drawn(chance: Random, brokers: Sequence[BrokerId], lagging: str, at: int) -> str:

@@ -69,8 +69,8 @@ def _assumed(options: Options) -> str:
 
 def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:
     """The snapshot with nothing but the topics that the plan touches; the other partitions play no part."""
-    found = {name: snapshot.topic_row(name) for name in sorted(plan.topics)}
-    topics = {name: row for name, row in found.items() if row is not None}
+    topic_rows = {name: snapshot.topic_row(name) for name in sorted(plan.topics)}
+    topics = {name: row for name, row in topic_rows.items() if row is not None}
     rows = [row for name in topics for row in snapshot.topic_rows(name)]
     names, chosen = list(topics), list(topics.values())
     table = take(snapshot.partitions, rows)

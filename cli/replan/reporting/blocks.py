@@ -180,38 +180,38 @@ def text_lines(blocks: Iterable[Block]) -> list[Line]:
     lines: list[Line] = []
     before: Block | None = None
     for block in blocks:
-        found = _text(block)
-        if not found and not isinstance(block, Heading):
+        of_block = _text(block)
+        if not of_block and not isinstance(block, Heading):
             continue
         begins = isinstance(block, Heading | Folded)
         ends = isinstance(block, Line | Small) and not isinstance(before, Line | Small | Title)
         if lines and (begins or ends):
             lines.append(EMPTY_LINE)
-        lines += found
+        lines += of_block
         before = block
     return lines
 
 
 def _text(block: Block) -> list[Line]:
-    found: list[Line] = []
+    lines: list[Line] = []
     match block:
         case Title() | Small():
-            found = [heading(block.text)] if isinstance(block, Title) else plain([block.text])
-            found = found if block.text else []
+            lines = [heading(block.text)] if isinstance(block, Title) else plain([block.text])
+            lines = lines if block.text else []
         case Heading() if block.in_text:
             number = "" if block.number is None else f" ({block.number:,})"
-            found = [heading(f"{block.text}{number}:")]
+            lines = [heading(f"{block.text}{number}:")]
         case Line():
-            found = [block]
+            lines = [block]
         case Items():
-            found = _items(block)
+            lines = _items(block)
         case Table():
-            found = _table(block)
+            lines = _table(block)
         case Folded():
-            found = [heading(block.title), *text_lines(block.blocks)]
+            lines = [heading(block.title), *text_lines(block.blocks)]
         case _:
             pass
-    return found
+    return lines
 
 
 def _items(block: Items) -> list[Line]:

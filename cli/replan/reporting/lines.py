@@ -130,33 +130,33 @@ def _characters(whole: Line, width: int | None) -> Characters:
     return _without_end([(c, tone) for text, tone in spans for c in one_line(text)])
 
 
-def _without_end(found: Characters) -> Characters:
+def _without_end(characters: Characters) -> Characters:
     """Without the blanks at the end."""
-    while found and found[-1][0] == " ":
-        found.pop()
-    return found
+    while characters and characters[-1][0] == " ":
+        characters.pop()
+    return characters
 
 
-def _wrapped(found: Characters, hang: int, width: int | None) -> Iterator[Characters]:
+def _wrapped(characters: Characters, hang: int, width: int | None) -> Iterator[Characters]:
     """Parts of at most `width` characters that end where a space is; a longer word stays whole."""
-    while width is not None and len(found) > width:
-        begun = next((i for i, (c, _) in enumerate(found) if c != " "), 0)
-        spaces = [i for i, (c, _) in enumerate(found) if c == " " and i > begun]
+    while width is not None and len(characters) > width:
+        begun = next((i for i, (c, _) in enumerate(characters) if c != " "), 0)
+        spaces = [i for i, (c, _) in enumerate(characters) if c == " " and i > begun]
         at = max((i for i in spaces if i <= width), default=min(spaces, default=None))
         if at is None:
             break
-        yield _without_end(found[:at])
-        rest = found[at:]
+        yield _without_end(characters[:at])
+        rest = characters[at:]
         first = next(i for i, (c, _) in enumerate(rest) if c != " ")
-        found = [(" ", Tone.PLAIN)] * min(hang, width // 2) + rest[first:]
-    yield found
+        characters = [(" ", Tone.PLAIN)] * min(hang, width // 2) + rest[first:]
+    yield characters
 
 
 def _coloured(part: Characters) -> str:
     def written(tone: Tone, text: str) -> str:
         return f"{TONE_CODES[tone]}{text}{RESET}" if tone in TONE_CODES and text.strip() else text
 
-    runs = groupby(part, key=lambda found: found[1])
+    runs = groupby(part, key=lambda character: character[1])
     return "".join(written(tone, "".join(c for c, _ in run)) for tone, run in runs)
 
 

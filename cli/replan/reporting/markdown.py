@@ -64,7 +64,7 @@ def escape(text: str) -> str:
 
 
 def _meant(text: str) -> str:
-    return _OUTSIDE_WORDS.sub(lambda found: "\\_" * len(found[0]), text.translate(_MEANT))
+    return _OUTSIDE_WORDS.sub(lambda match: "\\_" * len(match[0]), text.translate(_MEANT))
 
 
 def _on_one_line(text: str) -> str:
@@ -101,17 +101,19 @@ def fitted(lines: Iterator[str], total: int, room: int, noun: str) -> str:
 def markdown_document(blocks: Iterable[Block], *, limit: int | None = None) -> str:
     """A whole document of at most `limit` bytes (SMALLEST or more; None: LIMIT); ends with a newline."""
     limit = LIMIT if limit is None else limit
-    found = [part for block in blocks for part in _written(block)]
-    parts = [_fixed(block, first=_is_verdict(found, at)) for at, block in enumerate(found)]
+    every_block = [part for block in blocks for part in _written(block)]
+    parts = [
+        _fixed(block, first=_is_verdict(every_block, at)) for at, block in enumerate(every_block)
+    ]
     elastic = [at for at, part in enumerate(parts) if part is None]
     room = limit - sum(weight(part) for part in parts if part) - LEAST * len(elastic)
-    rooms = _shares({at: weight(_fitted(found[at], limit)) for at in elastic}, max(0, room))
+    rooms = _shares({at: weight(_fitted(every_block[at], limit)) for at in elastic}, max(0, room))
     dropped = 0
     for at in elastic:
-        part = _fitted(found[at], LEAST + rooms[at])
-        if isinstance(found[at], Folded):
+        part = _fitted(every_block[at], LEAST + rooms[at])
+        if isinstance(every_block[at], Folded):
             dropped += not part
-            last = at + 1 == len(found) or not isinstance(found[at + 1], Folded)
+            last = at + 1 == len(every_block) or not isinstance(every_block[at + 1], Folded)
             if dropped and last:
                 part += f"\n… and {dropped:,} more, left out to fit a comment.\n"
         parts[at] = part
@@ -134,8 +136,8 @@ def _shares(wanted: dict[int, int], room: int) -> dict[int, int]:
     return shares
 
 
-def _is_verdict(found: Sequence[Block], at: int) -> bool:
-    return isinstance(found[at], Line) and not any(isinstance(b, Line) for b in found[:at])
+def _is_verdict(written: Sequence[Block], at: int) -> bool:
+    return isinstance(written[at], Line) and not any(isinstance(b, Line) for b in written[:at])
 
 
 def _fixed(block: Block, *, first: bool) -> str | None:
@@ -175,8 +177,8 @@ def _fitted(block: Block, room: int) -> str:
             return ""
 
 
-def _item(found: Line, under: Sequence[str], *, urgent: bool) -> str:
-    text = escape("".join(span.text for span in found.spans))
+def _item(text_line: Line, under: Sequence[str], *, urgent: bool) -> str:
+    text = escape("".join(span.text for span in text_line.spans))
     text = f"- **{text}**" if urgent else f"- {text}"
     if not under:
         return text

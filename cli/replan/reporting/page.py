@@ -104,10 +104,12 @@ def listing(
 
 def html_document(blocks: Iterable[Block]) -> str:
     """The blocks as a page; ends with a newline."""
-    found = list(blocks)
-    titles = [f"{block.report} {block.cluster}" for block in found if isinstance(block, Title)]
-    scripts = [listing_script(block.script) for block in found if isinstance(block, Listing)]
-    return page("".join(titles[:1]), html_of(found), script="".join(scripts[:1]))
+    every_block = list(blocks)
+    titles = [
+        f"{block.report} {block.cluster}" for block in every_block if isinstance(block, Title)
+    ]
+    scripts = [listing_script(block.script) for block in every_block if isinstance(block, Listing)]
+    return page("".join(titles[:1]), html_of(every_block), script="".join(scripts[:1]))
 
 
 def html_of(blocks: Iterable[Block]) -> Iterator[str]:

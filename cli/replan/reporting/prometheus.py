@@ -107,7 +107,7 @@ def render_drift_prometheus(report: DriftReport, seconds_of: Callable[[str], flo
         (
             "replan_drift",
             "Differences between the cluster and its placement, by who must act; in-flight is no drift.",
-            [({"class": found}, number) for found, number in report.tally().items()],
+            [({"class": drift_class}, number) for drift_class, number in report.tally().items()],
         ),
         (
             "replan_drift_acknowledged",

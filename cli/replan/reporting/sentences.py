@@ -41,30 +41,30 @@ from replan.wording import (
 )
 
 
-def broker_down_text(found: BrokerDown) -> str:
+def broker_down_text(down: BrokerDown) -> str:
     """Which broker is down, and what it holds; without a full stop."""
-    state = "is down" if found.registered else "is not registered"
-    held = f"{count(found.replicas, 'replica')} on it" if found.replicas else "no replica on it"
+    state = "is down" if down.registered else "is not registered"
+    held = f"{count(down.replicas, 'replica')} on it" if down.replicas else "no replica on it"
     ill = [
         f"{number:,} {text}"
         for number, text in (
-            (found.leaderless, "without a leader"),
-            (found.under_min_isr, "under min ISR"),
+            (down.leaderless, "without a leader"),
+            (down.under_min_isr, "under min ISR"),
         )
         if number
     ]
     partitions = f"; of its partitions {' and '.join(ill)}" if ill else ""
-    return f"broker {found.broker} {state}: {held}{partitions}"
+    return f"broker {down.broker} {state}: {held}{partitions}"
 
 
-def broker_down_json(found: BrokerDown) -> Mapping[str, object]:
+def broker_down_json(down: BrokerDown) -> Mapping[str, object]:
     """The fields of a JSON document."""
     return {
-        "broker": found.broker,
-        "registered": found.registered,
-        "replicas": found.replicas,
-        "withoutLeader": found.leaderless,
-        "underMinIsr": found.under_min_isr,
+        "broker": down.broker,
+        "registered": down.registered,
+        "replicas": down.replicas,
+        "withoutLeader": down.leaderless,
+        "underMinIsr": down.under_min_isr,
     }
 
 
@@ -388,17 +388,17 @@ def refusal_text(refusal: Refusal) -> str:
 
 def _counted(facts: Facts) -> Facts:
     """Numbers with what they count, `needed_racks`: `1 rack`; and what is beyond a limit in its words."""
-    found: dict[str, FactValue] = {}
+    counted: dict[str, FactValue] = {}
     for name in ("needed", "available"):
         number = facts.get(name)
         if isinstance(number, int):
-            found |= {
+            counted |= {
                 f"{name}_{plural(of)}": count(number, of) for of in ("broker", "rack", "replica")
             }
     if "measure" in facts:
         numbers = int(str(facts["found"])), int(str(facts["most"]))
-        found["amount"], found["limit"] = Measure(str(facts["measure"])).amounts(*numbers)
-    return found
+        counted["amount"], counted["limit"] = Measure(str(facts["measure"])).amounts(*numbers)
+    return counted
 
 
 def warning_text(warning: PlanWarning) -> str:
@@ -484,26 +484,26 @@ _CONSTRAINTS_SHOWN = 12
 """Constraints of one conflict that are listed; the rest is counted."""
 
 
-def conflict_text(found: Conflict) -> str:
+def conflict_text(conflict: Conflict) -> str:
     """Whom it concerns, how sure it is, and what is missing: one sentence."""
-    return f"{_whom(found)}: {PROOFS[found.proof](found)}: {'; '.join(map(lack_text, found.lacks))}"
+    return f"{_whom(conflict)}: {PROOFS[conflict.proof](conflict)}: {'; '.join(map(lack_text, conflict.lacks))}"
 
 
-def conflict_lines(found: Conflict) -> list[str]:
+def conflict_lines(conflict: Conflict) -> list[str]:
     """The sentence, and its constraints below, places first."""
-    rows = [(c.where or "the cluster", text) for c, text in _constraints(found)]
+    rows = [(c.where or "the cluster", text) for c, text in _constraints(conflict)]
     more = left_out(len(rows) - _CONSTRAINTS_SHOWN, "constraint")
-    return [conflict_text(found), *aligned_lines(rows[:_CONSTRAINTS_SHOWN]), *more]
+    return [conflict_text(conflict), *aligned_lines(rows[:_CONSTRAINTS_SHOWN]), *more]
 
 
-def conflict_with_constraints(found: Conflict) -> str:
+def conflict_with_constraints(conflict: Conflict) -> str:
     """All of it in one line."""
-    return "; ".join([conflict_text(found), *constraint_texts(found)])
+    return "; ".join([conflict_text(conflict), *constraint_texts(conflict)])
 
 
-def constraint_texts(found: Conflict) -> list[str]:
+def constraint_texts(conflict: Conflict) -> list[str]:
     """Each constraint with its place in one line."""
-    return [text + (f" ({c.where})" if c.where else "") for c, text in _constraints(found)]
+    return [text + (f" ({c.where})" if c.where else "") for c, text in _constraints(conflict)]
 
 
 def lack_text(lack: Lack) -> str:
@@ -520,29 +520,31 @@ def lack_text(lack: Lack) -> str:
     )
 
 
-def _whom(found: Conflict) -> str:
-    if found.count == 1:
-        return found.partitions[0]
-    names = [*found.topics[:3], *left_out(len(found.topics) - 3)]
-    return f"{count(found.count, 'partition')} of {listed(names)}"
+def _whom(conflict: Conflict) -> str:
+    if conflict.count == 1:
+        return conflict.partitions[0]
+    names = [*conflict.topics[:3], *left_out(len(conflict.topics) - 3)]
+    return f"{count(conflict.count, 'partition')} of {listed(names)}"
 
 
 def _impossible(_: Conflict) -> str:
     return "impossible while all of these hold"
 
 
-def _not_found(found: Conflict) -> str:
-    if not found.steps:
+def _not_found(conflict: Conflict) -> str:
+    if not conflict.steps:
         return "no order of the moves was found that has room in time, which proves nothing"
-    return f"no placement with room was found in {count(found.steps, 'step')}, which proves nothing"
+    return (
+        f"no placement with room was found in {count(conflict.steps, 'step')}, which proves nothing"
+    )
 
 
 PROOFS = {Proof.IMPOSSIBLE: _impossible, Proof.NOT_FOUND: _not_found}
 
 
-def _constraints(found: Conflict) -> Iterator[tuple[Constraint, str]]:
+def _constraints(conflict: Conflict) -> Iterator[tuple[Constraint, str]]:
     """Each with its text; facts of several brokers are one."""
-    for _, alike in groupby(found.constraints, key=lambda c: (c.kind, c.where)):
+    for _, alike in groupby(conflict.constraints, key=lambda c: (c.kind, c.where)):
         members = list(alike)
         if members[0].kind is ConstraintKind.LIST:
             yield from ((c, constraint_text([c])) for c in members)

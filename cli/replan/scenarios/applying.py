@@ -183,11 +183,11 @@ def _starting(tokens: TokenReader, options: _ApplyOptions) -> None:
         options.stop_after = tokens.seconds()
     elif tokens.phrase("crash"):
         before = tokens.choose("before or after", {"before": True, "after": False})
-        found = _ORDINAL.fullmatch(tokens.one("which effect, e.g. 3rd"))
-        if found is None:
+        ordinal = _ORDINAL.fullmatch(tokens.one("which effect, e.g. 3rd"))
+        if ordinal is None:
             raise tokens.wrong("say which effect as 1st, 2nd, 3rd, 4th")
         tokens.expect("effect")
-        options.crash = Crash(int(found[1]), before)
+        options.crash = Crash(int(ordinal[1]), before)
     elif tokens.phrase("slots"):
         options.settings = replace(
             options.settings, slots_per_broker=tokens.number("a number of slots")
@@ -253,8 +253,8 @@ def _never() -> bool:
 
 def _has_reached(session: Session, name: TopicPartition, reached: HasReached) -> bool:
     own = session.ledger().owned.get(name)
-    found = session.plane.simulation.cluster.partition(name)
-    return own is not None and found is not None and reached(own, found)
+    partition = session.plane.simulation.cluster.partition(name)
+    return own is not None and partition is not None and reached(own, partition)
 
 
 def _at_rest(session: Session) -> str:

@@ -95,16 +95,16 @@ def _rate_change(change: ConfigChange) -> str:
 def standing_in_words(stored: StoredConfigs) -> list[str]:
     """All throttles that are set, as they are stored, empty overrides too."""
     lines = [
-        f"{name}: {found}"
+        f"{name}: {words}"
         for (scope, name), values in sorted(stored.items())
-        if scope is ConfigScope.TOPIC and (found := ", ".join(_values(values)))
+        if scope is ConfigScope.TOPIC and (words := ", ".join(_values(values)))
     ]
     alike: dict[str, list[str]] = {}
     for name, values in sorted(_of_brokers(stored), key=lambda item: (len(item[0]), item[0])):
-        found = ", ".join(_values(values))
-        if found:
-            alike.setdefault(found, []).append(name)
-    return lines + [f"{_brokers(names)}: {found}" for found, names in alike.items()]
+        words = ", ".join(_values(values))
+        if words:
+            alike.setdefault(words, []).append(name)
+    return lines + [f"{_brokers(names)}: {words}" for words, names in alike.items()]
 
 
 def _of_brokers(stored: StoredConfigs) -> list[tuple[str, Mapping[str, str]]]:
@@ -114,8 +114,8 @@ def _of_brokers(stored: StoredConfigs) -> list[tuple[str, Mapping[str, str]]]:
 def _brokers(names: Sequence[str]) -> str:
     known = [n for n in names if n]
     one = "broker" if len(known) == 1 else "brokers"
-    found = [f"{one} {','.join(known)}"] if known else []
-    return " and ".join([*(["default of all brokers"] if "" in names else []), *found])
+    known_brokers = [f"{one} {','.join(known)}"] if known else []
+    return " and ".join([*(["default of all brokers"] if "" in names else []), *known_brokers])
 
 
 def _values(values: Mapping[str, str]) -> Iterator[str]:

@@ -84,9 +84,9 @@ def plan(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
 
 def planned(session: Session) -> Plan:
     """Make a plan of what is declared, and keep it."""
-    placement, seen = _placement(session), session.observe()
-    seen = with_logs(session.plane, seen, declared_wishes(placement, seen))
-    made = make_plan(placement, seen)
+    placement, snapshot = _placement(session), session.observe()
+    snapshot = with_logs(session.plane, snapshot, declared_wishes(placement, snapshot))
+    made = make_plan(placement, snapshot)
     session.keep(made)
     return made
 
@@ -102,8 +102,8 @@ def rollback(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str
 def drift(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`drift`: what differs from what is declared."""
     tokens.end()
-    found = drift_report(_placement(session), session.observe())
-    return render_drift(found)
+    report = drift_report(_placement(session), session.observe())
+    return render_drift(report)
 
 
 def elect(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
@@ -115,9 +115,9 @@ def elect(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     if kind != "preferred":
         return _recover(session, tokens, kind)
     words = _names(tokens)
-    found = preferred_elections(_selection(words), session.observe(), session.placement, {})
-    session.keep(found.plan)
-    return render_elections(election_results(found, None), None, found.at_rest)
+    elections = preferred_elections(_selection(words), session.observe(), session.placement, {})
+    session.keep(elections.plan)
+    return render_elections(election_results(elections, None), None, elections.at_rest)
 
 
 RECOVERY_METHODS = {
@@ -138,11 +138,11 @@ def _recover(session: Session, tokens: TokenReader, kind: str) -> str:
     selection = _selection(_names(tokens))
     leaders = () if leader is None else tuple((n, leader) for n in selection.partitions)
     asked = RecoveryRequest(selection, RECOVERY_METHODS[kind], leaders, frozenset(given_up))
-    seen = session.observe()
-    seen = with_logs(session.plane, seen, partitions_to_probe(selection, seen))
-    found = recovery_elections(asked, seen, session.placement, {})
-    session.keep(found.plan)
-    return render_recoveries(found.plan, found.candidates)
+    snapshot = session.observe()
+    snapshot = with_logs(session.plane, snapshot, partitions_to_probe(selection, snapshot))
+    recoveries = recovery_elections(asked, snapshot, session.placement, {})
+    session.keep(recoveries.plan)
+    return render_recoveries(recoveries.plan, recoveries.candidates)
 
 
 def _names(tokens: TokenReader) -> list[str]:
@@ -198,23 +198,25 @@ def _partition(name: TopicPartition, partition: Partition) -> str:
 def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     """`status`: health and running reassignments, as the command shows them."""
     tokens.end()
-    seen = session.plane.observe()
-    health = health_of(seen)
+    snapshot = session.plane.observe()
+    health = health_of(snapshot)
     asked = [AskedPartition(s.partition) for s in health.running]
     now = read_progress(session.plane, [a.partition for a in asked])
     ledger = session.ledger()
     plan = open_plan(ledger)
-    found = None if plan is None else watched(plan, ledger, session.plane, session.clock.now())
-    waits = NOT_LOOKED_UP if found is None else found.waits
+    progress_now = (
+        None if plan is None else watched(plan, ledger, session.plane, session.clock.now())
+    )
+    waits = NOT_LOOKED_UP if progress_now is None else progress_now.waits
     return render_status(
         ClusterStatus(
             health=health,
             rows=replica_rows(asked, now),
             standings={a.partition: standing(a, now) for a in asked},
-            observed_at=seen.observed_at,
+            observed_at=snapshot.observed_at,
             application=open_application(ledger, plan, at_work(session), waits),
-            progress=None if found is None else found.progress,
-            unknown_throttles=unknown_throttles(seen, ledger),
+            progress=None if progress_now is None else progress_now.progress,
+            unknown_throttles=unknown_throttles(snapshot, ledger),
             own_throttles=ledger.throttles,
             own=frozenset(s.partition for s in health.running if ledger.began(s)),
         )

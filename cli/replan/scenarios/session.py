@@ -166,9 +166,9 @@ class Session:
     def keep(self, plan: Plan) -> None:
         """Save a plan; its digest is shown as `plan-1`, `plan-2` and so on from now on."""
         self.plan = plan
-        found = digest(plan)
-        if found not in self._digests:
-            self._digests.append(found)
+        plan_digest = digest(plan)
+        if plan_digest not in self._digests:
+            self._digests.append(plan_digest)
 
     def fault_context(self) -> FaultContext:
         """What a fault is read against now."""
@@ -217,8 +217,8 @@ class Session:
         return [self._without_digests(line.rstrip()) for line in lines if line.strip()]
 
     def _without_digests(self, line: str) -> str:
-        for number, found in enumerate(self._digests, 1):
-            line = re.sub(f"{found[:SHOWN_DIGITS]}[0-9a-f]*", f"plan-{number}", line)
+        for number, plan_digest in enumerate(self._digests, 1):
+            line = re.sub(f"{plan_digest[:SHOWN_DIGITS]}[0-9a-f]*", f"plan-{number}", line)
         return line
 
     def close(self) -> None:

@@ -37,8 +37,8 @@ def cluster(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     A file is a snapshot, next to the scenario. Throttles let through exactly their rate, so that a scenario can be
     calculated by hand; `real quotas` count as Kafka does.
     """
-    found = _snapshot(tokens) if tokens.phrase("from") else None
-    brokers = _brokers(tokens) if found is None else []
+    snapshot = _snapshot(tokens) if tokens.phrase("from") else None
+    brokers = _brokers(tokens) if snapshot is None else []
     version, speeds = DEFAULT_VERSION, Speeds(throttle_check_seconds=0.0, batch_bytes=1)
     while tokens:
         if tokens.phrase("version"):
@@ -56,7 +56,7 @@ def cluster(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
             )
         else:
             tokens.end()
-    simulation = _empty(brokers, version) if found is None else from_snapshot(found, version)
+    simulation = _empty(brokers, version) if snapshot is None else from_snapshot(snapshot, version)
     session.initial = replace(simulation, world=replace(simulation.world, speeds=speeds))
     return ""
 

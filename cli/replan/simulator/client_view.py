@@ -105,8 +105,8 @@ def answers_of(decision: ControllerResult, subjects: Sequence[SubjectT]) -> dict
     """The answers by subject; where the whole request failed, that answer for each."""
     if not isinstance(decision.whole, Accepted):
         return dict.fromkeys(subjects, _as_known(decision.whole))
-    found: dict[CommandSubject, Answer] = dict(decision.each)
-    return {subject: _as_known(found[subject]) for subject in subjects}
+    answers: dict[CommandSubject, Answer] = dict(decision.each)
+    return {subject: _as_known(answers[subject]) for subject in subjects}
 
 
 def _as_known(answer: Answer) -> Answer:
@@ -243,12 +243,12 @@ def broker_configs(state: ClusterState, broker: BrokerId) -> Configs:
 
 def topic_settings(state: ClusterState, topic: str) -> TopicSettings:
     """What safety needs to know of a topic."""
-    found = topic_configs(state, topic)
-    leader, follower = found[LEADER_REPLICAS], found[FOLLOWER_REPLICAS]
+    configs = topic_configs(state, topic)
+    leader, follower = configs[LEADER_REPLICAS], configs[FOLLOWER_REPLICAS]
     return TopicSettings(
-        int(found[MIN_INSYNC_REPLICAS].value),
-        found[MIN_INSYNC_REPLICAS].source,
-        found[UNCLEAN_ELECTION].value.strip().lower() == "true",
+        int(configs[MIN_INSYNC_REPLICAS].value),
+        configs[MIN_INSYNC_REPLICAS].source,
+        configs[UNCLEAN_ELECTION].value.strip().lower() == "true",
         leader.value if leader.source is ConfigSource.TOPIC else None,
         follower.value if follower.source is ConfigSource.TOPIC else None,
     )
@@ -296,18 +296,18 @@ def permission_refusals(
     }
 
 
-def readable(world: World, wanted: Wanted, seen: Look) -> Look:
+def readable(world: World, wanted: Wanted, look: Look) -> Look:
     """A look without what this user may not read of topics."""
     asked = {name.topic for name in wanted.partitions}
     hidden = {t for t in asked if lacks_permission(world, Permission.DESCRIBE, t)}
     unread = {t for t in wanted.topics if lacks_permission(world, Permission.DESCRIBE_CONFIGS, t)}
     if not hidden and not unread:
-        return seen
+        return look
     return replace(
-        seen,
-        partitions={n: state for n, state in seen.partitions.items() if n.topic not in hidden},
-        unclear=frozenset(n for n in seen.unclear if n.topic not in hidden),
-        topics={t: settings for t, settings in seen.topics.items() if t not in unread},
+        look,
+        partitions={n: state for n, state in look.partitions.items() if n.topic not in hidden},
+        unclear=frozenset(n for n in look.unclear if n.topic not in hidden),
+        topics={t: settings for t, settings in look.topics.items() if t not in unread},
         forbidden=dict.fromkeys(unread, TopicPermission.DESCRIBE_CONFIGS)
         | dict.fromkeys(hidden, TopicPermission.DESCRIBE),
     )

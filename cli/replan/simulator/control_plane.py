@@ -264,8 +264,8 @@ class SimulatedControlPlane:
         check_cluster_permissions(
             simulation.world, Permission.DESCRIBE, Permission.DESCRIBE_CONFIGS
         )
-        seen = to_snapshot(without_hidden(simulation), self.clock.now())
-        return replace(with_unread(simulation.world, seen), hidden=hidden_topics(simulation))
+        snapshot = to_snapshot(without_hidden(simulation), self.clock.now())
+        return replace(with_unread(simulation.world, snapshot), hidden=hidden_topics(simulation))
 
     def look(self, wanted: Wanted) -> Look:
         """What is wanted: lists of what runs as the controller has them, partitions as brokers show them."""
@@ -274,11 +274,11 @@ class SimulatedControlPlane:
         if wanted.rates_of:
             check_cluster_permissions(simulation.world, Permission.DESCRIBE_CONFIGS)
         shown = self._shown.at(simulation)
-        seen = look_at(simulation, shown, wanted, self._last_look)
-        self._last_look = LastLook(simulation.cluster, shown, seen)
+        answer = look_at(simulation, shown, wanted, self._last_look)
+        self._last_look = LastLook(simulation.cluster, shown, answer)
         if simulation.world.look_seconds:
             self.clock.sleep(simulation.world.look_seconds)
-        return readable(simulation.world, wanted, seen)
+        return readable(simulation.world, wanted, answer)
 
     def log_dirs(self) -> Sequence[LogDir]:
         """The log directories of the brokers that answer."""
@@ -313,12 +313,12 @@ class SimulatedControlPlane:
         self._catch_up()
         check_cluster_permissions(self._simulation.world, Permission.ALTER)
         guarded = not allow_replication_factor_change and self.features().replication_factor_guard
-        found: dict[TopicPartition, Answer] = {}
+        answers: dict[TopicPartition, Answer] = {}
         for chunk in _chunks(list(lists), REASSIGNMENTS_PER_REQUEST):
             items = tuple((name, lists[name]) for name in chunk)
             command = AlterReassignments(items, allow_replication_factor_change=not guarded)
-            found |= self._request(WriteKind.REASSIGN, command, chunk)
-        return found
+            answers |= self._request(WriteKind.REASSIGN, command, chunk)
+        return answers
 
     def elect(
         self, partitions: Collection[TopicPartition], kind: ElectionType
@@ -326,30 +326,30 @@ class SimulatedControlPlane:
         """Ask for elections."""
         self._catch_up()
         check_cluster_permissions(self._simulation.world, Permission.ALTER)
-        found: dict[TopicPartition, Answer] = {}
+        answers: dict[TopicPartition, Answer] = {}
         for chunk in _chunks(sorted(partitions), ELECTIONS_PER_REQUEST):
             command = ElectLeaders(tuple(chunk), kind)
-            found |= self._request(WriteKind.ELECT, command, chunk)
-        return found
+            answers |= self._request(WriteKind.ELECT, command, chunk)
+        return answers
 
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """Add partitions, a topic at a time."""
         self._catch_up()
-        found = permission_refusals(
+        answers = permission_refusals(
             self._simulation.world, Permission.ALTER, ((t, t) for t in added)
         )
-        for topic, new in sorted((t, new) for t, new in added.items() if t not in found):
+        for topic, new in sorted((t, new) for t, new in added.items() if t not in answers):
             command = CreatePartitions(topic, new.count, new.lists)
-            found |= self._request(WriteKind.CREATE, command, [topic])
-        return found
+            answers |= self._request(WriteKind.CREATE, command, [topic])
+        return answers
 
     def would_create(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """What that would be answered now."""
-        cluster, found = self._read().cluster, dict[str, Answer]()
+        cluster, answers = self._read().cluster, dict[str, Answer]()
         for topic, new in sorted(added.items()):
             decision = decide_command(cluster, CreatePartitions(topic, new.count, new.lists))
-            found |= answers_of(decision, [topic])
-        return found
+            answers |= answers_of(decision, [topic])
+        return answers
 
     def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
         """Copy replicas to other log directories; each broker is asked itself."""
@@ -360,47 +360,47 @@ class SimulatedControlPlane:
         world = self._simulation.world
         if world.now < world.unreachable_until:
             return dict.fromkeys(paths, OutcomeUnknown("the cluster does not answer"))
-        found: dict[ReplicaName, Answer] = {
+        answers: dict[ReplicaName, Answer] = {
             (name, broker): OutcomeUnknown(f"broker {broker} does not answer")
             for name, broker in paths
             if not broker_answers(self._simulation, broker, BrokerQuestion.CHANGES)
         }
-        reachable = {replica: path for replica, path in paths.items() if replica not in found}
+        reachable = {replica: path for replica, path in paths.items() if replica not in answers}
         trouble = self._trouble(WriteKind.MOVE_LOGS) if reachable else None
         lost = isinstance(trouble, LoseRequests)
         if not isinstance(trouble, LoseRequests) or trouble.effect_after_seconds is not None:
             simulation, answers_to = altered(self._simulation, reachable)
             self._become(simulation)
-            found |= answers_to
+            answers |= answers_to
             if self._store is not None:
                 self._store.keep(self._simulation)
         if lost:
-            found |= dict.fromkeys(reachable, OutcomeUnknown("the request timed out"))
-        return found
+            answers |= dict.fromkeys(reachable, OutcomeUnknown("the request timed out"))
+        return answers
 
     def alter_configs(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """Change configurations; a broker's own are sent to that broker, which may be dead."""
         self._catch_up()
-        found = self._unasked(changes)
-        reachable = [c for c in changes if (c.scope, c.name) not in found]
+        answers = self._unasked(changes)
+        reachable = [c for c in changes if (c.scope, c.name) not in answers]
         if reachable:
             resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
             command = AlterConfigs(tuple(reachable))
-            found |= self._request(WriteKind.CONFIGURE, command, resources)
-        return found
+            answers |= self._request(WriteKind.CONFIGURE, command, resources)
+        return answers
 
     def would_alter(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """What that would be answered now."""
-        cluster, found = self._read().cluster, self._unasked(changes)
-        reachable = [c for c in changes if (c.scope, c.name) not in found]
+        cluster, answers = self._read().cluster, self._unasked(changes)
+        reachable = [c for c in changes if (c.scope, c.name) not in answers]
         resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
-        return found | answers_of(
+        return answers | answers_of(
             decide_command(cluster, AlterConfigs(tuple(reachable))), resources
         )
 
     def _unasked(self, changes: Sequence[ConfigChange]) -> dict[ConfigResource, Answer]:
         """The answers that do not come from the controller: of brokers that are not reached, of missing permissions."""
-        found: dict[ConfigResource, Answer] = {
+        answers: dict[ConfigResource, Answer] = {
             (change.scope, change.name): reason
             for change in changes
             if change.scope is ConfigScope.BROKER
@@ -410,8 +410,8 @@ class SimulatedControlPlane:
             names = {c.name for c in changes if c.scope is scope}
             own = ((n if scope is ConfigScope.TOPIC else None, n) for n in names)
             no = permission_refusals(self._simulation.world, Permission.ALTER_CONFIGS, own)
-            found |= {(scope, name): answer for name, answer in no.items()}
-        return found
+            answers |= {(scope, name): answer for name, answer in no.items()}
+        return answers
 
     def close(self) -> None:
         """Store the last state, and release the store."""

@@ -141,11 +141,11 @@ def read_time(node: Node) -> str:
 
 
 def _write_features(features: Features) -> dict[str, object]:
-    found = {
+    document = {
         "replicationFactorGuard": features.replication_factor_guard,
         "eligibleLeaderReplicas": features.eligible_leader_replicas,
     }
-    return {key: has for key, has in found.items() if has}
+    return {key: has for key, has in document.items() if has}
 
 
 def _read_features(root: Node) -> Features:

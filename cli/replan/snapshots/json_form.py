@@ -143,9 +143,9 @@ def read_topics(
     `registered`: the brokers of the document. Kafka takes a broker out of every ISR when it is unregistered, so where
     no ISR is written it has only these. `keys`: how many the partitions have in a file whose topics were read typed.
     """
-    found = root.get("topics")
+    node = root.get("topics")
     try:
-        listed = () if found is None else convert(found.value, tuple[ListedTopic, ...])
+        listed = () if node is None else convert(node.value, tuple[ListedTopic, ...])
         topics = sorted(listed, key=attrgetter("name"))
         return _topics(topics), _partitions(topics, registered, keys)
     except (ValidationError, _Unreadable):
@@ -343,11 +343,11 @@ def _complain(root: Node) -> None:
         nodes[name] = node
     owners: dict[str, str] = {}
     by_name = sorted(nodes.items())
-    for (name, node), found in [(topic, _check_topic(*topic)) for topic in by_name]:
-        other = owners.setdefault(found, name)
+    for (name, node), topic_id in [(topic, _check_topic(*topic)) for topic in by_name]:
+        other = owners.setdefault(topic_id, name)
         if other != name:
             raise node.wrong(
-                f"topics {other} and {name} have the same id, {found}; correct one of them"
+                f"topics {other} and {name} have the same id, {topic_id}; correct one of them"
             )
     for _, topic in by_name:
         for _, node in _nodes_by_number(topic):
@@ -359,25 +359,25 @@ def _check_topic(name: str, node: Node) -> str:
     throttled, written = node.get("throttledReplicas"), node.get("id")
     if throttled is not None:
         throttled.mapping(THROTTLED_KEYS)
-    found = derived_topic_id(name) if written is None else written.text()
+    topic_id = derived_topic_id(name) if written is None else written.text()
     optional(node.get("minInsyncReplicas"), lambda n: n.int32(1), 1)
     optional(node.get("minInsyncSource"), read_config_source, ConfigSource.UNKNOWN)
     optional(node.get("uncleanLeaderElection"), Node.flag, False)
     for _, listed in node.members("throttledReplicas"):
         if listed.value is not None:
             listed.any_text()
-    return found
+    return topic_id
 
 
 def _nodes_by_number(topic: Node) -> list[tuple[int, Node]]:
-    found: dict[int, Node] = {}
+    by_number: dict[int, Node] = {}
     for position, node in enumerate(topic.elements("partitions")):
         node.mapping(PARTITION_KEYS)
         number = optional(node.get("partition"), Node.int32, position)
-        if number in found:
+        if number in by_number:
             raise node.wrong(f"partition {number} is listed twice; keep one")
-        found[number] = node
-    return sorted(found.items(), key=lambda entry: entry[0])
+        by_number[number] = node
+    return sorted(by_number.items(), key=lambda entry: entry[0])
 
 
 def _check(node: Node) -> None:
@@ -401,33 +401,33 @@ def write_topics(
     topics: pa.Table, partitions: pa.Table, registered: Collection[int]
 ) -> list[dict[str, object]]:
     """The tables as the document's list of topics, defaults left out."""
-    written = [_write_topic(found) for found in topics.to_pylist()]
+    written = [_write_topic(row) for row in topics.to_pylist()]
     nested: list[list[dict[str, object]]] = [[] for _ in written]
     columns = partitions.drop_columns(["topic"])
     codes = topic_codes(partitions)
     for batch_start in range(0, len(codes), 50_000):
         rows = columns.slice(batch_start, 50_000).to_pylist()
-        for code, found in zip(codes[batch_start : batch_start + 50_000], rows, strict=True):
-            nested[code].append(_write_partition(found, len(nested[code]), registered))
+        for code, row in zip(codes[batch_start : batch_start + 50_000], rows, strict=True):
+            nested[code].append(_write_partition(row, len(nested[code]), registered))
     return [
-        {**topic, "partitions": found} if found else topic
-        for topic, found in zip(written, nested, strict=True)
+        {**topic, "partitions": row} if row else topic
+        for topic, row in zip(written, nested, strict=True)
     ]
 
 
-def _write_topic(found: Mapping[str, Any]) -> dict[str, object]:
-    written: dict[str, object] = {"name": found["name"]}
-    if found["id"] != derived_topic_id(str(found["name"])):
-        written["id"] = found["id"]
+def _write_topic(row: Mapping[str, Any]) -> dict[str, object]:
+    written: dict[str, object] = {"name": row["name"]}
+    if row["id"] != derived_topic_id(str(row["name"])):
+        written["id"] = row["id"]
     assumed = ConfigSource.KAFKA_DEFAULT
-    if found["min_insync_replicas"] != 1:
-        written["minInsyncReplicas"] = found["min_insync_replicas"]
+    if row["min_insync_replicas"] != 1:
+        written["minInsyncReplicas"] = row["min_insync_replicas"]
         assumed = ConfigSource.TOPIC
-    if found["min_insync_source"] != assumed:
-        written["minInsyncSource"] = source_word(ConfigSource(found["min_insync_source"]))
-    if found["unclean_election"]:
+    if row["min_insync_source"] != assumed:
+        written["minInsyncSource"] = source_word(ConfigSource(row["min_insync_source"]))
+    if row["unclean_election"]:
         written["uncleanLeaderElection"] = True
-    sides = {side: found[f"{side}_throttled"] for side in THROTTLED_KEYS}
+    sides = {side: row[f"{side}_throttled"] for side in THROTTLED_KEYS}
     throttled = {side: listed for side, listed in sides.items() if listed is not None}
     if throttled:
         written["throttledReplicas"] = throttled
@@ -435,24 +435,24 @@ def _write_topic(found: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _write_partition(
-    found: Mapping[str, Any], position: int, registered: Collection[int]
+    row: Mapping[str, Any], position: int, registered: Collection[int]
 ) -> dict[str, object]:
     written: dict[str, object] = {}
-    if found["partition"] != position:
-        written["partition"] = found["partition"]
-    written["replicas"] = found["replicas"]
-    isr, leader = found["isr"], found["leader"]
-    if tuple(isr) != _assumed(found["replicas"], registered):
+    if row["partition"] != position:
+        written["partition"] = row["partition"]
+    written["replicas"] = row["replicas"]
+    isr, leader = row["isr"], row["leader"]
+    if tuple(isr) != _assumed(row["replicas"], registered):
         written["isr"] = isr
     if leader != _first(isr):
         written["leader"] = None if leader == -1 else leader
-    if found["leader_epoch"]:
-        written["leaderEpoch"] = found["leader_epoch"]
+    if row["leader_epoch"]:
+        written["leaderEpoch"] = row["leader_epoch"]
     for column, key in _LISTS:
-        if found[column]:
-            written[key] = found[column]
-    if found["bytes"]:
-        written["bytes"] = found["bytes"]
+        if row[column]:
+            written[key] = row[column]
+    if row["bytes"]:
+        written["bytes"] = row["bytes"]
     return written
 
 
@@ -481,14 +481,14 @@ def brokers_of_json(
             optional(node.get("fenced"), Node.flag, False),
             optional(node.get("cordoned"), Node.flag, False),
         )
-        log_dirs[broker] = [_read_log_dir(found, broker) for found in node.elements("logDirs")]
-        found_configs = {key: _read_config(key, found) for key, found in node.members("configs")}
+        log_dirs[broker] = [_read_log_dir(entry, broker) for entry in node.elements("logDirs")]
+        found_configs = {key: _read_config(key, entry) for key, entry in node.members("configs")}
         if found_configs:
             configs[broker] = found_configs
     in_order = sorted(brokers)
     return (
         tuple(brokers[b] for b in in_order),
-        tuple(found for b in in_order for found in log_dirs[b]),
+        tuple(entry for b in in_order for entry in log_dirs[b]),
         {b: configs[b] for b in in_order if b in configs},
     )
 
@@ -549,17 +549,17 @@ def _dirs_of(broker: Broker, snapshot: Snapshot) -> list[LogDir]:
     return [d for d in snapshot.log_dirs if d.broker == broker.id]
 
 
-def _write_log_dir(found: LogDir) -> dict[str, object]:
+def _write_log_dir(log_dir: LogDir) -> dict[str, object]:
     return {
-        "path": found.path,
+        "path": log_dir.path,
         **_without_defaults(
             {
-                "totalBytes": (found.total_bytes, None),
-                "usableBytes": (found.usable_bytes, None),
-                "logs": (found.logs, 0),
-                "cordoned": (found.cordoned, False),
-                "error": (found.error, None),
-                "replicas": ({t: list(of) for t, of in sorted(found.replicas.items())}, {}),
+                "totalBytes": (log_dir.total_bytes, None),
+                "usableBytes": (log_dir.usable_bytes, None),
+                "logs": (log_dir.logs, 0),
+                "cordoned": (log_dir.cordoned, False),
+                "error": (log_dir.error, None),
+                "replicas": ({t: list(of) for t, of in sorted(log_dir.replicas.items())}, {}),
             }
         ),
     }

@@ -116,8 +116,8 @@ def check_ranges(table: pa.Table) -> None:
         if not pa.types.is_integer(numbers.type):
             continue
         least, most = _RANGES[name]
-        found = pc.min_max(numbers)
-        low, high = found["min"].as_py(), found["max"].as_py()
+        ends = pc.min_max(numbers)
+        low, high = ends["min"].as_py(), ends["max"].as_py()
         if low is not None and not least <= low <= high <= most:
             raise ValueError(
                 f"{name} goes from {low} to {high}, where {least} to {most} is possible"
@@ -174,14 +174,14 @@ def _log_dirs_table(snapshot: Snapshot) -> pa.Table:
     return pa.Table.from_pylist(
         [
             {
-                **{name: getattr(found, name) for name in LOG_DIRS_SCHEMA.names},
+                **{name: getattr(log_dir, name) for name in LOG_DIRS_SCHEMA.names},
                 "replicas": [
                     {"topic": topic, "partitions": list(of)}
-                    for topic, of in sorted(found.replicas.items())
+                    for topic, of in sorted(log_dir.replicas.items())
                 ]
                 or None,
             }
-            for found in snapshot.log_dirs
+            for log_dir in snapshot.log_dirs
         ],
         schema=LOG_DIRS_SCHEMA,
     )
@@ -194,7 +194,8 @@ def read_log_dirs(table: pa.Table) -> tuple[LogDir, ...]:
             **{
                 **row,
                 "replicas": {
-                    found["topic"]: tuple(found["partitions"]) for found in row["replicas"] or ()
+                    of_topic["topic"]: tuple(of_topic["partitions"])
+                    for of_topic in row["replicas"] or ()
                 },
             }
         )
@@ -271,8 +272,8 @@ def assembled(header: Node, tables: Mapping[str, pa.Table], place: Place) -> Sna
     partitions = _coded_by(topics, checked["partitions"], place)
     _check_order(topics, partitions, place)
     brokers, configs = brokers_of_table(checked["brokers"])
-    for broker, found in configs.items():
-        for key, config in found.items():
+    for broker, of_broker in configs.items():
+        for key, config in of_broker.items():
             if not can_hold(key, config.value):
                 raise BadFile(
                     f"{place('brokers')}: broker {broker}: {key} is a whole number of bytes per second, "

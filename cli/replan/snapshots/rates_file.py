@@ -37,12 +37,12 @@ class RatesForm(Form, frozen=True, kw_only=True):
 def read_rates(path: Path) -> Rates:
     """Read a file of rates; raises BadFile."""
     form = typed(parse_document(read_text(path), str(path)), RatesForm, str(path))
-    found = {
+    bytes_per_second = {
         TopicPartition(topic, int(number)): rate
         for topic, numbers in form.topics.items()
         for number, rate in numbers.items()
     }
-    return rates_with_digest(Rates(found, form.cluster_id))
+    return rates_with_digest(Rates(bytes_per_second, form.cluster_id))
 
 
 def rates_with_digest(rates: Rates) -> Rates:

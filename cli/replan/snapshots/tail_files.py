@@ -176,24 +176,24 @@ class Replays:
 
     def of(self, tail: TailForm) -> Replayed:
         """How far one is, in the last round that it is part of."""
-        found = self._found.get(tail.file, (_NOTHING,))[-1]
-        return replace(found, to=max(found.to, tail.begin))
+        latest = self._found.get(tail.file, (_NOTHING,))[-1]
+        return replace(latest, to=max(latest.to, tail.begin))
 
     def since(self, tail: TailForm, begun: int) -> int:
         """Up to where one was produced in this round or a later one."""
-        found = self._found.get(tail.file, ())
-        return max(tail.begin, *(r.to for r in found if r.round >= begun), _NOTHING.to)
+        of_file = self._found.get(tail.file, ())
+        return max(tail.begin, *(r.to for r in of_file if r.round >= begun), _NOTHING.to)
 
     def asked_again(self, tails: Sequence[TailForm]) -> "Replays":
         """What `again` would make of it; nothing is written."""
-        found = Replays("")
-        found._found, found._rounds = dict(self._found), self._rounds
-        found.again(tails)
-        return found
+        copy = Replays("")
+        copy._found, copy._rounds = dict(self._found), self._rounds
+        copy.again(tails)
+        return copy
 
     def unfinished(self, tail: TailForm) -> bool:
         """Whether it is in a round that somebody asked for, and was interrupted."""
-        return (found := self.of(tail)).round > 0 and found.to < tail.end
+        return (replay := self.of(tail)).round > 0 and replay.to < tail.end
 
     def sending(self, tail: TailForm, begin: int, end: int) -> None:
         """A batch is about to be sent."""
@@ -265,13 +265,13 @@ def open_replays(folder: Path) -> Iterator[Replays]:
             fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
             out.seek(0)
             content = out.read()
-            found = _parsed(path, content, out)
+            replays = _parsed(path, content, out)
             out.truncate(len(_whole(content)))
         except BlockingIOError as problem:
             raise BadFile(f"{path}: another process replays this folder") from problem
         except OSError as problem:
             raise cannot("read", path, problem) from problem
-        yield found
+        yield replays
 
 
 def _whole(content: bytes) -> bytes:

@@ -56,7 +56,7 @@ def judged(
     refused: dict[RequestSubject, RepeatedRefusal] = {}
     if isinstance(answer, Rejected):
         refused[CREATE.first] = RepeatedRefusal(answer, 0, 50)
-    tick = TickInput(job=Job.of(plan_of([]), Settings()), seen=seen, now=50, ended=50)
+    tick = TickInput(job=Job.of(plan_of([]), Settings()), look=seen, now=50, ended=50)
     step = CreateStep(CREATE, BEGUN if asked else None)
     given = StepInput(tick, Ledger(), RequestMemory(refused=refused))
     return step.judge_cancelled(given) if cancelled else step.judge(given)

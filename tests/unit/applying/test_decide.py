@@ -77,7 +77,7 @@ def case(
     begun = {*run.ledger.owned, *run.admitted}
     tick = TickInput(
         job=job,
-        seen=Look(
+        look=Look(
             brokers={b.id: b for b in brokers()},
             partitions={s.partition: s for s in found},
             topics={"orders": TopicSettings(2)},
@@ -238,8 +238,8 @@ def test_an_admitted_copy_whose_gate_has_closed_waits_again() -> None:
     )
     tick = replace(
         tick,
-        seen=replace(
-            tick.seen,
+        look=replace(
+            tick.look,
             topics={"orders": TopicSettings(3)},
             brokers={b.id: b for b in brokers(fenced=[4])},
         ),
@@ -384,7 +384,7 @@ def test_a_copy_that_is_asked_for_again_passes_the_same_gates(
     risky = replace(COPIES[0], unclean_election=True)
     job = replace(tick.job, moves={risky.partition: risky})
     topics = {"orders": TopicSettings(2, unclean_election=True)}
-    tick = replace(tick, job=job, seen=replace(tick.seen, topics=topics, **seen))
+    tick = replace(tick, job=job, look=replace(tick.look, topics=topics, **seen))
     decision, after = decide(tick, run)
     assert numbers(decision.resizing) == ([0] if why is None else [])
     assert decision.holds.get(risky.partition) == why
@@ -414,7 +414,7 @@ def test_begun_copies_start_before_waiting_ones() -> None:
         tick,
         job=job,
         candidates=(COPIES[1].partition,),
-        seen=replace(tick.seen, partitions={**tick.seen.partitions, waiting.partition: waiting}),
+        look=replace(tick.look, partitions={**tick.look.partitions, waiting.partition: waiting}),
     )
     decision = decided((tick, run))
     assert numbers(decision.resizing) == [0]

@@ -74,7 +74,7 @@ class Drawn(Struct, FromRecord, frozen=True):
 def given(known: RequestMemory[RequestSubject] | None = None, now: float = 100.0) -> StepInput:
     """A tick in which nothing is seen; `known`: of the requests before."""
     job = Job.of(plan_of([]), SETTINGS)
-    tick = TickInput(job=job, seen=Look(brokers={}), now=now, ended=now)
+    tick = TickInput(job=job, look=Look(brokers={}), now=now, ended=now)
     return StepInput(tick, Ledger(), RequestMemory() if known is None else known)
 
 

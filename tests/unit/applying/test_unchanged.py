@@ -57,12 +57,12 @@ def copying() -> Case:
         topics={"orders": TopicSettings(2)},
         running={NAME: RUNNING},
     )
-    return TickInput(job=job, seen=seen, now=100, ended=100), first_state(job, fold([APP, OWN]), 0)
+    return TickInput(job=job, look=seen, now=100, ended=100), first_state(job, fold([APP, OWN]), 0)
 
 
 def later(tick: TickInput, **seen: Any) -> TickInput:
     """The next tick, which sees something else."""
-    return replace(tick, now=101, ended=101, seen=replace(tick.seen, **seen))
+    return replace(tick, now=101, ended=101, look=replace(tick.look, **seen))
 
 
 def shown(isr: list[int], **more: Any) -> dict[TopicPartition, PartitionState]:

@@ -58,6 +58,6 @@ def _path(journal: Path, key: str) -> Path:
 def _read(path: Path) -> Command | None:
     with suppress(OSError, ValueError, msgspec.MsgspecError):
         entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
-        found = decode(entry.key, bytes(entry.value))
-        return found if isinstance(found, Command) else None
+        record = decode(entry.key, bytes(entry.value))
+        return record if isinstance(record, Command) else None
     return None

@@ -78,13 +78,13 @@ class Ledger(Struct, frozen=True):
     @property
     def steps(self) -> Iterator[StepRecord]:
         """The records of what the open application does beside moves."""
-        for found in self.begun.values():
-            yield from found.values()
+        for of_kind in self.begun.values():
+            yield from of_kind.values()
 
     def steps_of(self, kind: type[S]) -> Mapping[Any, S]:
         """Those of one kind, by what they are about."""
-        found: Mapping[Any, S] = self.begun.get(kind, {})
-        return found
+        of_kind: Mapping[Any, S] = self.begun.get(kind, {})
+        return of_kind
 
     def lasting(self, kind: type[S]) -> list[S]:
         """Those of one kind that are done, or have not ended."""
@@ -148,8 +148,8 @@ class Ledger(Struct, frozen=True):
 
     def order(self, key: str) -> Order | None:
         """A remembered order by its key."""
-        found = self.records.get(key)
-        return found if isinstance(found, Order) else None
+        record = self.records.get(key)
+        return record if isinstance(record, Order) else None
 
     def remembered(self) -> dict[TopicPartition, RememberedOrder]:
         """The remembered orders and lists, as they travel in a snapshot."""
@@ -159,14 +159,14 @@ class Ledger(Struct, frozen=True):
             if isinstance(r, Order)
         }
 
-    def began(self, found: PartitionState) -> bool:
+    def began(self, state: PartitionState) -> bool:
         """Whether what runs on a partition is a list of replan, of this application or of one that has left it."""
-        if found.running is None:
+        if state.running is None:
             return False
-        own, target = self.owned.get(found.partition), found.running.target
-        if own is not None and own.topic_id == found.topic_id and target in own.past:
+        own, target = self.owned.get(state.partition), state.running.target
+        if own is not None and own.topic_id == state.topic_id and target in own.past:
             return True
-        left = self.records.get(order_key(found.topic_id, found.partition.partition))
+        left = self.records.get(order_key(state.topic_id, state.partition.partition))
         return isinstance(left, Order) and left.left == target
 
     @property
@@ -203,12 +203,12 @@ def _folded(together: dict[str, Kept]) -> Ledger:
 
 def _steps(together: Mapping[str, Kept], application: Application | None) -> _Steps:
     """What the open application does beside moves."""
-    found: dict[type[Any], dict[Any, Any]] = {}
+    by_kind: dict[type[Any], dict[Any, Any]] = {}
     open_id = None if application is None else application.id
     for record in together.values():
         if isinstance(record, StepRecord) and record.application == open_id:
-            found.setdefault(type(record), {})[record.about] = record
-    return found
+            by_kind.setdefault(type(record), {})[record.about] = record
+    return by_kind
 
 
 def _open_application(together: Mapping[str, Kept]) -> Application | None:

@@ -62,17 +62,17 @@ class Content(Struct, frozen=True):
 def render(pairs: Sequence[tuple[str, bytes | None]], *, after: int, at: str) -> bytes:
     """The lines of one append; `after` is the number of the last line that is there."""
     left = len(pairs)
-    found = (
+    lines = (
         _Line("-" * 8, after + i, left - i, at, key, msgspec.Raw(value or b"null"))
         for i, (key, value) in enumerate(pairs, 1)
     )
-    return b"".join(_sealed(msgspec.json.encode(line)) + b"\n" for line in found)
+    return b"".join(_sealed(msgspec.json.encode(line)) + b"\n" for line in lines)
 
 
 def journal_head(cluster_id: str, records: Sequence[Record], *, at: str) -> bytes:
     """The text of a journal that begins."""
-    found = msgspec.json.encode(JournalHead(FORMAT_VERSION, cluster_id))
-    return render([(HEAD, found), *map(encode_record, records)], after=0, at=at)
+    head = msgspec.json.encode(JournalHead(FORMAT_VERSION, cluster_id))
+    return render([(HEAD, head), *map(encode_record, records)], after=0, at=at)
 
 
 def _sealed(text: bytes) -> bytes:
@@ -151,15 +151,15 @@ class _Reader:
         return line
 
     def _head(self, number: int, value: msgspec.Raw) -> JournalHead:
-        found = msgspec.json.decode(value)
-        version = found.get("formatVersion") if isinstance(found, dict) else None
+        document = msgspec.json.decode(value)
+        version = document.get("formatVersion") if isinstance(document, dict) else None
         if isinstance(version, int) and version != FORMAT_VERSION:
             raise BadFile(
                 f"{self._source}:{number}: journal format {version}, this replan reads {FORMAT_VERSION}; "
                 "go on with the version of replan that wrote it"
             )
         try:
-            return msgspec.convert(found, JournalHead)
+            return msgspec.convert(document, JournalHead)
         except msgspec.ValidationError as error:
             raise self._damaged(number, str(error)) from error
 

@@ -72,12 +72,12 @@ class _Settings(msgspec.Struct, frozen=True):
 
 def standing_settings(ledger: Ledger) -> dict[SettingName, str | None]:
     """The throttle settings that ended applications have set to stay, as the last of them did, where that is kept."""
-    found = dict[SettingName, str | None]()
+    settings = dict[SettingName, str | None]()
     for application in ledger.records.values():
         if isinstance(application, Application):
             kept = _unpacked(ledger, application, _Settings)
-            found |= {} if kept is None else {s.setting: s.after for s in kept.settings}
-    return found
+            settings |= {} if kept is None else {s.setting: s.after for s in kept.settings}
+    return settings
 
 
 def compressed(value: Any) -> str:
@@ -137,7 +137,7 @@ def before(ledger: Ledger, to: str | None) -> WayBack:
             "`replan resume` goes on with it, `replan cancel` takes back what it has not finished"
         )
     known = [r for r in ledger.records.values() if isinstance(r, Application) and not r.takes_back]
-    kept = [(a, found) for a in known if (found := unpacked(ledger, a)) is not None]
+    kept = [(a, originals) for a in known if (originals := unpacked(ledger, a)) is not None]
     reachable = kept[len(kept) - _unbroken(known, kept) :]
     wanted = [at for at, (a, _) in enumerate(reachable) if to in {None, a.id}]
     if not wanted:
@@ -150,19 +150,19 @@ def before(ledger: Ledger, to: str | None) -> WayBack:
     over = reachable[wanted[-1] :]
     origins = dict[tuple[TopicPartition, TopicId], Origin]()
     settings = dict[SettingName, tuple[str | None, str | None]]()
-    for _, found in over:
-        for later in found.origins():
+    for _, originals in over:
+        for later in originals.origins():
             first = origins.setdefault((later.partition, later.topic_id), later)
             origins[later.partition, later.topic_id] = replace(
                 first, target=later.target, done=later.done
             )
-        for after in found.settings:
+        for after in originals.settings:
             before, _ = settings.get(after.setting, (after.before, None))
             settings[after.setting] = before, after.after
     return WayBack(
         application=over[0][0].id,
         origins=list(origins.values()),
-        grown=tuple(g for _, found in over for g in found.grown),
+        grown=tuple(g for _, originals in over for g in originals.grown),
         settings=tuple(ThrottleSetting.of(s, b, a) for s, (b, a) in settings.items() if b != a),
         throttle=over[-1][1].throttle,
         stays={

@@ -41,19 +41,21 @@ class NotAsPlanned(EndReason, frozen=True):
         return f"{self._difference()}; {REPLAN}"
 
     def _difference(self) -> str:
-        planned, found = _value(self.planned), _value(self.found)
+        planned, observed = _value(self.planned), _value(self.found)
         match self.fact:
             case Fact.TOPIC:
-                now = "no such partition" if self.found is None else f"topic id {found}"
+                now = "no such partition" if self.found is None else f"topic id {observed}"
                 return f"planned for topic id {planned}, found {now}"
             case Fact.REPLICAS:
-                return f"planned from {planned}, found {found}"
+                return f"planned from {planned}, found {observed}"
             case Fact.REGISTRATION:
                 return f"broker {self.broker} was registered when planned, now it is not"
             case Fact.RACK:
-                return f"broker {self.broker} was planned in rack {planned}, found in rack {found}"
+                return (
+                    f"broker {self.broker} was planned in rack {planned}, found in rack {observed}"
+                )
             case Fact.MIN_ISR | Fact.UNCLEAN_ELECTION | Fact.FACTOR:
-                return f"planned with {self.fact} {planned}, found {found}"
+                return f"planned with {self.fact} {planned}, found {observed}"
 
     @property
     def suspected(self) -> str:

@@ -178,7 +178,7 @@ class RateRefused(Note, frozen=True):
     sender: str
 
     def __str__(self) -> str:
-        named = ", ".join(f"{found} B/s" for found in self.rates)
+        named = ", ".join(f"{bytes_per_second} B/s" for bytes_per_second in self.rates)
         limits = f"{SMALLEST_RATE} to {LARGEST_RATE} B/s, or unlimited"
         return f"throttle {named}, by {self.sender or 'unknown'}: not obeyed; a rate is {limits}"
 

@@ -166,7 +166,7 @@ def results_now(job: Job, state: RunState, now: float) -> tuple[AnyResult, ...]:
     )
 
 
-def all_leftovers(state: RunState, seen: Look) -> tuple[Leftover, ...]:
+def all_leftovers(state: RunState, look: Look) -> tuple[Leftover, ...]:
     """Settings of replan that are still there and that no running copy needs."""
     refused = (
         RefusedSetting(scope, name, answer.code, answer.name, answer.message)
@@ -176,7 +176,7 @@ def all_leftovers(state: RunState, seen: Look) -> tuple[Leftover, ...]:
     unregistered = state.throttle_history.unregistered
     return (
         *leftovers(state.ledger.rates, state.readings.answering, unregistered),
-        *unread_lists(state.ledger.entries, seen.forbidden),
+        *unread_lists(state.ledger.entries, look.forbidden),
         *refused,
     )
 
@@ -225,11 +225,11 @@ def stopped_outcome(
 ) -> Outcome:
     """The end of a process that leaves what runs to itself; `whole`: the application as it stands, `tick`: the last."""
     begun = {n for n, own in state.ledger.open.items() if own.expanding}
-    running = begun & tick.seen.running.keys()
+    running = begun & tick.look.running.keys()
     within = {
         m.partition
         for m in (step.move for step in LOG_MOVES.pending(tick.job, state.ledger))
-        if (place := tick.seen.places.get(m.broker, {}).get(m.partition)) is not None
+        if (place := tick.look.places.get(m.broker, {}).get(m.partition)) is not None
         and place.future_path == m.target
     }
     return replace(
@@ -240,7 +240,7 @@ def stopped_outcome(
         throttled=state.throttle(tick.job) is not None,
         seconds=leaving.still_seconds,
         admission=decision.admission,
-        leftovers=all_leftovers(state, tick.seen),
+        leftovers=all_leftovers(state, tick.look),
     )
 
 
@@ -342,7 +342,7 @@ class ApplicationRun:
             bool(decision.elections) or UNSEEN_ELECTION in holds,
         )
         self._asked = (decision.asks or turn) and not any(refused)
-        self._elects = elected and (turn or not tick.seen.running)
+        self._elects = elected and (turn or not tick.look.running)
         if decision.elections:
             self._elected_at = answered
         self._progress = progress_of(
@@ -434,8 +434,8 @@ class ApplicationRun:
             self._ended_at = tick.now
         if tick.now - self._ended_at < patience:
             return None
-        found = all_leftovers(state, tick.seen)
-        return replace(self._left(Exit.HELD, Ending.STAYS_OPEN), leftovers=found)
+        left_behind = all_leftovers(state, tick.look)
+        return replace(self._left(Exit.HELD, Ending.STAYS_OPEN), leftovers=left_behind)
 
     def _works(self) -> bool:
         """Whether anything has begun and not ended, or is still to begin."""
@@ -460,12 +460,12 @@ class ApplicationRun:
             return None
         self._turns_at = tick.now + settings.agreeing_seconds
         try:
-            found = way_back_of_cancelled(self._ports.reader, ledger, self._job.plan)
+            way_back = way_back_of_cancelled(self._ports.reader, ledger, self._job.plan)
         except (ClusterUnreachable, ClusterRefused) as error:
             return self._unreachable(tick.now, error)
-        if found is None:
+        if way_back is None:
             return None
-        back, log_dirs = found
+        back, log_dirs = way_back
         if not back.moves:
             self._way_back = back
             return None

@@ -74,27 +74,27 @@ class TickReader(Struct, frozen=True):
         )
         look = self.ports.reader.look(asked)
         ended = clock.now()
-        readings, seen = state.readings.after(every_tick, asked, look, now)
-        history = state.history.with_sizes(job.moves, seen.sizes, now)
+        readings, complete = state.readings.after(every_tick, asked, look, now)
+        history = state.history.with_sizes(job.moves, complete.sizes, now)
         state = replace(state, history=history, readings=readings)
         tick = TickInput(
             job=job,
-            seen=seen,
+            look=complete,
             now=now,
             ended=ended,
             candidates=candidates,
             admitting=admitting,
-            logs=self._probed(state, seen),
+            logs=self._probed(state, complete),
             commands=tuple(commands),
             moment=job.settings.moment(),
             overslept=overslept,
         )
         return tick, state
 
-    def _probed(self, state: RunState, seen: Look) -> dict[TopicPartition, LogsFound]:
+    def _probed(self, state: RunState, look: Look) -> dict[TopicPartition, LogsFound]:
         """The logs that this tick is decided by."""
-        live = [b for b, broker in seen.brokers.items() if broker.live]
-        logs = to_probe(self.job, state.ledger, seen.partitions, live)
+        live = [b for b, broker in look.brokers.items() if broker.live]
+        logs = to_probe(self.job, state.ledger, look.partitions, live)
         return probe(self.ports.reader, logs) if logs else {}
 
     def _now_and_then(self, state: RunState, now: float) -> RunState:
@@ -135,6 +135,6 @@ def way_back_of_cancelled(
     return back, log_dirs
 
 
-def _shown(found: PartitionState | None) -> object:
+def _shown(state: PartitionState | None) -> object:
     """What two readings of a partition that rests must agree on."""
-    return found and (found.topic_id, found.replicas, found.adding, found.removing)
+    return state and (state.topic_id, state.replicas, state.adding, state.removing)

@@ -105,9 +105,9 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
 
 
 def _moved(plan: Plan, cluster: ClusterReader) -> bool:
-    seen = cluster.look(Wanted(partitions=sorted(m.partition for m in plan.moves)))
-    return not seen.unclear and all(
-        isinstance(next_request(m, seen.partitions.get(m.partition), settled=False), Done)
+    look = cluster.look(Wanted(partitions=sorted(m.partition for m in plan.moves)))
+    return not look.unclear and all(
+        isinstance(next_request(m, look.partitions.get(m.partition), settled=False), Done)
         for m in plan.moves
     )
 

@@ -81,11 +81,11 @@ class CreateStep(Struct, FromRecord, frozen=True):
 
     def _shown(self, given: StepInput) -> Hold | End | Suspect[Ask] | None:
         """What follows where a look shows partitions of them, or not enough to tell."""
-        create, seen = self.create, given.tick.seen
+        create, look = self.create, given.tick.look
         names = _looked_at(create)
-        there = {n: seen.partitions[n] for n in names & seen.partitions.keys()}
+        there = {n: look.partitions[n] for n in names & look.partitions.keys()}
         others = {s.topic_id for s in there.values()} - {create.topic_id}
-        hidden = next((why for n in sorted(names) if (why := unshown(seen, n)) is not None), None)
+        hidden = next((why for n in sorted(names) if (why := unshown(look, n)) is not None), None)
         if hidden is not None:
             return Hold(hidden)
         if not there or others:
@@ -101,23 +101,23 @@ class CreateStep(Struct, FromRecord, frozen=True):
         return End(Status.DONE) if wanted.keys() <= there.keys() else None
 
     def _not_there(self, given: StepInput) -> StepVerdict:
-        create, seen = self.create, given.tick.seen
-        running = tuple(sorted(n for n in seen.running if n.topic == create.topic))
+        create, look = self.create, given.tick.look
+        running = tuple(sorted(n for n in look.running if n.topic == create.topic))
         if running:
             return Hold(TopicUnsettled(running))
         present = [TopicPartition(create.topic, p) for p in range(create.present)]
-        if not all(n in seen.partitions for n in present):
+        if not all(n in look.partitions for n in present):
             return Hold(MetadataBehind())
-        factors = {len(seen.partitions[n].replicas) for n in present} - {create.factor}
+        factors = {len(look.partitions[n].replicas) for n in present} - {create.factor}
         if factors:
             other = NotAsPlanned(Fact.FACTOR, create.factor, min(factors))
             return suspected(Status.STALE, other)
-        away = [b for b in create.brokers if b in seen.brokers and not seen.live(b)]
+        away = [b for b in create.brokers if b in look.brokers and not look.live(b)]
         return Hold(NewBrokerFenced(away[0])) if away else self._asked(given)
 
     def _asked(self, given: StepInput) -> StepVerdict:
         """What to do where nothing but Kafka's answer is in the way."""
-        create, seen = self.create, given.tick.seen
+        create, look = self.create, given.tick.look
         ask, last = (
             Ask(NewPartitions(create.count, create.lists)),
             given.known.refused.get(self.subject),
@@ -126,7 +126,7 @@ class CreateStep(Struct, FromRecord, frozen=True):
             return ask if self.record is None else Suspect(ask, PartitionsUnseen())
         refusal = given.refusal(self.subject)
         if refusal is None or rejection_passes(
-            refusal, [seen.brokers.get(b) for b in create.brokers]
+            refusal, [look.brokers.get(b) for b in create.brokers]
         ):
             return Suspect(ask, PartitionsUnseen(last.answer.code, last.answer.name))
         return rejection_end(refusal)
@@ -163,8 +163,8 @@ class CreateKind(StepKind[CreateStep]):
         names = {name for create in plan.creates for name in create.partitions}
         if not names:
             return True
-        seen = cluster.look(Wanted(partitions=sorted(names)))
-        return not seen.unclear and names <= seen.partitions.keys()
+        look = cluster.look(Wanted(partitions=sorted(names)))
+        return not look.unclear and names <= look.partitions.keys()
 
     def requests(self, asks: Mapping[TopicPartition, NewPartitions]) -> Requests:
         """All topics in one request."""

@@ -73,7 +73,7 @@ class LogMoveStep(Struct, FromRecord, frozen=True):
 
     def judge(self, given: StepInput) -> StepVerdict:
         """By where a look shows it."""
-        place = _place(self.move, given.tick.seen)
+        place = _place(self.move, given.tick.look)
         if not isinstance(place, LogPlace):
             return place
         move = self.move
@@ -91,7 +91,7 @@ class LogMoveStep(Struct, FromRecord, frozen=True):
     def judge_cancelled(self, given: StepInput) -> StepVerdict:
         """The same; while it copies, its own directory is asked for."""
         move = self.move
-        place = _place(move, given.tick.seen)
+        place = _place(move, given.tick.look)
         if not isinstance(place, LogPlace):
             return place
         if place.future_path == move.target:
@@ -128,14 +128,14 @@ class LogMoveKind(StepKind[LogMoveStep]):
 
     def looked_at(self, job: Job, ledger: Ledger) -> list[LogMoveStep]:
         """Those to look at now: all that were asked for, and of each broker the first that wait."""
-        waiting, found = Counter[BrokerId](), list[LogMoveStep]()
+        waiting, steps = Counter[BrokerId](), list[LogMoveStep]()
         for step in self.pending(job, ledger):
             begun, broker = step.record is not None, step.move.broker
             if not begun:
                 waiting[broker] += 1
             if begun or waiting[broker] <= LOOKED_AT * job.settings.slots_per_broker:
-                found.append(step)
-        return found
+                steps.append(step)
+        return steps
 
     def waits(self, job: Job, ledger: Ledger) -> bool:
         """Whether any has yet to be asked for."""
@@ -156,8 +156,8 @@ class LogMoveKind(StepKind[LogMoveStep]):
         names = [m.partition for m in plan.log_moves]
         if not names:
             return True
-        seen = cluster.look(Wanted(partitions=names, places_of=places_of(plan.log_moves)))
-        return all(_is_moved(m, seen) for m in plan.log_moves)
+        look = cluster.look(Wanted(partitions=names, places_of=places_of(plan.log_moves)))
+        return all(_is_moved(m, look) for m in plan.log_moves)
 
     def requests(self, asks: Mapping[ReplicaName, str]) -> Requests:
         """All in one request."""
@@ -173,26 +173,26 @@ LOG_MOVES = LogMoveKind()
 
 def places_of(moves: Iterable[LogMove]) -> dict[BrokerId, list[TopicPartition]]:
     """The replicas of these, by their broker."""
-    found: dict[BrokerId, list[TopicPartition]] = {}
+    by_broker: dict[BrokerId, list[TopicPartition]] = {}
     for move in moves:
-        found.setdefault(move.broker, []).append(move.partition)
-    return found
+        by_broker.setdefault(move.broker, []).append(move.partition)
+    return by_broker
 
 
 def places_of_begun(ledger: Ledger) -> dict[BrokerId, list[TopicPartition]]:
     """The replicas that were sent and have not ended, by their broker; as `abandon` has it, which reads no plan."""
-    found: dict[BrokerId, list[TopicPartition]] = {}
+    by_broker: dict[BrokerId, list[TopicPartition]] = {}
     for partition, broker in _begun(ledger):
-        found.setdefault(broker, []).append(partition)
-    return found
+        by_broker.setdefault(broker, []).append(partition)
+    return by_broker
 
 
-def copying_within(ledger: Ledger, seen: Look) -> dict[ReplicaName, str]:
+def copying_within(ledger: Ledger, look: Look) -> dict[ReplicaName, str]:
     """Those of them whose copies run to where they were sent, and where each replica lies."""
-    found = {replica: (of, _seen_at(replica, seen)) for replica, of in _begun(ledger).items()}
+    begun = {replica: (of, _seen_at(replica, look)) for replica, of in _begun(ledger).items()}
     return {
         replica: place.path
-        for replica, (record, place) in found.items()
+        for replica, (record, place) in begun.items()
         if place.path and place.future_path == record.target
     }
 
@@ -210,9 +210,9 @@ def with_log_moves(
     return room
 
 
-def rates_of_copies(ledger: Ledger, seen: Look) -> set[RateKey]:
+def rates_of_copies(ledger: Ledger, look: Look) -> set[RateKey]:
     """The rates of the brokers on which any of them copies."""
-    copying = (replica for replica in _begun(ledger) if _seen_at(replica, seen).future_path)
+    copying = (replica for replica in _begun(ledger) if _seen_at(replica, look).future_path)
     return {(broker, LOG_DIRS_RATE) for _, broker in copying}
 
 
@@ -221,37 +221,37 @@ def _begun(ledger: Ledger) -> dict[ReplicaName, LogMoveRecord]:
     return {replica: record for replica, record in records if record.status is Status.OPEN}
 
 
-def _seen_at(replica: ReplicaName, seen: Look) -> LogPlace:
+def _seen_at(replica: ReplicaName, look: Look) -> LogPlace:
     partition, broker = replica
-    return seen.places.get(broker, {}).get(partition, LogPlace(None))
+    return look.places.get(broker, {}).get(partition, LogPlace(None))
 
 
-def _wants(move: LogMove, seen: Look) -> tuple[ReplicaName, str, int]:
+def _wants(move: LogMove, look: Look) -> tuple[ReplicaName, str, int]:
     """Which replica goes to which directory, and how many bytes."""
-    return move.replica, move.target, max(move.bytes, _seen_at(move.replica, seen).bytes)
+    return move.replica, move.target, max(move.bytes, _seen_at(move.replica, look).bytes)
 
 
-def _place(move: LogMove, seen: Look) -> LogPlace | Hold | Suspect[Ask]:
+def _place(move: LogMove, look: Look) -> LogPlace | Hold | Suspect[Ask]:
     """Where it lies; or what follows where it is not there any more, is another topic's, or is not read."""
-    hidden = unshown(seen, move.partition)
+    hidden = unshown(look, move.partition)
     if hidden is not None:
         return Hold(hidden)
-    state = seen.partitions.get(move.partition)
+    state = look.partitions.get(move.partition)
     if state is None or state.topic_id != move.topic_id:
-        found = None if state is None else state.topic_id
-        return suspected(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, found))
-    if move.broker not in seen.brokers:
+        topic_id = None if state is None else state.topic_id
+        return suspected(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, topic_id))
+    if move.broker not in look.brokers:
         gone = NotAsPlanned(Fact.REGISTRATION, True, False, move.broker)
         return suspected(Status.STALE, gone)
     if move.broker not in state.replicas:
         return suspected(Status.STALE, ReplicaGone(move.broker, state.replicas))
-    place = seen.places.get(move.broker, {}).get(move.partition)
+    place = look.places.get(move.broker, {}).get(move.partition)
     return Hold(ReplicaUnread(move.broker)) if place is None else place
 
 
-def _is_moved(move: LogMove, seen: Look) -> bool:
+def _is_moved(move: LogMove, look: Look) -> bool:
     """Whether a look shows it where it is to lie."""
-    place = _place(move, seen)
+    place = _place(move, look)
     if not isinstance(place, LogPlace):
         return False
     return place.path == move.target and place.future_path != move.target
@@ -300,16 +300,16 @@ def log_copies(
 
     `moving`: the partitions whose moves to other brokers have not ended. Takes slots.
     """
-    found, ready = LogCopies(room=room), list[tuple[LogMoveStep, Ask]]()
+    copies, ready = LogCopies(room=room), list[tuple[LogMoveStep, Ask]]()
     steps = LOG_MOVES.looked_at(given.tick.job, given.ledger)
-    for step, ask in judge_steps(steps, given, closed, found.decided):
+    for step, ask in judge_steps(steps, given, closed, copies.decided):
         if ask.takes_back:
-            found.decided.ask(step, ask, given.ledger)
+            copies.decided.ask(step, ask, given.ledger)
         else:
             ready.append((step, ask))
-    holds = found.decided.holds
-    found.running = [s for s in steps if isinstance(holds.get(s.subject), CopyingInBroker)]
-    for step in found.running:
+    holds = copies.decided.holds
+    copies.running = [s for s in steps if isinstance(holds.get(s.subject), CopyingInBroker)]
+    for step in copies.running:
         slots.take((step.move.broker,))
     for step, ask in ready:
         brokers = (step.move.broker,)
@@ -318,10 +318,10 @@ def log_copies(
             holds[step.subject] = MoveFirst()
         elif full is not None:
             holds[step.subject] = slots.why_full(full)
-        elif (lacks := found.room.why_not_within(*_wants(step.move, given.tick.seen))) is not None:
+        elif (lacks := copies.room.why_not_within(*_wants(step.move, given.tick.look))) is not None:
             holds[step.subject] = lacks
         else:
             slots.take(brokers)
-            found.room = found.room.reserve_within(*_wants(step.move, given.tick.seen))
-            found.starting.append((step, ask))
-    return found
+            copies.room = copies.room.reserve_within(*_wants(step.move, given.tick.look))
+            copies.starting.append((step, ask))
+    return copies

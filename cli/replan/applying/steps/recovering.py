@@ -263,7 +263,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         return self._arrival(given, seconds)
 
     def _arrival(self, given: StepInput, seconds: float) -> RecoveryArrivalPossible:
-        recovery, state = self.recovery, given.tick.seen.partitions.get(self.subject)
+        recovery, state = self.recovery, given.tick.look.partitions.get(self.subject)
         led = state is not None and state.leader is not None
         elects = self.record is not None and self.record.asked is RecoveryStep.ELECT
         logs = given.logs.get(self.subject, NOTHING_SAID)
@@ -369,14 +369,14 @@ def _better(recovery: Recovery, logs: LogsFound) -> tuple[BrokerId, ...]:
 
 def _shown(recovery: Recovery, given: StepInput) -> PartitionState | Hold | Suspect[Ask]:
     """The partition as a look shows it, or what follows where that is not as it may be on the way of a recovery."""
-    seen, name = given.tick.seen, recovery.partition
-    hidden = unshown(seen, name)
+    look, name = given.tick.look, recovery.partition
+    hidden = unshown(look, name)
     if hidden is not None:
         return Hold(hidden)
-    state = seen.partitions.get(name)
+    state = look.partitions.get(name)
     if state is None or state.topic_id != recovery.topic_id:
-        found = None if state is None else state.topic_id
-        return suspected(Status.STALE, NotAsPlanned(Fact.TOPIC, recovery.topic_id, found))
+        topic_id = None if state is None else state.topic_id
+        return suspected(Status.STALE, NotAsPlanned(Fact.TOPIC, recovery.topic_id, topic_id))
     if state.leader is not None:
         behind = state.leader_epoch <= recovery.leader_epoch
         return Hold(MetadataBehind()) if behind else state
@@ -451,16 +451,16 @@ def to_probe(
     live: Iterable[BrokerId],
 ) -> dict[TopicPartition, tuple[BrokerId, ...]]:
     """Whose logs this tick needs: all live replicas where something may be asked for, the leader where one is there."""
-    able, found = frozenset(live), dict[TopicPartition, tuple[BrokerId, ...]]()
+    able, brokers = frozenset(live), dict[TopicPartition, tuple[BrokerId, ...]]()
     for recovery in (step.recovery for step in RECOVERIES.pending(job, ledger)):
         state = states.get(recovery.partition)
         if state is None or recovery.clean:
             continue
         if state.leader is None:
-            found[recovery.partition] = tuple(b for b in recovery.original if b in able)
+            brokers[recovery.partition] = tuple(b for b in recovery.original if b in able)
         elif state.leader == recovery.chosen and state.leader_epoch > recovery.leader_epoch:
-            found[recovery.partition] = (state.leader,)
-    return found
+            brokers[recovery.partition] = (state.leader,)
+    return brokers
 
 
 def _said(recovery: Recovery) -> Iterable[str]:

@@ -78,16 +78,16 @@ class StandingStep(Struct, FromRecord, frozen=True):
 
     def _judged(self, given: StepInput) -> StepVerdict:
         wanted, name = self.wanted, self.subject
-        found = _look_up(given.tick.seen, name)
-        if not found.readable:
+        setting = _look_up(given.tick.look, name)
+        if not setting.readable:
             gone = suspected(Status.STALE, SubjectGone())
-            return Hold(SettingUnread()) if found.exists else gone
+            return Hold(SettingUnread()) if setting.exists else gone
         if _in_use(name, given.ledger):
             return Hold(SettingInUse())
-        if wanted.is_after(found.value):
+        if wanted.is_after(setting.value):
             return End(Status.DONE)
-        if not wanted.is_before(found.value):
-            return suspected(Status.STALE, OtherValue(wanted.before, found.value))
+        if not wanted.is_before(setting.value):
+            return suspected(Status.STALE, OtherValue(wanted.before, setting.value))
         refusal = given.refusal(name)
         if refusal is not None and self.record is not None:
             return rejection_end(refusal)
@@ -191,16 +191,16 @@ class _Found(Struct, frozen=True):
     value: str | None = None
 
 
-def _look_up(seen: Look, name: SettingName) -> _Found:
+def _look_up(look: Look, name: SettingName) -> _Found:
     if name.scope is ConfigScope.TOPIC:
-        settings = seen.topics.get(name.name)
+        settings = look.topics.get(name.name)
         if settings is None:
-            return _Found(exists=name.name in seen.forbidden, readable=False)
+            return _Found(exists=name.name in look.forbidden, readable=False)
         return _Found(exists=True, readable=True, value=override_of(settings, name.key))
     broker = BrokerId(int(name.name))
-    configs = seen.rates.get(broker)
+    configs = look.rates.get(broker)
     if configs is None:
-        return _Found(exists=broker in seen.brokers, readable=False)
+        return _Found(exists=broker in look.brokers, readable=False)
     return _Found(exists=True, readable=True, value=own_value(configs, name.key))
 
 
@@ -210,9 +210,9 @@ def are_set(standing: Iterable[ThrottleSetting], cluster: ClusterReader) -> dict
     if not places:
         return {}
     topics = [name for scope, name in places if scope is ConfigScope.TOPIC]
-    seen = cluster.look(Wanted(topics=sorted(topics), rates_of=sorted(own_brokers(places))))
-    found = {wanted: _look_up(seen, wanted.setting) for wanted in standing}
-    return {w.setting: f.readable and w.is_after(f.value) for w, f in found.items()}
+    look = cluster.look(Wanted(topics=sorted(topics), rates_of=sorted(own_brokers(places))))
+    settings = {wanted: _look_up(look, wanted.setting) for wanted in standing}
+    return {w.setting: f.readable and w.is_after(f.value) for w, f in settings.items()}
 
 
 def _in_use(name: SettingName, ledger: Ledger) -> bool:

@@ -152,7 +152,7 @@ class Batches(Struct):
     """Elections of earlier ticks that the controller may not have made yet, by who shall lead."""
 
     def add(
-        self, name: TopicPartition, ask: Request, seen: Look, settings: Settings
+        self, name: TopicPartition, ask: Request, look: Look, settings: Settings
     ) -> NextBatch | None:
         """Add a request, or say that this tick is full."""
         if ask.kind is RequestKind.ELECT:
@@ -160,7 +160,7 @@ class Batches(Struct):
         if len(self.resizing) + len(self.same_size) >= settings.batch:
             return NextBatch(elections=False)
         wanted = None if ask.kind is RequestKind.CANCEL else ask.replicas
-        same = ask.kind is RequestKind.ASSIGN and _is_same_size(name, ask.replicas, seen)
+        same = ask.kind is RequestKind.ASSIGN and _is_same_size(name, ask.replicas, look)
         (self.same_size if same else self.resizing)[name] = wanted
         return None
 
@@ -182,11 +182,11 @@ class Batches(Struct):
         return None
 
 
-def _is_same_size(name: TopicPartition, wanted: Replicas, seen: Look) -> bool:
+def _is_same_size(name: TopicPartition, wanted: Replicas, look: Look) -> bool:
     """As Kafka judges it: against the replicas less the removing ones (KIP-860)."""
-    found = seen.partitions[name]
-    guarded = seen.features.replication_factor_guard
-    return guarded and len(set(found.replicas) - set(found.removing)) == len(wanted)
+    state = look.partitions[name]
+    guarded = look.features.replication_factor_guard
+    return guarded and len(set(state.replicas) - set(state.removing)) == len(wanted)
 
 
 def lingering(tick: TickInput, state: RunState) -> list[TopicPartition]:
@@ -198,7 +198,7 @@ def lingering(tick: TickInput, state: RunState) -> list[TopicPartition]:
     return [
         name
         for name in sorted(state.given_up)
-        if name in tick.seen.running and _is_copied(tick, name)
+        if name in tick.look.running and _is_copied(tick, name)
     ]
 
 
@@ -208,14 +208,14 @@ def taken_up(tick: TickInput, state: RunState) -> Iterator[MoveRecord]:
     It came when the partition was done or rested, or it can never end. What the controller lists is never old, so one
     look is enough; a list that was left to another tool is that tool's.
     """
-    for name, running in tick.seen.running.items():
+    for name, running in tick.look.running.items():
         own = state.ledger.owned.get(name)
         if own is None or own.status in {Status.OPEN, Status.FOREIGN}:
             continue
-        if not runs_own(tick.seen, own):
+        if not runs_own(tick.look, own):
             continue
         late = own.status in {Status.DONE, Status.CANCELLED} and running.target != own.target
-        if late or never_there(running, tick.seen):
+        if late or never_there(running, tick.look):
             yield replace(
                 own, status=Status.OPEN, message="", reached=min(own.reached, Reached.EXPANDED)
             )
@@ -229,12 +229,12 @@ def may_arrive(state: RunState) -> list[TopicPartition]:
 
 def _is_copied(tick: TickInput, name: TopicPartition) -> bool:
     """Whether what runs brings a new replica of replan's move into sync; another tool may list it as there already."""
-    running, found = tick.seen.running.get(name), tick.seen.partitions.get(name)
-    in_sync = () if found is None else found.isr
-    if running is None or made_again(tick.seen, name, tick.job.moves[name].topic_id):
+    running, state = tick.look.running.get(name), tick.look.partitions.get(name)
+    in_sync = () if state is None else state.isr
+    if running is None or made_again(tick.look, name, tick.job.moves[name].topic_id):
         return False
     stay = set(running.replicas).difference(running.removing, in_sync)
-    return bool(stay.intersection(tick.job.moves[name].new).intersection(tick.seen.brokers))
+    return bool(stay.intersection(tick.job.moves[name].new).intersection(tick.look.brokers))
 
 
 def copies_under_throttle(
@@ -258,17 +258,17 @@ def copies_under_throttle(
     if tick.admitting:
         names.update(n for n in admitted if n not in ended)
     moves = [tick.job.moves[name] for name in sorted(names)]
-    moves = [m for m in moves if not made_again(tick.seen, m.partition, m.topic_id)]
+    moves = [m for m in moves if not made_again(tick.look, m.partition, m.topic_id)]
     return [copy_of(tick, state, move) for move in moves]
 
 
 def copy_of(tick: TickInput, state: RunState, move: Move) -> ThrottledCopy:
     """A move as throttles see it."""
-    found = tick.seen.partitions.get(move.partition)
-    isr = state.history.isr.get(move.partition) if found is None else found.isr
+    partition = tick.look.partitions.get(move.partition)
+    isr = state.history.isr.get(move.partition) if partition is None else partition.isr
     if isr is None:
         return ThrottledCopy(move)
-    suspended = catches_up_beside(move.original, move.kept, isr, tick.seen)
+    suspended = catches_up_beside(move.original, move.kept, isr, tick.look)
     return ThrottledCopy(move, leader_throttle_suspended=suspended)
 
 
@@ -278,12 +278,12 @@ def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartiti
     A copy of replan's own that runs on although its partition has ended takes slots, too, and is not another tool's.
     """
     beside = {
-        name: foreign_load(running, tick.seen.live)
-        for name, running in tick.seen.running.items()
+        name: foreign_load(running, tick.look.live)
+        for name, running in tick.look.running.items()
         if name not in state.ledger.open or not state.ledger.open[name].expanding
     }
     owned = state.ledger.owned
-    own = {n for n in beside.keys() & owned.keys() if runs_own(tick.seen, owned[n])}
+    own = {n for n in beside.keys() & owned.keys() if runs_own(tick.look, owned[n])}
     loads = chain(_loads(tick, state, starting), (beside[n] for n in own))
     others = {n: brokers for n, brokers in beside.items() if n not in own}
     return Slots.of(state.limits, tick.settings.slots_per_broker, loads, others)
@@ -307,18 +307,18 @@ def loaded_by(tick: TickInput, state: RunState) -> set[BrokerId]:
 
 def _sends(tick: TickInput, move: Move) -> BrokerId:
     """From where a move copies now."""
-    state = tick.seen.partitions.get(move.partition)
+    state = tick.look.partitions.get(move.partition)
     return source_of(None if state is None else state.leader, move.original)
 
 
 def _loads_now(tick: TickInput, state: RunState, move: Move) -> bool:
     """Until its new replicas are in sync, unless it stands still, or this user may not see whether it goes on."""
-    found, admitted = tick.seen.partitions.get(move.partition), move.partition in state.admitted
-    if (found is None or admitted) and move.partition.topic in tick.seen.forbidden:
+    partition, admitted = tick.look.partitions.get(move.partition), move.partition in state.admitted
+    if (partition is None or admitted) and move.partition.topic in tick.look.forbidden:
         return False
-    if found is not None and set(found.isr).issuperset(move.new):
+    if partition is not None and set(partition.isr).issuperset(move.new):
         return False
-    stalled = state.history.stalled(move, tick.seen, tick.now, tick.settings.stalled_seconds)
+    stalled = state.history.stalled(move, tick.look, tick.now, tick.settings.stalled_seconds)
     return admitted or stalled is None
 
 
@@ -356,10 +356,10 @@ def elections_in_flight(
     What the controller has answered it has done, however late a broker shows it.
     """
     for name in state.moves.unknown_since.keys() & state.ledger.open.keys():
-        asked, found = state.ledger.open[name].asked, tick.seen.partitions.get(name)
+        asked, partition = state.ledger.open[name].asked, tick.look.partitions.get(name)
         if asked is None or asked.kind is not RequestKind.ELECT or name in asking:
             continue
-        if found is None or found.leader != asked.replicas[0]:
+        if partition is None or partition.leader != asked.replicas[0]:
             yield asked.replicas[0]
 
 
@@ -376,9 +376,9 @@ class Throttled(Struct, frozen=True):
 
 def throttle_input(tick: TickInput, state: RunState) -> ThrottleInput:
     """What a tick has read of throttles."""
-    seen = tick.seen
-    live = {b for b, broker in seen.brokers.items() if broker.live}
-    return ThrottleInput(seen.topics, seen.rates, state.throttle_history, live)
+    look = tick.look
+    live = {b for b, broker in look.brokers.items() if broker.live}
+    return ThrottleInput(look.topics, look.rates, state.throttle_history, live)
 
 
 def throttles_now(
@@ -398,11 +398,11 @@ def throttles_now(
     if keeps:
         wanted = with_kept(wanted, copies, state.ledger, view, released)
     waiting = tick.admitting and state.copies_waiting > 0 and not cancelling
-    found = throttle_tick(
+    throttles = throttle_tick(
         wanted, state.ledger, view, keep_rates=keeps or waiting, released=released
     )
     notes = rates_of_others(throttled.of_others, throttle, state.ledger, view)
-    return replace(found, notes=(*found.notes, *notes))
+    return replace(throttles, notes=(*throttles.notes, *notes))
 
 
 def throttle_missing(
@@ -480,10 +480,10 @@ class Draft:
         record = replace(self.record(name), status=status, message=message)
         self.holds.pop(name, None)
         self.phases[name] = Ended(record)
-        found = self._tick.seen.partitions.get(name)
+        state = self._tick.look.partitions.get(name)
         if status is not Status.DONE:
-            if found is not None and found.topic_id == record.topic_id:
-                rests = found.running is None and found.replicas == record.original
+            if state is not None and state.topic_id == record.topic_id:
+                rests = state.running is None and state.replicas == record.original
                 left = no_more_left if rests else remembering_given_up
                 self.records.extend(left(record, ledger))
         elif name not in job.plan.remember:
@@ -543,7 +543,7 @@ class TickBuilder:
         application = None if known is None else steered(known, tick.commands)
         self._throttle = throttle_of(tick.job.plan.throttle, application)
         of_others = application is not None and application.throttles_others
-        self._other_copies = state.others.copies(tick.seen) if of_others else []
+        self._other_copies = state.others.copies(tick.look) if of_others else []
         self._admission: ThrottleContested | OthersUnderMinIsr | Paused | Cancelling | None = (
             admission_closed(state.throttle_history) if tick.admitting else None
         )
@@ -567,7 +567,7 @@ class TickBuilder:
         self._first: Mapping[ConfigResource, SettingName] = {}
         """Settings that come before the copies that need their places."""
         self._batches = Batches()
-        self._others = others_by_topic(tick.seen, state.ledger.open)
+        self._others = others_by_topic(tick.look, state.ledger.open)
         self._unchanged = Unchanged(
             tick, state, remembers=not isinstance(self._admission, Cancelling)
         )
@@ -589,7 +589,7 @@ class TickBuilder:
             name, known = record.partition, self._state.ledger.owned[record.partition]
             self._draft.phases[name] = InFlight(record)
             if known.status is Status.DONE:
-                listed = self._tick.seen.running[name].target
+                listed = self._tick.look.running[name].target
                 self._draft.notes.append(ArrivedLate(name, listed))
 
     def decide_steps(self, kind: AnyKind) -> None:
@@ -621,9 +621,9 @@ class TickBuilder:
         if (still := self._unchanged.wait(name, known)) is not None:
             self._draft.holds[name] = still.reason
             return
-        sight = partition_input(self._tick, self._state, name, known)
+        given = partition_input(self._tick, self._state, name, known)
         record, verdict = (
-            judge_while_copying(sight) if cancelling is None else judge_cancelled(sight)
+            judge_while_copying(given) if cancelling is None else judge_cancelled(given)
         )
         if record is not None and record != known:
             self._draft.phases[name] = InFlight(record)
@@ -644,18 +644,18 @@ class TickBuilder:
         return PartitionsFirst() if name.topic in self._growing else None
 
     def _sort(self, name: TopicPartition, ask: Request) -> None:
-        found = self._tick.seen.partitions[name]
+        state = self._tick.look.partitions[name]
         if not self._tick.admitting:
             self._draft.holds[name] = Stopping()
         elif isinstance(self._admission, Paused) and not isinstance(
             self._draft.phase(name), InFlight
         ):
             self._draft.defer(name, self._admission)
-        elif not set(ask.replicas) <= set(found.replicas):
+        elif not set(ask.replicas) <= set(state.replicas):
             self._to_start[name] = ask
         elif (closed := self._closed(name, ask)) is not None:
             self._draft.defer(name, closed)
-        elif (busy := self._coordinators.busy(self._tick.job.moves[name], ask, found)) is not None:
+        elif (busy := self._coordinators.busy(self._tick.job.moves[name], ask, state)) is not None:
             self._draft.hold(name, busy, soon=True)
         else:
             self._to_ask[name] = ask
@@ -665,8 +665,8 @@ class TickBuilder:
         if ask.kind not in {RequestKind.EXPAND, RequestKind.ASSIGN}:
             return None
         tick = self._tick
-        move, found = tick.job.moves[name], tick.seen.partitions[name]
-        return closed_gate(move, ask.replicas, found, tick.seen, self._room, self._others)
+        move, state = tick.job.moves[name], tick.look.partitions[name]
+        return closed_gate(move, ask.replicas, state, tick.look, self._room, self._others)
 
     def watch(self) -> None:
         """Say what an ended partition keeps the application for."""
@@ -704,7 +704,7 @@ class TickBuilder:
         """Whether a partition is under its own min ISR: its copy is what ends that."""
         if not isinstance(self._admission, OthersUnderMinIsr):
             return False
-        return under_min_isr(self._tick.job.moves[name], self._tick.seen.partitions[name])
+        return under_min_isr(self._tick.job.moves[name], self._tick.look.partitions[name])
 
     def _admits(self, name: TopicPartition, ask: Request) -> bool:
         tick, move = self._tick, self._tick.job.moves[name]
@@ -721,7 +721,7 @@ class TickBuilder:
             self._draft.defer(name, closed)
         else:
             self._slots.take(brokers)
-            size = max(move.bytes, tick.seen.partitions[name].bytes)
+            size = max(move.bytes, tick.look.partitions[name].bytes)
             self._room = self._room.reserve(name, move.new, size)
             if not isinstance(self._draft.phase(name), InFlight | Admitted):
                 self._draft.phases[name] = Admitted()
@@ -784,7 +784,7 @@ class TickBuilder:
 
     def _add(self, name: TopicPartition, ask: Request) -> None:
         job = self._tick.job
-        if (full := self._batches.add(name, ask, self._tick.seen, job.settings)) is not None:
+        if (full := self._batches.add(name, ask, self._tick.look, job.settings)) is not None:
             self._draft.holds[name] = full
             return
         self._draft.phases[name] = InFlight(intent(self._draft.record(name), ask))
@@ -823,6 +823,6 @@ class TickBuilder:
         )
 
 
-def _kept(found: Mapping[K, HoldReason], before: Mapping[K, HoldReason]) -> dict[K, HoldReason]:
+def _kept(holds: Mapping[K, HoldReason], before: Mapping[K, HoldReason]) -> dict[K, HoldReason]:
     """The reasons to wait; whoever leaves still says what held each before that."""
-    return {n: before.get(n, r) if isinstance(r, Stopping) else r for n, r in found.items()}
+    return {n: before.get(n, r) if isinstance(r, Stopping) else r for n, r in holds.items()}

@@ -71,7 +71,7 @@ from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound
 from replan.planning.plans.requests import Request
 
-Sight = tuple[PartitionState, bool, int, bool]
+Basis = tuple[PartitionState, bool, int, bool]
 """What the verdict on a partition in flight rests on, beside its record and the brokers: its state, whether it has
 settled, and configured min.insync.replicas and unclean.leader.election.enable of its topic."""
 
@@ -81,7 +81,7 @@ class KeptHold(Struct, frozen=True):
 
     reason: HoldReason
     record: MoveRecord
-    sight: Sight
+    basis: Basis
 
 
 class KeptHolds(Struct, frozen=True):
@@ -105,8 +105,8 @@ class Answers(Struct):
     @property
     def refused(self) -> str | None:
         """What the cluster said where it refused a whole request: this user may not ask for that now."""
-        found = (*self.partitions.values(), *self.configs.values(), *self.steps.values())
-        refused = (a.reason for a in found if isinstance(a, OutcomeUnknown) and a.refused)
+        answers = (*self.partitions.values(), *self.configs.values(), *self.steps.values())
+        refused = (a.reason for a in answers if isinstance(a, OutcomeUnknown) and a.refused)
         return next(refused, None)
 
 
@@ -147,16 +147,16 @@ class Repeats(Struct, frozen=True):
 
     def answered(self, sent: "Decision", answers: Answers, now: float) -> "Repeats":
         """What waits once a decision was sent and answered."""
-        found = dict(self.waiting)
+        repeats = dict(self.waiting)
         for asked, answer in _asked(sent, answers):
-            known = found.pop(asked, Repeat(0, now))
+            known = repeats.pop(asked, Repeat(0, now))
             if answer is None:
-                found[asked] = known
+                repeats[asked] = known
             elif isinstance(answer, OutcomeUnknown) or (
                 not isinstance(asked, ConfigChange) and not isinstance(answer, Accepted)
             ):
-                found[asked] = again(known, now)
-        return Repeats(found)
+                repeats[asked] = again(known, now)
+        return Repeats(repeats)
 
 
 def _asked(decision: "Decision", answers: Answers) -> Iterator[tuple[Repeatable, Answer | None]]:
@@ -229,12 +229,12 @@ class RunState(Struct, frozen=True, kw_only=True):
     @property
     def configs_unknown_since(self) -> dict[ConfigResource, float]:
         """Topics and brokers of which a change may still be on its way, of whichever step."""
-        found = dict(self.configs.unknown_since)
+        since = dict(self.configs.unknown_since)
         for subject, at in self.steps.unknown_since.items():
             if isinstance(subject, SettingName):
                 place = config_resource_of(subject)
-                found[place] = max(at, found.get(place, at))
-        return found
+                since[place] = max(at, since.get(place, at))
+        return since
 
     @property
     def configs_asked(self) -> set[ConfigResource]:
@@ -266,24 +266,24 @@ class RunState(Struct, frozen=True, kw_only=True):
 
     def observed(self, tick: TickInput) -> "RunState":
         """Take in what a look shows only beside earlier ones."""
-        job, seen, now = tick.job, tick.seen, tick.now
+        job, look, now = tick.job, tick.look, tick.now
         moves = {n: job.moves[n] for n in (*self.ledger.open, *self.admitted, *tick.candidates)}
         limits = self.limits
-        for loss in self.history.losses(moves.values(), seen):
+        for loss in self.history.losses(moves.values(), look):
             record = self.ledger.open.get(loss.partition)
             if record is not None and record.expanding:
                 limits = halved(limits, loss.loaded, job.settings.slots_per_broker)
-        topics = {topic for topic, _ in self.ledger.entries if not seen.may_exist(topic)}
+        topics = {topic for topic, _ in self.ledger.entries if not look.may_exist(topic)}
         missing = held_since(self.missing_since, topics, tick.ended)
-        brokers = {broker for broker, _ in self.ledger.rates if broker not in seen.brokers}
+        brokers = {broker for broker, _ in self.ledger.rates if broker not in look.brokers}
         unregistered = held_since(self.unregistered_since, brokers, tick.ended)
         long_ago = now - job.settings.agreeing_seconds
         settle = job.settings.settle_seconds
-        history = self.history.after(moves, seen, now, tick.ended, settle)
-        behind = behind_entries_of_others(seen, self.ledger)
+        history = self.history.after(moves, look, now, tick.ended, settle)
+        behind = behind_entries_of_others(look, self.ledger)
         catching_up = held_since(self.throttle_history.catching_up, behind, tick.ended)
-        others = self.others.after(seen, self.ledger, now, job.settings.agreeing_seconds)
-        shown = seen.partitions
+        others = self.others.after(look, self.ledger, now, job.settings.agreeing_seconds)
+        shown = look.partitions
         recoveries = (step.subject for step in RECOVERIES.pending(job, self.ledger))
         leaderless = [n for n in recoveries if n in shown and shown[n].leader is None]
         told = {n: tick.logs[n] for n in leaderless if n in tick.logs}
@@ -298,7 +298,7 @@ class RunState(Struct, frozen=True, kw_only=True):
             moved_at=now if moved else self.moved_at,
             limits=limits,
             moves=self.moves.without_refusals(
-                n for n, move in moves.items() if new_and_cordoned(move, seen) is not None
+                n for n, move in moves.items() if new_and_cordoned(move, look) is not None
             ),
             missing_since=missing,
             unregistered_since=unregistered,
@@ -316,7 +316,7 @@ class RunState(Struct, frozen=True, kw_only=True):
 
     def _readings_apart(self, tick: TickInput) -> Iterator[ReadingsApart]:
         """A note where readings are so far apart that confirming takes longer; once for the same silent brokers."""
-        silent = tuple(sorted(tick.seen.silent))
+        silent = tuple(sorted(tick.look.silent))
         gap = self.history.gap(tick.now) - tick.overslept
         noted = any(isinstance(n, ReadingsApart) and n.silent == silent for n in self.notes)
         longest = max(tick.settings.settle_seconds / 2, 2 * tick.settings.poll_seconds)
@@ -429,8 +429,8 @@ def partition_input(
     return PartitionInput(
         move=move,
         own=record,
-        state=tick.seen.partitions.get(name),
-        seen=tick.seen,
+        state=tick.look.partitions.get(name),
+        look=tick.look,
         settled=state.history.settled(name, tick.settings.settle_seconds),
         settle_seconds=tick.settings.settle_seconds,
         racks=tick.job.plan.racks,
@@ -450,15 +450,15 @@ class Unchanged:
     def __init__(self, tick: TickInput, state: RunState, *, remembers: bool) -> None:
         """`remembers`: partitions are judged by the same rules as in the tick before."""
         self._remembers = remembers
-        same = remembers and state.waits.brokers == tick.seen.brokers
+        same = remembers and state.waits.brokers == tick.look.brokers
         self._before = state.waits.of if same else {}
-        self._seen, self._settings, self._history = tick.seen, tick.settings, state.history
+        self._seen, self._settings, self._history = tick.look, tick.settings, state.history
         self._concerned = {
             *state.moves.answers,
             *state.moves.refused,
             *state.moves.repeats,
             *state.moves.unknown_since,
-            *tick.seen.unclear,
+            *tick.look.unclear,
             *(name for (name, _), misses in state.history.misses.items() if misses),
         }
         """The partitions that something else concerns."""
@@ -467,24 +467,24 @@ class Unchanged:
     def wait(self, name: TopicPartition, record: MoveRecord | None) -> KeptHold | None:
         """The wait of a partition in flight, if it still holds."""
         wait = self._before.get(name)
-        if wait is None or wait.record is not record or self._sight(name) != wait.sight:
+        if wait is None or wait.record is not record or self._basis(name) != wait.basis:
             return None
         self._now[name] = wait
         return wait
 
     def keep(self, name: TopicPartition, record: MoveRecord | None, reason: HoldReason) -> None:
         """Keep the wait of a partition for the next tick, if it is in flight."""
-        sight = self._sight(name)
-        if record is not None and sight is not None:
-            self._now[name] = KeptHold(reason, record, sight)
+        basis = self._basis(name)
+        if record is not None and basis is not None:
+            self._now[name] = KeptHold(reason, record, basis)
 
-    def _sight(self, name: TopicPartition) -> Sight | None:
+    def _basis(self, name: TopicPartition) -> Basis | None:
         """What the verdict on a partition rests on beside brokers and record; None where something else concerns it."""
-        found, settings = self._seen.partitions.get(name), self._seen.topics.get(name.topic)
-        if found is None or settings is None or name in self._concerned:
+        state, settings = self._seen.partitions.get(name), self._seen.topics.get(name.topic)
+        if state is None or settings is None or name in self._concerned:
             return None
         settled = self._history.settled(name, self._settings.settle_seconds)
-        return found, settled, settings.min_insync_replicas, settings.unclean_election
+        return state, settled, settings.min_insync_replicas, settings.unclean_election
 
     def waits(self) -> KeptHolds:
         """Those that hold in the next tick, if nothing of them changes."""
@@ -568,7 +568,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
     begun = {n for n, p in phases.items() if isinstance(p, InFlight | Ended)}
     ended = {n for n, p in phases.items() if isinstance(p, Ended)}
     admitted = {n for n, p in phases.items() if isinstance(p, Admitted)}
-    read = ThrottleInput(tick.seen.topics, tick.seen.rates, state.throttle_history)
+    read = ThrottleInput(tick.look.topics, tick.look.rates, state.throttle_history)
     notes = (n for n in decision.throttles.notes if n not in state.notes)
     agreeing = (s for s in decision.suspected if s[0] not in asked)
     over = ended | (begun - state.ledger.open.keys())
@@ -638,7 +638,7 @@ def _stands(record: MoveRecord) -> tuple[object, ...]:
 
 def _holds_after(
     state: RunState,
-    found: Mapping[TopicPartition, HoldReason],
+    holds: Mapping[TopicPartition, HoldReason],
     over: set[TopicPartition],
     now: float,
 ) -> tuple[Layered[TopicPartition, HoldReason], Layered[TopicPartition, float]]:
@@ -647,7 +647,7 @@ def _holds_after(
     They are as many as moves wait, so only what changes is gone through.
     """
     before, since = state.holds, state.held_since
-    fresh = {n: r for n, r in found.items() if (b := before.get(n)) is not r and b != r}
+    fresh = {n: r for n, r in holds.items() if (b := before.get(n)) is not r and b != r}
     gone = {n for n in over if n in before}
     if not fresh and not gone:
         return before, since
@@ -671,9 +671,9 @@ def _grown(
 ) -> Mapping[BrokerId, int]:
     """Limits that have shrunk grow back with every copy that ends."""
     for name in sorted(ended) if limits else ():
-        move, found = tick.job.moves[name], tick.seen.partitions.get(name)
-        if move.new and found is not None:
-            led = () if found.leader is None else (found.leader,)
+        move, state = tick.job.moves[name], tick.look.partitions.get(name)
+        if move.new and state is not None:
+            led = () if state.leader is None else (state.leader,)
             limits = limits_after_success(
                 limits, {*move.original, *move.new, *led}.intersection(limits), usual
             )

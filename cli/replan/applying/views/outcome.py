@@ -212,12 +212,12 @@ def results_of(
     plan_order: Iterable[TopicPartition], ledger: Ledger, holds: Mapping[RequestSubject, HoldReason]
 ) -> tuple[PartitionResult, ...]:
     """How each move of a plan stands."""
-    found = ((n, ledger.owned.get(n)) for n in plan_order)
+    records = ((n, ledger.owned.get(n)) for n in plan_order)
     return tuple(
         PartitionResult(
             name, *_stands(own, holds.get(name)), last_step_at="" if own is None else own.changed_at
         )
-        for name, own in found
+        for name, own in records
     )
 
 
@@ -272,10 +272,10 @@ def exit_code_of(results: Iterable[AnyResult], left_out: Exit) -> Exit:
 
     3 where something else than another party is in the way as well.
     """
-    found = {r.result for r in results}
-    if found & {Result.STALE, Result.REJECTED} or left_out is Exit.REFUSED:
+    kinds = {r.result for r in results}
+    if kinds & {Result.STALE, Result.REJECTED} or left_out is Exit.REFUSED:
         return Exit.REFUSED
-    return Exit.HELD if Result.FOREIGN in found else left_out
+    return Exit.HELD if Result.FOREIGN in kinds else left_out
 
 
 def results_summary(
@@ -291,8 +291,8 @@ def results_summary(
     """
     counts = Counter(r.result for r in results)
     words = {Result.WAITING: "not started"} if abandoned else {}
-    found = ", ".join(
+    by_result = ", ".join(
         f"{counts[kind]} {words.get(kind, kind)}" for kind in Result if kind in counts
     )
     beside = f"{count(others, 'reassignment')} of other tools throttled" if others else ""
-    return "; ".join(filter(None, [found, left_out_text(refusals), beside])) or "nothing to do"
+    return "; ".join(filter(None, [by_result, left_out_text(refusals), beside])) or "nothing to do"

@@ -225,14 +225,14 @@ def _copy(
         move.partition,
         tuple(_replica(tick, history, move, broker) for broker in move.new),
         hold,
-        history.stalled(move, tick.seen, tick.now, tick.settings.stalled_seconds),
+        history.stalled(move, tick.look, tick.now, tick.settings.stalled_seconds),
     )
 
 
 def _replica(
     tick: TickInput, history: PartitionHistory, move: Move, broker: BrokerId
 ) -> ReplicaProgress:
-    state = tick.seen.partitions.get(move.partition)
+    state = tick.look.partitions.get(move.partition)
     in_sync = state is not None and broker in state.isr
     size = history.sizes.get((move.partition, broker))
     total = history.totals.get(move.partition) or move.bytes
@@ -264,7 +264,7 @@ def _volume(tick: TickInput, state: RunState, copies: Sequence[CopyProgress]) ->
     moving = (r for c in copies if c.stalled is None for r in c.replicas if not r.in_sync)
     speed = sum(r.bytes_per_second or 0.0 for r in moving)
     unread = any(
-        r.copied_bytes is None and not r.in_sync and not tick.seen.live(r.broker)
+        r.copied_bytes is None and not r.in_sync and not tick.look.live(r.broker)
         for c in copies
         for r in c.replicas
     )

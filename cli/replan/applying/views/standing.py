@@ -124,43 +124,43 @@ def knows_nothing(ledger: Ledger) -> bool:
 
 
 def as_planned_from(
-    seen: Snapshot, ledger: Ledger, application: OpenApplication | None = None
+    snapshot: Snapshot, ledger: Ledger, application: OpenApplication | None = None
 ) -> Snapshot:
     """The snapshot as it is planned from; `application`: the open one of that journal."""
-    remembered = {**seen.remembered, **ledger.remembered()}
+    remembered = {**snapshot.remembered, **ledger.remembered()}
     return replace(
-        seen,
+        snapshot,
         remembered=remembered,
-        application=None if application is None else _own(application, seen, ledger),
-        topics=_without_entries(seen.topics, ledger),
+        application=None if application is None else _own(application, snapshot, ledger),
+        topics=_without_entries(snapshot.topics, ledger),
         broker_configs={
             broker: _without_rates(broker, configs, ledger)
-            for broker, configs in seen.broker_configs.items()
+            for broker, configs in snapshot.broker_configs.items()
         },
     )
 
 
-def _own(application: OpenApplication, seen: Snapshot, ledger: Ledger) -> OwnApplication:
+def _own(application: OpenApplication, snapshot: Snapshot, ledger: Ledger) -> OwnApplication:
     """What it has not finished, but for what another tool reassigns: that is judged by where the other one leads it."""
-    running = seen.states(np.flatnonzero(seen.moving).tolist())
-    others = {found.partition for found in running if not ledger.began(found)}
+    running = snapshot.states(np.flatnonzero(snapshot.moving).tolist())
+    others = {reassignment.partition for reassignment in running if not ledger.began(reassignment)}
     return OwnApplication(
         application.id,
         application.owner,
         at_work=application.process is not None,
         targets={n: to for n, to in application.targets.items() if n not in others},
-        rates=_own_rates(seen, ledger),
+        rates=_own_rates(snapshot, ledger),
     )
 
 
-def _own_rates(seen: Snapshot, ledger: Ledger) -> dict[BrokerId, int]:
+def _own_rates(snapshot: Snapshot, ledger: Ledger) -> dict[BrokerId, int]:
     """The rates of replan's throttle that are set; the lower one of a broker where its two sides differ."""
-    found: dict[BrokerId, int] = {}
+    rates: dict[BrokerId, int] = {}
     for (broker, key), saved in ledger.rates.items():
-        value = own_value(seen.broker_configs.get(broker, {}), key)
+        value = own_value(snapshot.broker_configs.get(broker, {}), key)
         if key in (FOLLOWER_RATE, LEADER_RATE) and value in saved.ours and int(value) > 0:
-            found[broker] = min(int(value), found.get(broker, int(value)))
-    return found
+            rates[broker] = min(int(value), rates.get(broker, int(value)))
+    return rates
 
 
 def _without_entries(topics: pa.Table, ledger: Ledger) -> pa.Table:
@@ -182,14 +182,14 @@ def _without_entries(topics: pa.Table, ledger: Ledger) -> pa.Table:
 
 
 def _without_rates(broker: BrokerId, configs: Configs, ledger: Ledger) -> Configs:
-    found = dict(configs)
+    kept = dict(configs)
     for key in configs:
         saved = ledger.rates.get((broker, key))
         if saved is not None and own_value(configs, key) in saved.ours:
-            del found[key]
+            del kept[key]
             if saved.before is not None:
-                found[key] = ConfigValue(saved.before, ConfigSource.BROKER)
-    return found
+                kept[key] = ConfigValue(saved.before, ConfigSource.BROKER)
+    return kept
 
 
 Stay = Mapping[SettingName, str | None]
@@ -238,9 +238,9 @@ def unknown_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]
     return nobodys(found_throttles(snapshot, ledger))
 
 
-def nobodys(found: Iterable[FoundThrottle]) -> list[FoundThrottle]:
+def nobodys(throttles: Iterable[FoundThrottle]) -> list[FoundThrottle]:
     """Those of them that the journal does not know."""
-    return [f for f in found if f.owner is Owner.OTHER]
+    return [f for f in throttles if f.owner is Owner.OTHER]
 
 
 def throttles_seen_twice(
@@ -253,15 +253,15 @@ def throttles_seen_twice(
     A process at work that restores a throttle between a look at the cluster and the reading of the journal forgets it
     in both: it is nobody's only in the look that came first. What is set since is not in that one.
     """
-    found = found_throttles(snapshot, ledger)
-    if not nobodys(found):
-        return found
+    throttles = found_throttles(snapshot, ledger)
+    if not nobodys(throttles):
+        return throttles
     there = {f.setting: elements(f.value) for f in unknown_throttles(again(), ledger)}
     left = [
         replace(f, value=",".join(e for e in elements(f.value) if e in there.get(f.setting, ())))
         if f.owner is Owner.OTHER
         else f
-        for f in found
+        for f in throttles
     ]
     return [f for f in left if f.value or f.owner is not Owner.OTHER]
 
@@ -275,24 +275,24 @@ def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThro
             yield FoundThrottle(setting, known.ours[-1], Owner.SILENT, known.before)
     for broker, configs in sorted(snapshot.broker_configs.items()):
         for key in THROTTLE_RATES:
-            found, saved = configs.get(key), ledger.rates.get((broker, key))
-            if found is None:
+            value, saved = configs.get(key), ledger.rates.get((broker, key))
+            if value is None:
                 continue
             setting = SettingName(ConfigScope.BROKER, str(broker), key)
-            match found.source:
-                case ConfigSource.BROKER if saved is not None and found.value in saved.ours:
+            match value.source:
+                case ConfigSource.BROKER if saved is not None and value.value in saved.ours:
                     copies = Owner.RUNNING if of_others and not ledger.open else Owner.COPIES
                     owner = Owner.KEPT if saved.kept else copies
-                    yield FoundThrottle(setting, found.value, owner, saved.before)
+                    yield FoundThrottle(setting, value.value, owner, saved.before)
                 case ConfigSource.BROKER:
                     declared = setting in ledger.steps_of(
                         StandingRecord
-                    ) or found.value == stay.get(setting)
-                    yield FoundThrottle(setting, found.value, _not_of_moves(declared=declared))
+                    ) or value.value == stay.get(setting)
+                    yield FoundThrottle(setting, value.value, _not_of_moves(declared=declared))
                 case ConfigSource.CLUSTER_DEFAULT:
-                    yield FoundThrottle(setting, found.value, Owner.DEFAULT)
+                    yield FoundThrottle(setting, value.value, Owner.DEFAULT)
                 case _:
-                    yield FoundThrottle(setting, found.value, Owner.UNUSED)
+                    yield FoundThrottle(setting, value.value, Owner.UNUSED)
 
 
 def _not_of_moves(*, declared: bool) -> Owner:
@@ -307,7 +307,7 @@ def _lists(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThro
             parts: dict[Owner, list[str]] = {}
             for entry in elements(topic[column]):
                 parts.setdefault(_owner(setting, entry, ledger, stay), []).append(entry)
-            for owner, part in sorted(parts.items(), key=lambda found: found[0] is Owner.OTHER):
+            for owner, part in sorted(parts.items(), key=lambda part_of: part_of[0] is Owner.OTHER):
                 yield FoundThrottle(setting, ",".join(part), owner)
 
 

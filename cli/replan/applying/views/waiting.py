@@ -58,19 +58,19 @@ def watched(
     state = first_state(job, ledger, now).with_room(job, reader.log_dirs())
     state, candidates = replace(state, history=before).chosen(job, now)
     sizes = by_broker(copying(state, job))
-    seen = reader.look(replace(wanted_by_tick(state, job, candidates), sizes_of=sizes))
-    seen = seen if read is None else _without_begun_since(seen, ledger, read)
-    live = [b for b, broker in seen.brokers.items() if broker.live]
-    logs = to_probe(job, ledger, seen.partitions, live)
+    look = reader.look(replace(wanted_by_tick(state, job, candidates), sizes_of=sizes))
+    look = look if read is None else _without_begun_since(look, ledger, read)
+    live = [b for b, broker in look.brokers.items() if broker.live]
+    logs = to_probe(job, ledger, look.partitions, live)
     tick = TickInput(
         job=job,
-        seen=seen,
+        look=look,
         now=now,
         ended=now,
         candidates=candidates,
         logs=probe(reader, logs) if logs else {},
     )
-    state = replace(state, history=state.history.with_sizes(job.moves, seen.sizes, now))
+    state = replace(state, history=state.history.with_sizes(job.moves, look.sizes, now))
     decision, after = decide(tick, state.observed(tick))
     closed = _closed(ledger)
     waiting = job.moves.keys() - ledger.owned.keys()
@@ -88,17 +88,17 @@ def watched(
     return WatchedApplication(waits, replace(progress, known_holds=known), after.history)
 
 
-def _without_begun_since(seen: Look, ledger: Ledger, read: Callable[[], Ledger]) -> Look:
+def _without_begun_since(look: Look, ledger: Ledger, read: Callable[[], Ledger]) -> Look:
     """The look without what replan has begun between the reading of `ledger` and it: that is not another tool's.
 
     A list stands in the journal before it is asked for, so a journal that is read after a look knows all of replan's
     that runs in it.
     """
-    unknown = not_ours(seen, ledger)
+    unknown = not_ours(look, ledger)
     if not unknown:
-        return seen
-    begun = unknown.keys() - not_ours(seen, read()).keys()
-    return replace(seen, running={n: r for n, r in seen.running.items() if n not in begun})
+        return look
+    begun = unknown.keys() - not_ours(look, read()).keys()
+    return replace(look, running={n: r for n, r in look.running.items() if n not in begun})
 
 
 def _told(holds: Mapping[K, HoldReason]) -> dict[K, HoldReason]:

@@ -64,21 +64,21 @@ def _live(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]"
     if difference is not None:
         yield clock_check(difference)
     try:
-        seen = connection.control_plane.observe()
+        snapshot = connection.control_plane.observe()
     except ClusterRefused as problem:
         yield unreadable_check(str(problem).splitlines()[0])
         return
-    yield from cluster_checks(seen, _why_silent(connection, seen))
-    yield from _journal(cluster, connection, seen)
+    yield from cluster_checks(snapshot, _why_silent(connection, snapshot))
+    yield from _journal(cluster, connection, snapshot)
 
 
-def _why_silent(connection: Connection, seen: "Snapshot") -> "Mapping[BrokerId, str]":
+def _why_silent(connection: Connection, snapshot: "Snapshot") -> "Mapping[BrokerId, str]":
     """What became of the connections to brokers that did not answer, with their addresses."""
     from replan.model.control_plane import Wanted
 
-    if not seen.silent:
+    if not snapshot.silent:
         return {}
-    return connection.control_plane.look(Wanted(rates_of=seen.silent)).silent
+    return connection.control_plane.look(Wanted(rates_of=snapshot.silent)).silent
 
 
 def _journal_topics(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]":
@@ -100,7 +100,7 @@ def _journal_topics(cluster: JournaledTarget, connection: Connection) -> "Iterat
 
 
 def _journal(
-    cluster: JournaledTarget, connection: Connection, seen: "Snapshot"
+    cluster: JournaledTarget, connection: Connection, snapshot: "Snapshot"
 ) -> "Iterator[Check]":
     """Whether the journal can be read, and what it says."""
     from replan.applying.views.standing import nobodys, throttles_seen_twice
@@ -108,7 +108,7 @@ def _journal(
     from replan.planning.findings.checkup import Check, CheckKind, Level, throttles_check
 
     try:
-        ledger = read_journal(cluster, connection, seen.cluster_id).ledger
+        ledger = read_journal(cluster, connection, snapshot.cluster_id).ledger
     except (BadFile, ClusterRefused, ClusterUnreachable):
         yield Check(CheckKind.JOURNAL, Level.WRONG, 1)
         return
@@ -121,5 +121,5 @@ def _journal(
         else Check(CheckKind.APPLICATION, Level.LOOK, 1, (opened.id,))
     )
     leftover = 0 if opened is not None else ledger.throttles
-    unknown = nobodys(throttles_seen_twice(seen, cluster.observe, ledger))
+    unknown = nobodys(throttles_seen_twice(snapshot, cluster.observe, ledger))
     yield throttles_check(leftover, [str(t.setting) for t in unknown])

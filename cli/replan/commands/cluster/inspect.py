@@ -78,8 +78,8 @@ def schema(
     """
     from replan.placement_file.schemas import directory
 
-    found = next(file for file in directory().iterdir() if file.name.startswith(f"{name}.v"))
-    write(found.read_text(encoding="utf-8"), output)
+    schema_file = next(file for file in directory().iterdir() if file.name.startswith(f"{name}.v"))
+    write(schema_file.read_text(encoding="utf-8"), output)
     return Exit.OK
 
 
@@ -121,14 +121,14 @@ def export(
     from replan.placement_file.export import export_placement, exported_topics
 
     keep_inputs(output, [cluster.simulated, cluster.snapshot])
-    seen = cluster.observe()
+    snapshot = cluster.observe()
     if form == "yaml":
-        text = export_placement(seen, topics or [], commented=comments)
+        text = export_placement(snapshot, topics or [], commented=comments)
     else:
         from replan.placement_file.kafka_json import election_json, reassignment_json
 
-        chosen = exported_topics(seen, topics or [])
-        text = (reassignment_json if form == "kafka-json" else election_json)(seen, chosen)
+        chosen = exported_topics(snapshot, topics or [])
+        text = (reassignment_json if form == "kafka-json" else election_json)(snapshot, chosen)
     write(text, output, force=force)
     return Exit.OK
 
@@ -158,21 +158,21 @@ def import_file(
     from replan.placement_file.kafka_json import import_kafka_json
 
     keep_inputs(output, [file])
-    found = import_kafka_json(file)
-    if found.directories:
-        replicas = count(found.directories, "replica")
+    imported = import_kafka_json(file)
+    if imported.directories:
+        replicas = count(imported.directories, "replica")
         note(f"note: log directories of {replicas} are left out: an assignment does not name any")
-    write(found.yaml, output, force=force)
+    write(imported.yaml, output, force=force)
     return Exit.OK
 
 
-def _with_logs(seen: "Snapshot", cluster: JournaledTarget) -> "Snapshot":
+def _with_logs(snapshot: "Snapshot", cluster: JournaledTarget) -> "Snapshot":
     """With what the live replicas of every partition say of their logs."""
     from replan.applying.steps.recovering import with_logs
 
-    names = (s.partition for s in seen.states(range(seen.partitions.num_rows)))
+    names = (s.partition for s in snapshot.states(range(snapshot.partitions.num_rows)))
     with cluster.connect() as connection:
-        return with_logs(connection.control_plane, seen, names)
+        return with_logs(connection.control_plane, snapshot, names)
 
 
 def take_snapshot(
@@ -231,35 +231,33 @@ def take_snapshot(
     from replan.snapshots.files import write_snapshot
 
     keep_inputs(output, [cluster.simulated, cluster.snapshot])
-    found: Observed | None = None
+    observation: Observed | None = None
     if cluster.snapshot is not None:
-        seen = cluster.observe()
+        snapshot = cluster.observe()
     else:
         from replan.commands.inputs.observed import observed
 
-        found = observed(cluster, log_ends=lake is not None)
-        seen = found.snapshot
+        observation = observed(cluster, log_ends=lake is not None)
+        snapshot = observation.snapshot
         if logs:
-            seen = _with_logs(seen, cluster)
-    written = (
-        f"{count(seen.partitions.num_rows, 'partition')}, {count(len(seen.brokers), 'broker')}"
-    )
+            snapshot = _with_logs(snapshot, cluster)
+    written = f"{count(snapshot.partitions.num_rows, 'partition')}, {count(len(snapshot.brokers), 'broker')}"
     if output is not None:
-        write_snapshot(seen, output)
+        write_snapshot(snapshot, output)
         note(f"wrote {output}: {written}")
     if lake is not None:
         from replan.fleet.lake.delta import Lake
         from replan.fleet.seen import Seen, keep_seen
 
-        look = Seen(seen)
-        if found is not None:
+        look = Seen(snapshot)
+        if observation is not None:
             from replan.commands.fleet.observe import seen_of
 
-            look = seen_of(found)
-        kept_as = name or cluster.fleet_cluster or seen.cluster_id
+            look = seen_of(observation)
+        kept_as = name or cluster.fleet_cluster or snapshot.cluster_id
         hour = keep_seen(Lake(lake), {kept_as: look})[kept_as]
         note(f"wrote {lake}, {hour.cluster} {hour.day} {hour.hour:02}h: {written}")
-    if seen.silent:
-        silent = ", ".join(map(str, seen.silent))
+    if snapshot.silent:
+        silent = ", ".join(map(str, snapshot.silent))
         note(f"no answer about log directories from broker {silent}: sizes there are unknown")
     return Exit.OK

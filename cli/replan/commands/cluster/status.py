@@ -233,13 +233,13 @@ class _Asked(Struct, frozen=True):
                 for name, target in read_reassignment(self.file).items()
             ]
         try:
-            found = [
+            partitions = [
                 AskedPartition(parse_topic_partition(text))
                 for text in dict.fromkeys(self.partitions)
             ]
         except ValueError as problem:
             raise BadUsage(f"--partition: {problem}; write e.g. orders-7") from problem
-        return found or None
+        return partitions or None
 
 
 def _of_snapshot(cluster: JournaledTarget, patterns: list[str]) -> "ClusterStatus":
@@ -247,24 +247,24 @@ def _of_snapshot(cluster: JournaledTarget, patterns: list[str]) -> "ClusterStatu
     from replan.reporting.cluster.status_text import ClusterStatus
     from replan.reporting.plans.plan_context import own_text
 
-    seen = cluster.observe()
-    health, own = _health(seen, patterns), seen.application
+    snapshot = cluster.observe()
+    health, own = _health(snapshot, patterns), snapshot.application
     return ClusterStatus(
         health=health,
         rows=shown_rows(health.running),
-        observed_at=seen.observed_at,
+        observed_at=snapshot.observed_at,
         was_open="" if own is None else own_text(own),
     )
 
 
-def _health(seen: "Snapshot", patterns: list[str]) -> "Health":
+def _health(snapshot: "Snapshot", patterns: list[str]) -> "Health":
     """That of the topics that are meant, those among them that this user may not describe; raises as `topics_named`."""
     from replan.model.declared.topic_patterns import matches
     from replan.placement_file.export import topics_named
     from replan.planning.findings.health import health_of
 
-    meant = (t for t in seen.hidden if not patterns or any(matches(p, t) for p in patterns))
-    return replace(health_of(seen, topics_named(seen, patterns)), hidden=tuple(meant))
+    meant = (t for t in snapshot.hidden if not patterns or any(matches(p, t) for p in patterns))
+    return replace(health_of(snapshot, topics_named(snapshot, patterns)), hidden=tuple(meant))
 
 
 class _Watcher(Struct):
@@ -289,23 +289,23 @@ class _Watcher(Struct):
         from replan.reporting.cluster.status_text import ClusterStatus
 
         plane = self.connection.control_plane
-        seen = plane.observe()
+        snapshot = plane.observe()
         if not self.noted:
-            note_unread(seen)
+            note_unread(snapshot)
             self.noted = True
-        health = _health(seen, self.asked.topics)
+        health = _health(snapshot, self.asked.topics)
         named = self.asked.named()
         asked = [AskedPartition(s.partition) for s in health.running] if named is None else named
         before, now = self._read(asked)
-        known = known_of(self.cluster, self.connection, seen.cluster_id)
+        known = known_of(self.cluster, self.connection, snapshot.cluster_id)
         applying = known.ledger.application is not None
-        throttles = throttles_seen_twice(seen, self.cluster.observe, known.ledger)
+        throttles = throttles_seen_twice(snapshot, self.cluster.observe, known.ledger)
         shown = ClusterStatus(
             health=health,
             rows=[] if now is None else replica_rows(asked, now, before),
             standings={} if now is None else {a.partition: standing(a, now) for a in asked},
             named=named is not None,
-            observed_at=self._moment(seen),
+            observed_at=self._moment(snapshot),
             unknown_throttles=nobodys(throttles),
             own_throttles=known.ledger.throttles,
             own=frozenset(s.partition for s in health.running if known.ledger.began(s)),
@@ -318,12 +318,12 @@ class _Watcher(Struct):
             journal_unread=known.unread,
             open_elsewhere=known.elsewhere,
         )
-        return self._with_application(shown, known, seen.cluster_id)
+        return self._with_application(shown, known, snapshot.cluster_id)
 
-    def _moment(self, seen: "Snapshot") -> str:
+    def _moment(self, snapshot: "Snapshot") -> str:
         """When it was looked at; of a simulated cluster, on its own clock."""
         if not self.cluster.is_real:
-            return seen.observed_at
+            return snapshot.observed_at
         return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
     def _read(self, asked: "Collection[AskedPartition]") -> "tuple[Reading | None, Reading | None]":
@@ -359,7 +359,7 @@ class _Watcher(Struct):
         from replan.applying.views.waiting import NOTHING_SEEN, watched
 
         plane, now = self.connection.control_plane, self.connection.clock.now()
-        found = watched(
+        progress_now = watched(
             plan,
             ledger,
             plane,
@@ -367,7 +367,7 @@ class _Watcher(Struct):
             self.history or NOTHING_SEEN,
             read=lambda: known_of(self.cluster, self.connection, cluster_id).ledger,
         )
-        self.history = found.history
-        application = open_application(ledger, plan, known.holder, found.waits)
+        self.history = progress_now.history
+        application = open_application(ledger, plan, known.holder, progress_now.waits)
         self.pace = self.pace or CopyPace()
-        return replace(shown, application=application, progress=self.pace.of(found.progress))
+        return replace(shown, application=application, progress=self.pace.of(progress_now.progress))

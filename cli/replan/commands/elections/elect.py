@@ -80,22 +80,22 @@ def elect_preferred(
     placement, selection = placement_to_keep(files, cluster), scope.selection()
     allowed = allowed_of(allow or ())
     with cluster.connect() as connection:
-        seen = connection.control_plane.observe()
-        note_unread(seen)
-        found = preferred_elections(selection, seen, placement, allowed)
+        snapshot = connection.control_plane.observe()
+        note_unread(snapshot)
+        elections = preferred_elections(selection, snapshot, placement, allowed)
 
         def render(outcome: "Outcome | None") -> str:
-            results = election_results(found, outcome)
+            results = election_results(elections, outcome)
             if form == "text":
-                return render_elections(results, outcome, found.at_rest)
-            return render_elections_json(seen.cluster_id, results, outcome, found.at_rest)
+                return render_elections(results, outcome, elections.at_rest)
+            return render_elections_json(snapshot.cluster_id, results, outcome, elections.at_rest)
 
         if output is not None:
-            save_elections(found.plan, output, cluster)
+            save_elections(elections.plan, output, cluster)
             result(render(None))
-            return verdict(found.plan, exit_zero=False)
-        ledger = known_of(cluster, connection, seen.cluster_id).ledger
-        plan = resumed(ledger, found.plan.placement_digest) or found.plan
+            return verdict(elections.plan, exit_zero=False)
+        ledger = known_of(cluster, connection, snapshot.cluster_id).ledger
+        plan = resumed(ledger, elections.plan.placement_digest) or elections.plan
         check_free(ledger, plan)
         if not plan.changes:
             result(render(None))

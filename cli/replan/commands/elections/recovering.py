@@ -105,25 +105,25 @@ def recover(
     placement, allowed = placement_to_keep(options.files, cluster), allowed_of(options.allow or ())
     formerly = _formerly(options.before)
     with cluster.connect() as connection:
-        seen = connection.control_plane.observe()
-        note_unread(seen)
-        asked = replace(_request(method, scope, options, leader, seen), moves_led=moves_led)
-        ledger = known_of(cluster, connection, seen.cluster_id).ledger
+        snapshot = connection.control_plane.observe()
+        note_unread(snapshot)
+        asked = replace(_request(method, scope, options, leader, snapshot), moves_led=moves_led)
+        ledger = known_of(cluster, connection, snapshot.cluster_id).ledger
         begun = resumed(ledger, asked.digest(placement))
         if begun is not None and options.output is None:
             render = _renderer(method, options.form, begun)
             return _perform(begun, render, options, cluster, connection, detail, approved=True)
-        names = partitions_to_probe(asked.selection, seen)
-        seen = with_logs(connection.control_plane, seen, names, formerly)
-        found = recovery_elections(asked, seen, placement, allowed, formerly)
-        plan = found.plan
-        render = _renderer(method, options.form, plan, found)
+        names = partitions_to_probe(asked.selection, snapshot)
+        snapshot = with_logs(connection.control_plane, snapshot, names, formerly)
+        elections = recovery_elections(asked, snapshot, placement, allowed, formerly)
+        plan = elections.plan
+        render = _renderer(method, options.form, plan, elections)
         asks = bool(plan.unclean) and options.unclean and not options.auto_approve
         performs = plan.changes and options.output is None and (options.unclean or not plan.unclean)
         if options.form == "text" or not performs:
             result(render(None))
         elif asks:  # who agrees must have seen it
-            note(_renderer(method, "text", plan, found)(None))
+            note(_renderer(method, "text", plan, elections)(None))
         if options.output is not None:
             save_elections(plan, options.output, cluster)
             return verdict(plan, exit_zero=False)
@@ -138,7 +138,7 @@ def _request(
     scope: ElectionScope,
     options: RecoveryOptions,
     leader: int | None,
-    seen: "Snapshot",
+    snapshot: "Snapshot",
 ) -> "RecoveryRequest":
     from replan.model.names import BrokerId
     from replan.planning.elections.recover import RecoveryRequest
@@ -156,8 +156,8 @@ def _request(
         )
         if leader is not None:
             if not names:
-                rows = choose_partitions(selection, seen).rows
-                names = tuple(state.partition for state in seen.states(rows))
+                rows = choose_partitions(selection, snapshot).rows
+                names = tuple(state.partition for state in snapshot.states(rows))
             desired |= dict.fromkeys(names, BrokerId(leader))
         if not names or any(name not in desired for name in names):
             raise BadUsage(
@@ -177,14 +177,14 @@ def _desired(path: Path, *, required: bool) -> "dict[TopicPartition, BrokerId]":
     """Who shall lead; raises BadFile where one is `required` for each partition, and is missing."""
     from replan.placement_file.kafka_json import read_election_file
 
-    found = read_election_file(path)
-    without = [f"{of.where}: {name}" for name, of in found.items() if of.leader is None]
+    entries = read_election_file(path)
+    without = [f"{of.where}: {name}" for name, of in entries.items() if of.leader is None]
     if required and without:
         raise BadFile(
             "\n".join(capped([f"{line} has no desiredLeader" for line in without], limit=20))
             + "\nName the replica that is to lead each: desiredLeader: 3, or --leader 3 for all of them"
         )
-    return {name: of.leader for name, of in found.items() if of.leader is not None}
+    return {name: of.leader for name, of in entries.items() if of.leader is not None}
 
 
 def _formerly(path: Path | None) -> "dict[TopicPartition, LogsFound]":
@@ -201,14 +201,14 @@ def _formerly(path: Path | None) -> "dict[TopicPartition, LogsFound]":
 
 
 def _renderer(
-    method: "Method", form: str, plan: "Plan", found: "RecoveryElections | None" = None
+    method: "Method", form: str, plan: "Plan", elections: "RecoveryElections | None" = None
 ) -> "Callable[[Outcome | None], str]":
-    """How the plan is shown before, and what became of it afterwards; `found` where it is not an earlier command's."""
+    """How the plan is shown before, and what became of it afterwards; `elections`: of this command."""
     from replan.reporting.application.outcome_text import render_outcome, render_recoveries_json
     from replan.reporting.plans.recovery_text import render_recoveries
 
-    not_needed = () if found is None else found.not_needed
-    candidates = {} if found is None else found.candidates
+    not_needed = () if elections is None else elections.not_needed
+    candidates = {} if elections is None else elections.candidates
 
     def render(outcome: "Outcome | None") -> str:
         if form == "json":

@@ -137,12 +137,12 @@ def tails_of(connection: Connection, option: str) -> "Tails":
     return connection.tails()
 
 
-def _replayed(found: "Replayed", tail: "TailForm") -> str:
-    if found.unknown_to is not None:
-        return f"unknown from {found.to:,}"
-    if found.to <= tail.begin:
+def _replayed(replay: "Replayed", tail: "TailForm") -> str:
+    if replay.unknown_to is not None:
+        return f"unknown from {replay.to:,}"
+    if replay.to <= tail.begin:
         return "no"
-    return "all" if found.to >= tail.end else f"up to {found.to:,}"
+    return "all" if replay.to >= tail.end else f"up to {replay.to:,}"
 
 
 def tails_show(*, folder: TailFolder) -> Exit:
@@ -271,17 +271,17 @@ def decide_unknown(
 ) -> None:
     """Settle what an earlier replay did not get an answer for; raises BadUsage where nobody says how."""
     for tail in tails:
-        found = replays.of(tail)
-        if found.unknown_to is None:
+        replay = replays.of(tail)
+        if replay.unknown_to is None:
             continue
         if decision is None:
             raise BadUsage(
-                f"{tail.name}: nobody knows whether the records from offset {found.to} to {found.unknown_to - 1} of "
+                f"{tail.name}: nobody knows whether the records from offset {replay.to} to {replay.unknown_to - 1} of "
                 f"broker {tail.broker} were produced by an earlier replay\nLook at the end of the partition, then pass "
                 "--unknown skip (they are there) or --unknown send (they are not)"
             )
         if decision == "skip":
-            replays.produced(tail, found.unknown_to)
+            replays.produced(tail, replay.unknown_to)
         else:
             replays.refused(tail)
 
@@ -301,15 +301,17 @@ def left_over(
         for batch in _batches(tail, folder)
     ]
     begun = {replays.of(tail).round for tail in chosen}
-    seen = {r: {key for tail, last, key in held if last < replays.since(tail, r)} for r in begun}
+    keys_of_round = {
+        r: {key for tail, last, key in held if last < replays.since(tail, r)} for r in begun
+    }
     for tail in chosen:
         state = replays.of(tail)
         for batch in _batches(tail, folder):
             key = tail.name, hashlib.sha256(batch.content).digest()
             bare = batch.control or not batch.records  # compaction leaves empty ones
-            if not bare and batch.last >= state.to and key not in seen[state.round]:
-                for found in seen.values():
-                    found.add(key)
+            if not bare and batch.last >= state.to and key not in keys_of_round[state.round]:
+                for keys in keys_of_round.values():
+                    keys.add(key)
                 yield tail, batch
 
 

@@ -97,8 +97,8 @@ def drift(
     from replan.fleet.folders import judged_folders
 
     where = choice.where(None if output is None else output.resolve().parent)
-    with judged_folders(snapshots, placements, DRIFT_STAGES, where, clock()) as found:
-        return _shown(found, output, tolerate)
+    with judged_folders(snapshots, placements, DRIFT_STAGES, where, clock()) as run:
+        return _shown(run, output, tolerate)
 
 
 def diff(
@@ -201,10 +201,10 @@ def plan(
 
     opened, lake = opened_lake(fleet)
     with choice.where().workers() as workers:
-        found = perform_and_write(opened, lake, [Stage.PLAN], workers, as_of=as_of)
+        run = perform_and_write(opened, lake, [Stage.PLAN], workers, as_of=as_of)
     if output is not None:
-        save_plans(opened, lake, found, output)
-    return _summarised(found, tolerate)
+        save_plans(opened, lake, run, output)
+    return _summarised(run, tolerate)
 
 
 def history(*, fleet: FleetFile = DEFAULT_FLEET, choice: EngineChoice) -> Exit:
@@ -237,30 +237,30 @@ def _lake_stages(
 ) -> Exit:
     opened, lake = opened_lake(file)
     with choice.where().workers() as workers:
-        found = perform_and_write(opened, lake, stages, workers, as_of=as_of)
-    if "drift" in found.rows or "differences" in found.rows:
-        return _shown(found, output, tolerated)
-    return _summarised(found, tolerated)
+        run = perform_and_write(opened, lake, stages, workers, as_of=as_of)
+    if "drift" in run.rows or "differences" in run.rows:
+        return _shown(run, output, tolerated)
+    return _summarised(run, tolerated)
 
 
-def _shown(found: "FleetRun", output: Path | None, tolerated: int) -> Exit:
+def _shown(run: "FleetRun", output: Path | None, tolerated: int) -> Exit:
     from replan.fleet.report import render_fleet_diff, render_fleet_drift
     from replan.fleet.run import publish
 
     if output is not None:
-        publish(found, output)
-    result((render_fleet_drift if "drift" in found.rows else render_fleet_diff)(found))
-    return found.exit_code(tolerated)
+        publish(run, output)
+    result((render_fleet_drift if "drift" in run.rows else render_fleet_diff)(run))
+    return run.exit_code(tolerated)
 
 
-def _summarised(found: "FleetRun", tolerated: int) -> Exit:
+def _summarised(run: "FleetRun", tolerated: int) -> Exit:
     from replan.fleet.report import error_lines
 
-    if found.errors.num_rows:
-        note("\n".join(error_lines(found, found.errors.num_rows)))
-    rows = (f"{name} {rows:,}" for name, rows in found.counts.items())
+    if run.errors.num_rows:
+        note("\n".join(error_lines(run, run.errors.num_rows)))
+    rows = (f"{name} {rows:,}" for name, rows in run.counts.items())
     note(f"rows written: {', '.join(rows)}")
-    return found.exit_code(tolerated)
+    return run.exit_code(tolerated)
 
 
 def perform_and_write(
@@ -286,14 +286,14 @@ def perform_and_write(
     hour = hour_of_run(now)
     todo: Todo = from_lake(fleet, lake, now, unanswered, as_of)
     todo = unchanged(lake, todo, [stage.value for stage in stages])
-    found = judge_tasks(lake, todo, stages, workers, hour)
-    if todo.late and JUDGED.name in found.rows:
+    run = judge_tasks(lake, todo, stages, workers, hour)
+    if todo.late and JUDGED.name in run.rows:
         late = judge_kept(fleet, lake, todo.late, workers, hour)
-        found = replace(found.with_errors(late.errors), late=late.rows[JUDGED.name].num_rows)
-    return found
+        run = replace(run.with_errors(late.errors), late=late.rows[JUDGED.name].num_rows)
+    return run
 
 
-def save_plans(fleet: "Fleet", lake: "Lake", found: "FleetRun", folder: Path) -> None:
+def save_plans(fleet: "Fleet", lake: "Lake", run: "FleetRun", folder: Path) -> None:
     """Write the plan of each cluster to a file of its own; raises BadFile.
 
     The file of who has none now is removed, also of a cluster that has left the fleet: its plan is stale.
@@ -302,8 +302,8 @@ def save_plans(fleet: "Fleet", lake: "Lake", found: "FleetRun", folder: Path) ->
     from replan.fleet.lake.tables import PLANS
 
     folder.mkdir(parents=True, exist_ok=True)
-    planned = set(found.rows["plans"].column("cluster").to_pylist())
+    planned = set(run.rows["plans"].column("cluster").to_pylist())
     for name in (fleet.clusters.keys() | lake.files(PLANS).keys()) - planned:
         (folder / f"{name}.plan.json").unlink(missing_ok=True)
-    plans = found.rows["plans"].select(["cluster", "document"]).to_pylist()
+    plans = run.rows["plans"].select(["cluster", "document"]).to_pylist()
     write_files({folder / f"{row['cluster']}.plan.json": row["document"] for row in plans})

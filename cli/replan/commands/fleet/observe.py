@@ -10,7 +10,7 @@ def seen_by(target: Target) -> Seen:
     return seen_of(observed(target, log_ends=True))
 
 
-def seen_of(found: Observed) -> Seen:
+def seen_of(observation: Observed) -> Seen:
     """The same of what was observed."""
-    ended = () if found.ledger is None else tuple(ended_applications(found.ledger))
-    return Seen(found.snapshot, found.log_ends, ended)
+    ended = () if observation.ledger is None else tuple(ended_applications(observation.ledger))
+    return Seen(observation.snapshot, observation.log_ends, ended)

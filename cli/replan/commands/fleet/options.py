@@ -44,16 +44,16 @@ def moment(text: "str | datetime") -> "datetime":
     if isinstance(text, datetime):
         return text
     try:
-        found = datetime.fromisoformat(text)
+        at = datetime.fromisoformat(text)
     except ValueError:
-        found = None
-    if found is not None and len(text) == len("2026-11-21"):
-        found = found.replace(tzinfo=UTC) + timedelta(days=1, microseconds=-1)
-    if found is None or found.tzinfo is None:
+        at = None
+    if at is not None and len(text) == len("2026-11-21"):
+        at = at.replace(tzinfo=UTC) + timedelta(days=1, microseconds=-1)
+    if at is None or at.tzinfo is None:
         raise typer.BadParameter(
             f"{text!r} is no time; write e.g. 2026-11-22T06:00:00Z, or 2026-11-22 for its end (UTC)"
         )
-    return found
+    return at
 
 
 AsOf = Annotated[
@@ -90,10 +90,10 @@ class EngineChoice(Struct, frozen=True):
         """The engine, which is said where nobody named it; `between`: a folder that all executors see."""
         from replan.fleet.engine import Engine, SparkTarget
 
-        found = SparkTarget(Engine(self.engine), self.master, self.remote, between)
-        if (why := found.why(os.environ)) is not None:
+        target = SparkTarget(Engine(self.engine), self.master, self.remote, between)
+        if (why := target.why(os.environ)) is not None:
             note(why)
-        return found
+        return target
 
 
 def opened_lake(file: Path) -> "tuple[Fleet, Lake]":

@@ -95,20 +95,20 @@ def run(
     unanswered = frozenset(uncollected.column("cluster").to_pylist())
     with choice.where().workers() as workers:
         _progress("rates, drift, costs, plans")
-        found = perform_and_write(opened, lake, list(Stage), workers, now, unanswered, as_of)
-        found = found.with_errors(uncollected)
+        judged = perform_and_write(opened, lake, list(Stage), workers, now, unanswered, as_of)
+        judged = judged.with_errors(uncollected)
         _progress("history")
         run_history(lake, opened.clusters, workers)
     if output is not None:
         from replan.fleet.reports.files import write_reports
 
         _progress("report")
-        save_plans(opened, lake, found, output / "plans")
+        save_plans(opened, lake, judged, output / "plans")
         write_reports(lake, opened, output)
     _progress("")
     ages = {key_of(row): row for row in lake.read(HISTORY, "open").to_pylist()}
-    result(render_fleet_drift(found, ages))
-    return found.exit_code(tolerate)
+    result(render_fleet_drift(judged, ages))
+    return judged.exit_code(tolerate)
 
 
 def _observer(fleet: "Fleet") -> "Callable[[FleetCluster], Seen]":

@@ -116,7 +116,7 @@ def completion(
 def _pages() -> Iterator[tuple[str, Traversable]]:
     """Each page with its name, sorted."""
     folder = shipped("docs", in_checkout="docs")
-    for page in sorted(folder.iterdir(), key=lambda found: found.name.removesuffix(".md")):
+    for page in sorted(folder.iterdir(), key=lambda entry: entry.name.removesuffix(".md")):
         if page.name.endswith(".md"):
             yield page.name.removesuffix(".md"), page
 

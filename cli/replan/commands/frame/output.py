@@ -99,9 +99,9 @@ def is_read() -> bool:
     """Whether anybody may still read stdout: the reader of a pipe may have left."""
     if sys.stdout is None or 1 in _SILENCED or sys.platform == "win32":
         return sys.stdout is not None and 1 not in _SILENCED
-    found = select.poll()
-    found.register(1, 0)
-    return not found.poll(0)
+    poll = select.poll()
+    poll.register(1, 0)
+    return not poll.poll(0)
 
 
 def result_lines(lines: Iterable[Line], color: Color = "auto") -> None:

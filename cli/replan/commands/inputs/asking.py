@@ -95,9 +95,9 @@ def ask_loop(cluster: Target, connection: Connection, verb: "Verb") -> str | Non
         return f"the next round of the loop, which {lease.owner} had last"
     until = time.monotonic() + REPLY_SECONDS
     while time.monotonic() < until:
-        found = {r.key: r for r in store.read() if isinstance(r, LoopCommand)}.get(command.key)
-        if found is None or found.obeyed_by:  # forgotten: it was obeyed, and the next one, too
-            return f"the loop of {lease.owner if found is None else found.obeyed_by}"
+        kept = {r.key: r for r in store.read() if isinstance(r, LoopCommand)}.get(command.key)
+        if kept is None or kept.obeyed_by:  # forgotten: it was obeyed, and the next one, too
+            return f"the loop of {lease.owner if kept is None else kept.obeyed_by}"
         time.sleep(PAUSE_SECONDS)
     raise Held(
         f"no answer of the loop of {lease.owner} within {REPLY_SECONDS:.0f} s; the command stays in the journal\n"
@@ -159,8 +159,8 @@ def _answer(inbox: _Inbox, command: "Command") -> str | None:
     try:
         inbox.send(command)
         while time.monotonic() < until:
-            opened = fold(found := list(inbox.read())).application
-            who = _obeyed(found, command)
+            opened = fold(records := list(inbox.read())).application
+            who = _obeyed(records, command)
             if who or opened is None or opened.id != command.application:
                 break
             time.sleep(PAUSE_SECONDS)

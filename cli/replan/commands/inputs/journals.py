@@ -168,15 +168,15 @@ def _open_in_a_topic(connection: Connection) -> str:
     try:
         if not topic.locks.refresh(LEADERLESS_SECONDS):
             return ""
-        found = topic.open_elsewhere(None)
+        elsewhere = topic.open_elsewhere(None)
     except (BadFile, ClusterRefused, ClusterUnreachable) as problem:
         note(f"note: the journal topic {JOURNAL_TOPIC} is not read: {problem}")
         return ""
-    if found is None:
+    if elsewhere is None:
         return ""
     from replan.kafka.journal.read import elsewhere_text
 
-    return elsewhere_text(*found)
+    return elsewhere_text(*elsewhere)
 
 
 def loop_store(

@@ -47,9 +47,9 @@ def observed(
     left out, and a note says so.
     """
     if cluster.snapshot is not None:
-        seen = cluster.observe()
-        note_unread(seen)
-        return Observed(seen)
+        snapshot = cluster.observe()
+        note_unread(snapshot)
+        return Observed(snapshot)
     from replan.commands.inputs.with_journal import observed_with_journal
 
     return observed_with_journal(cluster, placement, log_ends=log_ends, lenient=lenient)

@@ -117,20 +117,20 @@ def seconds_until(text: str | float) -> float:
     try:
         clock = time.fromisoformat(str(text))
         local = now.astimezone()
-        found = datetime.combine(local, clock.replace(tzinfo=clock.tzinfo or local.tzinfo))
-        found += timedelta(days=found <= now)
+        until = datetime.combine(local, clock.replace(tzinfo=clock.tzinfo or local.tzinfo))
+        until += timedelta(days=until <= now)
     except ValueError:
         try:
-            found = datetime.fromisoformat(str(text))
+            until = datetime.fromisoformat(str(text))
         except ValueError:
-            found = now.replace(tzinfo=None)
-    if found.tzinfo is None:
+            until = now.replace(tzinfo=None)
+    if until.tzinfo is None:
         raise typer.BadParameter(
             f"{text!r} is no time; write e.g. 06:00 (local), or 2026-11-22T06:00:00Z"
         )
-    if found <= now:
+    if until <= now:
         raise typer.BadParameter(f"{text} is over; it is {now:%Y-%m-%dT%H:%M:%SZ}")
-    return (found - now).total_seconds()
+    return (until - now).total_seconds()
 
 
 Until = Annotated[

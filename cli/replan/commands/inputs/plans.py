@@ -99,7 +99,7 @@ def verdict(made: Plan, *, exit_zero: bool) -> Exit:
 
 def context_of(
     made: Plan,
-    seen: Observed,
+    observation: Observed,
     cluster: Target,
     form: PageForm,
     rates: Rates | None = None,
@@ -110,10 +110,12 @@ def context_of(
     """What is known beside a plan that was made now; the plan file does not depend on it."""
     if form == "json":
         return NOTHING_BESIDE
-    rehearsed, timeline, network = _rehearsed(made, seen.snapshot, rates, drawn=form == "html")
+    rehearsed, timeline, network = _rehearsed(
+        made, observation.snapshot, rates, drawn=form == "html"
+    )
     return PlanContext(
-        snapshot=seen.snapshot,
-        age_seconds=None if cluster.snapshot is None else age_seconds(seen.snapshot),
+        snapshot=observation.snapshot,
+        age_seconds=None if cluster.snapshot is None else age_seconds(observation.snapshot),
         rehearsed=rehearsed,
         timeline=timeline,
         network=network,
@@ -135,7 +137,7 @@ def pending_since(named: str, files: Sequence[Path], make: Callable[[Placement],
 
 
 def _rehearsed(
-    made: Plan, seen: Snapshot, rates: Rates | None, *, drawn: bool
+    made: Plan, snapshot: Snapshot, rates: Rates | None, *, drawn: bool
 ) -> tuple[Sequence[str], str, float | None]:
     """What a quick rehearsal says of the plan, its picture, and the network that it assumed."""
     if not made.moves:
@@ -143,53 +145,55 @@ def _rehearsed(
     from replan.rehearsal.options import Options
     from replan.rehearsal.summary import quick_rehearsal
 
-    lines, found = quick_rehearsal(made, seen, {} if rates is None else rates.bytes_per_second)
-    if found is None or not found.copies or not drawn:
+    lines, rehearsal = quick_rehearsal(
+        made, snapshot, {} if rates is None else rates.bytes_per_second
+    )
+    if rehearsal is None or not rehearsal.copies or not drawn:
         return lines, "", Options().network
     from replan.rehearsal.report.pictures import gantt
 
-    return lines, gantt(found), Options().network
+    return lines, gantt(rehearsal), Options().network
 
 
-def age_seconds(seen: Snapshot) -> float:
+def age_seconds(snapshot: Snapshot) -> float:
     """How long ago a snapshot was taken; 0 where its clock is ahead of this one."""
-    taken = datetime.fromisoformat(seen.observed_at)
+    taken = datetime.fromisoformat(snapshot.observed_at)
     return max(0.0, (datetime.now(UTC) - taken).total_seconds())
 
 
-def check_age(cluster: Target, seen: Snapshot, most: float | None) -> None:
+def check_age(cluster: Target, snapshot: Snapshot, most: float | None) -> None:
     """Raise UnsafePlan where the snapshot that is planned from is older than allowed."""
     if cluster.snapshot is None:
         if most is not None:
             raise BadUsage("--max-snapshot-age goes with --snapshot; a cluster is asked as it is")
         return
-    age = age_seconds(seen)
+    age = age_seconds(snapshot)
     if most is not None and age > most:
         raise UnsafePlan(
-            f"{cluster.snapshot}: the snapshot is {duration(age)} old (of {seen.observed_at}), and --max-snapshot-age "
-            f"allows {duration(most)}; take a new one with `replan snapshot`"
+            f"{cluster.snapshot}: the snapshot is {duration(age)} old (of {snapshot.observed_at}), and "
+            f"--max-snapshot-age allows {duration(most)}; take a new one with `replan snapshot`"
         )
 
 
-def note_age(cluster: Target, seen: Snapshot) -> None:
+def note_age(cluster: Target, snapshot: Snapshot) -> None:
     """Say how old the snapshot is that was planned from; a cluster is asked as it is."""
     if cluster.snapshot is not None:
-        age = duration(age_seconds(seen))
-        note(f"planned from a snapshot of {seen.observed_at}, {age} old")
-        if seen.application is not None:
-            note(f"note: {own_text(seen.application)}")
+        age = duration(age_seconds(snapshot))
+        note(f"planned from a snapshot of {snapshot.observed_at}, {age} old")
+        if snapshot.application is not None:
+            note(f"note: {own_text(snapshot.application)}")
 
 
 def check_reviewed(made: Plan, digest: str | None, files: Sequence[Path]) -> None:
     """Raise UnsafePlan unless this is the plan of that digest, and made from what the placement files say now."""
-    found = plan_file.digest(made)
+    actual = plan_file.digest(made)
     if digest is not None and not re.fullmatch("[0-9a-fA-F]{64}", digest):
         raise BadUsage(
             "--digest: write all 64 characters, as `replan plan --format markdown` shows"
         )
-    if digest is not None and digest.lower() != found:
+    if digest is not None and digest.lower() != actual:
         raise UnsafePlan(
-            f"this is not the plan that was reviewed: --digest {digest}, the plan has {found}; nothing was changed. "
+            f"this is not the plan that was reviewed: --digest {digest}, the plan has {actual}; nothing was changed. "
             "Apply the file of the review, or review this one"
         )
     if files:
@@ -253,27 +257,27 @@ def plan_about(made: Plan, topics: Sequence[str], brokers: Sequence[int]) -> Pla
     refusals = [r for r in made.refusals if concerns(r.partition.topic, _brokers_of(r.facts))]
     names = {r.partition for r in refusals}
     part = made.only(lambda change: concerns(change.topic, change.brokers))
-    found = tuple(c for c in made.conflicts if c.may_concern(names))
-    return replace(part, refusals=tuple(refusals), conflicts=found)
+    conflicts = tuple(c for c in made.conflicts if c.may_concern(names))
+    return replace(part, refusals=tuple(refusals), conflicts=conflicts)
 
 
 def _brokers_of(facts: Facts) -> Iterator[int]:
-    for name, found in facts.items():
-        if isinstance(found, tuple):
-            yield from (broker for broker in found if isinstance(broker, int))
-        elif name == "broker" and isinstance(found, int):
-            yield found
+    for name, value in facts.items():
+        if isinstance(value, tuple):
+            yield from (broker for broker in value if isinstance(broker, int))
+        elif name == "broker" and isinstance(value, int):
+            yield value
 
 
 def plan_difference_in(before: Plan, after: Plan, form: ReportForm, *, everything: bool) -> str:
     """What differs between two plans, in one of the forms."""
     from replan.reporting.plans import plan_difference as difference
 
-    found = difference.compare_plans(before, after)
+    differing = difference.compare_plans(before, after)
     match form:
         case "text":
-            return difference.render_difference(found, everything=everything)
+            return difference.render_difference(differing, everything=everything)
         case "markdown":
-            return difference.render_difference_markdown(found)
+            return difference.render_difference_markdown(differing)
         case "json":
-            return difference.render_difference_json(found)
+            return difference.render_difference_json(differing)

@@ -30,10 +30,10 @@ def rates_of(
         raise BadUsage("--measure needs a cluster; a snapshot goes with --rates FILE")
     note(f"measuring what producers write for {measure:g} s")
     with cluster.connect() as connection:
-        found = measured_rates(connection, measure)
+        rates = measured_rates(connection, measure)
     if keep is not None:
-        save(render_document(rates_document(found)), keep)
-    return found
+        save(render_document(rates_document(rates)), keep)
+    return rates
 
 
 def is_lake(address: str) -> bool:
@@ -47,9 +47,9 @@ def _kept_rates(address: str, cluster: Target) -> Rates:
     from replan.fleet.lake.known import newest_rates
 
     cluster_id = cluster.observe().cluster_id
-    found = newest_rates(Lake(address), cluster_id)
-    note(f"produce rates: {address}, observed {found.observed_at}")
-    return rates_with_digest(found.rates)
+    kept = newest_rates(Lake(address), cluster_id)
+    note(f"produce rates: {address}, observed {kept.observed_at}")
+    return rates_with_digest(kept.rates)
 
 
 def measured_rates(connection: Connection, seconds: float) -> Rates:
@@ -65,13 +65,13 @@ def measured_rates(connection: Connection, seconds: float) -> Rates:
     later, ended = plane.observe(), clock.now()
     later_ends = leaders_log_ends(connection, later)
     before, after = _sizes(first), _sizes(later)
-    found = {
+    bytes_per_second = {
         name: round(grown / (ended - began))
         for name, size in after.items()
         if name in before
         and (grown := added(before[name], size, ends.get(name), later_ends.get(name))) is not None
     }
-    return rates_with_digest(Rates(found, later.cluster_id))
+    return rates_with_digest(Rates(bytes_per_second, later.cluster_id))
 
 
 def added(before: int, after: int, first: LogEnd | None, last: LogEnd | None) -> float | None:
@@ -88,15 +88,17 @@ def added(before: int, after: int, first: LogEnd | None, last: LogEnd | None) ->
     return max(after - before, records * after / there if records else 0.0, 0.0)
 
 
-def _sizes(seen: Snapshot) -> Mapping[TopicPartition, int]:
-    columns = (seen.partitions.column(name).to_pylist() for name in ("topic", "partition", "bytes"))
+def _sizes(snapshot: Snapshot) -> Mapping[TopicPartition, int]:
+    columns = (
+        snapshot.partitions.column(name).to_pylist() for name in ("topic", "partition", "bytes")
+    )
     return {TopicPartition(t, n): size for t, n, size in zip(*columns, strict=True)}
 
 
-def leaders_log_ends(connection: Connection, seen: Snapshot) -> Mapping[TopicPartition, LogEnd]:
+def leaders_log_ends(connection: Connection, snapshot: Snapshot) -> Mapping[TopicPartition, LogEnd]:
     """Where the log of each partition ends, by its leader; those without a leader or an answer are left out."""
     columns = (
-        seen.partitions.column(name).to_pylist() for name in ("topic", "partition", "leader")
+        snapshot.partitions.column(name).to_pylist() for name in ("topic", "partition", "leader")
     )
     led: dict[BrokerId, list[TopicPartition]] = {}
     for topic, number, leader in zip(*columns, strict=True):

@@ -73,16 +73,16 @@ class Checkout(Struct, frozen=True):
 
         Also where what would be read lies outside: no commit tells of it.
         """
-        found, top = self.folder / path, self.folder.resolve()
-        if not found.exists():
+        place, top = self.folder / path, self.folder.resolve()
+        if not place.exists():
             raise BadPlacement(f"{self.shown} {self.ref}: there is no {path}; check --path")
-        for file in find_files([found]):
+        for file in find_files([place]):
             if not file.resolve().is_relative_to(top):
                 raise BadPlacement(
                     f"{self.shown} {self.ref}: {path} leads out of the repository, to {file.resolve()}; "
                     "name a file or folder in it, without links to elsewhere"
                 )
-        texts = texts_of([found])
+        texts = texts_of([place])
         named = [replace(text, name=os.path.relpath(text.name, self.folder)) for text in texts]
         return load_sources(named, fastest_parser())
 

@@ -77,12 +77,12 @@ def seconds(text: str | float) -> float:
 
     word = str(text).strip()
     try:
-        found = parse_seconds(f"{word}s" if word.replace(".", "", 1).isdecimal() else word)
+        parsed = parse_seconds(f"{word}s" if word.replace(".", "", 1).isdecimal() else word)
     except ValueError as problem:
         raise typer.BadParameter(str(problem)) from problem
-    if found == 0:
+    if parsed == 0:
         raise typer.BadParameter(f"{text!r} is too short; write e.g. 3s, 500ms or 2m")
-    return found
+    return parsed
 
 
 def _local(cluster: str, field: str, value: object) -> object:
@@ -208,16 +208,16 @@ class Target(Struct, frozen=True):
         if self.is_named or self.command_config is not None:
             raise BadUsage("--cluster names a cluster already; leave the other options out")
         file = self.fleet or FLEET_FILE
-        found = read_fleet(file).cluster(name)
-        if not found.is_asked:
+        cluster = read_fleet(file).cluster(name)
+        if not cluster.is_asked:
             raise BadUsage(f"{file} does not say how cluster {name} is reached")
-        if found.snapshot is not None and not isinstance(self, ReadTarget):
+        if cluster.snapshot is not None and not isinstance(self, ReadTarget):
             raise BadUsage(f"cluster {name} is a snapshot in {file}, which can only be read")
-        self._set("bootstrap_server", found.bootstrap_servers)
+        self._set("bootstrap_server", cluster.bootstrap_servers)
         for field in ("command_config", "simulated", "snapshot", "placement", "prices"):
-            self._set(field, _local(name, field, getattr(found, field)))
+            self._set(field, _local(name, field, getattr(cluster, field)))
         if self.timeout is None:
-            self._set("timeout", found.timeout_seconds)
+            self._set("timeout", cluster.timeout_seconds)
 
     @property
     def timeout_seconds(self) -> float:

@@ -21,19 +21,19 @@ _FOR_GOOD = frozenset({ErrorCode.INVALID_CONFIG, ErrorCode.POLICY_VIOLATION})
 """What is missing in ACLs is noted beside, a broker that restarts passes."""
 
 
-def try_changes(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
+def try_changes(made: Plan, cluster: Target, snapshot: Snapshot) -> Exit:
     """Ask a live cluster, and note what it says; REFUSED where it would take some of them neither now nor later."""
-    return max(try_creates(made, cluster, seen), try_throttles(made, cluster, seen))
+    return max(try_creates(made, cluster, snapshot), try_throttles(made, cluster, snapshot))
 
 
-def try_throttles(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
+def try_throttles(made: Plan, cluster: Target, snapshot: Snapshot) -> Exit:
     """The same of the throttle of its copies, as the first tick of `apply` would set it."""
     copies = [ThrottledCopy(move) for move in made.moves if move.new]
     wanted = WantedThrottles.of(copies, made.throttle)
     if not (wanted.entries or wanted.rates):
         return Exit.OK
-    rates = {b: seen.broker_configs.get(b, {}) for b in seen.live_brokers()}
-    view = ThrottleInput(seen.all_settings(), rates)
+    rates = {b: snapshot.broker_configs.get(b, {}) for b in snapshot.live_brokers()}
+    view = ThrottleInput(snapshot.all_settings(), rates)
     changes = throttle_tick(wanted, Ledger(), view, keep_rates=False).additions
     try:
         with cluster.connect() as connection:
@@ -50,7 +50,7 @@ def try_throttles(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
     return Exit.REFUSED if refused else Exit.OK
 
 
-def try_creates(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
+def try_creates(made: Plan, cluster: Target, snapshot: Snapshot) -> Exit:
     """Ask a live cluster, and note what it says; REFUSED where it would take some of them neither now nor later."""
     if not made.creates:
         return Exit.OK
@@ -61,10 +61,10 @@ def try_creates(made: Plan, cluster: Target, seen: Snapshot) -> Exit:
     except (ClusterRefused, ClusterUnreachable) as error:
         note(f"note: whether Kafka takes the new partitions was not tried: {error}")
         return Exit.OK
-    return max((_noted(c, answers[c.topic], seen) for c in made.creates), default=Exit.OK)
+    return max((_noted(c, answers[c.topic], snapshot) for c in made.creates), default=Exit.OK)
 
 
-def _noted(create: Create, answer: Answer, seen: Snapshot) -> Exit:
+def _noted(create: Create, answer: Answer, snapshot: Snapshot) -> Exit:
     from replan.applying.steps.creating import rejection_passes
 
     match answer:
@@ -80,7 +80,7 @@ def _noted(create: Create, answer: Answer, seen: Snapshot) -> Exit:
                 "them does"
             )
         case Rejected():
-            known = {b.id: b for b in seen.brokers}
+            known = {b.id: b for b in snapshot.brokers}
             now = rejection_passes(answer, [known.get(b) for b in create.brokers])
             when = "for the moment refuses" if now else "refuses"
             note(

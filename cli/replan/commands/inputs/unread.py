@@ -15,15 +15,15 @@ if TYPE_CHECKING:  # what a snapshot is made of takes longer to import than `--h
 _SHOWN = 20
 
 
-def note_unread(seen: "Snapshot") -> None:
+def note_unread(snapshot: "Snapshot") -> None:
     """Warn of topics that this user may not describe, and of those whose settings it may not read."""
-    if seen.hidden:
-        named = listed(capped(list(seen.hidden), limit=_SHOWN))
+    if snapshot.hidden:
+        named = listed(capped(list(snapshot.hidden), limit=_SHOWN))
         note(
             f"warning: Describe is not allowed on {named}: nothing here says anything of these topics; "
             "this user needs the ACL Describe on Topic"
         )
-    unread = [name for name, of in seen.all_settings().items() if of.is_unread]
+    unread = [name for name, of in snapshot.all_settings().items() if of.is_unread]
     if unread:
         named = listed(capped(unread, limit=_SHOWN))
         note(
@@ -32,7 +32,7 @@ def note_unread(seen: "Snapshot") -> None:
         )
 
 
-def check_shown(placement: "Placement", seen: "Snapshot") -> None:
+def check_shown(placement: "Placement", snapshot: "Snapshot") -> None:
     """Raise ClusterRefused where a placement is about topics that are there and that this user may not describe.
 
     Those that it names, or means by a pattern that begins with a part of their name, and all where it drains a broker:
@@ -47,17 +47,19 @@ def check_shown(placement: "Placement", seen: "Snapshot") -> None:
         *standing,
     }
     by_prefix = [name for name in named if literal_prefix(name)]
-    meant = [topic for topic in sorted(seen.hidden) if any(matches(n, topic) for n in by_prefix)]
+    meant = [
+        topic for topic in sorted(snapshot.hidden) if any(matches(n, topic) for n in by_prefix)
+    ]
     if meant:
         raise ClusterRefused(
             f"Describe is not allowed on {_listed(meant)}, which the placement names\n  {_ASK}"
         )
-    if (placement.replica_blacklist or placement.replica_racks) and seen.hidden:
+    if (placement.replica_blacklist or placement.replica_racks) and snapshot.hidden:
         brokers = sorted({e.broker for e in placement.replica_blacklist})
         drained = listed([*brokers, *(f"rack {e.rack}" for e in placement.replica_racks)])
         raise ClusterRefused(
-            f"Describe is not allowed on {_listed(sorted(seen.hidden))}, so nobody can say whether a broker is empty "
-            f"that the placement drains ({drained})\n  {_ASK}"
+            f"Describe is not allowed on {_listed(sorted(snapshot.hidden))}, so nobody can say whether a broker is "
+            f"empty that the placement drains ({drained})\n  {_ASK}"
         )
 
 

@@ -49,14 +49,16 @@ def resume_command(cluster: Target, *words: str) -> str:
     return shlex.join(["replan", *(words or ("resume",)), *cluster.words()])
 
 
-def for_placement(seen: Snapshot, placement: Placement | None, reader: ClusterReader) -> Snapshot:
+def for_placement(
+    snapshot: Snapshot, placement: Placement | None, reader: ClusterReader
+) -> Snapshot:
     """The snapshot with the logs of those partitions without a leader that `recovery` of a placement is about."""
     if placement is None or not placement.recovery:
-        return seen
+        return snapshot
     from replan.applying.steps.recovering import with_logs
     from replan.planning.making.recoveries import declared_wishes
 
-    return with_logs(reader, seen, declared_wishes(placement, seen))
+    return with_logs(reader, snapshot, declared_wishes(placement, snapshot))
 
 
 def observed_with_journal(
@@ -66,17 +68,17 @@ def observed_with_journal(
     with cluster.connect() as connection:
         plane = connection.control_plane
         allowed = connection.observe_allowed if lenient else None
-        seen = for_placement((allowed or plane.observe)(), placement, plane)
-        known = known_of(cluster, connection, seen.cluster_id)
-        logs = leaders_log_ends(connection, seen) if log_ends else {}
+        snapshot = for_placement((allowed or plane.observe)(), placement, plane)
+        known = known_of(cluster, connection, snapshot.cluster_id)
+        logs = leaders_log_ends(connection, snapshot) if log_ends else {}
         ends = {name: log.end for name, log in logs.items()}
     ledger, application = known.ledger, application_of(known)
-    note_unread(seen)
+    note_unread(snapshot)
     if application is not None:
         from replan.reporting.cluster.status_text import headline
 
         note(f"note: {headline(application, resume_command(cluster))}")
-    left, unknown = ledger.throttles, unknown_throttles(seen, ledger)
+    left, unknown = ledger.throttles, unknown_throttles(snapshot, ledger)
     if left and application is None:
         note(
             f"note: {count(left, 'throttle setting')} of replan in the cluster; "
@@ -88,4 +90,6 @@ def observed_with_journal(
             f"`{resume_command(cluster, 'status')}` lists them"
         )
     unread = known.unread or bool(known.elsewhere)
-    return Observed(as_planned_from(seen, ledger, application), application, ledger, unread, ends)
+    return Observed(
+        as_planned_from(snapshot, ledger, application), application, ledger, unread, ends
+    )

@@ -95,10 +95,10 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def __init__(self, at: ListenAddress, respond: Respond, slow_seconds: float) -> None:
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             at.host or None, at.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
-        self.address_family, _, _, _, where = found[0]
+        self.address_family, _, _, _, where = addresses[0]
         self.respond, self._slow_seconds = respond, slow_seconds
         self.only_loopback = ip_address(str(where[0]).partition("%")[0]).is_loopback
         self._free = BoundedSemaphore(CONNECTIONS_AT_ONCE)
@@ -184,8 +184,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.server.only_loopback and not _is_loopback(self.headers.get("Host", "localhost")):
             text = b"This server answers to localhost alone; listen at another address to be asked by name.\n"
             return HttpResponse(text, status=HTTPStatus.MISDIRECTED_REQUEST)
-        found = self.server.respond(self.path.partition("?")[0])
-        return found or HttpResponse(b"There is nothing here.\n", status=HTTPStatus.NOT_FOUND)
+        response = self.server.respond(self.path.partition("?")[0])
+        return response or HttpResponse(b"There is nothing here.\n", status=HTTPStatus.NOT_FOUND)
 
     def version_string(self) -> str:
         """Without the versions of Python and its library."""

@@ -131,10 +131,10 @@ class LoopServer:
 
     def _plan(self, path: str) -> HttpResponse | None:
         with self._lock:
-            found = next((p for n, p in self._plans.items() if path == f"/{plan_path(n)}"), None)
-        if found is None:
+            kept = next((p for n, p in self._plans.items() if path == f"/{plan_path(n)}"), None)
+        if kept is None:
             return None
-        plan, snapshot = found
+        plan, snapshot = kept
         text = html_document(plan_report(plan, PlanContext(snapshot=snapshot)))
         headers = {"Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'"}
         return HttpResponse(text.encode(), HTML, headers=headers)

@@ -141,5 +141,5 @@ class Proposals:
                 if self._ends:
                     return None
                 self._changed.wait()
-            found, self._latest = self._latest, None
-            return found
+            latest, self._latest = self._latest, None
+            return latest

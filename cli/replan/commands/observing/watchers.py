@@ -65,23 +65,23 @@ class Watching(Struct, frozen=True):
         if self.log_format == "json":
             notes_as_json()
         with ExitStack() as stack:
-            found = Watchers(LoopLog(), Counts())
+            watchers = Watchers(LoopLog(), Counts())
             if self.notify:
                 from replan.commands.observing.notify import Notifier, web_hook
 
-                found.notifier = stack.enter_context(Notifier(web_hook(self.notify)))
+                watchers.notifier = stack.enter_context(Notifier(web_hook(self.notify)))
             if self.proposals is not None:
                 from replan.commands.observing.proposals import Proposals
 
-                found.proposals = stack.enter_context(Proposals(self.proposals, files))
+                watchers.proposals = stack.enter_context(Proposals(self.proposals, files))
             if self.listen:
                 from replan.commands.observing.http_server import listen_address
                 from replan.commands.observing.loop_server import LoopServer
 
-                found.server = LoopServer(found.counts)
-                url = stack.enter_context(found.server.listening(listen_address(self.listen)))
+                watchers.server = LoopServer(watchers.counts)
+                url = stack.enter_context(watchers.server.listening(listen_address(self.listen)))
                 event("listening", f"listening at {url}", {"url": url})
-            yield found
+            yield watchers
 
 
 class Watchers:

@@ -70,27 +70,27 @@ class PlanInputs(Struct, frozen=True):
 def plan_of_files(asked: PlanInputs, cluster: LiveTarget, connection: Connection) -> FilesPlan:
     """Plan from placement files, or go on with their application where it is open."""
     allowed, placement = allowed_of(asked.allow), load_placement(asked.files)
-    seen = connection.control_plane.observe()
-    note_unread(seen)
-    known = known_of(cluster, connection, seen.cluster_id)
+    snapshot = connection.control_plane.observe()
+    note_unread(snapshot)
+    known = known_of(cluster, connection, snapshot.cluster_id)
     other, ledger = _with_other_rates(placement, known), known.ledger
     if other is not None:
         return other
     begun = resumed(ledger, placement.digest)
     if begun is not None:
         return FilesPlan(begun, approved=True)
-    seen = for_placement(seen, placement, connection.control_plane)
+    snapshot = for_placement(snapshot, placement, connection.control_plane)
     make = plan_with_journal if cluster.journal_is_topic else make_plan
-    with planning(placement, seen):
+    with planning(placement, snapshot):
         plan = make(
             placement,
-            as_planned_from(seen, ledger),
+            as_planned_from(snapshot, ledger),
             allowed,
             rates=asked.rates,
             within_limits=asked.within_limits,
         )
     check_free(ledger, plan)
-    result_lines(plan_lines(plan, PlanContext(snapshot=seen)), asked.color)
+    result_lines(plan_lines(plan, PlanContext(snapshot=snapshot)), asked.color)
     return FilesPlan(plan)
 
 
@@ -291,9 +291,9 @@ class _Paused:
 
     def _still(self, progress: Progress) -> float:
         """For how long nothing has moved."""
-        seen = progress.done, progress.running, progress.volume().copied_bytes
-        if seen != self._moved[0]:
-            self._moved = seen, progress.now
+        counts = progress.done, progress.running, progress.volume().copied_bytes
+        if counts != self._moved[0]:
+            self._moved = counts, progress.now
         return progress.now - self._moved[1]
 
 

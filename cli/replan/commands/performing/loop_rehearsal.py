@@ -58,15 +58,15 @@ def loop_rehearsal_of(cluster: Target, wanted: LoopOptions) -> LoopRehearsal:
         raise BadUsage(
             "--reconcile is rehearsed on a whole cluster; name one, e.g. --snapshot FILE"
         )
-    found, _ = stage_of(cluster, wanted.options.version)
+    simulation, _ = stage_of(cluster, wanted.options.version)
     options = replace(
         wanted.options,
-        version=found.cluster.version,
+        version=simulation.cluster.version,
         version_is_inferred=wanted.options.version is None and cluster.simulated is None,
     )
-    happening = _happening(wanted, found)
-    look_at_cluster(wanted.placement, to_snapshot(found, found.world.now))
-    stage = with_assumptions(found, options, exact=False)
+    happening = _happening(wanted, simulation)
+    look_at_cluster(wanted.placement, to_snapshot(simulation, simulation.world.now))
+    stage = with_assumptions(simulation, options, exact=False)
     releases = [Release(0, wanted.placement), *(release for release, _ in happening.releases)]
     refused = RefusedFaults(happening.faults, stage)
     try:
@@ -75,7 +75,7 @@ def loop_rehearsal_of(cluster: Target, wanted: LoopOptions) -> LoopRehearsal:
     finally:
         passing("")
     return LoopRehearsal(
-        cluster_id=found.cluster.cluster_id,
+        cluster_id=simulation.cluster.cluster_id,
         cluster_name=wanted.placement.cluster_name,
         placement_digest=wanted.placement.digest,
         policy=wanted.placement.reconcile,

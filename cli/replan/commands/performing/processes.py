@@ -44,7 +44,7 @@ def in_processes(
         yield from map(work, given)
         return
     pipes: dict[Connection, BaseProcess] = {}
-    found: dict[int, R] = {}
+    results: dict[int, R] = {}
     waiting = iter(enumerate(given))
     try:
         with _signals_blocked():
@@ -55,16 +55,16 @@ def in_processes(
             _give(pipe, process, next(waiting))
         busy = dict(pipes)
         for number in range(len(given)):
-            while number not in found:
+            while number not in results:
                 for pipe in (p for p in wait(list(busy)) if isinstance(p, Connection)):
                     at, made = _received(pipe, busy[pipe])
-                    found[at] = made
+                    results[at] = made
                     following = next(waiting, None)
                     if following is None:
                         del busy[pipe]
                     else:
                         _give(pipe, busy[pipe], following)
-            yield found.pop(number)
+            yield results.pop(number)
     finally:
         for process in pipes.values():
             process.kill()

@@ -88,16 +88,18 @@ def stage_of(
     """
     own: Collection[TopicPartition] = ()
     if cluster.simulated is not None:
-        found = open_simulated(cluster.simulated).simulation
+        simulation = open_simulated(cluster.simulated).simulation
     else:
-        seen = cluster.observe() if alone is None or cluster.is_named else snapshot_of_plan(alone)
-        own = frozenset(seen.heading)
+        snapshot = (
+            cluster.observe() if alone is None or cluster.is_named else snapshot_of_plan(alone)
+        )
+        own = frozenset(snapshot.heading)
         try:
-            found = cluster_of(seen)
+            simulation = cluster_of(snapshot)
         except ValueError as problem:
             raise BadFile(f"the snapshot cannot be simulated: {problem}") from problem
     try:
-        return (found if version is None else with_version(found, version)), own
+        return (simulation if version is None else with_version(simulation, version)), own
     except ValueError as problem:
         raise BadUsage(f"--kafka-version: {problem}") from problem
 
@@ -114,13 +116,13 @@ def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, r
         again = rehearse_on(plan, stage, drawn, RehearsalProgress(f"seed {first}: ").show)
         return report_on(plan, drawn, again)
     much = (time.process_time() - began) * runs >= MUCH_SECONDS
-    seeds, found = range(first, first + runs), list[RandomRun]()
+    seeds, random_runs = range(first, first + runs), list[RandomRun]()
     shown = RehearsalProgress("runs with random faults: ")
     with closing(in_processes(random, seeds, cores() if much else 1)) as made:
         for run in made:
-            found.append(run)
-            shown.say(f"{len(found):,} of {runs:,} done")
-    return report_on(plan, options, rehearsed, tuple(found))
+            random_runs.append(run)
+            shown.say(f"{len(random_runs):,} of {runs:,} done")
+    return report_on(plan, options, rehearsed, tuple(random_runs))
 
 
 class WithRandomFaults(Struct, frozen=True):

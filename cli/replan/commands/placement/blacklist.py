@@ -44,8 +44,8 @@ def show(
     from replan.reporting.cluster.checkup_text import render_blacklist, render_blacklist_json
 
     declared = load_placement(placement_files(files, cluster))
-    found = blacklist_report(declared, observed(cluster).snapshot)
-    result(render_blacklist(found) if form == "text" else render_blacklist_json(found))
+    report = blacklist_report(declared, observed(cluster).snapshot)
+    result(render_blacklist(report) if form == "text" else render_blacklist_json(report))
     return Exit.OK
 
 

@@ -48,12 +48,12 @@ def diff(
     from replan.reporting.plans import placement_difference as difference
 
     named = placement_files(files)
-    found = difference.compare_placements(placement_at(old, named), placement_at(new, named))
+    differing = difference.compare_placements(placement_at(old, named), placement_at(new, named))
     match form:
         case "text":
-            result(difference.render_placement_difference(found, everything=everything))
+            result(difference.render_placement_difference(differing, everything=everything))
         case "markdown":
-            result(difference.render_placement_difference_markdown(found))
+            result(difference.render_placement_difference_markdown(differing))
         case "json":
-            result(difference.render_placement_difference_json(found))
-    return Exit.OK if found.none or exit_zero else Exit.CHANGES
+            result(difference.render_placement_difference_json(differing))
+    return Exit.OK if differing.none or exit_zero else Exit.CHANGES

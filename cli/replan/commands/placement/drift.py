@@ -78,42 +78,45 @@ def drift(
 
     limit = limit_of(max_size, form)
     written = rates_of(rates, None, None, cluster)
-    seen = observed(cluster)
+    observation = observed(cluster)
     placement = load_placement(placement_files(files, cluster))
-    check_shown(placement, seen.snapshot)
-    with planning(placement, seen.snapshot, "comparing"):
-        found = drift_report(
-            placement, seen.snapshot, journal_unread=seen.journal_unread, rates=written
+    check_shown(placement, observation.snapshot)
+    with planning(placement, observation.snapshot, "comparing"):
+        report = drift_report(
+            placement,
+            observation.snapshot,
+            journal_unread=observation.journal_unread,
+            rates=written,
         )
     if since is not None:
-        found = replace(found, spells=_spells(since, found.drift.cluster_id))
+        report = replace(report, spells=_spells(since, report.drift.cluster_id))
     match form:
         case "text":
             from replan.reporting.drift.drift_text import drift_lines
 
-            lines = drift_lines(found, everything=everything, unmanaged=unmanaged)
+            lines = drift_lines(report, everything=everything, unmanaged=unmanaged)
             result_lines(lines, color)
         case "markdown":
             from replan.reporting.drift.drift_text import drift_blocks
             from replan.reporting.markdown import markdown_document
 
-            result(markdown_document(drift_blocks(found, unmanaged=unmanaged), limit=limit))
+            result(markdown_document(drift_blocks(report, unmanaged=unmanaged), limit=limit))
         case "html":
             from replan.reporting.drift.drift_text import drift_blocks
             from replan.reporting.page import html_document
 
-            result(html_document(drift_blocks(found, unmanaged=unmanaged)))
+            result(html_document(drift_blocks(report, unmanaged=unmanaged)))
         case "json":
             from replan.reporting.drift.drift_text import render_drift_json
 
-            result(render_drift_json(found, unmanaged=unmanaged))
+            result(render_drift_json(report, unmanaged=unmanaged))
         case "prometheus":
             from replan.reporting.prometheus import render_drift_prometheus
 
-            result(render_drift_prometheus(found, _seconds))
-    if found.drift.mistakes:
-        raise MistakenPlacement(found.drift.mistakes)
-    return Exit.OK if found.drift.none or exit_zero else Exit.CHANGES
+            result(render_drift_prometheus(report, _seconds))
+    if report.drift.mistakes:
+        raise MistakenPlacement(report.drift.mistakes)
+    return Exit.OK if report.drift.none or exit_zero else Exit.CHANGES
 
 
 def _seconds(moment: str) -> float:
@@ -125,6 +128,6 @@ def _spells(address: str, cluster_id: str) -> "Mapping[DriftKey, Spell]":
     from replan.fleet.lake.delta import Lake
     from replan.fleet.lake.known import kept_spells
 
-    found = kept_spells(Lake(address), cluster_id)
-    note(f"history: {address}, compared last {found.compared_at}")
-    return found.spells
+    kept = kept_spells(Lake(address), cluster_id)
+    note(f"history: {address}, compared last {kept.compared_at}")
+    return kept.spells

@@ -61,14 +61,14 @@ def explain(
         name = parse_topic_partition(partition)
     except ValueError as problem:
         raise BadUsage(f"{problem}; write e.g. orders-7") from problem
-    placement, seen = load_placement(placement_files(files, cluster)), observed(cluster)
+    placement, observation = load_placement(placement_files(files, cluster)), observed(cluster)
     written = rates_of(rates, None, None, cluster)
-    with planning(placement, seen.snapshot):
-        found = explain_partition(placement, seen.snapshot, name, written)
-        policy = _by_policy(placement, seen.snapshot, name, written, cluster)
+    with planning(placement, observation.snapshot):
+        explanation = explain_partition(placement, observation.snapshot, name, written)
+        policy = _by_policy(placement, observation.snapshot, name, written, cluster)
     render = render_explanation if form == "text" else render_explanation_json
-    result(render(found, policy))
-    return Exit.CHANGES if found.kinds and not exit_zero else Exit.OK
+    result(render(explanation, policy))
+    return Exit.CHANGES if explanation.kinds and not exit_zero else Exit.OK
 
 
 def _by_policy(

@@ -130,31 +130,31 @@ def plan(
     keep_inputs(output, [*inputs, None if rates is None else Path(rates)])
     keep_inputs(save_rates, inputs)
     allowed = allowed_of(allow or ())
-    with annotated(annotations, files) as found:
+    with annotated(annotations, files) as annotated_plan:
         placement = load_placement(files)
         written = rates_of(rates, measure, save_rates, cluster)
-        seen = observed(cluster, placement, lenient=True)
-        check_age(cluster, seen.snapshot, max_snapshot_age)
+        observation = observed(cluster, placement, lenient=True)
+        check_age(cluster, observation.snapshot, max_snapshot_age)
         make = plan_with_journal if cluster.journal_is_topic else make_plan
 
         def planned(of: "Placement", *, limited: bool) -> "Plan":
             return make(
-                *(of, seen.snapshot, allowed if limited else {}),
+                *(of, observation.snapshot, allowed if limited else {}),
                 only=only or (),
                 rates=written,
                 within_limits=within_limits and limited,
             )
 
-        with planning(placement, seen.snapshot):
+        with planning(placement, observation.snapshot):
             made = planned(placement, limited=True)
             unlimited = partial(planned, limited=False)
             pending = pending_since(since, files, unlimited) if since else None
         if annotations:
             from replan.reporting.plans.findings import plan_findings
 
-            found.findings += plan_findings(made, placement)
-    note_age(cluster, seen.snapshot)
-    context = context_of(made, seen, cluster, form, written, saved=output, pending=pending)
+            annotated_plan.findings += plan_findings(made, placement)
+    note_age(cluster, observation.snapshot)
+    context = context_of(made, observation, cluster, form, written, saved=output, pending=pending)
     shown = PlanView(steps=steps, color=color)
     present(made, form, context, shown=shown, limit=limit_of(max_size, form))
     if output is not None:
@@ -169,7 +169,7 @@ def plan(
     if made.changes and cluster.snapshot is None:
         from replan.commands.inputs.tried import try_changes
 
-        if try_changes(made, cluster, seen.snapshot) is Exit.REFUSED:
+        if try_changes(made, cluster, observation.snapshot) is Exit.REFUSED:
             return Exit.REFUSED
     return verdict(made, exit_zero=exit_zero)
 

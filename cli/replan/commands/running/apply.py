@@ -136,18 +136,18 @@ def apply(
     with cluster.connect() as connection:
         inject = with_faults(faults or (), connection)
         if saved is not None:
-            found = application.FilesPlan(saved, approved=True)
+            planned = application.FilesPlan(saved, approved=True)
         else:
             asked = application.PlanInputs(files or (), allow or (), within_limits, written, color)
-            found = application.plan_of_files(asked, cluster, connection)
-        if found.rates is not None and change_rates(cluster, connection, found.rates):
+            planned = application.plan_of_files(asked, cluster, connection)
+        if planned.rates is not None and change_rates(cluster, connection, planned.rates):
             return Exit.OK
-        plan = found.plan
+        plan = planned.plan
         if all_or_nothing:
             application.check_all(plan)
         agreed = application.approve_unclean(plan, unclean=unclean, auto_approve=auto_approve)
         if not agreed or not (
-            found.approved or auto_approve or plan.unclean or application.approve(plan)
+            planned.approved or auto_approve or plan.unclean or application.approve(plan)
         ):
             note("not approved; nothing was changed")
             return Exit.ERROR
@@ -155,7 +155,7 @@ def apply(
         settings = replace(
             pace.settings(watched=is_live(sys.stderr)), preserve_throttles=preserve_throttles
         )
-        verb = Verb.THROTTLE if found.rates is not None else None
+        verb = Verb.THROTTLE if planned.rates is not None else None
         return application.perform(
             plan,
             cluster,
@@ -164,7 +164,7 @@ def apply(
             detail,
             inject,
             verb=verb,
-            rates=found.rates,
+            rates=planned.rates,
             until=until,
             color=color,
         )

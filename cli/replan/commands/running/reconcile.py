@@ -222,8 +222,8 @@ def _wall(connection: Connection) -> "Callable[[], float]":
     """The date and time of a simulated cluster."""
     from datetime import datetime
 
-    seen = connection.control_plane.observe()
-    began, at = datetime.fromisoformat(seen.observed_at).timestamp(), connection.clock.now()
+    snapshot = connection.control_plane.observe()
+    began, at = datetime.fromisoformat(snapshot.observed_at).timestamp(), connection.clock.now()
     return lambda: began + connection.clock.now() - at
 
 

@@ -212,14 +212,14 @@ def _reconcile(
 
     placement = load_placement(placement_files(weeks.files, cluster))
     wanted = LoopOptions(placement, weeks.seconds, weeks.every, options, weeks.faults, weeks.seed)
-    found = loop_rehearsal_of(cluster, wanted)
+    rehearsal = loop_rehearsal_of(cluster, wanted)
     _write(
         form,
         output,
-        lambda: loop_rehearsal_report(found),
-        lambda: render_loop_rehearsal_json(found),
+        lambda: loop_rehearsal_report(rehearsal),
+        lambda: render_loop_rehearsal_json(rehearsal),
     )
-    return found.exit_code
+    return rehearsal.exit_code
 
 
 def _write(

@@ -81,18 +81,18 @@ def rollback(
         seen = connection.control_plane.observe()
         note_unread(seen)
         ledger = read_journal(cluster, connection, seen.cluster_id).ledger
-    found, allowed = before(ledger, to), allowed_of(allow or ())
+    back, allowed = before(ledger, to), allowed_of(allow or ())
     if placement is not None:
         check_cluster(placement, seen)
-        found = replace(
-            found,
+        back = replace(
+            back,
             throttle=placement.move_throttle,
             limits=raised(placement.limits, allowed),
             allowed=allowed,
             cluster_name=placement.cluster_name,
         )
     snapshot = as_planned_from(seen, ledger)
-    made = way_back(found, snapshot)
+    made = way_back(back, snapshot)
     context = PlanContext(snapshot=snapshot)
     present(made, form, context)
     if output is not None:

@@ -33,19 +33,19 @@ def run(
     wrong = differing = 0
     for path in files:
         try:
-            found = run_scenario(_text(path), str(path))
+            outcome = run_scenario(_text(path), str(path))
         except BadScenario as problem:
             wrong += 1
             note(f"replan: {problem}")
             continue
-        if found.passed:
+        if outcome.passed:
             continue
         differing += 1
         if rewrite:
-            save(rewritten(found), path)
-            note(f"{path}: the new output of {count(len(found.differing), 'command')} is written")
+            save(rewritten(outcome), path)
+            note(f"{path}: the new output of {count(len(outcome.differing), 'command')} is written")
         else:
-            result(found.difference())
+            result(outcome.difference())
     same = len(files) - differing - wrong
     changed = f", {differing} rewritten: review the diff" if rewrite and differing else ""
     note(f"{same} of {len(files)} {'as they were' if changed else 'passed'}{changed}")

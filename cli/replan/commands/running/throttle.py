@@ -21,10 +21,10 @@ def _steered_rate(text: str) -> str:
     from replan.placement_file.units import parse_rate
 
     try:
-        found = parse_rate(text)
+        bytes_per_second = parse_rate(text)
     except ValueError as problem:
         raise typer.BadParameter(str(problem)) from problem
-    return "unlimited" if found is None else str(found)
+    return "unlimited" if bytes_per_second is None else str(bytes_per_second)
 
 
 def throttle_rate(
@@ -100,12 +100,12 @@ def throttle_rate(
                 begun, cluster, connection, settings, detail, verb=Verb.THROTTLE, rates=rates
             )
         if running and known.ledger.application is None:
-            seen = connection.control_plane.look(Wanted())
-            copies = not_ours(seen, Ledger())
+            look = connection.control_plane.look(Wanted())
+            copies = not_ours(look, Ledger())
             if not copies:
                 result("no reassignment adds replicas now; there is nothing to throttle\n")
                 return Exit.OK
-            plan = plan_of_throttle(cluster_id, seen, None if rate == UNLIMITED else int(rate))
+            plan = plan_of_throttle(cluster_id, look, None if rate == UNLIMITED else int(rate))
             check_allowed(plan, cluster, connection, {name.topic for name in copies})
             return perform(plan, cluster, connection, settings, detail, others=True)
         rates = MoveRates(rate)
@@ -167,15 +167,15 @@ def throttle_show(
     from replan.reporting.cluster.checkup_text import render_throttles, render_throttles_json
 
     if cluster.snapshot is not None:
-        seen = cluster.observe()
-        found = found_throttles(seen, Ledger())
+        snapshot = cluster.observe()
+        throttles = found_throttles(snapshot, Ledger())
     else:
         with cluster.connect() as connection:
-            seen = connection.control_plane.observe()
-            ledger = known_of(cluster, connection, seen.cluster_id).ledger
-        found = throttles_seen_twice(seen, cluster.observe, ledger)
+            snapshot = connection.control_plane.observe()
+            ledger = known_of(cluster, connection, snapshot.cluster_id).ledger
+        throttles = throttles_seen_twice(snapshot, cluster.observe, ledger)
     render = render_throttles_json if form == "json" else render_throttles
-    result(render(found, seen.observed_at))
+    result(render(throttles, snapshot.observed_at))
     return Exit.OK
 
 

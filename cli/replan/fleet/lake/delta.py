@@ -153,19 +153,19 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
 
     def __post_init__(self) -> None:
         require("a lake", "deltalake")
-        store, found, rest = self.address.partition("://")
-        if not found and (wrong := UNREADABLE.search(self.place(SNAPSHOTS))):
+        store, scheme_mark, rest = self.address.partition("://")
+        if not scheme_mark and (wrong := UNREADABLE.search(self.place(SNAPSHOTS))):
             raise BadUsage(
                 f"{self.address}: tables of Delta cannot be in a folder with {wrong[0]} in its path; choose another"
             )
-        if found and ":" in rest.partition("/")[0].rpartition("@")[0]:
+        if scheme_mark and ":" in rest.partition("/")[0].rpartition("@")[0]:
             raise BadUsage(
                 f"{store}://…: credentials of a lake come from the environment variables of the store, "
                 f"not from its address, which is written down; {STORE_DOCS}"
             )
         # Its library would write warnings of each try to stderr; read when it is imported.
         os.environ.setdefault("RUST_LOG", "off")
-        if found:
+        if scheme_mark:
             prepare()
 
     def __reduce__(self) -> "tuple[Callable[..., Lake], tuple[str, dict[str, str]]]":
@@ -215,10 +215,10 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
             select = "SELECT DISTINCT" if distinct else "SELECT"
             query = f'{select} {asked} FROM "{table.name}" WHERE {where}'
             try:
-                found = QueryBuilder().register(table.name, known).execute(query).read_all()
+                rows = QueryBuilder().register(table.name, known).execute(query).read_all()
             except Exception as problem:  # what its engine raises has no class of its own
                 raise OSError(f"{problem}; {DAMAGED}") from problem
-            return _completed(pa.table(found), kinds, {})
+            return _completed(pa.table(rows), kinds, {})
 
     def files(self, table: LakeTable) -> Mapping[str, Sequence[TableFile]]:
         """The files of a table by cluster, oldest first; raises BadFile."""
@@ -228,11 +228,11 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
             known = self.opened(table)
             if known is None:
                 return {}
-            version, found = self._listed.get(table.name, (None, {}))
+            version, by_cluster = self._listed.get(table.name, (None, {}))
             if version != known.version():
-                found = _by_cluster(pa.table(known.get_add_actions(flatten=True)), table)
-                self._listed[table.name] = known.version(), found
-        return found
+                by_cluster = _by_cluster(pa.table(known.get_add_actions(flatten=True)), table)
+                self._listed[table.name] = known.version(), by_cluster
+        return by_cluster
 
     def between(
         self,
@@ -264,8 +264,8 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         self, table: LakeTable, hour: Hour, columns: Sequence[str], among: "Among | None" = None
     ) -> pa.Table:
         """The same of one hour as one table."""
-        found = [*self.between(table, hour, hour, columns, among)]
-        return pa.concat_tables(found or [pa.schema(_kinds(table, columns).items()).empty_table()])
+        tables = [*self.between(table, hour, hour, columns, among)]
+        return pa.concat_tables(tables or [pa.schema(_kinds(table, columns).items()).empty_table()])
 
     def read_file(
         self,
@@ -290,8 +290,8 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
                 wanted = [name for name in columns or kinds if name.partition(".")[0] in there]
                 groups = [*(_groups(read, among) if among else range(read.num_row_groups))]
                 start, end = (len(groups) * n // share[1] for n in (share[0], share[0] + 1))
-                found = read.read_row_groups(groups[start:end], wanted, use_threads=False)
-            return _completed(found, kinds, same)
+                rows = read.read_row_groups(groups[start:end], wanted, use_threads=False)
+            return _completed(rows, kinds, same)
 
     def require(self) -> None:
         """Raise BadUsage where there is no lake: what only reads one does not begin another."""
@@ -390,9 +390,9 @@ def begin(run: str) -> None:  # noqa: ARG001 - a run that has begun here is not 
     lake_at.cache_clear()
 
 
-def lake_there(address: str, found: Mapping[str, str]) -> Lake:
+def lake_there(address: str, variables: Mapping[str, str]) -> Lake:
     """The same in an executor, which gets the settings of the store that it has not."""
-    set_store_variables(found)
+    set_store_variables(variables)
     return Lake(address)
 
 
@@ -401,15 +401,15 @@ def _by_cluster(actions: pa.Table, table: LakeTable) -> Mapping[str, Sequence[Ta
         name: actions[name].to_pylist() for name in LISTED_COLUMNS if name in actions.schema.names
     }
     columns = [there.get(name, [None] * len(actions)) for name in LISTED_COLUMNS]
-    found: dict[str, list[TableFile]] = {}
+    by_cluster: dict[str, list[TableFile]] = {}
     for path, cluster, day, size, first, last, rows, empty, *bounds in zip(*columns, strict=True):
         headers = None if rows is None or empty is None else rows - empty
         at, moments, ids = day if table.keeps_days else date.min, bounds[:2], bounds[2:]
         one = (path, cluster, at, size, first, last, rows, (*moments,), (*ids,), headers)
-        found.setdefault(cluster, []).append(TableFile(*one))
-    for files in found.values():
+        by_cluster.setdefault(cluster, []).append(TableFile(*one))
+    for files in by_cluster.values():
         files.sort(key=lambda file: (file.day, file.first or 0, file.path))
-    return found
+    return by_cluster
 
 
 def _groups(read: pq.ParquetFile, among: Among) -> Iterator[int]:
@@ -473,22 +473,24 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def table_rows(table: LakeTable, columns: Mapping[str, Any], hour: Hour, *seen: str) -> pa.Table:
-    """Rows of a table: these columns, lists or arrays, and what all have alike. `seen`: cluster id and moment.
+def table_rows(
+    table: LakeTable, columns: Mapping[str, Any], hour: Hour, *observed_at: str
+) -> pa.Table:
+    """Rows of a table: these columns, lists or arrays, and what all have alike. `observed_at`: cluster id and moment.
 
     What else may be null is null.
     """
-    alike = [hour.cluster, hour.day, hour.hour, *seen]
+    alike = [hour.cluster, hour.day, hour.hour, *observed_at]
     names = (*(key.name for key in KEYS), "cluster_id", "observed_at")
     same = dict(zip(names, alike, strict=True))
     count = len(next(iter(columns.values())))
 
     def values(field: pa.Field) -> pa.Array | pa.ChunkedArray:
-        found = columns.get(field.name)
-        if found is None:
+        column = columns.get(field.name)
+        if column is None:
             value = same.get(field.name) if field.nullable else same[field.name]
             return pa.repeat(pa.scalar(value, field.type), count)
-        return found.cast(field.type) if hasattr(found, "cast") else pa.array(found, field.type)
+        return column.cast(field.type) if hasattr(column, "cast") else pa.array(column, field.type)
 
     return pa.table([values(field) for field in table.schema], schema=table.schema)
 

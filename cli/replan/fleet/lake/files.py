@@ -155,13 +155,13 @@ def many(lake: Lake, table: LakeTable, hours: Iterable[Hour]) -> Mapping[Hour, l
     listed = lake.files(table) if table.keeps_days else {}
     mine = {hour.cluster: hour for hour in sorted(hours, reverse=True)}
     groups = [(hour, _small(listed.get(name, ()), hour)) for name, hour in mine.items()]
-    found: dict[Hour, list[TableFile]] = {}
+    by_hour: dict[Hour, list[TableFile]] = {}
     left = READ_FOR_ONE * len(mine)
     for hour, files in sorted(groups, key=lambda group: -len(group[1])):
-        if files and (not found or len(files) <= left):
-            found[hour] = files
+        if files and (not by_hour or len(files) <= left):
+            by_hour[hour] = files
             left -= len(files)
-    return found
+    return by_hour
 
 
 def _small(files: Sequence[TableFile], first: Hour) -> list[TableFile]:
@@ -205,11 +205,11 @@ def replace_rows(
 
 
 def put_hours(
-    lake: Lake, table: LakeTable, found: Iterable[tuple[Hour, pa.Table]], run: str
+    lake: Lake, table: LakeTable, rows_by_hour: Iterable[tuple[Hour, pa.Table]], run: str
 ) -> Mapping[Hour, Sequence[RowFile]]:
     """Write the rows of hours, one after the other, and merge what small files there are; raises BadFile."""
     lake.begun(table)
-    files = {hour: [put_rows(lake, table, rows, hour, run)] for hour, rows in found}
+    files = {hour: [put_rows(lake, table, rows, hour, run)] for hour, rows in rows_by_hour}
     for hour, small in many(lake, table, files).items():
         files[hour] += merged_file(lake, table, small, run)
     return files

@@ -21,12 +21,12 @@ class KeptRates(Struct, frozen=True):
 
 def newest_rates(lake: Lake, cluster_id: str) -> KeptRates:
     """The newest that are known; raises BadFile where there are none of this cluster."""
-    found = rates_until(lake, cluster_id)
-    if found is None:
+    kept = rates_until(lake, cluster_id)
+    if kept is None:
         raise BadFile(
             f"{lake.place(RATES)}: there are no rates of cluster {cluster_id}; `replan fleet rates` finds them"
         )
-    return found
+    return kept
 
 
 def rates_until(lake: Lake, cluster_id: str, hour: Hour | None = None) -> KeptRates | None:
@@ -36,8 +36,8 @@ def rates_until(lake: Lake, cluster_id: str, hour: Hour | None = None) -> KeptRa
     is left out: retention or compaction is at work there, so that its rate is too low, by a factor that nobody knows.
     """
     where = f"cluster_id = {quoted(cluster_id)}"
-    seen = lake.read(RATES, where, ["day", "hour", "observed_at"], distinct=True)
-    moments = seen.to_pylist()
+    hours = lake.read(RATES, where, ["day", "hour", "observed_at"], distinct=True)
+    moments = hours.to_pylist()
     if hour is not None:
         moments = [m for m in moments if (str(m["day"]), m["hour"]) <= (str(hour.day), hour.hour)]
     if not moments:
@@ -45,10 +45,10 @@ def rates_until(lake: Lake, cluster_id: str, hour: Hour | None = None) -> KeptRa
     newest = max(moments, key=lambda m: (m["day"], m["hour"]))
     at = f"{where} AND day = '{newest['day']}' AND hour = {newest['hour']}"
     columns = ("topic", "partition", "peak_bytes_per_second")
-    found = lake.read(
+    rows = lake.read(
         RATES, f"{at} AND peak_bytes_per_second IS NOT NULL AND left_out IS NULL", columns
     ).to_pylist()
-    rates = {TopicPartition(r["topic"], r["partition"]): round(r[columns[2]]) for r in found}
+    rates = {TopicPartition(r["topic"], r["partition"]): round(r[columns[2]]) for r in rows}
     return KeptRates(newest["observed_at"], Rates(rates, cluster_id))
 
 

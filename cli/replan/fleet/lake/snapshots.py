@@ -113,7 +113,7 @@ def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[KeptSnapshot]:
 
     The table's log says it all where a file has one; others are opened.
     """
-    found: list[KeptSnapshot] = []
+    snapshots: list[KeptSnapshot] = []
     for file in files:
         if file.one is not None and file.headers == 1:
             heads = [(*file.one, file.rows or 0)]
@@ -124,8 +124,10 @@ def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[KeptSnapshot]:
                 (*map(row.get, HEAD_COLUMNS), _partitions(row[HEADER_COLUMN]))
                 for row in rows.to_pylist()
             ]
-        found += (KeptSnapshot(Hour(file.cluster, file.day, head[0]), *head[1:]) for head in heads)
-    return sorted(found, key=lambda kept: kept.at)
+        snapshots += (
+            KeptSnapshot(Hour(file.cluster, file.day, head[0]), *head[1:]) for head in heads
+        )
+    return sorted(snapshots, key=lambda kept: kept.at)
 
 
 def _partitions(header: str) -> int:
@@ -167,9 +169,9 @@ def topics_at(lake: Lake, hour: Hour) -> ClusterTopics:
     rows = lake.rows(SNAPSHOTS, hour, ("hour", "part", "row", "topics.name", "partitions.topic"))
     parts = _parts(rows)
     names = _whole(parts, "topics", rows)["name"].combine_chunks()
-    found, codes = topics_of(_whole(parts, "partitions", rows))
+    topics, codes = topics_of(_whole(parts, "partitions", rows))
     return ClusterTopics(
-        names, np.bincount(positions_in(found, names)[codes], minlength=len(names))
+        names, np.bincount(positions_in(topics, names)[codes], minlength=len(names))
     )
 
 
@@ -213,10 +215,10 @@ def _header(lake: Lake, hour: Hour, parts: Mapping[str, pa.Table]) -> Node:
 
 def _parts(rows: pa.Table) -> Mapping[str, pa.Table]:
     """The rows of a snapshot by their part, in the order that they had in it."""
-    found: dict[str, list[pa.Table]] = {}
+    by_name: dict[str, list[pa.Table]] = {}
     for (name,), some in in_runs(rows, "part"):
-        found.setdefault(name, []).append(some)
-    return {name: _ordered(pa.concat_tables(some)) for name, some in found.items()}
+        by_name.setdefault(name, []).append(some)
+    return {name: _ordered(pa.concat_tables(some)) for name, some in by_name.items()}
 
 
 def _ordered(rows: pa.Table) -> pa.Table:

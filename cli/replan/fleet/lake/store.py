@@ -82,8 +82,10 @@ def files_at(address: str) -> Mapping[str, bytes]:
     root = f"{scheme}://{bucket}"
     try:
         store = file_system(root)
-        found = store.get_file_info(path)
-        inside = [found] if found.type == FileType.File else store.get_file_info(FileSelector(path))
+        of_path = store.get_file_info(path)
+        inside = (
+            [of_path] if of_path.type == FileType.File else store.get_file_info(FileSelector(path))
+        )
         files = {
             f"{root}/{info.path}": store.open_input_stream(info.path).read()
             for info in sorted(inside, key=lambda info: info.path)
@@ -122,10 +124,10 @@ def store_variables(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if PASSED_ON.fullmatch(name)}
 
 
-def set_store_variables(found: Mapping[str, str]) -> None:
+def set_store_variables(variables: Mapping[str, str]) -> None:
     """Set what this process's environment does not say; of credentials all or nothing."""
     has_own = any(name in os.environ for name in (*CREDENTIALS, "AWS_PROFILE"))
-    for name, value in found.items():
+    for name, value in variables.items():
         if not (has_own and name in CREDENTIALS):
             os.environ.setdefault(name, value)
 
@@ -143,15 +145,15 @@ def prepare() -> None:
 def from_spark(spark: Mapping[str, str]) -> dict[str, str]:
     """The variables that mean what Spark's settings say of S3."""
     named = {key.removeprefix(S3A): value for key, value in spark.items() if key.startswith(S3A)}
-    found = {OF_SPARK[key]: value for key, value in named.items() if key in OF_SPARK and value}
-    endpoint = found.get("AWS_ENDPOINT_URL")
+    variables = {OF_SPARK[key]: value for key, value in named.items() if key in OF_SPARK and value}
+    endpoint = variables.get("AWS_ENDPOINT_URL")
     if endpoint is not None:
         plain = named.get("connection.ssl.enabled", "true").lower() == "false"
         if not in_store(endpoint):
-            endpoint = found["AWS_ENDPOINT_URL"] = f"http{'' if plain else 's'}://{endpoint}"
+            endpoint = variables["AWS_ENDPOINT_URL"] = f"http{'' if plain else 's'}://{endpoint}"
         if endpoint.startswith("http://"):
-            found["AWS_ALLOW_HTTP"] = "true"
-    return found
+            variables["AWS_ALLOW_HTTP"] = "true"
+    return variables
 
 
 def _spark_settings(environment: Mapping[str, str]) -> Mapping[str, str]:

@@ -94,8 +94,8 @@ def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
     errors = _errors(lake, newest)
     history = [row for row in lake.read(HISTORY).to_pylist() if row["cluster"] in newest]
     ages = {key_of(row): row for row in history if row["open"]}
-    found = lake.read(DRIFT, where).to_pylist()
-    drift = _drift([row for row in found if row["class"] != ACKNOWLEDGED_CLASS], ages, costs)
+    drift_rows = lake.read(DRIFT, where).to_pylist()
+    drift = _drift([row for row in drift_rows if row["class"] != ACKNOWLEDGED_CLASS], ages, costs)
     drifted = _by_cluster(drift)
     flapping = Counter(row["cluster"] for row in history if row["flapping"])
     clusters = [
@@ -112,7 +112,9 @@ def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
         tuple(drift),
         tuple(put_right(history, latest)),
         tuple(
-            acknowledged_rows([row for row in found if row["class"] == ACKNOWLEDGED_CLASS], ages)
+            acknowledged_rows(
+                [row for row in drift_rows if row["class"] == ACKNOWLEDGED_CLASS], ages
+            )
         ),
         tuple(_trend(judged)),
     )
@@ -135,20 +137,22 @@ def _moment(row: LakeRow | None) -> tuple[date, int]:
 
 
 def _by_cluster(rows: Iterable[LakeRow]) -> Mapping[str, list[LakeRow]]:
-    found: dict[str, list[LakeRow]] = defaultdict(list)
+    by_cluster: dict[str, list[LakeRow]] = defaultdict(list)
     for row in rows:
-        found[row["cluster"]].append(row)
-    return found
+        by_cluster[row["cluster"]].append(row)
+    return by_cluster
 
 
 def _drift(
-    found: Iterable[LakeRow], ages: Mapping[RowKey, LakeRow], costs: Mapping[str, Sequence[LakeRow]]
+    drift_rows: Iterable[LakeRow],
+    ages: Mapping[RowKey, LakeRow],
+    costs: Mapping[str, Sequence[LakeRow]],
 ) -> list[LakeRow]:
     copies = {
         (r["cluster"], r["topic"], r["partition"]): r for rows in costs.values() for r in rows
     }
     rows = []
-    for row in sorted(found, key=_place):
+    for row in sorted(drift_rows, key=_place):
         copy = copies.get((row["cluster"], row["topic"], row["partition"]), {})
         rows.append(
             {
@@ -232,7 +236,7 @@ def put_right(history: Iterable[LakeRow], newest: str | None) -> list[LakeRow]:
     rows = list(history)
     accepted = {_partition_key(r) for r in rows if r["open"] and r["class"] == ACKNOWLEDGED_CLASS}
     oldest = None if newest is None else datetime.fromisoformat(newest) - RECENT_TIME
-    found = [
+    resolved = [
         {
             **named(row),
             **{k: row[k] for k in ("class", "kind", "owner")},
@@ -247,14 +251,14 @@ def put_right(history: Iterable[LakeRow], newest: str | None) -> list[LakeRow]:
         and _partition_key(row) not in accepted
         and datetime.fromisoformat(row["resolved_at"]) >= oldest
     ]
-    found.sort(key=lambda r: (r["cluster"], r["item"], r["kind"]))
-    found.sort(key=lambda r: datetime.fromisoformat(r["resolved_at"]), reverse=True)
-    return sorted(found, key=lambda r: not r["flapping"])
+    resolved.sort(key=lambda r: (r["cluster"], r["item"], r["kind"]))
+    resolved.sort(key=lambda r: datetime.fromisoformat(r["resolved_at"]), reverse=True)
+    return sorted(resolved, key=lambda r: not r["flapping"])
 
 
 def acknowledged_rows(drift: Sequence[LakeRow], ages: Mapping[RowKey, LakeRow]) -> list[LakeRow]:
     """What the placements ask to leave alone, what ends first before the others."""
-    found = [
+    acknowledged_drift = [
         {
             **named(row),
             "owner": row["owner"],
@@ -263,7 +267,7 @@ def acknowledged_rows(drift: Sequence[LakeRow], ages: Mapping[RowKey, LakeRow]) 
         }
         for row in drift
     ]
-    return sorted(found, key=lambda r: (r["until"] or "9999", r["cluster"], r["item"]))
+    return sorted(acknowledged_drift, key=lambda r: (r["until"] or "9999", r["cluster"], r["item"]))
 
 
 def _partition_key(row: LakeRow) -> RowKey:

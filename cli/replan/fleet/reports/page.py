@@ -44,10 +44,10 @@ aria-label="filter by topic, broker or owner"> <select id="cluster" aria-label="
 def render_page(facts: FleetFacts) -> str:
     """HTML; ends with a newline."""
     rows: dict[str, Sequence[LakeRow]] = {name: getattr(facts, name) for name in FILTERED}
-    left = {name: max(len(found) - MOST_ROWS, 0) for name, found in rows.items()}
+    left = {name: max(len(of_table) - MOST_ROWS, 0) for name, of_table in rows.items()}
     shown = {
-        name: [{k: v for k, v in row.items() if k not in UNSEEN} for row in found[:MOST_ROWS]]
-        for name, found in rows.items()
+        name: [{k: v for k, v in row.items() if k not in UNSEEN} for row in of_table[:MOST_ROWS]]
+        for name, of_table in rows.items()
     }
     data = json.dumps({**shown, "left": left}).replace("<", "\\u003c")
     body = [

@@ -150,8 +150,8 @@ def _done(
 
 def _rows(batches: Iterable[pa.RecordBatch], table: str) -> Iterator[pa.RecordBatch]:
     for _, task in _tasks(batches):
-        found: Rows = stage_function(stage_of_table(table))(Work(task))
-        yield from found[table].to_batches(ROWS_PER_BATCH)
+        tables: Rows = stage_function(stage_of_table(table))(Work(task))
+        yield from tables[table].to_batches(ROWS_PER_BATCH)
 
 
 def _tasks(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Task]]:
@@ -226,7 +226,7 @@ def _part(rows: pa.Table, name: str) -> pa.Table:
     """The rows of one table, in its own types."""
     mine = rows.filter(pc.is_valid(rows[name]))[name].combine_chunks()
     schema = TABLES[name].schema
-    found = pa.Table.from_struct_array(mine)
-    return found.cast(
-        pa.schema([schema.field(column).with_nullable(True) for column in found.schema.names])
+    part = pa.Table.from_struct_array(mine)
+    return part.cast(
+        pa.schema([schema.field(column).with_nullable(True) for column in part.schema.names])
     )

@@ -37,8 +37,8 @@ class Java(Struct, frozen=True):
     @property
     def version(self) -> int | None:
         """Its feature version, such as 17; None where it does not say."""
-        found = re.search(r'^JAVA_VERSION="?(?:1\.)?(\d+)', self.release, re.MULTILINE)
-        return found and int(found[1])
+        match = re.search(r'^JAVA_VERSION="?(?:1\.)?(\d+)', self.release, re.MULTILINE)
+        return match and int(match[1])
 
 
 def find_java(environment: Mapping[str, str]) -> Java:
@@ -52,13 +52,13 @@ def find_java(environment: Mapping[str, str]) -> Java:
                 f"set it to a Java {OLDEST} or newer"
             )
     else:
-        found = shutil.which("java", path=environment.get("PATH", ""))
-        if found is None:
+        path = shutil.which("java", path=environment.get("PATH", ""))
+        if path is None:
             raise ReplanError(
                 f"no Java found: the fleet commands run on Spark, which needs Java {OLDEST} or newer; "
                 "install it (Debian: openjdk-17-jre-headless), or set JAVA_HOME"
             )
-        binary = Path(found)
+        binary = Path(path)
     folder, said = binary.resolve().parents[1], ""
     with suppress(OSError):
         said = (folder / "release").read_text(encoding="utf-8", errors="replace")

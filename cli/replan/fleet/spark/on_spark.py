@@ -54,9 +54,9 @@ class InSpark:
             while waiting:
                 with one_partition_each(spark, waiting):
                     frame = done_frame(tasks_frame(spark, waiting), stages, lake, run)
-                    found = done_in(frame, waiting)
-                waiting = [part for one in found for part in one.parts]
-                done += found
+                    finished = done_in(frame, waiting)
+                waiting = [part for one in finished for part in one.parts]
+                done += finished
             return done
 
         try:
@@ -70,7 +70,7 @@ class InSpark:
         self, lake: Lake, clusters: Sequence[str], run: str
     ) -> Iterator[tuple[str, list[RowFile]]]:
         """The files of the new history of each cluster whose history has changed; raises ReplanError."""
-        found: dict[str, list[RowFile]] = {}
+        by_cluster: dict[str, list[RowFile]] = {}
         changed: set[str] = set()
         for row in self._tried(
             lambda spark: kept_histories(spark, lake, clusters, run).collect(), lake, run
@@ -78,8 +78,8 @@ class InSpark:
             if row["changed"]:
                 changed.add(row["cluster"])
             if row["file"] is not None:
-                found.setdefault(row["cluster"], []).append(RowFile(**row["file"].asDict()))
-        return ((name, found.get(name, [])) for name in sorted(changed))
+                by_cluster.setdefault(row["cluster"], []).append(RowFile(**row["file"].asDict()))
+        return ((name, by_cluster.get(name, [])) for name in sorted(changed))
 
     def _tried(self, job: Callable[[SparkSession], Found], lake: Lake, run: str) -> Found:
         """What the job finds, in a second session where the first one loses Java or a worker of the driver.

@@ -85,10 +85,10 @@ class LakeReader(DataSourceReader):  # type: ignore[misc]
 
     def partitions(self) -> list[InputPartition]:
         """The files, some together."""
-        found = self.lake.files(self.table)
-        names = found if self.clusters is None else [n for n in self.clusters if n in found]
+        files = self.lake.files(self.table)
+        names = files if self.clusters is None else [n for n in self.clusters if n in files]
         parts = [_Files()]
-        for file in chain.from_iterable(found[name] for name in names):
+        for file in chain.from_iterable(files[name] for name in names):
             shares = 1 + (file.rows or 0) // PART_ROWS
             if shares > 1:
                 parts[:0] = [_Files([file], share=(n, shares)) for n in range(shares)]

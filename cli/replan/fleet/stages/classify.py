@@ -51,21 +51,24 @@ def drifted_of(work: Work) -> list[Difference]:
     return [c for c in work.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
 
 
-def drift_rows(work: Work, found: Sequence[Difference]) -> pa.Table:
+def drift_rows(work: Work, differences: Sequence[Difference]) -> pa.Table:
     """What drifted as rows of `drift`."""
-    if not found:
+    if not differences:
         return DRIFT.schema.empty_table()
     columns = {
-        **{name: [getattr(c, name) for c in found] for name in ("topic", "partition", "broker")},
-        "class": [c.drift_class.value for c in found],
-        "kind": [str(c.kind) for c in found],
-        "declared": [list(c.declared) for c in found],
-        "observed": [list(c.observed) for c in found],
-        "leader": [c.leader for c in found],
-        "bytes": _bytes(work, found),
-        "rule": [c.rule.value for c in found],
-        "detail": [c.detail or None for c in found],
-        "owner": [work.owners.owner_of(c.topic) for c in found],
+        **{
+            name: [getattr(c, name) for c in differences]
+            for name in ("topic", "partition", "broker")
+        },
+        "class": [c.drift_class.value for c in differences],
+        "kind": [str(c.kind) for c in differences],
+        "declared": [list(c.declared) for c in differences],
+        "observed": [list(c.observed) for c in differences],
+        "leader": [c.leader for c in differences],
+        "bytes": _bytes(work, differences),
+        "rule": [c.rule.value for c in differences],
+        "detail": [c.detail or None for c in differences],
+        "owner": [work.owners.owner_of(c.topic) for c in differences],
     }
     return work.rows(DRIFT, columns)
 
@@ -84,10 +87,13 @@ def _acknowledged(work: Work) -> pa.Table:
     return work.rows(DRIFT, columns)
 
 
-def _bytes(work: Work, found: Sequence[Difference]) -> pa.Array:
+def _bytes(work: Work, differences: Sequence[Difference]) -> pa.Array:
     """The size of each partition, null of what is none that there is."""
-    numbers = [-1 if c.partition is None else c.partition for c in found]
-    names = {"topic": [c.topic or "" for c in found], "partition": pa.array(numbers, pa.int32())}
+    numbers = [-1 if c.partition is None else c.partition for c in differences]
+    names = {
+        "topic": [c.topic or "" for c in differences],
+        "partition": pa.array(numbers, pa.int32()),
+    }
     rows = partition_rows(pa.table(names), work.snapshot.partitions)
     return work.snapshot.partitions.column("bytes").take(
         pa.array(rows, mask=np.asarray(rows < 0), type=pa.int64())

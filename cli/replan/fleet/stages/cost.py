@@ -23,10 +23,10 @@ from replan.planning.plans.moves import source_of
 
 def cost(work: Work) -> Mapping[str, pa.Table]:
     """A row of each partition that a move can put right."""
-    found = [c for c in drifted_of(work) if c.kind in MOVABLE and c.declared]
-    if not found:
+    movable_drift = [c for c in drifted_of(work) if c.kind in MOVABLE and c.declared]
+    if not movable_drift:
         return {COSTS.name: COSTS.schema.empty_table()}
-    movable = drift_rows(work, found).to_pylist()
+    movable = drift_rows(work, movable_drift).to_pylist()
     racks = {broker.id: broker.rack for broker in work.snapshot.brokers}
     rows = [_row(r, racks, work) for r in movable]
     columns = {name: [row[name] for row in rows] for name in rows[0]}

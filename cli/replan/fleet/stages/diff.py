@@ -18,15 +18,18 @@ def diff(work: Work) -> Mapping[str, pa.Table]:
 
 
 def _differences(work: Work) -> pa.Table:
-    found, running = work.drift.partitions, work.drift.converging
+    partitions, running = work.drift.partitions, work.drift.converging
     nothing = [None] * len(running)
     columns = {
-        "topic": [*(d.topic for d in found), *(name.topic for name in running)],
-        "partition": [*(d.partition for d in found), *(name.partition for name in running)],
-        "kind": [*(d.kind.value for d in found), *[DifferenceKind.RUNNING.value] * len(running)],
-        "declared": [*(list(d.declared) for d in found), *nothing],
-        "observed": [*(list(d.observed) for d in found), *nothing],
-        "leader": [*(d.leader for d in found), *nothing],
+        "topic": [*(d.topic for d in partitions), *(name.topic for name in running)],
+        "partition": [*(d.partition for d in partitions), *(name.partition for name in running)],
+        "kind": [
+            *(d.kind.value for d in partitions),
+            *[DifferenceKind.RUNNING.value] * len(running),
+        ],
+        "declared": [*(list(d.declared) for d in partitions), *nothing],
+        "observed": [*(list(d.observed) for d in partitions), *nothing],
+        "leader": [*(d.leader for d in partitions), *nothing],
     }
     return work.rows(DIFFERENCES, columns)
 

@@ -51,13 +51,13 @@ def kept_history_of(lake: Lake, clusters: Sequence[str]) -> Iterator[tuple[str, 
     for start in range(0, len(clusters), READ_AT_ONCE):
         some = clusters[start : start + READ_AT_ONCE]
         where = f"cluster IN ({', '.join(map(quoted, some))})"
-        found: dict[str, list[pa.Table]] = {name: [] for name in some}
+        tables_of: dict[str, list[pa.Table]] = {name: [] for name in some}
         for table, columns in READ.items():
             rows = lake.read(table, where, columns).sort_by("cluster")
             mine = {name: of for (name,), of in in_runs(rows, "cluster")}
             for name in some:
-                found[name].append(mine.get(name, rows[:0]))
-        yield from ((name, HistoryRows(*tables)) for name, tables in found.items())
+                tables_of[name].append(mine.get(name, rows[:0]))
+        yield from ((name, HistoryRows(*tables)) for name, tables in tables_of.items())
 
 
 def put_history(
@@ -70,7 +70,7 @@ def put_history(
     if not known.before.num_rows and not known.drifted.num_rows:
         return False, None
     rows = history_of(cluster, known)
-    before, after = (sorted(map(str, found.to_pylist())) for found in (known.before, rows))
+    before, after = (sorted(map(str, table.to_pylist())) for table in (known.before, rows))
     written = rows.num_rows and (part or before != after)
     return before != after, put_rows(lake, HISTORY, rows, always(cluster), run) if written else None
 
@@ -107,7 +107,7 @@ def spells(
     bounds = [*np.flatnonzero(first).tolist(), len(groups)]
     begins = first | (np.diff(at, prepend=0) > 1)
     newest = drifted.take(pa.array(order[np.array(bounds[1:], dtype=np.int64) - 1]))
-    seen = [m["observed_at"] for m in moments]
+    at_hours = [m["observed_at"] for m in moments]
     carried = {_key(row): row for row in before.to_pylist()}
     rows = []
     for row, start, end in zip(newest.to_pylist(), bounds, bounds[1:], strict=False):
@@ -117,58 +117,58 @@ def spells(
                 "cluster": cluster,
                 "cluster_id": moments[0]["cluster_id"],
                 **{k: row[k] for k in (*_ITEM, "acknowledged_until", "owner")},
-                **_spell(began, int(at[end - 1]), seen, carried.get(_key(row))),
+                **_spell(began, int(at[end - 1]), at_hours, carried.get(_key(row))),
             }
         )
-    found = {_key(row) for row in rows}
-    gone = (row for key, row in carried.items() if _is_older(row, seen) and key not in found)
-    rows += [_gone(row, seen) for row in gone]
+    keys = {_key(row) for row in rows}
+    gone = (row for key, row in carried.items() if _is_older(row, at_hours) and key not in keys)
+    rows += [_gone(row, at_hours) for row in gone]
     rows.sort(key=lambda r: [(r[k] is None, r[k]) for k in (*_ITEM, "first_seen")])
     return pa.Table.from_pylist(rows, schema=HISTORY.schema)
 
 
 def _spell(
-    began: Sequence[int], last: int, seen: Sequence[str], known: Mapping[str, Any] | None
+    began: Sequence[int], last: int, hours: Sequence[str], known: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
     """What is said of one thing: the comparisons in which a spell of it began, and the last that found it.
 
     A thing that was there before the oldest comparison that is left keeps what is known of that time.
     """
-    is_open = last == len(seen) - 1
-    found = {
-        "first_seen": seen[began[0]],
-        "since": seen[began[-1]],
-        "last_seen": seen[last],
+    is_open = last == len(hours) - 1
+    spell = {
+        "first_seen": hours[began[0]],
+        "since": hours[began[-1]],
+        "last_seen": hours[last],
         "spells": len(began),
         "open": is_open,
-        "resolved_at": None if is_open else seen[last + 1],
-        "flapping": _is_flapping([seen[n] for n in began], seen[-1]),
+        "resolved_at": None if is_open else hours[last + 1],
+        "flapping": _is_flapping([hours[n] for n in began], hours[-1]),
     }
-    if known is None or not _is_older(known, seen):
-        return found
-    later = sum(n > 0 and seen[n] > known["last_seen"] for n in began)
+    if known is None or not _is_older(known, hours):
+        return spell
+    later = sum(n > 0 and hours[n] > known["last_seen"] for n in began)
     spells = max(len(began), known["spells"] + later)
-    found |= {"first_seen": known["first_seen"], "spells": spells}
+    spell |= {"first_seen": known["first_seen"], "spells": spells}
     if began == [0]:  # it may be older than the oldest comparison
-        found["since"] = known["since"]
-    return found
+        spell["since"] = known["since"]
+    return spell
 
 
-def _is_older(known: Mapping[str, Any], seen: Sequence[str]) -> bool:
+def _is_older(known: Mapping[str, Any], hours: Sequence[str]) -> bool:
     """Whether it was there in an hour before the oldest comparison that is left, if one is left."""
-    return not seen or bool(known["first_seen"][:_HOUR] < seen[0][:_HOUR])
+    return not hours or bool(known["first_seen"][:_HOUR] < hours[0][:_HOUR])
 
 
-def _gone(known: dict[str, Any], seen: Sequence[str]) -> dict[str, Any]:
+def _gone(known: dict[str, Any], hours: Sequence[str]) -> dict[str, Any]:
     """The row of a thing that no comparison that is left has found: it was gone at the oldest of them at the latest."""
-    if not seen:
+    if not hours:
         return known
-    since, newest = (datetime.fromisoformat(moment) for moment in (known["since"], seen[-1]))
+    since, newest = (datetime.fromisoformat(moment) for moment in (known["since"], hours[-1]))
     return {
         **known,
-        "last_seen": min(known["last_seen"], seen[0]),
+        "last_seen": min(known["last_seen"], hours[0]),
         "open": False,
-        "resolved_at": min(known["resolved_at"] or seen[0], seen[0]),
+        "resolved_at": min(known["resolved_at"] or hours[0], hours[0]),
         "flapping": known["flapping"] and since > newest - FLAPPING_TIME,
     }
 
@@ -179,7 +179,7 @@ def _is_flapping(began: Sequence[str], newest: str) -> bool:
     return sum(datetime.fromisoformat(moment) > oldest for moment in began) >= FLAPPING_SPELLS
 
 
-def resolved(found: pa.Table, applications: pa.Table, before: pa.Table) -> pa.Table:
+def resolved(ended: pa.Table, applications: pa.Table, before: pa.Table) -> pa.Table:
     """The history with the application that moved each thing that is gone.
 
     It is the last that brought the partition to its place, of those that were open at some time between the last
@@ -191,7 +191,7 @@ def resolved(found: pa.Table, applications: pa.Table, before: pa.Table) -> pa.Ta
         moved.setdefault((row["topic"], row["partition"]), []).append(row)
     known = {(*_key(row), row["resolved_at"]): row["resolved_by"] for row in before.to_pylist()}
     by = []
-    for row in found.select([*ITEM_KEYS, "last_seen", "resolved_at"]).to_pylist():
+    for row in ended.select([*ITEM_KEYS, "last_seen", "resolved_at"]).to_pylist():
         fits = [
             one["application"]
             for one in moved.get((row["topic"], row["partition"]), ())
@@ -200,7 +200,7 @@ def resolved(found: pa.Table, applications: pa.Table, before: pa.Table) -> pa.Ta
             and one["opened_at"] <= row["resolved_at"]
         ]
         by.append(fits[-1] if fits else known.get((*_key(row), row["resolved_at"])))
-    return with_column(found, "resolved_by", pa.array(by, pa.string()))
+    return with_column(ended, "resolved_by", pa.array(by, pa.string()))
 
 
 def _groups(drifted: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -60,13 +60,17 @@ def _grown(growth: Numbers, before: Floats, after: Floats, passed: float) -> Num
         return growth
     more = after - before
     counts = more >= 0  # not so of nan
-    found = growth.copy()
-    found["grown"] += np.where(counts, more, 0.0)
-    found["seconds"] += np.where(counts, passed, 0.0)
-    found["intervals"] += counts
-    found["peak"] = np.where(counts, np.maximum(found["peak"], more / passed), found["peak"])
-    found["shrank"] |= more < 0  # the interval is left out, so the others may have lost bytes, too
-    return found
+    after_growth = growth.copy()
+    after_growth["grown"] += np.where(counts, more, 0.0)
+    after_growth["seconds"] += np.where(counts, passed, 0.0)
+    after_growth["intervals"] += counts
+    after_growth["peak"] = np.where(
+        counts, np.maximum(after_growth["peak"], more / passed), after_growth["peak"]
+    )
+    after_growth["shrank"] |= (
+        more < 0
+    )  # the interval is left out, so the others may have lost bytes, too
+    return after_growth
 
 
 class _Span(Struct, frozen=True):
@@ -78,10 +82,10 @@ class _Span(Struct, frozen=True):
     records: Numbers
 
     @classmethod
-    def begun(cls, seen: "Snapshot | Sizes") -> "_Span":
+    def begun(cls, first: "Snapshot | Sizes") -> "_Span":
         """That has one snapshot."""
-        none = np.full(seen.partitions.num_rows, NO_GROWTH)
-        return cls(seen.observed_at, 1, none, none)
+        none = np.full(first.partitions.num_rows, NO_GROWTH)
+        return cls(first.observed_at, 1, none, none)
 
 
 class _Sums(Struct, frozen=True):
@@ -108,13 +112,13 @@ class _Sums(Struct, frozen=True):
         """That of its snapshot."""
         return datetime.fromisoformat(self.observed_at).date()
 
-    def and_then(self, seen: "_Sums") -> "_Sums":
-        """The sums with one more snapshot, `seen`. What the one before it did not have has no interval."""
-        rows = PartitionIndex.of(self.names).rows(seen.names)
+    def and_then(self, later: "_Sums") -> "_Sums":
+        """The sums with one more snapshot, `later`. What the one before it did not have has no interval."""
+        rows = PartitionIndex.of(self.names).rows(later.names)
         ids = self.topic_ids.take(pa.array(rows, pa.int64(), mask=rows < 0))
-        same = pc.equal(ids, seen.topic_ids).fill_null(fill_value=False)
+        same = pc.equal(ids, later.topic_ids).fill_null(fill_value=False)
         rows = np.where(np.asarray(same), rows, -1)
-        before, after = (datetime.fromisoformat(s.observed_at).timestamp() for s in (self, seen))
+        before, after = (datetime.fromisoformat(s.observed_at).timestamp() for s in (self, later))
 
         def grown(growth: Numbers, old: Floats, new: Floats) -> Numbers:
             kept = _picked(growth, rows, NO_GROWTH)
@@ -124,12 +128,12 @@ class _Sums(Struct, frozen=True):
             return replace(
                 span,
                 snapshots=span.snapshots + 1,
-                bytes=grown(span.bytes, self.bytes, seen.bytes),
-                records=grown(span.records, self.ends, seen.ends),
+                bytes=grown(span.bytes, self.bytes, later.bytes),
+                records=grown(span.records, self.ends, later.ends),
             )
 
-        today = added(self.today) if self.day == seen.day else seen.today
-        return replace(seen, window=added(self.span(seen.day)), today=today)
+        today = added(self.today) if self.day == later.day else later.today
+        return replace(later, window=added(self.span(later.day)), today=today)
 
 
 def rates(work: Work) -> Mapping[str, pa.Table]:
@@ -147,12 +151,12 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
     last = replace(hour, hour=hour.hour - 1)
     sums = _kept(work, first, last, topics)
     if sums is None:
-        for seen in sizes_between(work.lake, first, last, topics):
-            if seen.cluster_id == work.task.cluster_id:
-                sums = _added(sums, seen, _log_ends(work.lake, seen.at))
+        for sizes in sizes_between(work.lake, first, last, topics):
+            if sizes.cluster_id == work.task.cluster_id:
+                sums = _added(sums, sizes, _log_ends(work.lake, sizes.at))
     sums = _added(sums, newest, _log_ends(work.lake, hour))
-    found = work.rows(RATES, rate_columns(sums))
-    return {RATES.name: found, SUMS.name: work.rows(SUMS, _columns(sums))}
+    rate_rows = work.rows(RATES, rate_columns(sums))
+    return {RATES.name: rate_rows, SUMS.name: work.rows(SUMS, _columns(sums))}
 
 
 def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
@@ -161,24 +165,24 @@ def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
     return lake.rows(OFFSETS, hour, ["hour", "topic", "partition", "log_end"])
 
 
-def _added(before: _Sums | None, seen: Snapshot | Sizes, log_ends: pa.Table) -> _Sums:
+def _added(before: _Sums | None, sizes: Snapshot | Sizes, log_ends: pa.Table) -> _Sums:
     """The sums with one more snapshot, and where its logs ended."""
-    names = seen.partitions.select(["topic", "partition"])
-    known = seen.partitions["bytes"].to_numpy().astype(np.float64)
-    if seen.silent:
-        held = np.isin(to_matrix(seen.partitions["replicas"]), seen.silent).any(axis=1)
+    names = sizes.partitions.select(["topic", "partition"])
+    known = sizes.partitions["bytes"].to_numpy().astype(np.float64)
+    if sizes.silent:
+        held = np.isin(to_matrix(sizes.partitions["replicas"]), sizes.silent).any(axis=1)
         known[held] = np.nan
     ends = _picked(log_ends["log_end"], PartitionIndex.of(log_ends).rows(names), np.nan)
-    ids, today = _topic_ids(seen), _Span.begun(seen)
-    now = _Sums(seen.observed_at, names, ids, known, ends, today, today)
+    ids, today = _topic_ids(sizes), _Span.begun(sizes)
+    now = _Sums(sizes.observed_at, names, ids, known, ends, today, today)
     return now if before is None else before.and_then(now)
 
 
-def _topic_ids(seen: Snapshot | Sizes) -> pa.Array:
+def _topic_ids(sizes: Snapshot | Sizes) -> pa.Array:
     """The id of each partition's topic."""
-    names, codes = topics_of(seen.partitions)
-    at = positions_in(names, seen.topics["name"].combine_chunks())
-    return take(seen.topics["id"].combine_chunks(), at[codes])
+    names, codes = topics_of(sizes.partitions)
+    at = positions_in(names, sizes.topics["name"].combine_chunks())
+    return take(sizes.topics["id"].combine_chunks(), at[codes])
 
 
 def _picked(values: Any, rows: Numbers, nothing: Any) -> Any:

@@ -220,20 +220,20 @@ def placement_source(cluster: FleetCluster) -> str:
 
 def inputs_of(placement: str, *options: str | None) -> str:
     """What a cluster is judged by besides its snapshot: the digests of program and options, and of its placement."""
-    found = sha256(program_digest().encode())
+    digest = sha256(program_digest().encode())
     for option in options:
-        found.update(f"\0{option}".encode())
+        digest.update(f"\0{option}".encode())
     try:
         declared = digest_of_sources(sources_at(placement))
     except (ReplanError, OSError) as problem:  # whoever judges it says the same
         declared = sha256(str(problem).encode()).hexdigest()
-    return f"{found.hexdigest()}-{declared}"
+    return f"{digest.hexdigest()}-{declared}"
 
 
 @cache
 def program_digest() -> str:
     """The digest of this program's own code."""
-    found = sha256()
+    digest = sha256()
     for file in sorted(Path(replan.__file__).parent.rglob("*.py")):
-        found.update(file.read_bytes())
-    return found.hexdigest()
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

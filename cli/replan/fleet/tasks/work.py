@@ -142,8 +142,8 @@ class Work:
     @cached_property
     def drift(self) -> Drift:
         """What differs."""
-        found = drift_of(self.comparison)
-        return self.part.drift(found) if self.part else found
+        drift = drift_of(self.comparison)
+        return self.part.drift(drift) if self.part else drift
 
     @cached_property
     def prices(self) -> Prices | None:
@@ -172,7 +172,9 @@ def sources_at(place: str) -> list[Source]:
 
 def digest_of_sources(sources: Iterable[Source]) -> str:
     """The digest of the texts with the names of their files."""
-    found = sha256()
+    digest = sha256()
     for source in sources:
-        found.update(f"{Path(source.name).name}\0".encode() + sha256(source.text.encode()).digest())
-    return found.hexdigest()
+        digest.update(
+            f"{Path(source.name).name}\0".encode() + sha256(source.text.encode()).digest()
+        )
+    return digest.hexdigest()

@@ -89,9 +89,9 @@ def _silent(reader: TopicReader, watch: LockWatch) -> float | None:
 
 def _check_alone(topic: "JournalTopic") -> None:
     """Raise Held where an application is open in another topic of this cluster."""
-    found = topic.open_elsewhere(topic.reader.topic)
-    if found is not None:
-        raise Held(elsewhere_text(*found))
+    elsewhere = topic.open_elsewhere(topic.reader.topic)
+    if elsewhere is not None:
+        raise Held(elsewhere_text(*elsewhere))
 
 
 def release(

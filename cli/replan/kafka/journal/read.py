@@ -113,8 +113,8 @@ class TopicReader:
     @property
     def lock(self) -> Lock | None:
         """The lock as it was written last."""
-        found = self._latest.get(KEY)
-        return None if found is None else decode_lock(found[1])
+        latest = self._latest.get(KEY)
+        return None if latest is None else decode_lock(latest[1])
 
     @property
     def lock_before(self) -> Lock | None:
@@ -143,14 +143,14 @@ class TopicReader:
             BadFile: it is another topic than before.
             WrongCluster: it was copied from another cluster.
         """
-        found = self._read_to_end(leaderless_seconds)
+        moved = self._read_to_end(leaderless_seconds)
         lock = self.lock
         if lock is not None and lock.cluster_id != self.cluster_id:
             raise WrongCluster(
                 f"the journal topic {self.topic} is that of cluster {lock.cluster_id}, and this is {self.cluster_id}\n"
                 "It was copied here, perhaps by mirroring. Leave it out of what is mirrored, and delete it here."
             )
-        return found
+        return moved
 
     def glance(self, now: float) -> None:
         """Read what was committed since, once and without patience: what cannot be read now is read later."""
@@ -177,13 +177,13 @@ class TopicReader:
 
     def inbox(self) -> Sequence[Command]:
         """The commands of the inbox, as of the last reading; what cannot be understood is none."""
-        found = list[Command]()
+        commands = list[Command]()
         for key, (_, value) in self._latest.items():
             if key.startswith(INBOX.encode()):
                 with suppress(ValueError):
                     record = record_of(key, value)
-                    found += [record] if isinstance(record, Command) else []
-        return found
+                    commands += [record] if isinstance(record, Command) else []
+        return commands
 
     def _read_to_end(self, leaderless_seconds: float) -> bool:
         patience = Patience(self.clock, self._reads.patience_seconds)
@@ -242,13 +242,13 @@ class TopicReader:
 
     def _fetched(self, leader: BrokerId, limit_seconds: float = _BROKER_SECONDS) -> bool:
         """Read once; whether that was up to the end."""
-        _, found = self._reads.wire.round(
+        _, answers = self._reads.wire.round(
             [],
             {leader: [Question(self._request())]},
             home_seconds=0,
             broker_seconds=limit_seconds,
         )
-        (answer,) = found[leader]
+        (answer,) = answers[leader]
         if isinstance(answer, KafkaError):
             raise answer
         raise_for(answer.error_code, None)

@@ -58,12 +58,14 @@ def access(
     `topics`: which are asked about; all that this user may describe, where none are named.
     """
     cluster = reads.ask(DESCRIBE_CLUSTER, describe_cluster(operations=True))
-    found = _on_topics(reads, topics) | (_on_topics(reads, journals) if journals else {})
+    operations = _on_topics(reads, topics) | (_on_topics(reads, journals) if journals else {})
     return Access(
         _operations(int(cluster.cluster_authorized_operations)),
-        found,
+        operations,
         describes_transactions=_describes(reads, transactional_id),
-        not_created=frozenset(j for j in journals if not found.get(j) and not _creates(reads, j)),
+        not_created=frozenset(
+            j for j in journals if not operations.get(j) and not _creates(reads, j)
+        ),
         transactional_id=transactional_id,
         principal=principal,
     )
@@ -71,10 +73,10 @@ def access(
 
 def _on_topics(reads: Reads, topics: Collection[str] | None) -> dict[str, Operations]:
     """What may be done with each that exists; with one that may not be described, nothing is known to be allowed."""
-    seen = [topic for page in pages(reads, topics) for topic in page.topics]
-    found = {t.name: _operations(t.operations) for t in seen if t.id != _NO_ID}
-    found |= {t.name: frozenset() for t in seen if t.hidden}
-    return {name: allowed for name, allowed in found.items() if allowed is not None}
+    described = [topic for page in pages(reads, topics) for topic in page.topics]
+    operations = {t.name: _operations(t.operations) for t in described if t.id != _NO_ID}
+    operations |= {t.name: frozenset() for t in described if t.hidden}
+    return {name: allowed for name, allowed in operations.items() if allowed is not None}
 
 
 def _operations(bits: int) -> Operations | None:
@@ -100,8 +102,8 @@ def _creates(reads: Reads, topic: str) -> bool:
         name=topic, num_partitions=1, replication_factor=-1, assignments=[], configs=[]
     )
     message = request(topics=[wanted], timeout_ms=_CREATE_MS, validate_only=True)
-    (found,) = reads.ask(VALIDATE_TOPIC, Question(message, forwarded=True)).topics
-    return found.error_code not in {
+    (topic_answer,) = reads.ask(VALIDATE_TOPIC, Question(message, forwarded=True)).topics
+    return topic_answer.error_code not in {
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
         ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
     }

@@ -83,10 +83,10 @@ def registered_brokers(
     formerly: Mapping[BrokerId, Broker] | None = None,
 ) -> dict[BrokerId, Broker]:
     """With the brokers that no list names (`with_members`), but for those that the controller does not know."""
-    found = with_members(known, members, formerly)
-    missing = sorted(found.keys() - known.keys())
+    registered = with_members(known, members, formerly)
+    missing = sorted(registered.keys() - known.keys())
     if not known or VALIDATE_LISTS in reads.denied:
-        return found
+        return registered
     now, told = reads.clock.now(), reads.registrations
     for broker in [b for b, (_, at) in told.items() if b in known or now - at >= _PROBED_SECONDS]:
         del told[broker]
@@ -94,7 +94,7 @@ def registered_brokers(
     if unknown:
         gone = _unregistered(reads, min(known), unknown)
         told |= {} if gone is None else {b: (b not in gone, now) for b in unknown}
-    return {b: broker for b, broker in found.items() if b not in told or told[b][0]}
+    return {b: broker for b, broker in registered.items() if b not in told or told[b][0]}
 
 
 def with_members(

@@ -36,10 +36,10 @@ _TOPIC, _BROKER = 2, 4  # ConfigResource.Type
 
 def of_topics(reads: Reads, topics: Collection[str]) -> dict[str, TopicSettings]:
     """The settings of the named topics; what does not exist is left out, what this user may not read is `UNREAD`."""
-    found: dict[str, TopicSettings] = {}
+    settings: dict[str, TopicSettings] = {}
     for reading in asking_topics(reads, topics):
-        found |= reads.ask(reading.operation, reading.question)
-    return found
+        settings |= reads.ask(reading.operation, reading.question)
+    return settings
 
 
 def topic_values(reads: Reads, topic: str, keys: Sequence[str]) -> dict[str, str] | None:
@@ -52,8 +52,8 @@ def topic_values(reads: Reads, topic: str, keys: Sequence[str]) -> dict[str, str
         return {key: value.value for key, value in _values(result).items()}
 
     question = Question(_request(_TOPIC, [topic], keys), read)
-    found: dict[str, str] | None = reads.ask(DESCRIBE_TOPIC_CONFIGS, question)
-    return found
+    values: dict[str, str] | None = reads.ask(DESCRIBE_TOPIC_CONFIGS, question)
+    return values
 
 
 def asking_topics(reads: Reads, topics: Collection[str]) -> list[NamedQuestion]:

@@ -57,7 +57,7 @@ class Logs(Struct, frozen=True):
         directories = self.directories
         if lying:
             pairs = zip(directories, lying, strict=True)
-            directories = tuple(replace(found, replicas=of) for found, of in pairs)
+            directories = tuple(replace(directory, replicas=of) for directory, of in pairs)
         return Logs(directories, nothing, nothing, nothing, nothing)
 
 
@@ -73,7 +73,7 @@ def logs_told(base_of: Callable[[bytes], int]) -> Callable[[memoryview, int], Lo
 def _logs(content: bytes, version: int, base_of: Callable[[bytes], int]) -> Logs:
     cursor = Cursor(content, 4)
     raise_for(cursor.integer(2), None)
-    found: list[Directory] = []
+    read_directories: list[Directory] = []
     groups: list[tuple[int, int, int, int]] = []
     for number in range(cursor.length()):
         code, path = cursor.integer(2), cursor.text()
@@ -81,8 +81,8 @@ def _logs(content: bytes, version: int, base_of: Callable[[bytes], int]) -> Logs
         total, usable = cursor.integer(8), cursor.integer(8)
         cordoned = version >= 5 and cursor.boolean()
         cursor.skip_tags()
-        found.append(Directory(code, path, total, usable, cordoned, logs))
-    return Logs(tuple(found), *_columns(content, groups))
+        read_directories.append(Directory(code, path, total, usable, cordoned, logs))
+    return Logs(tuple(read_directories), *_columns(content, groups))
 
 
 def _groups(
@@ -168,8 +168,8 @@ def directories_of(
     """The directories of the brokers that answer, each with how many logs it has."""
     question = Question(_request(None), logs_told(lambda _: -1))
     asked = dict.fromkeys(live, question)
-    found = reads.ask_each(DESCRIBE_LOG_DIRS, asked, limit_seconds=_DIRECTORIES_SECONDS)
-    return {broker: told.directories for broker, told in found.items()}
+    answers = reads.ask_each(DESCRIBE_LOG_DIRS, asked, limit_seconds=_DIRECTORIES_SECONDS)
+    return {broker: told.directories for broker, told in answers.items()}
 
 
 def directories_and_sizes(
@@ -203,8 +203,8 @@ def directories_and_sizes(
 
     question = Question(_request(None), reduced)
     asked = dict.fromkeys(live, question)
-    found = reads.ask_each(DESCRIBE_LOG_DIRS, asked, limit_seconds=_EVERYTHING_SECONDS)
-    held = {broker: told.directories for broker, told in found.items()}
+    answers = reads.ask_each(DESCRIBE_LOG_DIRS, asked, limit_seconds=_EVERYTHING_SECONDS)
+    held = {broker: told.directories for broker, told in answers.items()}
     return held, largest, frozenset(name.decode() for name in others)
 
 
@@ -212,11 +212,11 @@ def _lying(told: Logs, topics: Sequence[TopicRows]) -> tuple[Mapping[str, tuple[
     """The replicas in each directory of a broker that has several, by topic."""
     if len(told.directories) < 2:
         return ()
-    found: list[dict[str, list[int]]] = [{} for _ in told.directories]
+    by_directory: list[dict[str, list[int]]] = [{} for _ in told.directories]
     columns = (told.dirs.tolist(), told.bases.tolist(), told.partitions.tolist())
     for directory, base, number in zip(*columns, strict=True):
-        found[directory].setdefault(topics[base].name, []).append(number)
-    return tuple({t: tuple(sorted(of)) for t, of in sorted(by.items())} for by in found)
+        by_directory[directory].setdefault(topics[base].name, []).append(number)
+    return tuple({t: tuple(sorted(of)) for t, of in sorted(by.items())} for by in by_directory)
 
 
 def cordons() -> NamedQuestion:
@@ -251,9 +251,9 @@ def places_question(wanted: Collection[TopicPartition]) -> NamedQuestion:
         for told in RESPONSES[DescribeLogDirs.API_KEY][version].decode(body).results:
             for topic in told.topics:
                 for log in topic.partitions:
-                    found = future if log.is_future_key else serving
+                    places = future if log.is_future_key else serving
                     name = TopicPartition(topic.name, log.partition_index)
-                    found[name] = told.log_dir, log.partition_size
+                    places[name] = told.log_dir, log.partition_size
         return {
             name: LogPlace(*serving.get(name, (None, 0)), *future.get(name, (None, 0)))
             for name in names
@@ -272,8 +272,8 @@ def _topics(names: Collection[TopicPartition]) -> Any:
 
 def directories(answers: Mapping[BrokerId, Sequence[Directory]]) -> Iterator[LogDir]:
     """The directories of the answers, by broker and path; an offline one carries its error."""
-    for broker, found in sorted(answers.items()):
-        for told in sorted(found, key=lambda told: told.path):
+    for broker, of_broker in sorted(answers.items()):
+        for told in sorted(of_broker, key=lambda told: told.path):
             yield LogDir(
                 broker,
                 told.path,
@@ -287,9 +287,9 @@ def directories(answers: Mapping[BrokerId, Sequence[Directory]]) -> Iterator[Log
             )
 
 
-def all_cordoned(found: Sequence[Directory]) -> bool:
+def all_cordoned(of_broker: Sequence[Directory]) -> bool:
     """Whether all directories of a broker are cordoned."""
-    return bool(found) and all(told.cordoned for told in found)
+    return bool(of_broker) and all(told.cordoned for told in of_broker)
 
 
 def _request(topics: Any) -> Any:

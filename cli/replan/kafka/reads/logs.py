@@ -188,8 +188,8 @@ def _ends(answer: Any) -> Iterator[tuple[TopicPartition, LogEnd | ProbeFailure]]
     for topic in answer.topics:
         for row in topic.partitions:
             code = int(row.error_code)
-            found = _refused(code) if code else LogEnd(int(row.offset), int(row.leader_epoch))
-            yield TopicPartition(topic.name, row.partition_index), found
+            end = _refused(code) if code else LogEnd(int(row.offset), int(row.leader_epoch))
+            yield TopicPartition(topic.name, row.partition_index), end
 
 
 def _epochs(answer: Any) -> Iterator[tuple[TopicPartition, EpochEnd | ProbeFailure]]:

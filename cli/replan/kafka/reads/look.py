@@ -115,7 +115,7 @@ def read_look(reads: Reads, wanted: Wanted, known: EarlierLooks) -> Look:
         if reading.operation is METADATA:
             known.partitions |= {t.name: t.count for t in page.topics if not t.hidden}
     told, silent = _told(asked, of_brokers)
-    settings_of = {t: found for answer in told_settings for t, found in answer.items()}
+    settings_of = {t: of_topic for answer in told_settings for t, of_topic in answer.items()}
     partitions, unclear = agreeing(states(pages, wanted.partitions), listed)
     members = {m for state in partitions.values() for m in state.replicas} | set(wanted.registered)
     known.cordoned |= told["cordons"]
@@ -125,7 +125,9 @@ def read_look(reads: Reads, wanted: Wanted, known: EarlierLooks) -> Look:
         running=listed,
         partitions=partitions,
         unclear=unclear,
-        topics={topic: found for topic, found in settings_of.items() if not found.is_unread},
+        topics={
+            topic: of_topic for topic, of_topic in settings_of.items() if not of_topic.is_unread
+        },
         forbidden=_forbidden(pages, settings_of),
         rates=told["rates"],
         sizes=told["sizes"],
@@ -148,11 +150,11 @@ def _brokers(
     reads: Reads, described: Any, members: Collection[BrokerId], known: EarlierLooks
 ) -> dict[BrokerId, Broker]:
     """The brokers as they are listed now; cordons are those that were read last."""
-    found = brokers.described_brokers(described)
+    by_id = brokers.described_brokers(described)
     if not brokers.tells_fenced(described):
-        found = brokers.registered_brokers(reads, found, members, known.brokers)
+        by_id = brokers.registered_brokers(reads, by_id, members, known.brokers)
     return {
-        b: replace(broker, cordoned=known.cordoned.get(b, False)) for b, broker in found.items()
+        b: replace(broker, cordoned=known.cordoned.get(b, False)) for b, broker in by_id.items()
     }
 
 
@@ -183,8 +185,8 @@ def _told(
         "places": {},
     }
     silent: dict[BrokerId, str] = {}
-    for broker, found in answers.items():
-        for subject, answer in zip(asked[broker], found, strict=True):
+    for broker, of_broker in answers.items():
+        for subject, answer in zip(asked[broker], of_broker, strict=True):
             if isinstance(answer, KafkaError):
                 silent[broker] = reason(answer)
             else:
@@ -232,7 +234,9 @@ def observe(reads: Reads, *, observed_at: str, lenient: bool = False) -> Snapsho
         partitions=partitions,
         log_dirs=tuple(directories(answers)),
         broker_configs={
-            b: found for b, found in _rates(reads, live, lenient=lenient).items() if found
+            b: of_broker
+            for b, of_broker in _rates(reads, live, lenient=lenient).items()
+            if of_broker
         },
         silent=tuple(broker for broker in live if broker not in answers),
         offline=columns.offline(frozenset(live)),
@@ -292,16 +296,16 @@ def tables(
 def _topics_table(
     names: list[tuple[str, Any]], configured: Mapping[str, TopicSettings]
 ) -> pa.Table:
-    found = [configured[name] for name, _ in names]
+    settings = [configured[name] for name, _ in names]
     return pa.Table.from_pydict(
         {
             "name": [name for name, _ in names],
             "id": [topic_id for _, topic_id in names],
-            "min_insync_replicas": [s.min_insync_replicas for s in found],
-            "min_insync_source": [int(s.min_insync_source) for s in found],
-            "unclean_election": [s.unclean_election for s in found],
-            "leader_throttled": [s.leader_throttled for s in found],
-            "follower_throttled": [s.follower_throttled for s in found],
+            "min_insync_replicas": [s.min_insync_replicas for s in settings],
+            "min_insync_source": [int(s.min_insync_source) for s in settings],
+            "unclean_election": [s.unclean_election for s in settings],
+            "leader_throttled": [s.leader_throttled for s in settings],
+            "follower_throttled": [s.follower_throttled for s in settings],
         },
         schema=TOPICS_SCHEMA,
     )

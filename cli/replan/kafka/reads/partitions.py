@@ -73,8 +73,8 @@ class ListColumn:
     def of(self, row: int) -> list[int]:
         """The list of one row."""
         end = self._ends[row]
-        found: list[int] = self._ids[end - self._counts[row] : end].tolist()
-        return found
+        members: list[int] = self._ids[end - self._counts[row] : end].tolist()
+        return members
 
 
 class Columns(Struct, frozen=True):
@@ -178,22 +178,22 @@ def _runs_of_page(cursor: Cursor, count: int, lists: int) -> Iterator[RowRun]:
         same = np.ones(fitting, dtype=bool)
         for name, expected in fixed:
             same &= rows[name] == expected
-        found = fitting if same.all() else int(same.argmin())
-        if not found:
+        alike = fitting if same.all() else int(same.argmin())
+        if not alike:
             raise ValueError("a row of partitions with tags")
-        yield RowRun(rows[:found], lengths)
-        cursor.skip(found * layout.itemsize)
-        count -= found
-        together = min(_TOGETHER, 2 * found + 8)
+        yield RowRun(rows[:alike], lengths)
+        cursor.skip(alike * layout.itemsize)
+        count -= alike
+        together = min(_TOGETHER, 2 * alike + 8)
 
 
 def _lengths(content: bytes, at: int, lists: int) -> tuple[int, ...]:
-    cursor, found = Cursor(content, at + 14), []
+    cursor, lengths = Cursor(content, at + 14), []
     for _ in range(lists):
         length = cursor.length()
         cursor.skip(4 * length)
-        found.append(length if length or content[cursor.at - 1] else -1)
-    return tuple(found)
+        lengths.append(length if length or content[cursor.at - 1] else -1)
+    return tuple(lengths)
 
 
 @cache
@@ -211,11 +211,11 @@ def _layout(lengths: tuple[int, ...]) -> tuple[Any, tuple[tuple[str, int], ...]]
 
 
 def _varint(value: int) -> list[int]:
-    found = []
+    encoded = []
     while value > LONGEST_ONE_BYTE:
-        found.append(value & LONGEST_ONE_BYTE | 0x80)
+        encoded.append(value & LONGEST_ONE_BYTE | 0x80)
         value >>= 7
-    return [*found, value]
+    return [*encoded, value]
 
 
 PAGE = 2000
@@ -304,14 +304,14 @@ def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def states(
-    found: Sequence[Page], wanted: Collection[TopicPartition]
+    read_pages: Sequence[Page], wanted: Collection[TopicPartition]
 ) -> dict[TopicPartition, PartitionState]:
     """The named partitions as objects, with the lists of the pages; those that do not exist are left out."""
     asked: dict[str, list[int]] = {}
     for partition in wanted:
         asked.setdefault(partition.topic, []).append(partition.partition)
     states: dict[TopicPartition, PartitionState] = {}
-    for page in found:
+    for page in read_pages:
         columns = page.columns()
         for topic in page.topics:
             numbers = columns.numbers[topic.first : topic.first + topic.count]
@@ -386,14 +386,14 @@ class PartitionColumns:
 
     def members(self) -> frozenset[int]:
         """Every broker that some replica list names."""
-        found = {b for lists in self._running.values() for b in lists.replicas}
+        brokers = {b for lists in self._running.values() for b in lists.replicas}
         for page in self._pages:
-            found.update(np.unique(page.lists(REPLICAS)[0]).tolist())
-        return frozenset(found)
+            brokers.update(np.unique(page.lists(REPLICAS)[0]).tolist())
+        return frozenset(brokers)
 
     def offline(self, live: Collection[int]) -> dict[TopicPartition, Replicas]:
         """The replicas that are offline although their broker is live: their log directory has failed."""
-        found, begun = dict[int, tuple[int, Replicas]](), 0
+        by_row, begun = dict[int, tuple[int, Replicas]](), 0
         for page in self._pages:
             ids, counts = page.lists(OFFLINE)
             ends, numbers = np.cumsum(counts), page.numbers("p")
@@ -401,12 +401,12 @@ class PartitionColumns:
                 listed = ids[ends[row] - counts[row] : ends[row]].tolist()
                 dead_disks = tuple(BrokerId(b) for b in listed if b in live)
                 if dead_disks:
-                    found[begun + int(row)] = int(numbers[row]), dead_disks
+                    by_row[begun + int(row)] = int(numbers[row]), dead_disks
             begun += page.rows
         firsts = [topic.first for topic in self.topics]
         return {
             TopicPartition(self.topics[bisect_right(firsts, row) - 1].name, number): listed
-            for row, (number, listed) in found.items()
+            for row, (number, listed) in by_row.items()
         }
 
     def codes(self) -> pa.Array:
@@ -434,12 +434,12 @@ class PartitionColumns:
 
     def _running_rows(self) -> dict[int, Reassignment]:
         places = {topic.name: topic for topic in self.topics}
-        found = {
+        by_row = {
             places[name.topic].first + name.partition: lists
             for name, lists in self._running.items()
             if name.topic in places and name.partition < places[name.topic].count
         }
-        return dict(sorted(found.items()))
+        return dict(sorted(by_row.items()))
 
     def _column(self, place: int, others: Mapping[int, Replicas]) -> pa.ListArray:
         """A list of all rows, with other lists in some of them."""

@@ -95,9 +95,11 @@ class Reads:
         asked = {
             broker: [NamedQuestion(operation, question)] for broker, question in questions.items()
         }
-        _, found = self.round([], asked, self.patience_seconds, broker_seconds=limit_seconds)
+        _, answers_of = self.round([], asked, self.patience_seconds, broker_seconds=limit_seconds)
         return {
-            b: answers[0] for b, answers in found.items() if not isinstance(answers[0], KafkaError)
+            b: answers[0]
+            for b, answers in answers_of.items()
+            if not isinstance(answers[0], KafkaError)
         }
 
     def round(
@@ -128,8 +130,8 @@ class Reads:
             )
             failed = _first_failure(of_home, answers)
             if failed is None:
-                for broker, found in others.items():
-                    _first_failure(of_brokers[broker], found)
+                for broker, of_broker in others.items():
+                    _first_failure(of_brokers[broker], of_broker)
                 return answers, others
             waited = patience.waited
             if not patience.pause():
@@ -140,8 +142,8 @@ class Reads:
         known = self._made.get(name)
         if known is None or known[0] != key:
             known = self._made[name] = key, make()
-        found: T = known[1]
-        return found
+        value: T = known[1]
+        return value
 
 
 def _first_failure(

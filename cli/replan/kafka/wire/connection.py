@@ -121,10 +121,10 @@ class BrokerConnection:
         Raises:
             KafkaError: it does not.
         """
-        (found,) = yield from self.ask([ASKING], until)
-        if isinstance(found, KafkaError):
-            raise found
-        self.abilities = found
+        (abilities,) = yield from self.ask([ASKING], until)
+        if isinstance(abilities, KafkaError):
+            raise abilities
+        self.abilities = abilities
 
     def _send(self, content: bytes, until: float) -> Conversation[None]:
         left = memoryview(content)
@@ -210,11 +210,11 @@ def authenticate(
     lifetime_milliseconds = 0
     while not mechanism.is_done():
         proof = yield from _step(mechanism.auth_bytes, until)
-        found = yield from _ask(connection, SaslAuthenticate(auth_bytes=proof), until)
-        if found.error_code:
-            raise SaslAuthenticationFailedError(found.error_message or "no reason given")
-        lifetime_milliseconds = found.session_lifetime_ms
-        yield from _step(lambda: mechanism.receive(found.auth_bytes), until)  # noqa: B023  # at once
+        reply = yield from _ask(connection, SaslAuthenticate(auth_bytes=proof), until)
+        if reply.error_code:
+            raise SaslAuthenticationFailedError(reply.error_message or "no reason given")
+        lifetime_milliseconds = reply.session_lifetime_ms
+        yield from _step(lambda: mechanism.receive(reply.auth_bytes), until)  # noqa: B023  # at once
     if not mechanism.is_authenticated():
         raise SaslAuthenticationFailedError(f"{name} did not come to its end")
     if lifetime_milliseconds > 0:
@@ -222,18 +222,18 @@ def authenticate(
 
 
 def _shake_hands(connection: BrokerConnection, name: str, until: float) -> Conversation[None]:
-    found = yield from _ask(connection, SaslHandshake(mechanism=name), until)
-    if found.error_code == UnsupportedSaslMechanismError.errno:
+    reply = yield from _ask(connection, SaslHandshake(mechanism=name), until)
+    if reply.error_code == UnsupportedSaslMechanismError.errno:
         raise UnsupportedSaslMechanismError(
-            f"the broker does not take {name}; it takes {', '.join(found.mechanisms)}"
+            f"the broker does not take {name}; it takes {', '.join(reply.mechanisms)}"
         )
-    if found.error_code:
-        raise for_code(found.error_code)
+    if reply.error_code:
+        raise for_code(reply.error_code)
 
 
 def _ask(connection: BrokerConnection, message: Any, until: float) -> Conversation[Any]:
-    (found,) = yield from connection.ask([Question(message, unchecked(message))], until)
-    return found
+    (reply,) = yield from connection.ask([Question(message, unchecked(message))], until)
+    return reply
 
 
 def _step(work: Callable[[], Any], until: float) -> Conversation[Any]:
@@ -393,12 +393,12 @@ class Silence:
 
     def why_not(self, broker: BrokerId) -> KafkaConnectionError | None:
         """Why a broker is not asked now, if so."""
-        found, now = self._silent.get(broker), time.monotonic()
-        if found is None or found.ask_again_at <= now:
+        silence, now = self._silent.get(broker), time.monotonic()
+        if silence is None or silence.ask_again_at <= now:
             return None
         return KafkaConnectionError(
-            f"broker {broker} has not answered for {now - found.since:.0f} s ({found.reason});"
-            f" it is asked again in {found.ask_again_at - now:.0f} s"
+            f"broker {broker} has not answered for {now - silence.since:.0f} s ({silence.reason});"
+            f" it is asked again in {silence.ask_again_at - now:.0f} s"
         )
 
 

@@ -93,9 +93,9 @@ def answer_in(body: bytes, question: Question, version: int, correlation: int) -
         KafkaProtocolError: it answers another request, or cannot be read.
     """
     message = question.message
-    found = struct.unpack_from(">i", body)[0] if len(body) >= 4 else None
-    if found != correlation:
-        raise KafkaProtocolError(f"an answer to request {found} instead of {correlation}")
+    decoded = struct.unpack_from(">i", body)[0] if len(body) >= 4 else None
+    if decoded != correlation:
+        raise KafkaProtocolError(f"an answer to request {decoded} instead of {correlation}")
     # A header with tags: Kafka sends none. ApiVersions has a plain header always (KIP-511).
     flexible = message.flexible_version_q(version) and message.API_KEY != _API_VERSIONS
     content = memoryview(body)[5 if flexible else 4 :]
@@ -103,7 +103,7 @@ def answer_in(body: bytes, question: Question, version: int, correlation: int) -
     if question.repeated and question._last and question._last[0][0] == content:
         return question._last[0][1]
     try:
-        found = decode(content, version)
+        decoded = decode(content, version)
     except BrokerResponseError as failure:
         return failure
     except (ValueError, IndexError, struct.error) as problem:
@@ -111,8 +111,8 @@ def answer_in(body: bytes, question: Question, version: int, correlation: int) -
             f"{message.name} was answered with what cannot be read"
         ) from problem
     if question.repeated:
-        question._last[:] = [(bytes(content), found)]
-    return found
+        question._last[:] = [(bytes(content), decoded)]
+    return decoded
 
 
 def unchecked(message: Any) -> Decode:
@@ -238,21 +238,21 @@ def _read(body: memoryview, _version: int) -> Abilities:
     cursor = Cursor(bytes(body))
     if cursor.integer(2):  # in the oldest form, which has nothing else here
         raise UnsupportedVersionError("the broker is older than Kafka 2.4")
-    found = Abilities()
+    abilities = Abilities()
     for _ in range(cursor.length()):
         key, lowest, highest = cursor.integer(2), cursor.integer(2), cursor.integer(2)
-        found.versions[key] = lowest, highest
+        abilities.versions[key] = lowest, highest
         cursor.skip_tags()
     cursor.skip(4)
     for _ in range(cursor.varint()):
         tag, length = cursor.varint(), cursor.varint()
         after = cursor.at + length
         if tag == _OFFSET:
-            found.metadata_offset = cursor.integer(8)
+            abilities.metadata_offset = cursor.integer(8)
         elif tag == _FINALIZED:
-            found.features = _levels(cursor)
+            abilities.features = _levels(cursor)
         cursor.at = after
-    return found
+    return abilities
 
 
 def _levels(cursor: Cursor) -> dict[str, int]:

@@ -128,11 +128,11 @@ class Wire:
                 until = min(until, now + HURRY_SECONDS)
             for broker, questions in of_brokers.items():
                 asking[broker] = self._ask_broker(broker, questions, now + broker_seconds)
-            found = converse(
+            results = converse(
                 asking, until=until, interrupt=self.interrupt, at_once=self._room.at_once
             )
-            of_all = {b: found.get(b, not_asked) for b in of_brokers}
-            return _each(found.get(None, not_asked), of_home), {
+            of_all = {b: results.get(b, not_asked) for b in of_brokers}
+            return _each(results.get(None, not_asked), of_home), {
                 b: _each(answer, of_brokers[b]) for b, answer in of_all.items()
             }
 
@@ -201,9 +201,9 @@ class Wire:
             if waits and isinstance(failure, KafkaTimeoutError):
                 left = ControllerSilent("a broker answers, and waits for the active controller")
             return [*answers, *[left] * len(questions)][: len(questions)]
-        found = answers.pop()
-        if isinstance(found, Abilities):
-            self._abilities, self._read_at = found, time.monotonic()
+        abilities = answers.pop()
+        if isinstance(abilities, Abilities):
+            self._abilities, self._read_at = abilities, time.monotonic()
         self._misses = 0
         return answers
 
@@ -277,13 +277,13 @@ class Wire:
         for group in groups if former not in self.addresses else [[former], *groups]:
             if time.monotonic() >= until or self.interrupt.calls > calls:
                 break
-            found = converse(
+            results = converse(
                 {broker: self._opened_home(broker, until) for broker in group},
                 until=until,
                 interrupt=self.interrupt,
                 first_suffices=True,
             )
-            for broker, result in found.items():
+            for broker, result in results.items():
                 if not isinstance(result, KafkaError):
                     return self.settle_at(broker, result)
                 failure = result
@@ -360,8 +360,8 @@ def _first_answering(
         until = max(deadline, time.monotonic() + min(_SHORTEST_SECONDS, limit_seconds))
         until = min(until, time.monotonic() + CONNECT_SECONDS)
         asking = {a: _introduced(a, properties, until) for a in properties.addresses}
-        found = converse(asking, until=until, interrupt=interrupt, first_suffices=True)
-        for address, result in found.items():
+        results = converse(asking, until=until, interrupt=interrupt, first_suffices=True)
+        for address, result in results.items():
             if not isinstance(result, KafkaError):
                 return result
             failures[str(address)] = result

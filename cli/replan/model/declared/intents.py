@@ -61,14 +61,14 @@ class Intents(Struct, frozen=True):
         known = {entry.topic: entry for entry in placement.acknowledged}
 
         def won(section: str, entries: Mapping[str, E], patterns: Patterns) -> dict[str, E]:
-            found: dict[str, E] = {}
+            by_topic: dict[str, E] = {}
             for topic, alike in most_specific_patterns(patterns, names) if patterns else ():
                 if len(alike) == 1:
-                    found[topic] = entries[alike[0]]
+                    by_topic[topic] = entries[alike[0]]
                 else:
                     places = [entries[name].where for name in alike]
                     ties.append(Tie(section, topic, alike, places))
-            return found
+            return by_topic
 
         assignments: dict[str, TopicEntry | TopicRule] = {**placement.rules, **placement.topics}
         meant = patterns_of(placement.rules, placement.topics)

@@ -152,10 +152,10 @@ class MoveThrottle(Struct, frozen=True):
 
     def rate_of(self, broker: BrokerId, side: Side) -> int | None:
         """The rate of one side of a broker."""
-        found = self.brokers.get(broker, self.rate)
-        if isinstance(found, SideRates):
-            return found.leader if side is Side.LEADER else found.follower
-        return found
+        rate = self.brokers.get(broker, self.rate)
+        if isinstance(rate, SideRates):
+            return rate.leader if side is Side.LEADER else rate.follower
+        return rate
 
 
 ALL_REPLICAS = "*"

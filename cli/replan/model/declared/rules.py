@@ -86,7 +86,7 @@ class TopicRule(Struct, frozen=True):
         """Where it is written, and each of its keys, ids and racks."""
         selector = self.brokers or BrokerSelector()
         yield from (self.where, *self.places.values(), *selector.places.values())
-        yield from (found.where for found in selector.ids)
+        yield from (brokers.where for brokers in selector.ids)
 
     @property
     def names_racks(self) -> bool:
@@ -248,11 +248,11 @@ class Tolerance(Struct, frozen=True):
         return measure_text(self.measure, self.within)
 
 
-def measure_text(measure: BalanceMeasure, found: Fraction) -> str:
+def measure_text(measure: BalanceMeasure, value: Fraction) -> str:
     """A tolerance, asked for or reached, as a placement file writes it."""
     if measure is BalanceMeasure.MAX_REPLICAS:
-        return str(int(found))
-    return f"{float(found * 100):.3f}".rstrip("0").rstrip(".") + "%"
+        return str(int(value))
+    return f"{float(value * 100):.3f}".rstrip("0").rstrip(".") + "%"
 
 
 class Balance(Struct, frozen=True):
@@ -274,4 +274,4 @@ class Balance(Struct, frozen=True):
 
     def asks(self, measure: BalanceMeasure) -> bool:
         """Whether a measure is balanced."""
-        return any(found.measure is measure for found in self.tolerances)
+        return any(tolerance.measure is measure for tolerance in self.tolerances)

@@ -57,26 +57,28 @@ def means(pattern: str, excepted: Iterable[str], topic: str) -> bool:
 def winners(patterns: Patterns, topics: Iterable[str]) -> Mapping[str, str]:
     """Which name or pattern counts for each topic; a topic that none matches, or two equally well, is left out."""
     return {
-        topic: found[0]
-        for topic, found in most_specific_patterns(patterns, topics)
-        if len(found) == 1
+        topic: best_patterns[0]
+        for topic, best_patterns in most_specific_patterns(patterns, topics)
+        if len(best_patterns) == 1
     }
 
 
 def ties(patterns: Patterns, topics: Iterable[str]) -> Mapping[str, Sequence[str]]:
     """Topics that several patterns match equally well, with those patterns."""
     return {
-        topic: found for topic, found in most_specific_patterns(patterns, topics) if len(found) > 1
+        topic: best_patterns
+        for topic, best_patterns in most_specific_patterns(patterns, topics)
+        if len(best_patterns) > 1
     }
 
 
 def by_particularity(names: Iterable[str], topic: str) -> Sequence[str]:
     """The names and patterns that mean a topic, the one that counts first, up to where two are equal."""
-    left, found = dict.fromkeys(names), list[str]()
+    left, ordered = dict.fromkeys(names), list[str]()
     while name := winners(patterns_of({}, left), [topic]).get(topic):
-        found.append(name)
+        ordered.append(name)
         del left[name]
-    return found
+    return ordered
 
 
 def most_specific_patterns(
@@ -92,7 +94,7 @@ def most_specific_patterns(
             yield topic, [topic]
             continue
         for equal in longest_first:
-            found = [pattern for pattern in equal if means(pattern, patterns[pattern], topic)]
-            if found:
-                yield topic, found
+            meaning = [pattern for pattern in equal if means(pattern, patterns[pattern], topic)]
+            if meaning:
+                yield topic, meaning
                 break

@@ -75,19 +75,19 @@ class _Entries:
 def covered(placement: Placement, snapshot: Snapshot) -> tuple[Sequence[Acknowledgement], Ints]:
     """The entries in force, and which of them covers each observed row: its position, -1 where none does."""
     entries = _Entries(placement, snapshot)
-    found = np.full(snapshot.partitions.num_rows, -1, dtype=np.int64)
+    entry_of_row = np.full(snapshot.partitions.num_rows, -1, dtype=np.int64)
     if not entries.entries:
-        return (), found
+        return (), entry_of_row
     names = snapshot.topics.column("name").to_pylist()
     ends = np.searchsorted(topic_codes(snapshot.partitions), np.arange(len(names) + 1))
     numbers = np.asarray(snapshot.partitions.column("partition"))
     for topic, start, end in zip(names, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
         for entry in reversed(entries.of_topic(topic)):
             meant = entry.partitions is None or np.isin(numbers[start:end], entry.partitions)
-            found[start:end][meant] = entries.entries.index(entry)
-    rows = np.flatnonzero(found >= 0)
-    found[rows[_must_be_repaired(rows, placement, snapshot)]] = -1
-    return entries.entries, found
+            entry_of_row[start:end][meant] = entries.entries.index(entry)
+    rows = np.flatnonzero(entry_of_row >= 0)
+    entry_of_row[rows[_must_be_repaired(rows, placement, snapshot)]] = -1
+    return entries.entries, entry_of_row
 
 
 def without_acknowledged(
@@ -124,21 +124,21 @@ def without_acknowledged(
     stuck = [at for at in unplaceable if by_row[at] >= 0]
     every = [(names[at], entry) for at, entry in known.items()]
     every += [
-        (seen.partition, entries[by_row[at]])
-        for at, seen in zip(stuck, snapshot.states(stuck), strict=True)
+        (state.partition, entries[by_row[at]])
+        for at, state in zip(stuck, snapshot.states(stuck), strict=True)
     ]
     by_entry = [(e, [name for name, of in every if of is e]) for e in entries]
     return Unacknowledged(
         left,
-        tuple((e, found) for e, found in by_entry if found),
+        tuple((e, covered_names) for e, covered_names in by_entry if covered_names),
         frozenset(unplaceable).difference(stuck),
     )
 
 
 def _must_be_repaired(rows: Ints, placement: Placement, snapshot: Snapshot) -> Flags:
     """Which of some observed rows are under their effective min ISR, or on a drained broker."""
-    found = take(snapshot.partitions, rows)
-    short = list_lengths(found.column("isr")) < effective_minimums(found, snapshot.topics)
+    partitions = take(snapshot.partitions, rows)
+    short = list_lengths(partitions.column("isr")) < effective_minimums(partitions, snapshot.topics)
     drained = np.array(sorted(placement.drained), dtype=np.int32)
-    on_drained = np.isin(to_matrix(found.column("replicas")), drained).any(axis=1)
+    on_drained = np.isin(to_matrix(partitions.column("replicas")), drained).any(axis=1)
     return np.asarray(short | on_drained)

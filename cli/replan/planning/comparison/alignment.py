@@ -48,8 +48,8 @@ class PartitionIndex(Struct, frozen=True):
         if not len(self.keys):
             return np.full(len(wanted), -1, dtype=np.int64)
         at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        found = at if self.order is None else self.order[at]
-        return np.where((self.keys[at] == wanted) & (wanted >= 0), found, -1)
+        rows = at if self.order is None else self.order[at]
+        return np.where((self.keys[at] == wanted) & (wanted >= 0), rows, -1)
 
 
 class Alignment(Struct, frozen=True):
@@ -153,8 +153,8 @@ def declared_lists(
 ) -> dict[TopicPartition, DeclaredList]:
     """The declared list of each of these partitions that has one."""
     rows = partition_rows(named_partitions(names), placement.explicit)
-    found = {name: at for name, at in zip(names, rows.tolist(), strict=True) if at >= 0}
-    if not found:
+    declared = {name: at for name, at in zip(names, rows.tolist(), strict=True) if at >= 0}
+    if not declared:
         return {}
     lists = to_matrix(placement.explicit.column("replicas"))
     lines, columns = (placement.explicit.column(key) for key in ("line", "column"))
@@ -163,5 +163,5 @@ def declared_lists(
             replicas(*list_in_row(lists, at)),
             Where(placement.topics[name.topic].where.file, lines[at].as_py(), columns[at].as_py()),
         )
-        for name, at in found.items()
+        for name, at in declared.items()
     }

@@ -51,16 +51,16 @@ def separated(
     drained: Collection[BrokerId],
 ) -> Separated:
     """The brokers that each topic leaves to others; `ruled`: topics that a rule places, the others stay."""
-    found: dict[str, tuple[LeftToOthers, ...]] = {}
+    left_to_others: dict[str, tuple[LeftToOthers, ...]] = {}
     for entry in groups:
         group = _Group(entry, topics, ruled, lists, brokers, drained)
         if len(group.sides) > 1:
             group.share_out()
             for topic, side in group.side_of.items():
                 others = frozenset(b for b, of in group.owner.items() if of not in {None, side})
-                before = found.get(topic, ())
-                found[topic] = (*before, LeftToOthers(entry, others))
-    return found
+                before = left_to_others.get(topic, ())
+                left_to_others[topic] = (*before, LeftToOthers(entry, others))
+    return left_to_others
 
 
 class _Demand(Struct):
@@ -145,9 +145,9 @@ class _Group:
         before, ways = dict(self.owner), list[tuple[int, int, int, dict[BrokerId, int | None]]]()
         for number, self._rack in enumerate(racks or [None]):
             self.owner, cost = dict(before), 0
-            while self._lack(side) and (found := self._cheapest(side)) is not None:
-                cost += found[0]
-                self.owner[found[1]] = side
+            while self._lack(side) and (cheapest := self._cheapest(side)) is not None:
+                cost += cheapest[0]
+                self.owner[cheapest[1]] = side
             ways.append((self._lack(side), cost, number, self.owner))
         self._rack = None
         lack, _, _, owner = min(ways, key=lambda way: way[:3])
@@ -172,9 +172,9 @@ class _Group:
 
     def _usable(self, side: int, broker: BrokerId) -> bool:
         """Whether a rule of a side may place something new there."""
-        found = self._brokers[broker]
-        return found.takes_new and any(
-            d.rule.may_use(broker, found.rack) for d in self._demands[side]
+        seen = self._brokers[broker]
+        return seen.takes_new and any(
+            d.rule.may_use(broker, seen.rack) for d in self._demands[side]
         )
 
     def _crowd(self, side: int) -> float:

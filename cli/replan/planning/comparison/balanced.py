@@ -39,12 +39,12 @@ def without_rates(placement: Placement, rates: Rates | None) -> tuple[BalanceMea
 
 def rates_of_rows(rates: Rates | None, partitions: pa.Table) -> Ints:
     """What producers write to each partition, bytes per second; nothing where it is not known."""
-    found = np.zeros(partitions.num_rows, dtype=np.int64)
+    by_row = np.zeros(partitions.num_rows, dtype=np.int64)
     if rates is not None:
         rows = partition_rows(named_partitions(rates.bytes_per_second), partitions)
         written = np.array([min(r, FASTEST) for r in rates.bytes_per_second.values()], np.int64)
-        found[rows[rows >= 0]] = written[rows >= 0]
-    return found
+        by_row[rows[rows >= 0]] = written[rows >= 0]
+    return by_row
 
 
 def leading_of(aligned: Alignment, rows: Ints, lists: Matrix) -> Leading | None:

@@ -53,11 +53,11 @@ def in_force(placement: Placement, snapshot: Snapshot) -> tuple[LeaderBlacklist,
 
 
 def keep_in_doubt(
-    lists: Matrix, rows: pa.Table, found: Ints, placement: Placement, snapshot: Snapshot
+    lists: Matrix, rows: pa.Table, observed_rows: Ints, placement: Placement, snapshot: Snapshot
 ) -> Matrix:
     """The lists; those with a broker whose rack is not known, and may be listed, in the order that they have.
 
-    So a restart restores no order, and makes none. `found`: the observed row of each list, -1 where there is none.
+    So a restart restores no order, and makes none. `observed_rows`: of each list, -1 where there is none.
     """
     doubtful = [entry for entry in placement.leader_entries if entry.rack_unknown]
     maybe_last = sorted(in_doubt(placement, snapshot))
@@ -67,8 +67,8 @@ def keep_in_doubt(
     kept, observed = same_width(lists, observed)
     kept = kept.copy()
     some = blacklisted_members(kept, rows, doubtful).every | np.isin(kept, maybe_last)
-    at = np.flatnonzero(some.any(axis=1) & (found >= 0))
-    there = observed[found[at]]
+    at = np.flatnonzero(some.any(axis=1) & (observed_rows >= 0))
+    there = observed[observed_rows[at]]
     same = (np.sort(there, axis=1) == np.sort(kept[at], axis=1)).all(axis=1)
     kept[at[same]] = there[same]
     return kept
@@ -78,13 +78,15 @@ def blacklisted_members(
     lists: Matrix, rows: pa.Table, entries: Iterable[LeaderBlacklist]
 ) -> BlacklistedMembers:
     """Which members of each list are on the blacklist."""
-    found = BlacklistedMembers(np.zeros(lists.shape, dtype=bool), np.zeros(lists.shape, dtype=bool))
+    members = BlacklistedMembers(
+        np.zeros(lists.shape, dtype=bool), np.zeros(lists.shape, dtype=bool)
+    )
     for entry in entries:
         named = (lists == entry.broker) & within(entry, rows)[:, None]
-        found.every[...] |= named
+        members.every[...] |= named
         if entry.move is LeaderMove.NOW:
-            found.now[...] |= named
-    return found
+            members.now[...] |= named
+    return members
 
 
 def with_brokers_of_racks(placement: Placement, snapshot: Snapshot) -> Placement:
@@ -97,10 +99,10 @@ def with_brokers_of_racks(placement: Placement, snapshot: Snapshot) -> Placement
     unknown = sorted(snapshot.brokers_of_unknown_rack())
     leaders = [
         entry
-        for found in placement.leader_racks
+        for of_rack in placement.leader_racks
         for entry in (
-            *(found.leaders_on(b.id) for b in _in_rack(found, snapshot)),
-            *(found.leaders_on(broker, unknown=True) for broker in unknown),
+            *(of_rack.leaders_on(b.id) for b in _in_rack(of_rack, snapshot)),
+            *(of_rack.leaders_on(broker, unknown=True) for broker in unknown),
         )
     ]
     drains = [

@@ -97,14 +97,14 @@ def chosen(aligned: Alignment, lists: Matrix, held: Matrix, fixed: Sequence[int]
         )
     from replan.planning.placing.choose import choose  # noqa: PLC0415 (most placements have no rule)
 
-    found = question.answered(choose(question.problem))
+    lists_made = question.answered(choose(question.problem))
     for _ in range(CHOICE_ROUNDS if aligned.placement.apart else 0):
-        apart = question.separated_after(found)
+        apart = question.separated_after(lists_made)
         if apart == question.apart:
             break
         question = _Question(aligned, declared, lists, held, fixed, apart)
-        found = question.answered(choose(question.problem))
-    return found
+        lists_made = question.answered(choose(question.problem))
+    return lists_made
 
 
 class _Question:
@@ -132,8 +132,8 @@ class _Question:
         unknown = snapshot.brokers_of_unknown_rack()
         codes = topic_codes(snapshot.partitions)
         self._explicit_row = np.full(len(lists), -1, dtype=np.int64)
-        found = np.flatnonzero(explicit_rows >= 0)
-        self._explicit_row[explicit_rows[found]] = found
+        explicit = np.flatnonzero(explicit_rows >= 0)
+        self._explicit_row[explicit_rows[explicit]] = explicit
         named = self._explicit_row >= 0
         base = lists.copy()
         base[named] = declared[self._explicit_row[named]]
@@ -233,7 +233,7 @@ class _Question:
         rules, by_rack = [Rule(Layout.LISTED, able)], [False]
         numbers: dict[tuple[object, ...], int] = {}
         racks = rack_names(self._brokers, self._placement)
-        every, found = able, list[int]()
+        every, of_topics = able, list[int]()
         for name, rule in zip(names, of_topic, strict=True):
             able = every & without(self._brokers, self.apart.get(name, ()))
             if rule is None:
@@ -242,7 +242,7 @@ class _Question:
                     numbers[key] = len(rules)
                     rules.append(Rule(Layout.LISTED, able))
                     by_rack.append(False)
-                found.append(numbers[key] if name in self.apart else 0)
+                of_topics.append(numbers[key] if name in self.apart else 0)
                 continue
             layout, per_rack = layout_of(rule, racks)
             meant = able & among(self._brokers, rule)
@@ -263,8 +263,8 @@ class _Question:
                 else:
                     rules.append(Rule(layout, meant, most=most))
                     by_rack.append(False)
-            found.append(numbers[key])
-        return tuple(rules), np.array(by_rack), found
+            of_topics.append(numbers[key])
+        return tuple(rules), np.array(by_rack), of_topics
 
     def _in_all_racks(
         self, wide: Flags, narrow: Flags, factor: int
@@ -310,15 +310,15 @@ class _Question:
             self._led(),
             self._staying,
             tuple(
-                Finding(int(self.rows[found.row]), found.breach)
-                for found in judge(self.problem, choice, sorted({*differs.tolist(), *given_up}))
+                Finding(int(self.rows[finding.row]), finding.breach)
+                for finding in judge(self.problem, choice, sorted({*differs.tolist(), *given_up}))
             ),
             self.apart,
         )
 
-    def separated_after(self, found: BaseLists) -> Separated:
+    def separated_after(self, lists_made: BaseLists) -> Separated:
         """The brokers that each topic leaves to others by the lists that were chosen."""
-        declared, lists = same_width(found.explicit, found.observed)
+        declared, lists = same_width(lists_made.explicit, lists_made.observed)
         base = same_width(self._had.brokers, lists)[0]
         named = self._explicit_row >= 0
         lists = lists.copy()
@@ -408,9 +408,9 @@ def broker_table(
     weights = [given.get(b.id, Fraction(1)) for b in brokers]
     common = lcm(*(w.denominator for w in weights))
     known = np.isin(others, ids)
-    found = np.searchsorted(ids, others[known])
+    positions = np.searchsorted(ids, others[known])
     bytes_ = np.zeros(len(ids), dtype=np.int64)
-    np.add.at(bytes_, found, np.broadcast_to(sizes[:, None], others.shape)[known])
+    np.add.at(bytes_, positions, np.broadcast_to(sizes[:, None], others.shape)[known])
     return BrokerTable(
         ids,
         rack=np.array([NO_RACK if b.rack is None else at[b.rack] for b in brokers], dtype=np.int64),
@@ -418,7 +418,7 @@ def broker_table(
         open=np.array([b.takes_new and b.id not in drained for b in brokers], dtype=bool),
         fenced=np.array([b.fenced for b in brokers], dtype=bool),
         weight=np.array([max(int(w * common), 1) for w in weights], dtype=np.int64),
-        replicas=np.bincount(found, minlength=len(ids)).astype(np.int64),
+        replicas=np.bincount(positions, minlength=len(ids)).astype(np.int64),
         bytes=bytes_,
         room=np.full(len(ids), NO_LIMIT),
     )
@@ -447,10 +447,10 @@ def _room(
     Directories that say the same of their volume count as one. Which one a copy comes to lie in is judged by `room`.
     """
     volumes: dict[int, dict[tuple[int | None, int | None], int | None]] = {}
-    for found in log_dirs:
-        if found.takes_new:
-            of = volumes.setdefault(found.broker, {})
-            of[found.total_bytes, found.usable_bytes] = found.room(free)
+    for log_dir in log_dirs:
+        if log_dir.takes_new:
+            of = volumes.setdefault(log_dir.broker, {})
+            of[log_dir.total_bytes, log_dir.usable_bytes] = log_dir.room(free)
     room = np.full(len(table.ids), NO_LIMIT)
     for at, broker in enumerate(table.ids.tolist()):
         known = volumes.get(broker, {}).values()

@@ -59,13 +59,13 @@ def _too_few_racks(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake
     asked = np.array([least.get(name, 1) for name in placement.topics])[np.asarray(topic.indices)]
     racks = _racks_in_each(to_matrix(explicit.column("replicas")), snapshot)
     rows = np.flatnonzero(racks < asked)
-    for at, found in zip(rows, take(explicit, rows).to_pylist(), strict=True):
-        name = found["topic"]
-        where = Where(placement.topics[name].where.file, found["line"], found["column"])
+    for at, row in zip(rows, take(explicit, rows).to_pylist(), strict=True):
+        name = row["topic"]
+        where = Where(placement.topics[name].where.file, row["line"], row["column"])
         required = requirements[name]
         yield Mistake(
             where,
-            f"{name}-{found['partition']}: {found['replicas']} lie in {racks[at]} of {asked[at]} racks that "
+            f"{name}-{row['partition']}: {row['replicas']} lie in {racks[at]} of {asked[at]} racks that "
             f"`require` at {required.where} wants; declare brokers of other racks",
         )
 
@@ -138,11 +138,11 @@ def mistaken_whatever_is_chosen(aligned: Alignment) -> bool:
     absent = (held != first[:, None]).all(axis=1) & ~np.isin(first, list(placement.drained))
     moved = snapshot.remembered.keys() | aligned.heading.keys()
     return any(
-        seen.running is None
-        and seen.partition not in moved
-        and seen.partition.topic not in aligned.intents.rules
-        and placement.drained.isdisjoint(seen.replicas)
-        for seen in snapshot.states(at[free][absent].tolist())
+        state.running is None
+        and state.partition not in moved
+        and state.partition.topic not in aligned.intents.rules
+        and placement.drained.isdisjoint(state.replicas)
+        for state in snapshot.states(at[free][absent].tolist())
     )
 
 
@@ -185,12 +185,12 @@ def _unknown_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[Mista
     unknown = ~np.isin(lists, np.array([*registered, PAD], dtype=np.int32))
     rows = np.flatnonzero(unknown.any(axis=1))
     declared = take(placement.explicit, rows).to_pylist()
-    for at, found in zip(rows, declared, strict=True):
+    for at, row in zip(rows, declared, strict=True):
         missing = [int(b) for b in lists[at][unknown[at]]]
-        file = placement.topics[found["topic"]].where.file
+        file = placement.topics[row["topic"]].where.file
         yield Mistake(
-            Where(file, found["line"], found["column"]),
-            f"{found['topic']}-{found['partition']}: "
+            Where(file, row["line"], row["column"]),
+            f"{row['topic']}-{row['partition']}: "
             f"broker {listed(missing)} is not registered in the cluster; registered: {ranges(registered)}",
         )
 
@@ -200,11 +200,15 @@ def _unknown_rule_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[
     registered = sorted(snapshot.broker_ids())
     for pattern, rule in sorted(placement.rules.items()):
         selector = rule.brokers or BrokerSelector()
-        for found in selector.ids:
-            if not any(found.first <= broker <= found.last for broker in registered):
-                named = f"broker {found.first}" if found.single else f"{found.first}-{found.last}"
+        for brokers in selector.ids:
+            if not any(brokers.first <= broker <= brokers.last for broker in registered):
+                named = (
+                    f"broker {brokers.first}"
+                    if brokers.single
+                    else f"{brokers.first}-{brokers.last}"
+                )
                 yield Mistake(
-                    found.where,
+                    brokers.where,
                     f"{pattern}: {named} is not registered in the cluster; "
                     f"registered: {ranges(registered)}",
                 )
@@ -239,12 +243,12 @@ def _unknown_racks(pattern: str, rule: TopicRule, snapshot: Snapshot) -> Iterato
 def _unknown_partitions(aligned: Alignment) -> Iterator[Mistake]:
     placement, counts = aligned.placement, aligned.snapshot.partition_counts()
     missing = np.flatnonzero(aligned.explicit_rows < 0)
-    for found in take(placement.explicit, missing).to_pylist():
-        topic, partition = found["topic"], found["partition"]
+    for row in take(placement.explicit, missing).to_pylist():
+        topic, partition = row["topic"], row["partition"]
         if topic not in counts or placement.topics[topic].partition_count is not None:
             continue  # the list form declares a count
         yield Mistake(
-            Where(placement.topics[topic].where.file, found["line"], found["column"]),
+            Where(placement.topics[topic].where.file, row["line"], row["column"]),
             f"{topic}-{partition} does not "
             f"exist: the topic has {counts[topic]} partitions, counted from 0. Take it out, or add partitions "
             "(keys then map to other partitions, and it cannot be undone): declare all of them in the list form",
@@ -253,15 +257,15 @@ def _unknown_partitions(aligned: Alignment) -> Iterator[Mistake]:
 
 def mistaken_leaders(aligned: Alignment, made: BaseLists) -> Iterator[Mistake]:
     """Preferred leaders that are no replica; `made`: the lists that are to be."""
-    for found in absent_leaders(aligned, made):
-        where, name = found.preferred.where, found.partition
-        if found.replicas is None:
+    for absent in absent_leaders(aligned, made):
+        where, name = absent.preferred.where, absent.partition
+        if absent.replicas is None:
             yield Mistake(where, f"{name} does not exist in the cluster")
         else:
             yield Mistake(
                 where,
-                f"broker {found.preferred.broker} is no replica of {name}, whose list is "
-                f"{list(found.replicas)}; name one of them, or change the list under `assignments`",
+                f"broker {absent.preferred.broker} is no replica of {name}, whose list is "
+                f"{list(absent.replicas)}; name one of them, or change the list under `assignments`",
             )
 
 

@@ -93,19 +93,19 @@ def compare(declared: pa.Table, observed: pa.Table, rows: Ints) -> Differences:
     `observed`: columns as `model.snapshot.PARTITIONS_SCHEMA`. Neither needs to be sorted.
     """
     lists = to_matrix(declared.column("replicas"))
-    found = np.flatnonzero(rows >= 0)
+    present = np.flatnonzero(rows >= 0)
     kind = np.full(len(rows), _MISSING, dtype=np.int8)
-    kind[found] = -1
-    aligned = len(found) == len(observed) and _in_order(rows)
-    compared = observed if aligned else take(observed, rows[found])
+    kind[present] = -1
+    aligned = len(present) == len(observed) and _in_order(rows)
+    compared = observed if aligned else take(observed, rows[present])
     targets, running = targets_of(compared)
-    wanted, targets = same_width(lists[found], targets)
-    led = np.full(len(found), True)
+    wanted, targets = same_width(lists[present], targets)
+    led = np.full(len(present), True)
     if LED in declared.column_names:
-        led = np.asarray(declared.column(LED), dtype=bool)[found]
-    kind[found] = _kinds(wanted, targets, running, compared, led)
+        led = np.asarray(declared.column(LED), dtype=bool)[present]
+    kind[present] = _kinds(wanted, targets, running, compared, led)
     chosen = np.flatnonzero(kind >= 0)
-    table = _table(declared, lists, chosen, kind, found, targets, compared)
+    table = _table(declared, lists, chosen, kind, present, targets, compared)
     order = _by_name(table)
     return Differences(take(table, order), chosen[order])
 
@@ -170,13 +170,13 @@ def _table(
     lists: Matrix,
     chosen: Ints,
     kind: npt.NDArray[np.int8],
-    found: Ints,
+    present: Ints,
     targets: Matrix,
     compared: pa.Table,
 ) -> pa.Table:
     """The differing rows in full, in the order of `declared`."""
     position = np.full(len(kind), -1, dtype=np.int64)
-    position[found] = np.arange(len(found))
+    position[present] = np.arange(len(present))
     at = position[chosen]
     has = np.full((len(chosen), targets.shape[1]), PAD, dtype=np.int32)
     has[at >= 0] = targets[at[at >= 0]]

@@ -25,12 +25,12 @@ def ordered_by_rule(
     lists: Matrix,
     listed: Flags,
     of_row: Sequence[LeaderRule | None],
-    found: Ints,
+    observed_rows: Ints,
     snapshot: Snapshot,
 ) -> Matrix:
     """The lists with who shall lead first.
 
-    `listed`: members on the leader blacklist; `found`: the observed row of each list, -1 where the cluster has none.
+    `listed`: members on the leader blacklist; `observed_rows`: of each list, -1 where the cluster has none.
     """
     rows_of: dict[str, list[int]] = {}
     rules = {rule.pattern: rule for rule in of_row if rule is not None}
@@ -45,31 +45,31 @@ def ordered_by_rule(
                 balanced_heads,
             )
 
-            order = _as_observed(some, found[rows], snapshot)
+            order = _as_observed(some, observed_rows[rows], snapshot)
             may_lead = (some != PAD) & ~listed[rows]
             heads = balanced_heads(
                 np.take_along_axis(some, order, axis=1), np.take_along_axis(may_lead, order, axis=1)
             )
             rank = (some != heads[:, None]).astype(np.int64)
         else:
-            rank = _by_rack(some, rules[pattern], found[rows], snapshot)
+            rank = _by_rack(some, rules[pattern], observed_rows[rows], snapshot)
         last = np.iinfo(np.int64).max
         order = np.argsort(np.where(some == PAD, last, rank), axis=1, kind="stable")
         changed[rows] = np.take_along_axis(some, order, axis=1)
     return changed
 
 
-def _as_observed(lists: Matrix, found: Ints, snapshot: Snapshot) -> Ints:
+def _as_observed(lists: Matrix, observed_rows: Ints, snapshot: Snapshot) -> Ints:
     """How to put first who comes first in the cluster now: leaders that are balanced already stay as they are."""
     first = np.full(len(lists), PAD, dtype=np.int64)
-    if (found >= 0).any():
-        observed = take(snapshot.partitions.column("replicas"), found[found >= 0])
-        first[found >= 0] = to_matrix(observed)[:, 0]
+    if (observed_rows >= 0).any():
+        observed = take(snapshot.partitions.column("replicas"), observed_rows[observed_rows >= 0])
+        first[observed_rows >= 0] = to_matrix(observed)[:, 0]
     rank = np.where(lists == PAD, 2, lists != first[:, None])
     return np.argsort(rank, axis=1, kind="stable")
 
 
-def _by_rack(lists: Matrix, rule: LeaderRule, found: Ints, snapshot: Snapshot) -> Ints:
+def _by_rack(lists: Matrix, rule: LeaderRule, observed_rows: Ints, snapshot: Snapshot) -> Ints:
     """The place of each broker's rack among those of the rule; the same behind them for all others.
 
     A list with a broker whose rack is not known keeps the order that it has.
@@ -79,11 +79,11 @@ def _by_rack(lists: Matrix, rule: LeaderRule, found: Ints, snapshot: Snapshot) -
         if broker.rack in rule.racks:
             rank[lists == broker.id] = rule.racks.index(broker.rack)
     unknown = sorted(snapshot.brokers_of_unknown_rack())
-    stay = np.flatnonzero(np.isin(lists, unknown).any(axis=1) & (found >= 0))
-    for at, seen in zip(stay, snapshot.states(found[stay].tolist()), strict=True):
-        if sorted(seen.replicas) == sorted(list_in_row(lists, int(at))):
-            rank[at, : len(seen.replicas)] = [
-                seen.replicas.index(b) for b in list_in_row(lists, int(at))
+    stay = np.flatnonzero(np.isin(lists, unknown).any(axis=1) & (observed_rows >= 0))
+    for at, state in zip(stay, snapshot.states(observed_rows[stay].tolist()), strict=True):
+        if sorted(state.replicas) == sorted(list_in_row(lists, int(at))):
+            rank[at, : len(state.replicas)] = [
+                state.replicas.index(b) for b in list_in_row(lists, int(at))
             ]
     return rank
 

@@ -90,7 +90,7 @@ def lay_overlays(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
     reached = _undeclared(aligned, fixed)
     names = _names_of(explicit, take(snapshot.partitions, reached.rows))
     bases = np.concatenate(same_width(reached.chosen.explicit, reached.bases))
-    found = np.concatenate([aligned.explicit_rows, reached.rows])
+    observed_rows = np.concatenate([aligned.explicit_rows, reached.rows])
     led = partition_rows(named_partitions(placement.preferred_leaders), names)
     by_rule = _leader_rules(aligned, names)
     preferred = _prefer(bases, led, placement)
@@ -98,18 +98,18 @@ def lay_overlays(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
     demoting = blacklisted_members(preferred, names, entries).every
     last = last_leaders(placement, snapshot)
     demoting |= np.isin(preferred, list(last))
-    preferred = ordered_by_rule(preferred, demoting, by_rule, found, snapshot)
+    preferred = ordered_by_rule(preferred, demoting, by_rule, observed_rows, snapshot)
     before, preferred = preferred, last_leaders_last(preferred, last)
     last_moved = (preferred != before).any(axis=1)
     marks = blacklisted_members(preferred, names, entries)
-    led_by = preferred == _leaders(found, snapshot)[:, None]
+    led_by = preferred == _leaders(observed_rows, snapshot)[:, None]
     led_by_listed, pressed = ((led_by & of).any(axis=1) for of in (marks.every, marks.now))
     lists, behind = _listed_last(preferred, marks.every)
     behind |= np.isin(lists, list(last))
     led_by_last = (led_by & np.isin(preferred, list(last))).any(axis=1) & ~behind[:, :1].any(axis=1)
     pressed |= led_by_last
-    lists = _lead_for_now(lists, behind, pressed, found, snapshot)
-    lists = keep_in_doubt(lists, names, found, placement, snapshot)
+    lists = _lead_for_now(lists, behind, pressed, observed_rows, snapshot)
+    lists = keep_in_doubt(lists, names, observed_rows, placement, snapshot)
     preferred, lists = same_width(preferred, lists)
     named = np.arange(len(lists)) < explicit.num_rows
     demoted = (lists != preferred).any(axis=1)
@@ -126,13 +126,13 @@ def lay_overlays(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
     asked, observed = same_width(lists[explicit.num_rows :], reached.observed)
     ours[explicit.num_rows :] |= (asked != observed).any(axis=1)
     refused = [at for reason in reached.chosen.impossible for at in reason.partitions]
-    ours &= ~np.isin(found, refused)
+    ours &= ~np.isin(observed_rows, refused)
     led = ~led_by_listed | pressed
     table = names.append_column("replicas", from_matrix(lists))
     table = table.append_column(LED, number_column(led, np.int8))
     return WantedLists(
         take(table, np.flatnonzero(ours)),
-        found[ours],
+        observed_rows[ours],
         named[ours],
         demoted[ours],
         remember[ours],
@@ -179,10 +179,10 @@ def managed(aligned: Alignment) -> Flags:
     names, codes = topics_of(aligned.snapshot.partitions)
     entries = aligned.intents.entries
     by_rule = [isinstance(entries.get(name), TopicRule) for name in names.to_pylist()]
-    found = np.array([*by_rule, False], dtype=bool)[codes] | _led_by_rule(aligned)
+    is_managed = np.array([*by_rule, False], dtype=bool)[codes] | _led_by_rule(aligned)
     for rows in (aligned.explicit_rows, aligned.leader_rows):
-        found[rows[rows >= 0]] = True
-    return found
+        is_managed[rows[rows >= 0]] = True
+    return is_managed
 
 
 def _led_by_rule(aligned: Alignment) -> Flags:
@@ -206,7 +206,7 @@ def _given_up(lists: Matrix, aligned: Alignment, bases: Matrix) -> Flags:
     Only where no entry declares the partition, and as long as it has exactly the list that the move has left.
     """
     snapshot = aligned.snapshot
-    found = np.zeros(len(lists), dtype=bool)
+    given_up = np.zeros(len(lists), dtype=bool)
     left = {name: kept for name, kept in snapshot.remembered.items() if kept.left}
     ruled = aligned.intents.rules
     for name, at in zip(left, aligned.observed.rows(named_partitions(left)).tolist(), strict=True):
@@ -215,8 +215,8 @@ def _given_up(lists: Matrix, aligned: Alignment, bases: Matrix) -> Flags:
         if same and list_in_row(lists, at) == kept.left and name.topic not in ruled:
             bases[at] = PAD
             bases[at, : len(kept.order)] = kept.order
-            found[at] = True
-    return found
+            given_up[at] = True
+    return given_up
 
 
 def _on_the_way(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
@@ -225,7 +225,7 @@ def _on_the_way(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
     Between its requests a partition has more replicas than it had, and than it shall have: a list that is chosen from
     those would be another one.
     """
-    found = np.zeros(len(lists), dtype=bool)
+    on_the_way = np.zeros(len(lists), dtype=bool)
     names = list(aligned.heading)
     rows = aligned.observed.rows(named_partitions(names))
     ruled, drained = aligned.intents.rules, aligned.placement.drained
@@ -238,8 +238,8 @@ def _on_the_way(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
         if has != set(target) and (name.topic in ruled or not drained.isdisjoint(has)):
             changed[at] = PAD
             changed[at, : len(target)] = target
-            found[at] = True
-    return changed, found
+            on_the_way[at] = True
+    return changed, on_the_way
 
 
 def _names_of(explicit: pa.Table, reached: pa.Table) -> pa.Table:
@@ -247,15 +247,15 @@ def _names_of(explicit: pa.Table, reached: pa.Table) -> pa.Table:
     return pa.concat_tables([plain_names(explicit), plain_names(reached)])
 
 
-def _prefer(lists: Matrix, found: Ints, placement: Placement) -> Matrix:
+def _prefer(lists: Matrix, preferred_rows: Ints, placement: Placement) -> Matrix:
     """Put each preferred leader first; the rest keeps its order. One not in the list changes nothing.
 
-    `found`: the row of each partition with a preferred leader, -1 where it has none.
+    `preferred_rows`: the row of each partition with a preferred leader, -1 where it has none.
     """
-    chosen = found[found >= 0]
+    chosen = preferred_rows[preferred_rows >= 0]
     first = np.array([p.broker for p in placement.preferred_leaders.values()], dtype=np.int32)
     before = lists[chosen]
-    rank = np.where(before == PAD, 2, before != first[found >= 0][:, None])
+    rank = np.where(before == PAD, 2, before != first[preferred_rows >= 0][:, None])
     changed: Matrix = lists.copy()
     changed[chosen] = np.take_along_axis(before, _stable(rank), axis=1)
     return changed
@@ -273,7 +273,7 @@ def _stable(rank: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _lead_for_now(
-    lists: Matrix, listed: Flags, pressed: Flags, found: Ints, snapshot: Snapshot
+    lists: Matrix, listed: Flags, pressed: Flags, observed_rows: Ints, snapshot: Snapshot
 ) -> Matrix:
     """Where a listed broker leads, and the first of the order is out of sync, an unlisted one that is in sync leads.
 
@@ -281,41 +281,43 @@ def _lead_for_now(
     Kafka's preferred election would answer 80 there (PREFERRED_LEADER_NOT_AVAILABLE) and leave the listed one.
     The substitute then stays, until the first of the order is in sync again.
     """
-    leaders = _leaders(found, snapshot)
+    leaders = _leaders(observed_rows, snapshot)
     headed = listed.any(axis=1) & ~listed[:, :1].any(axis=1)
     chosen = np.flatnonzero(
         headed & (leaders >= 0) & (lists[:, :1] != leaders[:, None]).any(axis=1)
     )
     changed = lists.copy()
-    for at, seen in zip(chosen, snapshot.states(found[chosen]), strict=True):
+    for at, state in zip(chosen, snapshot.states(observed_rows[chosen]), strict=True):
         order = replicas(*list_in_row(lists, int(at)))
         demoted = {int(b) for b in lists[at][listed[at]]}
-        stand_in = _stand_in(order, demoted, seen, pressed=bool(pressed[at]))
+        stand_in = _stand_in(order, demoted, state, pressed=bool(pressed[at]))
         if stand_in is not None:
             changed[at, : len(stand_in)] = stand_in
     return changed
 
 
 def _stand_in(
-    order: Replicas, demoted: set[int], seen: PartitionState, *, pressed: bool
+    order: Replicas, demoted: set[int], state: PartitionState, *, pressed: bool
 ) -> Replicas | None:
     """The order with another one first for now; None where the order itself will do.
 
     A new replica at the head is in sync when it is assigned, and so are all where one leaves: no substitute is needed.
     """
-    if order[0] in seen.isr or order[0] not in seen.replicas or seen.running is not None:
+    if order[0] in state.isr or order[0] not in state.replicas or state.running is not None:
         return None
-    if not set(seen.replicas) <= set(order):
+    if not set(state.replicas) <= set(order):
         return None
-    unlisted = [b for b in order if b in seen.isr and b not in demoted]
+    unlisted = [b for b in order if b in state.isr and b not in demoted]
     if pressed and unlisted:
         return led_by(unlisted[0], order)
-    stays = [b for b in unlisted if b == seen.leader and seen.replicas == led_by(b, order)]
-    return seen.replicas if stays else None
+    stays = [b for b in unlisted if b == state.leader and state.replicas == led_by(b, order)]
+    return state.replicas if stays else None
 
 
-def _leaders(found: Ints, snapshot: Snapshot) -> Ints:
+def _leaders(observed_rows: Ints, snapshot: Snapshot) -> Ints:
     """The leader of each row, -1 where there is none or the partition does not exist."""
-    leaders = np.full(len(found), -1, dtype=np.int64)
-    leaders[found >= 0] = np.asarray(snapshot.partitions.column("leader"))[found[found >= 0]]
+    leaders = np.full(len(observed_rows), -1, dtype=np.int64)
+    leaders[observed_rows >= 0] = np.asarray(snapshot.partitions.column("leader"))[
+        observed_rows[observed_rows >= 0]
+    ]
     return leaders

@@ -41,15 +41,15 @@ class _Standing(Struct, frozen=True):
 
 def recalled(lists: Matrix, aligned: Alignment) -> Recalled:
     """Put the orders that come back in place."""
-    found = lists.copy()
+    ordered = lists.copy()
     back, kept = (np.zeros(len(lists), dtype=bool) for _ in range(2))
     speaks = aligned.placement.leader_blacklist is not None
     for standing in _standing(lists, aligned):
         if speaks or standing.recovered:
-            found[standing.at, : len(standing.order)] = standing.order
+            ordered[standing.at, : len(standing.order)] = standing.order
             back[standing.at] = True
             kept[standing.at] = not standing.recovered
-    return Recalled(found, back, kept)
+    return Recalled(ordered, back, kept)
 
 
 def left_demoted(aligned: Alignment) -> dict[TopicPartition, frozenset[BrokerId]]:
@@ -58,12 +58,12 @@ def left_demoted(aligned: Alignment) -> dict[TopicPartition, frozenset[BrokerId]
         return {}
     lists, _ = targets_of(aligned.snapshot.partitions)
     declared = set(aligned.explicit_rows.tolist())
-    found = {
+    by_partition = {
         of.partition: demoted(of.order, of.observed)
         for of in _standing(lists, aligned)
         if not of.recovered and of.at not in declared
     }
-    return {name: brokers for name, brokers in sorted(found.items()) if brokers}
+    return {name: brokers for name, brokers in sorted(by_partition.items()) if brokers}
 
 
 def goes_on(aligned: Alignment) -> Iterator[PlanWarning]:

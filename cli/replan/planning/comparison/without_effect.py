@@ -25,7 +25,7 @@ def without_effect(aligned: Alignment) -> Iterator[PlanWarning]:
     """All of it, by the place in the file."""
     placement, snapshot = aligned.placement, aligned.snapshot
     for section, name, where in sorted(
-        _unmatched(placement, snapshot), key=lambda found: (found[2], found[1])
+        _unmatched(placement, snapshot), key=lambda keyed: (keyed[2], keyed[1])
     ):
         facts: Facts = {"where": str(where), "section": section, "name": name}
         yield PlanWarning(WarningKind.MATCHES_NOTHING, facts)
@@ -46,7 +46,7 @@ def _together(aligned: Alignment) -> Iterator[PlanWarning]:
         there: dict[BrokerId, list[str]] = {}
         for topic in sorted(sides.keys() - ruled.keys()):
             states = snapshot.states(snapshot.topic_rows(topic))
-            for broker in sorted({b for seen in states for b in seen.replicas}):
+            for broker in sorted({b for state in states for b in state.replicas}):
                 there.setdefault(broker, []).append(topic)
         shared = {b: of for b, of in there.items() if len({sides[topic] for topic in of}) > 1}
         if shared:
@@ -113,8 +113,8 @@ def _of_entry(
 
 def _unmatched(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, str, Where]]:
     """Entries that mean no topic or partition of the cluster."""
-    seen: list[str] = snapshot.topics.column("name").to_pylist()
-    topics = [*seen, *snapshot.hidden]
+    present: list[str] = snapshot.topics.column("name").to_pylist()
+    topics = [*present, *snapshot.hidden]
     standing = {} if placement.standing is None else placement.standing.topics
     sections: dict[str, Mapping[str, _Placed]] = {
         "assignments": placement.rules,
@@ -142,7 +142,7 @@ def _unmatched(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, 
             yield section, name, where
     counts = snapshot.partition_counts()
     for known in placement.acknowledged:
-        meant = [topic for topic in seen if matches(known.topic, topic)]
+        meant = [topic for topic in present if matches(known.topic, topic)]
         numbers = known.partitions
         if not passed(known.expires, snapshot) and not any(
             numbers is None or any(n < counts[topic] for n in numbers) for topic in meant

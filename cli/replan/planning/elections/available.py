@@ -32,7 +32,7 @@ UNAVAILABLE_WORDS: Mapping[Unavailable, str] = {
 
 def unavailable(
     broker: BrokerId,
-    seen: PartitionState,
+    state: PartitionState,
     brokers: Mapping[BrokerId, Broker],
     offline: Replicas = (),
 ) -> Unavailable | None:
@@ -44,8 +44,8 @@ def unavailable(
         return Unavailable.UNREGISTERED
     if brokers[broker].fenced:
         return Unavailable.FENCED
-    if seen.leader is None:
+    if state.leader is None:
         return Unavailable.NO_LEADER
     if broker in offline:
         return Unavailable.OFFLINE
-    return None if broker in seen.isr else Unavailable.NOT_IN_SYNC
+    return None if broker in state.isr else Unavailable.NOT_IN_SYNC

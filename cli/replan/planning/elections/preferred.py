@@ -72,11 +72,11 @@ def preferred_elections(
     refusals = [Refusal(*n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing]
     moves, judge = list[Move](), Judge.of(snapshot)
     settings = snapshot.all_settings()
-    for seen in snapshot.states(chosen.rows[needed].tolist()):
-        move = leading_move(seen, settings[seen.partition.topic], seen.replicas[0])
-        found = [*judge.refusals(move, seen), *cannot_lead(move, seen, snapshot, placement)]
-        refusals += found[:1]
-        if not found:
+    for state in snapshot.states(chosen.rows[needed].tolist()):
+        move = leading_move(state, settings[state.partition.topic], state.replicas[0])
+        in_the_way = [*judge.refusals(move, state), *cannot_lead(move, state, snapshot, placement)]
+        refusals += in_the_way[:1]
+        if not in_the_way:
             moves.append(move)
     plan = election_plan(
         snapshot,

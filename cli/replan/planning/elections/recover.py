@@ -95,7 +95,7 @@ def recovery_elections(
     at_rest = {s.partition for s in led}.difference(s.partition for s in elsewhere)
     not_needed = () if asked.selection.everything else tuple(sorted(at_rest))
     names = [s.partition for s in snapshot.states(_rows(chosen, snapshot, led=False))]
-    found = recoveries(snapshot, {n: asked.wish(n, leaders) for n in names}, formerly)
+    made = recoveries(snapshot, {n: asked.wish(n, leaders) for n in names}, formerly)
     missing = (Refusal(*n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing)
     plan = election_plan(
         snapshot,
@@ -103,11 +103,11 @@ def recovery_elections(
         allowed,
         digest=asked.digest(placement),
         moves=moves,
-        recoveries=found.chosen,
-        refusals=(*missing, *unable, *found.refused),
+        recoveries=made.chosen,
+        refusals=(*missing, *unable, *made.refused),
         not_needed=not_needed,
     )
-    return RecoveryElections(plan, not_needed, found.candidates)
+    return RecoveryElections(plan, not_needed, made.candidates)
 
 
 def _moves(
@@ -119,19 +119,19 @@ def _moves(
     """What lets the named replicas lead partitions that are led, and why some cannot."""
     moves, refusals = list[Move](), list[Refusal]()
     judge, settings = Judge.of(snapshot), snapshot.all_settings()
-    for seen in states:
-        name, leader = seen.partition, leaders[seen.partition]
-        if leader not in seen.replicas:
+    for state in states:
+        name, leader = state.partition, leaders[state.partition]
+        if leader not in state.replicas:
             refusals.append(Refusal(*name, RefusalRule.NO_SUCH_REPLICA, {"brokers": (leader,)}))
             continue
-        move = leading_move(seen, settings[name.topic], leader)
-        found = [*judge.refusals(move, seen), *cannot_lead(move, seen, snapshot, placement)]
-        refusals += found[:1]
-        moves += [] if found else [move]
+        move = leading_move(state, settings[name.topic], leader)
+        in_the_way = [*judge.refusals(move, state), *cannot_lead(move, state, snapshot, placement)]
+        refusals += in_the_way[:1]
+        moves += [] if in_the_way else [move]
     return moves, refusals
 
 
 def _rows(chosen: SelectedPartitions, snapshot: Snapshot, *, led: bool) -> list[int]:
     leaders = np.asarray(snapshot.partitions.column("leader"))[chosen.rows]
-    found: list[int] = chosen.rows[(leaders >= 0) if led else (leaders < 0)].tolist()
-    return found
+    rows: list[int] = chosen.rows[(leaders >= 0) if led else (leaders < 0)].tolist()
+    return rows

@@ -45,9 +45,9 @@ def choose_partitions(selection: Selection, snapshot: Snapshot) -> SelectedParti
         rows = np.arange(snapshot.partitions.num_rows)
     elif selection.partitions:
         names = sorted(set(selection.partitions))
-        found = partition_rows(named_partitions(names), snapshot.partitions)
-        lost = tuple(n for n, at in zip(names, found.tolist(), strict=True) if at < 0)
-        return SelectedPartitions(np.sort(found[found >= 0]), lost)
+        row_of_each = partition_rows(named_partitions(names), snapshot.partitions)
+        lost = tuple(n for n, at in zip(names, row_of_each.tolist(), strict=True) if at < 0)
+        return SelectedPartitions(np.sort(row_of_each[row_of_each >= 0]), lost)
     else:
         topics = sorted(_topics(selection.topics, snapshot))
         rows = np.array([at for name in topics for at in snapshot.topic_rows(name)], dtype=np.int64)
@@ -56,14 +56,14 @@ def choose_partitions(selection: Selection, snapshot: Snapshot) -> SelectedParti
 
 def _topics(wanted: Sequence[str], snapshot: Snapshot) -> set[str]:
     names = snapshot.topics.column("name").to_pylist()
-    found = {pattern: {n for n in names if matches(pattern, n)} for pattern in wanted}
-    for pattern, topics in found.items():
+    by_pattern = {pattern: {n for n in names if matches(pattern, n)} for pattern in wanted}
+    for pattern, topics in by_pattern.items():
         if not topics:
             raise BadUsage(
                 f"--topic {pattern}: cluster {snapshot.cluster_id} has no such topic; check the name, or use a pattern "
                 "such as 'pay*' (internal topics match only patterns that begin with __)"
             )
-    return set().union(*found.values())
+    return set().union(*by_pattern.values())
 
 
 UNAVAILABLE_RULES = {
@@ -73,25 +73,25 @@ UNAVAILABLE_RULES = {
 """By what the move is."""
 
 
-def leading_move(seen: PartitionState, settings: TopicSettings, leader: BrokerId) -> Move:
+def leading_move(state: PartitionState, settings: TopicSettings, leader: BrokerId) -> Move:
     """Let a replica lead: it comes first in the list, if it does not stand there, and is elected."""
-    target = led_by(leader, seen.replicas)
-    reason = MoveReason(ReasonKind.LEADER, broker=leader, leader=seen.leader)
-    elected = StandaloneElection.PREFERRED if target == seen.replicas else None
-    return move_of(seen, target, settings, reason, seen.replicas, election=elected)
+    target = led_by(leader, state.replicas)
+    reason = MoveReason(ReasonKind.LEADER, broker=leader, leader=state.leader)
+    elected = StandaloneElection.PREFERRED if target == state.replicas else None
+    return move_of(state, target, settings, reason, state.replicas, election=elected)
 
 
 def cannot_lead(
-    move: Move, seen: PartitionState, snapshot: Snapshot, placement: Placement | None
+    move: Move, state: PartitionState, snapshot: Snapshot, placement: Placement | None
 ) -> Iterator[Refusal]:
     """Why the replica that is asked for must not, or cannot, lead now."""
     first = move.target[0]
     for entry in () if placement is None else in_force(placement, snapshot):
-        if entry.broker == first and blacklist_reaches(entry, seen.partition.topic):
+        if entry.broker == first and blacklist_reaches(entry, state.partition.topic):
             facts: Facts = {"broker": first, "where": str(entry.where)}
-            yield Refusal(*seen.partition, RefusalRule.LEADER_BLACKLISTED, facts)
-    dead_disks = snapshot.offline.get(seen.partition, ())
-    why = unavailable(first, seen, {b.id: b for b in snapshot.brokers}, dead_disks)
+            yield Refusal(*state.partition, RefusalRule.LEADER_BLACKLISTED, facts)
+    dead_disks = snapshot.offline.get(state.partition, ())
+    why = unavailable(first, state, {b.id: b for b in snapshot.brokers}, dead_disks)
     if why is not None:
-        facts = {"broker": first, "why": str(why), "inSync": seen.isr}
-        yield Refusal(*seen.partition, UNAVAILABLE_RULES[move.election], facts)
+        facts = {"broker": first, "why": str(why), "inSync": state.isr}
+        yield Refusal(*state.partition, UNAVAILABLE_RULES[move.election], facts)

@@ -55,14 +55,14 @@ def irreducible(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -
 
 def apart(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> list[list[T]]:
     """Irreducible parts that share no member, until what is left over can hold: each has to be resolved by itself."""
-    left, found = list(members), list[list[T]]()
+    left, parts = list(members), list[list[T]]()
     while not feasible(left):
         part = irreducible(left, feasible)
-        found.append(part)
+        parts.append(part)
         left = [m for m in left if not any(m is taken for taken in part)]
         if not part:
             break
-    return found
+    return parts
 
 
 OF_ROOM = frozenset({RefusalRule.NO_ROOM, RefusalRule.NO_ROOM_BEFORE})
@@ -112,9 +112,9 @@ def conflicts(
         of_room = refused[name].rule in OF_ROOM
         alike = name if of_room else search.known.alike(name)
         if alike not in of_alike:
-            found = {_likeness(conflict): conflict for conflict in search.of_partition(name)}
-            of_alike[alike] = list(found)
-            for likeness, conflict in found.items():
+            by_likeness = {_likeness(conflict): conflict for conflict in search.of_partition(name)}
+            of_alike[alike] = list(by_likeness)
+            for likeness, conflict in by_likeness.items():
                 first = firsts.get(likeness)
                 firsts[likeness] = conflict if first is None else _merged(first, conflict)
         for likeness in of_alike[alike]:
@@ -122,7 +122,7 @@ def conflicts(
     return tuple(_grouped(firsts[likeness], names) for likeness, names in members.items())
 
 
-def _likeness(found: Conflict) -> object:
+def _likeness(conflict: Conflict) -> object:
     """What the conflicts of several partitions have in common: neither the lines of their lists, nor their sizes."""
     alike = [
         replace(c, where=bool(c.where) * "declared", brokers=())
@@ -132,31 +132,33 @@ def _likeness(found: Conflict) -> object:
         else replace(c, brokers=(), together=0)
         if c.kind in OF_BROKERS
         else replace(c, together=0)
-        for c in found.constraints
+        for c in conflict.constraints
     ]
     missing = [
         replace(k, needed=0)
         if k.shortage is Shortage.ROOM
         else replace(k, available=0)
-        if any(c.kind in OF_BROKERS for c in found.constraints)
+        if any(c.kind in OF_BROKERS for c in conflict.constraints)
         else k
-        for k in found.lacks
+        for k in conflict.lacks
     ]
-    return found.proof, tuple(dict.fromkeys(alike)), tuple(missing), found.steps
+    return conflict.proof, tuple(dict.fromkeys(alike)), tuple(missing), conflict.steps
 
 
 def _merged(first: Conflict, other: Conflict) -> Conflict:
     """One conflict of two alike ones: all their brokers that get nothing new, and the most that is missing."""
-    found = {_as_known(c): c for c in first.constraints}
+    by_constraint = {_as_known(c): c for c in first.constraints}
     for one in other.constraints:
-        known = found.get(_as_known(one))
+        known = by_constraint.get(_as_known(one))
         if known is not None:
-            found[_as_known(one)] = replace(known, together=max(known.together, one.together))
+            by_constraint[_as_known(one)] = replace(
+                known, together=max(known.together, one.together)
+            )
         elif one.kind in OF_BROKERS:
-            found[_as_known(one)] = one
+            by_constraint[_as_known(one)] = one
     order = {c.kind: at for at, c in reversed(list(enumerate(first.constraints)))}
     constraints = sorted(
-        found.values(),
+        by_constraint.values(),
         key=lambda c: (order[c.kind], c.where, c.brokers if c.kind in OF_BROKERS else ()),
     )
     worst = zip(first.lacks, other.lacks, strict=True)

@@ -65,8 +65,8 @@ class RefusedPartitions(Struct, frozen=True):
     ) -> "RefusedPartitions":
         """Look all of it up; `moves`: all that were asked for, with and without room."""
         placement, snapshot = aligned.placement, aligned.snapshot
-        found = aligned.observed.rows(named_partitions(names)).tolist()
-        states = snapshot.states(at for at in found if at >= 0)
+        rows = aligned.observed.rows(named_partitions(names)).tolist()
+        states = snapshot.states(at for at in rows if at >= 0)
         topics = sorted({name.topic for name in names})
         registered = sorted(snapshot.brokers, key=lambda b: b.id)
         return cls(
@@ -90,9 +90,9 @@ class RefusedPartitions(Struct, frozen=True):
             declared_lists(placement, names),
             snapshot.partition_counts(),
             {
-                seen.partition.topic: len(seen.replicas)
+                state.partition.topic: len(state.replicas)
                 for topic in topics
-                for seen in snapshot.states(snapshot.topic_rows(topic)[:1])
+                for state in snapshot.states(snapshot.topic_rows(topic)[:1])
             },
             _held_of(aligned.intents.rules, snapshot, topics),
             apart,
@@ -101,11 +101,11 @@ class RefusedPartitions(Struct, frozen=True):
 
     def alike(self, name: TopicPartition) -> object:
         """What decides the conflicts of a partition but for room: those of which it is equal have the same."""
-        topic, seen, rule = name.topic, self.states.get(name), self.rules.get(name.topic)
+        topic, state, rule = name.topic, self.states.get(name), self.rules.get(name.topic)
         entry, settings = self.placement.topics.get(topic) or rule, self.settings.get(topic)
         required, listed = self.required.get(topic), self.lists.get(name)
         return (
-            None if seen is None else (seen.replicas, seen.isr),
+            None if state is None else (state.replicas, state.isr),
             None if listed is None else listed.replicas,
             None if rule is None else rule.pattern,
             None if settings is None else (settings.min_insync_replicas, settings.unclean_election),
@@ -117,15 +117,15 @@ class RefusedPartitions(Struct, frozen=True):
 
     def case(self, name: TopicPartition, *, with_room: bool) -> Case:
         """One partition; with the room on disks where that is what it was refused for."""
-        seen, rule = self.states.get(name), self.rules.get(name.topic)
-        held = () if seen is None else tuple(sorted(seen.replicas))
+        state, rule = self.states.get(name), self.rules.get(name.topic)
+        held = () if state is None else tuple(sorted(state.replicas))
         listed = self.lists.get(name)
-        base = listed.replicas if listed else () if rule or seen is None else tuple(seen.replicas)
+        base = listed.replicas if listed else () if rule or state is None else tuple(state.replicas)
         entry = self.placement.topics.get(name.topic) or rule
         constraints = (
             *self.facts,
-            *(self._room(seen) if with_room and seen else ()),
-            *self._of_topic(name, seen),
+            *(self._room(state) if with_room and state else ()),
+            *self._of_topic(name, state),
             *(self._unknown_racks(rule) if rule and not base else ()),
             *self.drains,
             *self._apart(name.topic),
@@ -139,18 +139,18 @@ class RefusedPartitions(Struct, frozen=True):
             held, tuple(sorted(base)), below, len(racks), constraints=constraints, of_topic=of_topic
         )
 
-    def _room(self, seen: PartitionState) -> Iterator[Constraint]:
+    def _room(self, state: PartitionState) -> Iterator[Constraint]:
         for broker, most in sorted(self.room.items()):
-            if most < seen.bytes and broker not in seen.replicas:
+            if most < state.bytes and broker not in state.replicas:
                 yield Constraint(
-                    ConstraintKind.NO_ROOM, brokers=(broker,), number=seen.bytes, available=most
+                    ConstraintKind.NO_ROOM, brokers=(broker,), number=state.bytes, available=most
                 )
 
-    def _of_topic(self, name: TopicPartition, seen: PartitionState | None) -> Iterator[Constraint]:
+    def _of_topic(self, name: TopicPartition, state: PartitionState | None) -> Iterator[Constraint]:
         required, settings = self.required.get(name.topic), self.settings.get(name.topic)
-        if seen is None or settings is None:
+        if state is None or settings is None:
             return
-        in_sync = len(self.live.intersection(seen.isr))
+        in_sync = len(self.live.intersection(state.isr))
         if settings.unclean_election and in_sync < 2:
             yield Constraint(ConstraintKind.UNCLEAN_ELECTION, number=in_sync)
         yield Constraint(ConstraintKind.MIN_INSYNC_REPLICAS, number=settings.min_insync_replicas)
@@ -215,8 +215,8 @@ class RefusedPartitions(Struct, frozen=True):
             where, factor = str(rule.place("replicationFactor")), rule.replication_factor
             yield Constraint(ConstraintKind.REPLICATION_FACTOR, where, number=factor)
         else:
-            seen = self.states.get(name)
-            present = self.factors.get(name.topic, 0) if seen is None else len(seen.replicas)
+            state = self.states.get(name)
+            present = self.factors.get(name.topic, 0) if state is None else len(state.replicas)
             yield Constraint(ConstraintKind.REPLICATION_FACTOR, number=present)
 
     def count_of(self, name: TopicPartition) -> tuple[Constraint, ...]:
@@ -231,9 +231,9 @@ class RefusedPartitions(Struct, frozen=True):
         """A list with its line in the placement, where it is declared there."""
         if constraint.kind is not ConstraintKind.LIST or name not in self.lists:
             return constraint
-        found = self.lists[name]
+        declared = self.lists[name]
         return Constraint(
-            ConstraintKind.LIST, str(found.where), found.replicas, len(found.replicas)
+            ConstraintKind.LIST, str(declared.where), declared.replicas, len(declared.replicas)
         )
 
 
@@ -252,13 +252,13 @@ def _held_of(
     ruled: Mapping[str, TopicRule], snapshot: Snapshot, topics: Sequence[str]
 ) -> dict[str, tuple[tuple[int, int], ...]]:
     """What each broker holds of those topics whose rule says how many it may."""
-    found: dict[str, tuple[tuple[int, int], ...]] = {}
+    by_topic: dict[str, tuple[tuple[int, int], ...]] = {}
     for topic in topics:
         if topic in ruled and ruled[topic].max_replicas_per_broker is not None:
             rows = snapshot.states(snapshot.topic_rows(topic))
-            holds = Counter(int(broker) for seen in rows for broker in seen.replicas)
-            found[topic] = tuple(sorted(holds.items()))
-    return found
+            holds = Counter(int(broker) for state in rows for broker in state.replicas)
+            by_topic[topic] = tuple(sorted(holds.items()))
+    return by_topic
 
 
 def _most_room(

@@ -59,21 +59,22 @@ class _Pool(Struct, frozen=True):
 
 def lacks(case: Case, brokers: Brokers, under: Collection[Constraint]) -> list[Lack]:
     """What is missing for the partition under these constraints; nothing where it can be placed."""
-    found: dict[ConstraintKind, list[Constraint]] = {kind: [] for kind in ConstraintKind}
+    by_kind: dict[ConstraintKind, list[Constraint]] = {kind: [] for kind in ConstraintKind}
     for constraint in under:
-        found[constraint.kind].append(constraint)
-    pool = _pool(case, brokers, found)
+        by_kind[constraint.kind].append(constraint)
+    pool = _pool(case, brokers, by_kind)
     fixed = [
-        c.number for c in (*found[ConstraintKind.LIST], *found[ConstraintKind.REPLICATION_FACTOR])
+        c.number
+        for c in (*by_kind[ConstraintKind.LIST], *by_kind[ConstraintKind.REPLICATION_FACTOR])
     ]
-    counted = found[ConstraintKind.REPLICAS_PER_RACK]
+    counted = by_kind[ConstraintKind.REPLICAS_PER_RACK]
     least = sum(c.number for c in counted)
     if counted and len(counted) == len(_per_rack(case)):
         fixed.append(least)
     factors = fixed[:1] or range(max(least, 1), max(len(pool.able), least, 1) + 1)
     first: list[Lack] = []
     for factor in factors:
-        missing = list(_missing(case, brokers, found, pool, factor))
+        missing = list(_missing(case, brokers, by_kind, pool, factor))
         if not missing:
             return []
         first = first or missing
@@ -88,39 +89,39 @@ def _per_rack(case: Case) -> list[Constraint]:
 _Found = Mapping[ConstraintKind, Sequence[Constraint]]
 
 
-def _pool(case: Case, brokers: Brokers, found: _Found) -> _Pool:
+def _pool(case: Case, brokers: Brokers, by_kind: _Found) -> _Pool:
     def named(*kinds: ConstraintKind) -> frozenset[int]:
-        return frozenset(b for kind in kinds for c in found[kind] for b in c.brokers)
+        return frozenset(b for kind in kinds for c in by_kind[kind] for b in c.brokers)
 
     drained = named(ConstraintKind.DRAINED)
     closed = named(ConstraintKind.FENCED, ConstraintKind.CORDONED)
     full = named(ConstraintKind.NO_ROOM).difference(case.held)
     registered = frozenset(brokers.rack)
-    listed = bool(found[ConstraintKind.LIST])
-    among = registered.intersection(*(c.brokers for kind in CHOOSING for c in found[kind]))
+    listed = bool(by_kind[ConstraintKind.LIST])
+    among = registered.intersection(*(c.brokers for kind in CHOOSING for c in by_kind[kind]))
     if per_rack := _per_rack(case):
         among = among.intersection(b for c in per_rack for b in c.brokers)
     others = named(ConstraintKind.APART)
     allowed = (registered if listed else among) - drained
     unknown = frozenset(b for b in allowed if brokers.rack[b] is None)
-    if found[ConstraintKind.SPREAD] and not listed:
+    if by_kind[ConstraintKind.SPREAD] and not listed:
         allowed -= unknown - named(ConstraintKind.WITHOUT_RACK)
     must = frozenset(case.base) - drained if listed else frozenset[int]()
     there = frozenset(case.held) - drained if listed else allowed.intersection(case.held) - others
     able = (must | there | (allowed - closed - others)) - full
-    if found[ConstraintKind.UNCLEAN_ELECTION] or any(
-        0 < len(case.held) < c.number for c in found[ConstraintKind.MIN_INSYNC_REPLICAS]
+    if by_kind[ConstraintKind.UNCLEAN_ELECTION] or any(
+        0 < len(case.held) < c.number for c in by_kind[ConstraintKind.MIN_INSYNC_REPLICAS]
     ):
         able = able.intersection(case.held)
     return _Pool(able, must, allowed)
 
 
 def _missing(
-    case: Case, brokers: Brokers, found: _Found, pool: _Pool, factor: int
+    case: Case, brokers: Brokers, by_kind: _Found, pool: _Pool, factor: int
 ) -> Iterator[Lack]:
     """What is missing for so many replicas."""
     able, unable = pool.able, pool.must - pool.able
-    counted = [] if found[ConstraintKind.LIST] else found[ConstraintKind.REPLICAS_PER_RACK]
+    counted = [] if by_kind[ConstraintKind.LIST] else by_kind[ConstraintKind.REPLICAS_PER_RACK]
     short = [c for c in counted if len(able.intersection(c.brokers)) < c.number]
     for c in short:
         there = len(able.intersection(c.brokers))
@@ -128,11 +129,11 @@ def _missing(
     if short:
         return
     if len(able) < factor or unable:
-        room = [c for c in found[ConstraintKind.NO_ROOM] if c.brokers[0] not in case.held]
+        room = [c for c in by_kind[ConstraintKind.NO_ROOM] if c.brokers[0] not in case.held]
         grows = any(
-            0 < len(case.held) < c.number for c in found[ConstraintKind.MIN_INSYNC_REPLICAS]
+            0 < len(case.held) < c.number for c in by_kind[ConstraintKind.MIN_INSYNC_REPLICAS]
         )
-        if grows or found[ConstraintKind.UNCLEAN_ELECTION]:
+        if grows or by_kind[ConstraintKind.UNCLEAN_ELECTION]:
             yield Lack(Shortage.PRESENT_REPLICAS, factor, min(len(able), factor - len(unable)))
         elif room:
             best = max(room, key=lambda c: c.available)
@@ -140,16 +141,16 @@ def _missing(
         else:
             yield Lack(Shortage.BROKERS, factor, len(able))
         return
-    for minimum in found[ConstraintKind.MIN_INSYNC_REPLICAS]:
+    for minimum in by_kind[ConstraintKind.MIN_INSYNC_REPLICAS]:
         if factor < min(minimum.number, len(case.held)) and not case.below_min_isr:
             yield Lack(Shortage.REPLICAS, minimum.number, factor)
-    spread = found[ConstraintKind.SPREAD][0].text if found[ConstraintKind.SPREAD] else ""
-    if found[ConstraintKind.LIST]:
+    spread = by_kind[ConstraintKind.SPREAD][0].text if by_kind[ConstraintKind.SPREAD] else ""
+    if by_kind[ConstraintKind.LIST]:
         spread = ""
     if spread:
         yield from _spread(spread, brokers, pool, factor)
-    yield from _too_few_racks(case, brokers, found, pool, factor, spread)
-    yield from _crowded(case, brokers, found, pool, factor, spread)
+    yield from _too_few_racks(case, brokers, by_kind, pool, factor, spread)
+    yield from _crowded(case, brokers, by_kind, pool, factor, spread)
 
 
 def _spread(spread: str, brokers: Brokers, pool: _Pool, factor: int) -> Iterator[Lack]:
@@ -177,10 +178,10 @@ def _spread(spread: str, brokers: Brokers, pool: _Pool, factor: int) -> Iterator
 
 
 def _too_few_racks(
-    case: Case, brokers: Brokers, found: _Found, pool: _Pool, factor: int, spread: str
+    case: Case, brokers: Brokers, by_kind: _Found, pool: _Pool, factor: int, spread: str
 ) -> Iterator[Lack]:
     """What copies must not take racks away that `require` wants; a broker without a rack counts as one of its own."""
-    for required in found[ConstraintKind.REQUIRED_RACKS]:
+    for required in by_kind[ConstraintKind.REQUIRED_RACKS]:
         least = min(required.number, case.live_racks)
         kept = {brokers.rack.get(b) or b for b in pool.must}
         every = {brokers.rack.get(b) or b for b in pool.able}
@@ -196,12 +197,12 @@ def _too_few_racks(
 
 
 def _crowded(
-    case: Case, brokers: Brokers, found: _Found, pool: _Pool, factor: int, spread: str
+    case: Case, brokers: Brokers, by_kind: _Found, pool: _Pool, factor: int, spread: str
 ) -> Iterator[Lack]:
     """What the topic has more than its brokers may hold, if all its partitions are like this one."""
-    for ruled in found[ConstraintKind.MAX_REPLICAS_PER_BROKER]:
-        partitions, may = ruled.available, _may_hold(case, brokers, found, pool, ruled)
-        wanted = {c.text: c.number for c in found[ConstraintKind.REPLICAS_PER_RACK]}
+    for ruled in by_kind[ConstraintKind.MAX_REPLICAS_PER_BROKER]:
+        partitions, may = ruled.available, _may_hold(case, brokers, by_kind, pool, ruled)
+        wanted = {c.text: c.number for c in by_kind[ConstraintKind.REPLICAS_PER_RACK]}
         able = list(may.values())
         if spread == Spread.RACK and may:
             floor, extra = divmod(factor, len(may))
@@ -211,19 +212,19 @@ def _crowded(
         for rack, number in short:
             yield Lack(Shortage.TOPIC_REPLICAS, partitions * number, may[rack], rack)
         needed = partitions * factor
-        if any(not c.where for c in found[ConstraintKind.REPLICATION_FACTOR]):
+        if any(not c.where for c in by_kind[ConstraintKind.REPLICATION_FACTOR]):
             needed = sum(number for _, number in case.of_topic)
         if not short and sum(able) < needed:
             yield Lack(Shortage.TOPIC_REPLICAS, needed, sum(able))
 
 
 def _may_hold(
-    case: Case, brokers: Brokers, found: _Found, pool: _Pool, ruled: Constraint
+    case: Case, brokers: Brokers, by_kind: _Found, pool: _Pool, ruled: Constraint
 ) -> Counter[str]:
     """How many replicas of the topic the brokers of each rack may hold together; those without one as of a rack."""
     kinds = (ConstraintKind.FENCED, ConstraintKind.CORDONED)
-    closed = {b for kind in kinds for c in found[kind] for b in c.brokers}
-    others = {b for c in found[ConstraintKind.APART] for b in c.brokers}
+    closed = {b for kind in kinds for c in by_kind[kind] for b in c.brokers}
+    others = {b for c in by_kind[ConstraintKind.APART] for b in c.brokers}
     holds, may = dict(case.of_topic), Counter[str]()
     for broker in pool.counted - others:
         takes = holds.get(broker, 0) if broker in closed else ruled.available

@@ -119,13 +119,13 @@ def _health(health: Health) -> Iterator[Check]:
         CheckKind.UNDER_MIN_ISR: HealthState.UNDER_MIN_ISR,
         CheckKind.AT_MIN_ISR: HealthState.AT_MIN_ISR,
     }
-    found = {
+    by_kind = {
         kind: [u.state.partition for u in health.unhealthy if u.health is state]
         for kind, state in kinds.items()
     }
-    if not any(found.values()):
+    if not any(by_kind.values()):
         yield Check(CheckKind.HEALTH, Level.OK)
-    yield from (_named(kind, Level.WRONG, ill) for kind, ill in found.items() if ill)
+    yield from (_named(kind, Level.WRONG, ill) for kind, ill in by_kind.items() if ill)
 
 
 def _eligible_leaders(features: Features) -> Level:
@@ -141,13 +141,13 @@ def _eligible_leaders(features: Features) -> Level:
 def throttles_check(leftover: int, unknown: Sequence[str]) -> Check:
     """Throttles that replan left without an open application, and those that its journal does not know."""
     names = (*(["replan's own"] if leftover else []), *unknown[:NAMES_SHOWN])
-    found = leftover + len(unknown)
-    return Check(CheckKind.THROTTLES, Level.LOOK if found else Level.OK, found, tuple(names))
+    stale = leftover + len(unknown)
+    return Check(CheckKind.THROTTLES, Level.LOOK if stale else Level.OK, stale, tuple(names))
 
 
-def _named(kind: CheckKind, level: Level, found: Sequence[object]) -> Check:
+def _named(kind: CheckKind, level: Level, items: Sequence[object]) -> Check:
     return Check(
-        kind, level if found else Level.OK, len(found), tuple(map(str, found[:NAMES_SHOWN]))
+        kind, level if items else Level.OK, len(items), tuple(map(str, items[:NAMES_SHOWN]))
     )
 
 
@@ -250,20 +250,20 @@ def missing_to_apply(
     needed = {change.needs for change in plan.all_changes}
     needed |= {("AlterConfigs", topic) for topic in (limited | {None} if limits else limited)}
     cluster = sorted(operation for operation, topic in needed if topic is None)
-    found = [
+    missing = [
         *_on_cluster(["Describe", "DescribeConfigs", *cluster], access),
         *_on_topics("Describe", plan.topics, access),
         *_on_topics("DescribeConfigs", plan.topics, access),
     ]
     for operation in ("AlterConfigs", "Alter"):
         topics = {topic for of, topic in needed if of == operation and topic is not None}
-        found += _on_topics(operation, topics, access)
+        missing += _on_topics(operation, topics, access)
     for need in NEEDS[:2]:
-        found += _missing_on_journals(need, access, journals)
-    return tuple(found)
+        missing += _missing_on_journals(need, access, journals)
+    return tuple(missing)
 
 
-def clock_check(found: ClockDifference) -> Check:
+def clock_check(difference: ClockDifference) -> Check:
     """Whether the clocks differ by more than the measurement and `CLOCK_SECONDS`."""
-    apart = abs(found.ahead_seconds) - found.within_seconds > CLOCK_SECONDS
-    return Check(CheckKind.CLOCK, Level.LOOK if apart else Level.OK, int(apart), clock=found)
+    apart = abs(difference.ahead_seconds) - difference.within_seconds > CLOCK_SECONDS
+    return Check(CheckKind.CLOCK, Level.LOOK if apart else Level.OK, int(apart), clock=difference)

@@ -107,21 +107,23 @@ class _List(NamedTuple):
     leader: BrokerId | None
 
 
-def drift_of(found: Comparison, *, journal_unread: bool = False) -> Drift:
+def drift_of(comparison: Comparison, *, journal_unread: bool = False) -> Drift:
     """What differs by a comparison; while the open application is at work, what goes to the declared list converges.
 
     `journal_unread`: nobody knows whether an application of replan's is open, nor what it moves.
     """
-    placement, snapshot = found.aligned.placement, found.observed
-    lists, converging = _lists(found)
-    lists += _absent_leaders(found)
-    lost, undeclared = _leaderless(found, {of.name for of in lists})
-    counts = partition_counts(placement, found.aligned.intents, snapshot)
-    standing = standing_differences(placement, found.aligned.intents, snapshot)
+    placement, snapshot = comparison.aligned.placement, comparison.observed
+    lists, converging = _lists(comparison)
+    lists += _absent_leaders(comparison)
+    lost, undeclared = _leaderless(comparison, {of.name for of in lists})
+    counts = partition_counts(placement, comparison.aligned.intents, snapshot)
+    standing = standing_differences(placement, comparison.aligned.intents, snapshot)
     dirs = log_dir_balance(placement, snapshot, {}, log_drains(placement, snapshot, {}))
-    dirs_unbalanced = found.log_dirs_off_balance(dirs.now)
-    unbalanced = (*_unbalanced(found), *(dirs_unbalanced if dirs.moves else ()))
-    differences = _differences(found, converging, [*lists, *lost], counts, standing, unbalanced)
+    dirs_unbalanced = comparison.log_dirs_off_balance(dirs.now)
+    unbalanced = (*_unbalanced(comparison), *(dirs_unbalanced if dirs.moves else ()))
+    differences = _differences(
+        comparison, converging, [*lists, *lost], counts, standing, unbalanced
+    )
     if journal_unread:
         differences = [
             replace(d, rule=DriftRule.JOURNAL_UNREAD) if d.rule in PERHAPS_OWN else d
@@ -129,7 +131,7 @@ def drift_of(found: Comparison, *, journal_unread: bool = False) -> Drift:
         ]
     missed = [
         PlanWarning(WarningKind.BALANCE, reason.facts)
-        for reason in (*found.off_balance, *dirs_unbalanced)
+        for reason in (*comparison.off_balance, *dirs_unbalanced)
         if reason not in unbalanced
     ]
     return Drift(
@@ -137,21 +139,21 @@ def drift_of(found: Comparison, *, journal_unread: bool = False) -> Drift:
         snapshot.observed_at,
         tuple(differences),
         tuple(counts),
-        tuple(sorted(name for _, names in found.left.known for name in names)),
+        tuple(sorted(name for _, names in comparison.left.known for name in names)),
         unbalanced,
         dirs.moves,
         tuple(standing),
         unclean_topics(snapshot),
         tuple(sorted(u.state.partition for u in health_of(snapshot).unhealthy if u.elr_gone)),
         brokers_down(snapshot),
-        len(found.wanted.chosen.unjudged),
-        (*undeclared, *found.warnings, *missed),
-        found.mistakes,
+        len(comparison.wanted.chosen.unjudged),
+        (*undeclared, *comparison.warnings, *missed),
+        comparison.mistakes,
     )
 
 
 def _differences(
-    found: Comparison,
+    comparison: Comparison,
     converging: Iterable[TopicPartition],
     lists: Sequence[_List],
     counts: Iterable[PartitionCount],
@@ -159,7 +161,7 @@ def _differences(
     unbalanced: Iterable[OutOfBalance],
 ) -> list[Difference]:
     """All of them, in the order of a report."""
-    placement, snapshot = found.aligned.placement, found.observed
+    placement, snapshot = comparison.aligned.placement, comparison.observed
     of_partitions = [
         *(Difference(DriftRule.CONVERGES, DifferenceKind.RUNNING, *name) for name in converging),
         *_of_lists(lists, snapshot),
@@ -170,7 +172,7 @@ def _differences(
         *sorted(of_partitions, key=_by_name),
         *map(_standing, standing),
         *(_throttles(placement, snapshot) if snapshot.application is None else ()),
-        *_review_due(found.declared, snapshot),
+        *_review_due(comparison.declared, snapshot),
         *(
             Difference(
                 DriftRule.OUT_OF_BALANCE, OtherKind.BALANCE, detail=of.imbalance.measure.value
@@ -179,25 +181,25 @@ def _differences(
         ),
         *(
             Difference(DriftRule.CONTRADICTS, OtherKind.PLACEMENT, detail=str(mistake))
-            for mistake in found.mistakes
+            for mistake in comparison.mistakes
         ),
     ]
 
 
-def _unbalanced(found: Comparison) -> tuple[OutOfBalance, ...]:
+def _unbalanced(comparison: Comparison) -> tuple[OutOfBalance, ...]:
     """What a plan would do about it, and could not do in full; what nothing can change is a warning."""
-    chosen, balance = found.wanted.chosen, found.aligned.placement.balance
+    chosen, balance = comparison.wanted.chosen, comparison.aligned.placement.balance
     if balance is None or not (balance.required or chosen.for_balance.any()):
         return ()
-    return found.off_balance
+    return comparison.off_balance
 
 
-def _lists(found: Comparison) -> tuple[list[_List], list[TopicPartition]]:
+def _lists(comparison: Comparison) -> tuple[list[_List], list[TopicPartition]]:
     """The partitions whose lists differ, and those that are on the way to what is declared."""
-    snapshot, heading = found.observed, found.aligned.heading
+    snapshot, heading = comparison.observed, comparison.aligned.heading
     at_work = snapshot.application is not None and snapshot.application.at_work
-    lacking = {name for create in found.growth.creates for name in create.partitions}
-    differing = [*_different(found, lacking), *_to_be_created(found)]
+    lacking = {name for create in comparison.growth.creates for name in create.partitions}
+    differing = [*_different(comparison, lacking), *_to_be_created(comparison)]
     on_the_way = [
         of.name
         for of in differing
@@ -205,25 +207,25 @@ def _lists(found: Comparison) -> tuple[list[_List], list[TopicPartition]]:
     ]
     converging = set(on_the_way)
     lists = [of for of in differing if of.name not in converging]
-    mistaken = _mistaken(found)
+    mistaken = _mistaken(comparison)
     lists += [
         _List(p.partition, DifferenceKind.UNPLACEABLE, (), p.replicas, p.leader)
-        for p in found.aligned.snapshot.states(sorted(found.left.unplaceable))
+        for p in comparison.aligned.snapshot.states(sorted(comparison.left.unplaceable))
         if p.partition not in lacking and p.partition.topic not in mistaken
     ]
     return lists, on_the_way
 
 
-def _mistaken(found: Comparison) -> Set[str]:
+def _mistaken(comparison: Comparison) -> Set[str]:
     """Topics whose rule cannot be kept since it contradicts the cluster: that is a difference of its own."""
-    at = {mistake.where for mistake in found.mistakes}
-    rules = found.aligned.intents.rules.items() if at else ()
+    at = {mistake.where for mistake in comparison.mistakes}
+    rules = comparison.aligned.intents.rules.items() if at else ()
     return {topic for topic, rule in rules if not at.isdisjoint(rule.all_places())}
 
 
-def _different(found: Comparison, lacking: Collection[TopicPartition]) -> Iterator[_List]:
+def _different(comparison: Comparison, lacking: Collection[TopicPartition]) -> Iterator[_List]:
     """What differs of the partitions that there are, and of those that cannot be created now."""
-    for row in found.left.differences.table.to_pylist():
+    for row in comparison.left.differences.table.to_pylist():
         name = TopicPartition(row["topic"], row["partition"])
         if name not in lacking:
             leader = BrokerId(row["leader"]) if row["leader"] >= 0 else None
@@ -231,28 +233,28 @@ def _different(found: Comparison, lacking: Collection[TopicPartition]) -> Iterat
             yield _List(name, DifferenceKind(row["kind"]), declared, observed, leader)
 
 
-def _to_be_created(found: Comparison) -> Iterator[_List]:
+def _to_be_created(comparison: Comparison) -> Iterator[_List]:
     """Partitions that a list declares and the cluster lacks; those of a `partitionCount` are counted by topic."""
-    explicit = found.aligned.placement.topics
-    names = [n for c in found.growth.creates if c.topic in explicit for n in c.partitions]
-    table = found.wanted.table
+    explicit = comparison.aligned.placement.topics
+    names = [n for c in comparison.growth.creates if c.topic in explicit for n in c.partitions]
+    table = comparison.wanted.table
     rows = partition_rows(named_partitions(names), table)
     for name, declared in zip(names, take(table.column("replicas"), rows), strict=True):
         yield _List(name, DifferenceKind.MISSING, tuple(declared.as_py()), (), None)
 
 
 def _leaderless(
-    found: Comparison, differing: Collection[TopicPartition]
+    comparison: Comparison, differing: Collection[TopicPartition]
 ) -> tuple[list[_List], list[PlanWarning]]:
     """Partitions without a leader, of those that are declared, differ or are to be recovered; a warning of others."""
-    snapshot, kind = found.aligned.snapshot, DifferenceKind.NO_LEADER
+    snapshot, kind = comparison.aligned.snapshot, DifferenceKind.NO_LEADER
     without = snapshot.without_leader
     if not without.any():
         return [], []
-    declared = managed(found.aligned)
-    rows = found.aligned.observed.rows(named_partitions(differing))
+    declared = managed(comparison.aligned)
+    rows = comparison.aligned.observed.rows(named_partitions(differing))
     declared[rows[rows >= 0]] = True
-    declared |= _to_recover(found.aligned)
+    declared |= _to_recover(comparison.aligned)
     lost = [
         _List(p.partition, kind, p.replicas, p.replicas, None)
         for p in snapshot.states(np.flatnonzero(without & declared).tolist())
@@ -267,15 +269,15 @@ def _to_recover(aligned: Alignment) -> Flags:
     """Which observed partitions `recovery` gives a leader, if they have none."""
     names, codes = topics_of(aligned.snapshot.partitions)
     rules = aligned.intents.recovery
-    found = [name in rules and rules[name].recovers for name in names.to_pylist()]
-    return np.array([*found, False], dtype=bool)[codes]
+    recovers = [name in rules and rules[name].recovers for name in names.to_pylist()]
+    return np.array([*recovers, False], dtype=bool)[codes]
 
 
-def _absent_leaders(found: Comparison) -> Iterator[_List]:
+def _absent_leaders(comparison: Comparison) -> Iterator[_List]:
     kind = DifferenceKind.PREFERRED_ABSENT
-    for absent in absent_leaders(found.aligned, found.wanted.chosen):
-        seen = found.aligned.snapshot.partition(absent.partition)
-        leader = None if seen is None else seen.leader
+    for absent in absent_leaders(comparison.aligned, comparison.wanted.chosen):
+        state = comparison.aligned.snapshot.partition(absent.partition)
+        leader = None if state is None else state.leader
         wanted, has = (absent.preferred.broker,), absent.replicas or ()
         yield _List(absent.partition, kind, wanted, has, leader)
 
@@ -310,20 +312,20 @@ def _states(
 
 
 def _rule(
-    of: _List, seen: PartitionState | None, live: Set[BrokerId], snapshot: Snapshot
+    of: _List, state: PartitionState | None, live: Set[BrokerId], snapshot: Snapshot
 ) -> DriftRule:
-    if seen is None:
+    if state is None:
         there = snapshot.topic_row(of.name.topic) is not None
         return DriftRule.TOO_FEW_PARTITIONS if there else DriftRule.TOPIC_ABSENT
     if of.kind is DifferenceKind.NO_LEADER:
         return DriftRule.NO_LEADER
-    if seen.adding or seen.removing:
+    if state.adding or state.removing:
         return DriftRule.INTERRUPTED if of.name in snapshot.heading else DriftRule.RUNS_ELSEWHERE
     if of.kind is DifferenceKind.LEADER:
         return DriftRule.LEADERSHIP_MOVED
     declared, observed = frozenset(of.declared), frozenset(of.observed)
     concerned = declared ^ observed if declared else observed
-    usable = live - (observed - frozenset(seen.isr))
+    usable = live - (observed - frozenset(state.isr))
     if not (concerned or observed) <= usable:
         return DriftRule.BROKER_DOWN
     return DriftRule.LISTS_DIFFER
@@ -331,9 +333,9 @@ def _rule(
 
 def _in_drained_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]:
     """Replicas in log directories that are to be empty."""
-    found = log_drains(placement, snapshot, {})
-    lying = [(of.partition, of.broker, of.source) for of in found.moves]
-    lying += [(of.partition, of.broker, of.source) for of in found.no_room]
+    drains = log_drains(placement, snapshot, {})
+    lying = [(of.partition, of.broker, of.source) for of in drains.moves]
+    lying += [(of.partition, of.broker, of.source) for of in drains.no_room]
     for name, broker, path in lying:
         yield Difference(
             DriftRule.LOG_DIR_DRAINED,
@@ -345,32 +347,32 @@ def _in_drained_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Diffe
         )
 
 
-def _by_name(found: Difference) -> tuple[str, int, str, int]:
+def _by_name(difference: Difference) -> tuple[str, int, str, int]:
     return (
-        found.topic or "",
-        -1 if found.partition is None else found.partition,
-        found.kind,
-        -1 if found.broker is None else found.broker,
+        difference.topic or "",
+        -1 if difference.partition is None else difference.partition,
+        difference.kind,
+        -1 if difference.broker is None else difference.broker,
     )
 
 
-def _count(found: PartitionCount) -> Difference:
+def _count(counted: PartitionCount) -> Difference:
     """Of the first partition that is missing, or that is one too many."""
-    fewer = found.observed < found.declared
+    fewer = counted.observed < counted.declared
     rule = DriftRule.TOO_FEW_PARTITIONS if fewer else DriftRule.TOO_MANY_PARTITIONS
-    first = min(found.observed, found.declared)
-    detail = f"declared {found.declared}, has {found.observed}"
-    return Difference(rule, OtherKind.PARTITIONS, found.topic, first, detail=detail)
+    first = min(counted.observed, counted.declared)
+    detail = f"declared {counted.declared}, has {counted.observed}"
+    return Difference(rule, OtherKind.PARTITIONS, counted.topic, first, detail=detail)
 
 
-def _standing(found: ThrottleSetting) -> Difference:
-    of_topic = found.setting.scope is ConfigScope.TOPIC
+def _standing(change: ThrottleSetting) -> Difference:
+    of_topic = change.setting.scope is ConfigScope.TOPIC
     return Difference(
         DriftRule.THROTTLE_DIFFERS,
         OtherKind.STANDING,
-        found.setting.name if of_topic else None,
-        broker=None if of_topic else BrokerId(int(found.setting.name)),
-        detail=f"{found.setting.key}={found.before or ''}, declared {found.after or 'none'}",
+        change.setting.name if of_topic else None,
+        broker=None if of_topic else BrokerId(int(change.setting.name)),
+        detail=f"{change.setting.key}={change.before or ''}, declared {change.after or 'none'}",
     )
 
 

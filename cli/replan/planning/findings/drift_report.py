@@ -71,12 +71,14 @@ class DriftReport(Struct, frozen=True):
         """How many differences each class has."""
         return {drift_class: len(self.of(drift_class)) for drift_class in DriftClass}
 
-    def spell(self, found: Difference) -> Spell | None:
+    def spell(self, difference: Difference) -> Spell | None:
         """Since when something drifts; None where nobody asked. What no comparison knew yet began with this one."""
         if self.spells is None:
             return None
         now = self.drift.observed_at
-        known = self.spells.get((found.topic, found.partition, found.broker, found.kind))
+        known = self.spells.get(
+            (difference.topic, difference.partition, difference.broker, difference.kind)
+        )
         if known is None or known.since > now:
             return Spell(now)
         if known.resolved_at is not None and known.resolved_at <= now:

@@ -71,13 +71,13 @@ def full_log_dirs(
         return ()
     rooms = _Rooms.of(snapshot, above, {(e.broker, e.path) for e in placement.log_dir_blacklist})
     by_rule, by_list = (frozenset(names_of(snapshot, of)) for of in placed(aligned))
-    found = []
+    full = []
     for volume in _volumes(snapshot.log_dirs, above):
-        lies = {seen.partition: (seen, path) for seen, path in _lying(volume, snapshot)}
+        lies = {state.partition: (state, path) for state, path in _lying(volume, snapshot)}
         goes = by_rule - stays.get(volume[0].broker, frozenset())
         relieved = _relieved(volume[0], _excess(volume[0], above), lies, rooms, goes, by_list)
-        found.append(replace(relieved, path=min(d.path for d in volume)))
-    return tuple(found)
+        full.append(replace(relieved, path=min(d.path for d in volume)))
+    return tuple(full)
 
 
 def filled_by(
@@ -94,12 +94,12 @@ def with_room_below(
 ) -> Snapshot:
     """The cluster, in which volumes have room as long as they stay below the share, for these partitions alone."""
     dirs = []
-    for found in snapshot.log_dirs:
-        room = _room(found, above)
-        if room is None or found.total_bytes is None:
-            dirs.append(found)
+    for log_dir in snapshot.log_dirs:
+        room = _room(log_dir, above)
+        if room is None or log_dir.total_bytes is None:
+            dirs.append(log_dir)
         else:
-            dirs.append(replace(found, usable_bytes=room + int(found.total_bytes * HEADROOM)))
+            dirs.append(replace(log_dir, usable_bytes=room + int(log_dir.total_bytes * HEADROOM)))
     table = snapshot.partitions
     names = table.select(["topic", "partition", "bytes"]).to_pylist()
     sizes = [
@@ -134,7 +134,7 @@ def _relieved(
     moves = _within(lies, excess, first.broker, rooms)
     left = excess - sum(move.bytes for move in moves)
     stay = lies.keys() - {move.partition for move in moves}
-    sizes = {name: seen.bytes for name, (seen, _) in lies.items() if name in stay}
+    sizes = {name: state.bytes for name, (state, _) in lies.items() if name in stay}
     most = rooms.elsewhere(first.broker)
     leaving = _least({n: s for n, s in sizes.items() if n in by_rule and s <= most}, left)
     left -= sum(sizes[name] for name in leaving)
@@ -161,15 +161,15 @@ def _within(
 ) -> tuple[LogMove, ...]:
     """To other directories of the broker; what fits into none is tried no further."""
     moves: list[LogMove] = []
-    tried = {name: seen.bytes for name, (seen, _) in lies.items()}
+    tried = {name: state.bytes for name, (state, _) in lies.items()}
     while excess > 0 and (chosen := _least(tried, excess)):
         for name in sorted(chosen, key=lambda n: (-tried[n], n)):
-            seen, source = lies[name]
+            state, source = lies[name]
             size = tried.pop(name)
             path = rooms.taken(broker, source, size)
             if path is not None:
                 moves.append(
-                    LogMove(name.topic, seen.topic_id, name.partition, broker, source, path, size)
+                    LogMove(name.topic, state.topic_id, name.partition, broker, source, path, size)
                 )
                 excess -= size
     return tuple(sorted(moves, key=lambda move: move.partition))
@@ -188,10 +188,10 @@ class _Rooms(Struct):
         rooms = cls({b.id: {} for b in snapshot.brokers if b.takes_new})
         for number, volume in enumerate(_by_volume(snapshot.log_dirs)):
             room = _room(volume[0], above) or 0
-            for found in sorted(volume, key=lambda d: d.path):
-                closed = not found.takes_new or (found.broker, found.path) in drained
-                if found.broker in rooms.volumes:
-                    rooms.volumes[found.broker][found.path] = (number, 0 if closed else room)
+            for log_dir in sorted(volume, key=lambda d: d.path):
+                closed = not log_dir.takes_new or (log_dir.broker, log_dir.path) in drained
+                if log_dir.broker in rooms.volumes:
+                    rooms.volumes[log_dir.broker][log_dir.path] = (number, 0 if closed else room)
         return rooms
 
     def taken(self, broker: BrokerId, source: str, size: int) -> str | None:
@@ -235,29 +235,29 @@ def _by_volume(dirs: Sequence[LogDir]) -> list[list[LogDir]]:
     """
     known = (d for d in dirs if d.total_bytes and d.usable_bytes is not None)
     volumes: list[list[LogDir]] = []
-    for found in sorted(known, key=lambda d: (d.broker, d.total_bytes, d.usable_bytes, d.path)):
-        first = volumes[-1][0] if volumes else found
-        alike = (found.broker, found.total_bytes) == (first.broker, first.total_bytes)
-        near = (found.usable_bytes or 0) - (first.usable_bytes or 0) <= SAME_VOLUME_SHARE * (
+    for log_dir in sorted(known, key=lambda d: (d.broker, d.total_bytes, d.usable_bytes, d.path)):
+        first = volumes[-1][0] if volumes else log_dir
+        alike = (log_dir.broker, log_dir.total_bytes) == (first.broker, first.total_bytes)
+        near = (log_dir.usable_bytes or 0) - (first.usable_bytes or 0) <= SAME_VOLUME_SHARE * (
             first.total_bytes or 0
         )
         if volumes and alike and near:
-            volumes[-1].append(found)
+            volumes[-1].append(log_dir)
         else:
-            volumes.append([found])
+            volumes.append([log_dir])
     return volumes
 
 
-def _room(found: LogDir, above: Fraction) -> int | None:
+def _room(log_dir: LogDir, above: Fraction) -> int | None:
     """How many bytes it takes and stays below the share, a tenth of it free; None: not known."""
-    return left_in(found, free=free_below(above))
+    return left_in(log_dir, free=free_below(above))
 
 
-def _excess(found: LogDir, above: Fraction) -> int:
+def _excess(log_dir: LogDir, above: Fraction) -> int:
     """By how many bytes it is above the share; 0 where it is not, or does not say."""
-    if not found.total_bytes or found.usable_bytes is None:
+    if not log_dir.total_bytes or log_dir.usable_bytes is None:
         return 0
-    return max(0, int(found.total_bytes * (1 - above)) - found.usable_bytes)
+    return max(0, int(log_dir.total_bytes * (1 - above)) - log_dir.usable_bytes)
 
 
 def _lying(volume: list[LogDir], snapshot: Snapshot) -> Iterator[tuple[PartitionState, str]]:
@@ -269,17 +269,17 @@ def _lying(volume: list[LogDir], snapshot: Snapshot) -> Iterator[tuple[Partition
         rows = np.flatnonzero(
             (to_matrix(snapshot.partitions.column("replicas")) == broker).any(axis=1)
         )
-        for seen in snapshot.states(rows.tolist()):
-            if seen.bytes > 0 and seen.running is None:
-                yield seen, volume[0].path
+        for state in snapshot.states(rows.tolist()):
+            if state.bytes > 0 and state.running is None:
+                yield state, volume[0].path
         return
-    for found in volume:
-        for topic, numbers in found.replicas.items():
+    for log_dir in volume:
+        for topic, numbers in log_dir.replicas.items():
             wanted = set(numbers)
-            for seen in snapshot.states(snapshot.topic_rows(topic)):
-                here = seen.partition.partition in wanted and broker in seen.replicas
-                if here and seen.bytes > 0 and seen.running is None:
-                    yield seen, found.path
+            for state in snapshot.states(snapshot.topic_rows(topic)):
+                here = state.partition.partition in wanted and broker in state.replicas
+                if here and state.bytes > 0 and state.running is None:
+                    yield state, log_dir.path
 
 
 def _least(sizes: dict[TopicPartition, int], wanted: int) -> tuple[TopicPartition, ...]:

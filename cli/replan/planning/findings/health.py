@@ -38,18 +38,18 @@ class Awaited(Struct, frozen=True):
     brokers: Replicas
 
 
-def awaited(seen: PartitionState, *, unclean_election: bool) -> Awaited | None:
+def awaited(state: PartitionState, *, unclean_election: bool) -> Awaited | None:
     """Who is awaited; None where somebody leads."""
-    if seen.leader is not None:
+    if state.leader is not None:
         return None
     if unclean_election:
-        return Awaited(Comeback.ANY, seen.replicas)
-    if seen.isr:
-        return Awaited(Comeback.IN_SYNC, tuple(b for b in seen.replicas if b in seen.isr))
-    if seen.eligible:
-        return Awaited(Comeback.ELIGIBLE, seen.eligible)
-    last = tuple(b for b in seen.last_known_elr if b in seen.replicas)
-    if not seen.elr and len(last) == 1:
+        return Awaited(Comeback.ANY, state.replicas)
+    if state.isr:
+        return Awaited(Comeback.IN_SYNC, tuple(b for b in state.replicas if b in state.isr))
+    if state.eligible:
+        return Awaited(Comeback.ELIGIBLE, state.eligible)
+    last = tuple(b for b in state.last_known_elr if b in state.replicas)
+    if not state.elr and len(last) == 1:
         return Awaited(Comeback.LAST_KNOWN_LEADER, last)
     return Awaited(Comeback.NOBODY, ())
 
@@ -111,7 +111,7 @@ class Health(Struct, frozen=True):
 
     def count(self, health: HealthState) -> int:
         """How many partitions are in this state."""
-        return sum(1 for found in self.unhealthy if found.health is health)
+        return sum(1 for partition in self.unhealthy if partition.health is health)
 
 
 def brokers_down(snapshot: Snapshot) -> tuple[BrokerDown, ...]:
@@ -127,12 +127,12 @@ def brokers_down(snapshot: Snapshot) -> tuple[BrokerDown, ...]:
     short = ~leaderless & (
         _lengths(snapshot, "isr") < effective_minimums(snapshot.partitions, snapshot.topics)
     )
-    found = []
+    of_brokers = []
     for broker in down:
         holds = (lists == broker).any(axis=1)
         numbers = (int((holds & of).sum()) for of in (holds, leaderless, short))
-        found.append(BrokerDown(BrokerId(broker), broker in registered, *numbers))
-    return tuple(found)
+        of_brokers.append(BrokerDown(BrokerId(broker), broker in registered, *numbers))
+    return tuple(of_brokers)
 
 
 def _lengths(snapshot: Snapshot, column: str) -> Ints:
@@ -191,15 +191,15 @@ def _is_unread(snapshot: Snapshot, topic: str) -> bool:
     return settings is not None and settings.is_unread
 
 
-def elr_gone(seen: PartitionState, minimum: int, snapshot: Snapshot) -> bool:
+def elr_gone(state: PartitionState, minimum: int, snapshot: Snapshot) -> bool:
     """Whether an ELR should be there and is not.
 
     Whoever leaves the ISR while it is under the minimum joins the ELR (PartitionChangeBuilder.maybePopulateTargetElr).
     A write to min.insync.replicas of the topic clears it (ClearElrRecord, from 4.0 on), as an unclean election does; a
     member that restarts uncleanly leaves it.
     """
-    expected = snapshot.features.eligible_leader_replicas and len(seen.isr) < minimum
-    return expected and seen.running is None and not seen.eligible
+    expected = snapshot.features.eligible_leader_replicas and len(state.isr) < minimum
+    return expected and state.running is None and not state.eligible
 
 
 def unclean_topics(snapshot: Snapshot, topics: frozenset[str] = frozenset()) -> tuple[str, ...]:

@@ -50,8 +50,8 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     def end(self, name: TopicPartition, broker: BrokerId | None) -> int | None:
         """Where the log of a replica ends; None where that is not known."""
-        found = None if broker is None else self.ends.get(broker, {}).get(name)
-        return found.end if isinstance(found, LogEnd) else None
+        end = None if broker is None else self.ends.get(broker, {}).get(name)
+        return end.end if isinstance(end, LogEnd) else None
 
     def behind(self, name: TopicPartition, broker: BrokerId) -> int | None:
         """By how many messages a replica is behind its leader."""

@@ -55,15 +55,15 @@ def risks(plan: Plan, own: OwnApplication | None = None) -> tuple[Risk, ...]:
     `own`: an application of replan's that is open. Replicas that it has added, and that leave again, are no loss.
     """
     added = {} if own is None else own.targets
-    found = ((kind, tuple(_names(plan, kind, added))) for kind in RiskKind)
-    return tuple(Risk(kind, names, _more(plan, kind)) for kind, names in found if names)
+    by_kind = ((kind, tuple(_names(plan, kind, added))) for kind in RiskKind)
+    return tuple(Risk(kind, names, _more(plan, kind)) for kind, names in by_kind if names)
 
 
 def _more(plan: Plan, kind: RiskKind) -> int:
     if kind is not RiskKind.WITHOUT_LEADER:
         return 0
-    found = _without_leader(plan)
-    return sum(int(str(w.facts["count"])) for w in found) - len(list(_names(plan, kind, {})))
+    warnings = _without_leader(plan)
+    return sum(int(str(w.facts["count"])) for w in warnings) - len(list(_names(plan, kind, {})))
 
 
 def _without_leader(plan: Plan) -> list[PlanWarning]:

@@ -33,9 +33,9 @@ _Side = tuple[int, BrokerId]
 """What a broker sends, or what it receives."""
 
 
-def urgency(move: Move, seen: PartitionState) -> Urgency:
+def urgency(move: Move, state: PartitionState) -> Urgency:
     """Judge by the ISR against the effective minimum min(m, assigned) of now."""
-    margin = len(seen.isr) - effective_min_isr(move.min_insync_replicas, len(move.original))
+    margin = len(state.isr) - effective_min_isr(move.min_insync_replicas, len(move.original))
     if margin < 0:
         return Urgency.HEAL
     if is_internal(move.partition.topic) and not move.is_leader_only:
@@ -48,8 +48,8 @@ def urgency(move: Move, seen: PartitionState) -> Urgency:
 def admission_order(judged: Iterable[ObservedMove]) -> list[Move]:
     """All moves, in the order in which they are admitted; the same whatever the order they come in."""
     classes: dict[Urgency, list[Move]] = defaultdict(list)
-    for move, seen in judged:
-        classes[urgency(move, seen)].append(move)
+    for move, state in judged:
+        classes[urgency(move, state)].append(move)
     ordered: list[Move] = []
     for kind in sorted(classes):
         moves = sorted(classes[kind], key=lambda m: m.partition)

@@ -77,9 +77,9 @@ def _too_slow(
         needs.setdefault((move.source, Side.LEADER), []).append((rate * followers, move.partition))
         for broker in move.new:
             needs.setdefault((broker, Side.FOLLOWER), []).append((rate, move.partition))
-    for (broker, side), found in sorted(needs.items()):
+    for (broker, side), of_side in sorted(needs.items()):
         allowed = throttle.rate_of(broker, side)
-        largest = sorted(found, key=lambda need: (-need[0], need[1]))[:SLOTS]
+        largest = sorted(of_side, key=lambda need: (-need[0], need[1]))[:SLOTS]
         needed = sum(need for need, _ in largest)
         if allowed is not None and allowed <= needed:
             yield TooSlow(broker, side, allowed, needed, tuple(name for _, name in largest))

@@ -106,15 +106,15 @@ class Used(Struct):
 
     def exceeded(self) -> Exceeded | None:
         """What is beyond the limit, if anything is."""
-        found, measure = self.found, self.limit.measure
-        if found <= self.limit.most:
+        used, measure = self.found, self.limit.measure
+        if used <= self.limit.most:
             return None
         parts = Counter[str]()
         for key, amount in self.by_key.items():
             if not self.of_each or amount > self.limit.most:
                 parts[_name(key, measure)] += amount
         largest = sorted(parts.items(), key=lambda part: (-part[1], part[0]))
-        return Exceeded(self.limit, found, tuple(largest[:LARGEST_SHOWN]))
+        return Exceeded(self.limit, used, tuple(largest[:LARGEST_SHOWN]))
 
 
 def check_limits(changes: Iterable[Change], limits: Limits, *, in_stages: bool = False) -> None:
@@ -122,9 +122,9 @@ def check_limits(changes: Iterable[Change], limits: Limits, *, in_stages: bool =
 
     `in_stages`: whoever asks can have the part that fits instead.
     """
-    found = over_limits(changes, limits)
-    if found:
-        raise LimitExceeded(found, in_stages=in_stages)
+    exceeded = over_limits(changes, limits)
+    if exceeded:
+        raise LimitExceeded(exceeded, in_stages=in_stages)
 
 
 def over_limits(changes: Iterable[Change], limits: Limits) -> tuple[Exceeded, ...]:
@@ -169,6 +169,6 @@ def _name(key: LimitKey, measure: Measure) -> str:
 def exceeded_text(exceeded: Exceeded) -> str:
     """What is exceeded, by how much, and what contributes most."""
     measure, most = exceeded.limit.measure, exceeded.limit.most
-    found, limit = measure.amounts(exceeded.found, most)
+    amount, limit = measure.amounts(exceeded.found, most)
     named = ", ".join(f"{name} ({measure.amounts(part)[0]})" for name, part in exceeded.largest)
-    return f"{measure} {found}, limit {limit}; largest: {named}"
+    return f"{measure} {amount}, limit {limit}; largest: {named}"

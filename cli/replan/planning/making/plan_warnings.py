@@ -33,7 +33,7 @@ CHOSEN_BY_REPLAN = (ReasonKind.RULE, ReasonKind.DRAIN, ReasonKind.BALANCE)
 
 
 def plan_warnings(
-    found: Comparison,
+    comparison: Comparison,
     differs: Differences,
     moves: Sequence[Move],
     without_leader: Collection[TopicPartition] = (),
@@ -44,7 +44,7 @@ def plan_warnings(
     `differs`: what differs of the part that is planned. `without_leader`: partitions of which the plan says so already;
     `refused` ones keep the list that they have.
     """
-    aligned, asked = found.aligned, found.wanted
+    aligned, asked = comparison.aligned, comparison.wanted
     placement, snapshot = aligned.placement, aligned.snapshot
     yield from _leaderless(snapshot, without_leader)
     for down in brokers_down(snapshot):
@@ -56,7 +56,7 @@ def plan_warnings(
         yield PlanWarning(WarningKind.FENCED_TARGET, {"broker": broker})
     yield from _awaited(snapshot)
     yield from _unclean(snapshot)
-    yield from found.warnings
+    yield from comparison.warnings
     yield from _unknown_racks(placement, snapshot)
     if len(asked.chosen.unjudged):
         unknown: Facts = {"brokers": tuple(sorted(snapshot.brokers_of_unknown_rack()))}
@@ -78,7 +78,7 @@ def plan_warnings(
         for idle, broker, side in without_replicas(placement.standing, aligned.intents, snapshot):
             at: Facts = {"where": str(idle.where), "broker": broker, "side": side}
             yield PlanWarning(WarningKind.STANDING_WITHOUT_REPLICAS, at)
-    yield from _acknowledged(placement, snapshot, found.left)
+    yield from _acknowledged(placement, snapshot, comparison.left)
 
 
 def _min_isr_above_replicas(
@@ -142,12 +142,12 @@ def _awaited(snapshot: Snapshot) -> Iterator[PlanWarning]:
     lost = np.flatnonzero(snapshot.without_leader)
     unclean = set(unclean_topics(snapshot))
     alike: dict[Awaited, list[str]] = {}
-    for seen in snapshot.states(lost.tolist()):
-        found = awaited(seen, unclean_election=seen.partition.topic in unclean)
-        if found is not None:
-            alike.setdefault(found, []).append(str(seen.partition))
-    for found, names in alike.items():
-        facts: Facts = {"why": str(found.why), "brokers": found.brokers}
+    for state in snapshot.states(lost.tolist()):
+        waits_for = awaited(state, unclean_election=state.partition.topic in unclean)
+        if waits_for is not None:
+            alike.setdefault(waits_for, []).append(str(state.partition))
+    for waits_for, names in alike.items():
+        facts: Facts = {"why": str(waits_for.why), "brokers": waits_for.brokers}
         listed: Facts = {"partitions": tuple(names[:NAMES_SHOWN]), "count": len(names)}
         yield PlanWarning(WarningKind.AWAITED, {**facts, **listed})
 
@@ -161,13 +161,13 @@ def _unclean(snapshot: Snapshot) -> Iterator[PlanWarning]:
 
 def _fewer_racks(racks: RequiredRacks, moves: Sequence[Move]) -> Iterator[PlanWarning]:
     """Moves into fewer racks than `require` wants, which lose none that is left."""
-    found: dict[tuple[str, int], list[str]] = {}
+    by_place: dict[tuple[str, int], list[str]] = {}
     for move in sorted(moves, key=lambda m: m.partition):
         required = racks.narrow(move)
         if required is not None:
             where = str(required.where), required.racks or 0
-            found.setdefault(where, []).append(str(move.partition))
-    for (place, least), partitions in sorted(found.items()):
+            by_place.setdefault(where, []).append(str(move.partition))
+    for (place, least), partitions in sorted(by_place.items()):
         facts: Facts = {"where": place, "racks": least}
         listed: Facts = {"partitions": tuple(partitions[:NAMES_SHOWN]), "count": len(partitions)}
         yield PlanWarning(WarningKind.FEWER_RACKS, {**facts, **listed})
@@ -186,7 +186,7 @@ def _racks_left(
         if rule.spread is Spread.IN_RACK or rule.replicas_per_rack
     }
     racks = {b.id: b.rack for b in aligned.snapshot.brokers if b.rack is not None}
-    found: dict[str, list[str]] = {}
+    by_number: dict[str, list[str]] = {}
     for move in sorted(moves, key=lambda m: m.partition):
         before, after = (
             len({racks[b] for b in of if b in racks}) for of in (move.original, move.target)
@@ -197,8 +197,8 @@ def _racks_left(
             and narrower
             and move.partition.topic not in in_rack
         ):
-            found.setdefault(f"{after} instead of {before}", []).append(str(move.partition))
-    for number, partitions in sorted(found.items()):
+            by_number.setdefault(f"{after} instead of {before}", []).append(str(move.partition))
+    for number, partitions in sorted(by_number.items()):
         listed: Facts = {"partitions": tuple(partitions[:NAMES_SHOWN]), "count": len(partitions)}
         yield PlanWarning(WarningKind.RACKS_LEFT, {"racks": number, **listed})
 
@@ -241,10 +241,10 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
 
 def _last_leaders(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
     """Brokers and racks that are to stand last, and that nobody knows."""
-    found = placement.last_leaders
+    entries = placement.last_leaders
     registered = snapshot.broker_ids()
     racks = {b.rack for b in snapshot.brokers}
-    for entry, where in found.places.items() if found is not None else ():
+    for entry, where in entries.places.items() if entries is not None else ():
         if isinstance(entry, str):
             if entry not in racks:
                 gone: Facts = {"where": str(where), "rack": entry}

@@ -72,15 +72,15 @@ def make_plan(
     The arguments are those of `plan_of`, which says what it raises; also WrongCluster, where the placement names
     another cluster.
     """
-    found = compared(placement, snapshot, rates)
+    comparison = compared(placement, snapshot, rates)
     return plan_of(
-        found, allowed, only=only, rates=rates, within_limits=within_limits, unmade=unmade
+        comparison, allowed, only=only, rates=rates, within_limits=within_limits, unmade=unmade
     )
 
 
 @garbage_collection_paused()  # it makes values by the hundred thousand, and no cycles
 def plan_of(
-    found: Comparison,
+    comparison: Comparison,
     allowed: Mapping[Measure, int] = NOTHING_ALLOWED,
     *,
     only: Sequence[str] = (),
@@ -102,10 +102,15 @@ def plan_of(
     that safety refuses is in `Plan.refusals`, and the other partitions are planned all the same. Raises UnsafePlan
     where a bug of replan made a plan that breaks a law.
     """
-    found.required()
+    comparison.required()
     if within_limits:
-        require_limits(found.aligned.placement.limits)
-    growth, aligned, asked, left = found.growth, found.aligned, found.wanted, found.left
+        require_limits(comparison.aligned.placement.limits)
+    growth, aligned, asked, left = (
+        comparison.growth,
+        comparison.aligned,
+        comparison.wanted,
+        comparison.left,
+    )
     placement, snapshot = aligned.placement, aligned.snapshot
     within = chosen_part(only, snapshot) if scope is None else scope.partitions.__contains__
     partial = bool(only) or scope is not None
@@ -113,8 +118,8 @@ def plan_of(
     judge = Judge.of(snapshot)
     known = _lookups(aligned, differs.table, judge.nameable)
     creates = tuple(c for c in growth.creates if within(c.first))
-    refused = [refusal for refusal in _not_placed(found) if within(refusal.partition)]
-    off_balance = found.off_balance
+    refused = [refusal for refusal in _not_placed(comparison) if within(refusal.partition)]
+    off_balance = comparison.off_balance
     if off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(off_balance)
     _check_rates(placement, aligned.rates)
@@ -122,7 +127,7 @@ def plan_of(
     refused += unsafe
     ordered, lacking = in_room_order(admission_order(judged), snapshot.log_dirs)
     refused += map(_lacks_room, lacking)
-    states = {move.partition: seen for move, seen in judged}
+    states = {move.partition: state for move, state in judged}
     targets = {move.partition: move.target for move in ordered}
     recovered = _recoveries(placement, snapshot, within)
     refused = [
@@ -139,7 +144,7 @@ def plan_of(
     comes = coming(ordered, snapshot.log_dirs) if concerns_log_dirs(placement) else NOTHING_COMES
     drains = log_drains(placement, snapshot, targets, comes)
     dirs = log_dir_balance(placement, snapshot, targets, drains, comes)
-    dirs_off_balance = found.log_dirs_off_balance(dirs.then)
+    dirs_off_balance = comparison.log_dirs_off_balance(dirs.then)
     if dirs_off_balance and placement.balance is not None and placement.balance.required:
         raise BalanceUnreachable(dirs_off_balance)
     within_brokers = () if scope is None else scope.log_moves
@@ -190,13 +195,13 @@ def plan_of(
                 for far in (*off_balance, *dirs_off_balance)
             ),
             *plan_warnings(
-                found,
+                comparison,
                 differs,
                 changes.moves,
                 recovered.about | {r.partition for r in refused if r.rule is RefusalRule.NO_LEADER},
                 {r.partition for r in refused if r.of_the_list},
             ),
-            *ended_entries(found.declared, snapshot),
+            *ended_entries(comparison.declared, snapshot),
             *log_dir_warnings(drains),
             *stage.warnings,
         ),
@@ -208,16 +213,16 @@ def plan_of(
     )
 
 
-def _not_placed(found: Comparison) -> Iterator[Refusal]:
+def _not_placed(comparison: Comparison) -> Iterator[Refusal]:
     """Why partitions are not where they are declared, and no move is asked for."""
-    cannot_move = {refusal.partition: refusal for refusal in found.without}
-    yield from found.growth.refusals
-    yield from fewer_partitions(found.aligned)
+    cannot_move = {refusal.partition: refusal for refusal in comparison.without}
+    yield from comparison.growth.refusals
+    yield from fewer_partitions(comparison.aligned)
     for refusal in placing_refusals(
-        found.wanted.chosen.impossible,
-        found.left.unplaceable,
-        found.aligned.intents.rules,
-        found.aligned.snapshot,
+        comparison.wanted.chosen.impossible,
+        comparison.left.unplaceable,
+        comparison.aligned.intents.rules,
+        comparison.aligned.snapshot,
     ):
         crowds = refusal.rule is RefusalRule.TOPIC_CROWDS_BROKERS
         yield cannot_move.get(refusal.partition, refusal) if crowds else refusal
@@ -233,12 +238,12 @@ def _moves(
     refused: list[Refusal] = []
     remember: set[TopicPartition] = set()
     racks = RequiredRacks.of(known.aligned)
-    for difference, seen in differences:
-        move = _move(difference, seen, known)
-        unsafe = [*judge.refusals(move, seen), *racks.refusals(move)]
+    for difference, state in differences:
+        move = _move(difference, state, known)
+        unsafe = [*judge.refusals(move, state), *racks.refusals(move)]
         refused.extend(unsafe)
         if not unsafe:
-            judged.append((move, seen))
+            judged.append((move, state))
             if difference.remember:
                 remember.add(move.partition)
     return judged, refused, remember
@@ -261,27 +266,27 @@ def _recoveries(placement: Placement, snapshot: Snapshot, within: PartitionFilte
     return recoveries(snapshot, {n: wish for n, wish in wishes.items() if within(n)})
 
 
-def _lacks_room(found: NoRoomFor) -> Refusal:
+def _lacks_room(lack: NoRoomFor) -> Refusal:
     facts: dict[str, int | str] = {
-        "broker": found.broker,
-        "path": found.path,
-        "bytes": found.move.bytes,
-        "usable": found.usable,
+        "broker": lack.broker,
+        "path": lack.path,
+        "bytes": lack.move.bytes,
+        "usable": lack.usable,
     }
-    if found.aside is None:
-        return Refusal(*found.move.partition, RefusalRule.NO_ROOM, facts)
-    facts["aside"] = str(found.aside)
-    return Refusal(*found.move.partition, RefusalRule.NO_ROOM_BEFORE, facts)
+    if lack.aside is None:
+        return Refusal(*lack.move.partition, RefusalRule.NO_ROOM, facts)
+    facts["aside"] = str(lack.aside)
+    return Refusal(*lack.move.partition, RefusalRule.NO_ROOM_BEFORE, facts)
 
 
-def _no_room(found: NoRoomLeft) -> Refusal:
+def _no_room(lack: NoRoomLeft) -> Refusal:
     facts: Facts = {
-        "broker": found.broker,
-        "path": found.source,
-        "bytes": found.bytes,
-        "largest": found.largest,
+        "broker": lack.broker,
+        "path": lack.source,
+        "bytes": lack.bytes,
+        "largest": lack.largest,
     }
-    return Refusal(*found.partition, RefusalRule.NO_ROOM_IN_LOG_DIRS, facts)
+    return Refusal(*lack.partition, RefusalRule.NO_ROOM_IN_LOG_DIRS, facts)
 
 
 def _within(name: SettingName, within: PartitionFilter) -> bool:
@@ -321,20 +326,20 @@ def _differences(
         asked.chosen.for_balance[rows],
     )
     states = snapshot.states(rows.tolist())
-    for found, seen, *of in zip(table.to_pylist(), states, *marks, strict=True):
-        kind, declared = DifferenceKind(found["kind"]), tuple(found["declared"])
-        yield MoveWanted(kind, declared, *map(bool, of)), seen
+    for row, state, *of in zip(table.to_pylist(), states, *marks, strict=True):
+        kind, declared = DifferenceKind(row["kind"]), tuple(row["declared"])
+        yield MoveWanted(kind, declared, *map(bool, of)), state
 
 
-def _move(difference: MoveWanted, seen: PartitionState, known: Lookups) -> Move:
-    topic = seen.partition.topic
+def _move(difference: MoveWanted, state: PartitionState, known: Lookups) -> Move:
+    topic = state.partition.topic
     settings = known.settings[topic]
     entry = known.aligned.placement.topics.get(topic) or known.aligned.intents.rules.get(topic)
     return move_of(
-        seen,
+        state,
         difference.declared,
         settings,
-        reason_of(difference, seen, known),
+        reason_of(difference, state, known),
         known.nameable,
         elect=difference.led
         and (difference.ordered or difference.kind is not DifferenceKind.REPLICAS),

@@ -63,14 +63,14 @@ def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicParti
     """The partitions without a leader for which the placement has a strategy other than none."""
     names = leaderless(snapshot) if placement.recovery else ()
     rules = Intents.of(placement, {name.topic for name in names}).recovery if names else {}
-    found: dict[TopicPartition, RecoveryWish] = {}
+    wishes: dict[TopicPartition, RecoveryWish] = {}
     for name in names:
         rule = rules.get(name.topic)
         if rule is not None and rule.recovers:
-            found[name] = RecoveryWish(
+            wishes[name] = RecoveryWish(
                 STRATEGY_METHODS[rule.strategy], wait_seconds=rule.wait_seconds
             )
-    return found
+    return wishes
 
 
 def recoveries(
@@ -92,9 +92,9 @@ def recoveries(
             continue
         logs = snapshot.logs.get(state.partition, {})
         earlier = (formerly or {}).get(state.partition)
-        found = candidates(state, logs, live, registered, earlier)
-        looked_at[state.partition] = found
-        outcome = chosen_recovery(state, found, wish)
+        ranked = candidates(state, logs, live, registered, earlier)
+        looked_at[state.partition] = ranked
+        outcome = chosen_recovery(state, ranked, wish)
         if isinstance(outcome, Unrecoverable):
             refused.append(_refusal(state.partition, outcome))
         else:
@@ -102,6 +102,8 @@ def recoveries(
     return Recoveries(tuple(chosen), tuple(refused), looked_at)
 
 
-def _refusal(name: TopicPartition, found: Unrecoverable) -> Refusal:
-    rule = RECOVERY_RULES[found.obstacle]
-    return Refusal(*name, rule, {} if not found.brokers else {"brokers": found.brokers})
+def _refusal(name: TopicPartition, unrecoverable: Unrecoverable) -> Refusal:
+    rule = RECOVERY_RULES[unrecoverable.obstacle]
+    return Refusal(
+        *name, rule, {} if not unrecoverable.brokers else {"brokers": unrecoverable.brokers}
+    )

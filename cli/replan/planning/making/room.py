@@ -59,10 +59,10 @@ class Disks(Struct):
     lies: dict[tuple[TopicPartition, BrokerId], str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, found: Iterable[LogDir]) -> "Disks":
+    def of(cls, log_dirs: Iterable[LogDir]) -> "Disks":
         """As they are."""
         disks = cls()
-        for d in found:
+        for d in log_dirs:
             if not d.takes_new:
                 continue
             disks.dirs.setdefault(d.broker, []).append(_Directory(d.path, d.room(), d.logs))
@@ -112,14 +112,14 @@ class Disks(Struct):
 
 def coming(moves: Iterable[Move], log_dirs: Iterable[LogDir]) -> Coming:
     """What moves bring to each directory, made in this order; of what they take away nothing is counted."""
-    disks, found = Disks.of(log_dirs), dict[tuple[BrokerId, str], int]()
+    disks, comes = Disks.of(log_dirs), dict[tuple[BrokerId, str], int]()
     for move in moves:
         disks.done(move)
         for broker in move.new:
             path = disks.lies.get((move.partition, broker))
             if path is not None:
-                found[broker, path] = found.get((broker, path), 0) + move.bytes
-    return found
+                comes[broker, path] = comes.get((broker, path), 0) + move.bytes
+    return comes
 
 
 def in_room_order(
@@ -173,7 +173,7 @@ class _ByDirectory:
 
     def ordered(self) -> list[Move]:
         """Of the moves whose turn it is, the first in their order is made, again and again; not all need be."""
-        found: list[Move] = []
+        moves: list[Move] = []
         turns = [(number, broker) for broker in self._meant for number in self._first(broker)]
         heapify(turns)
         while turns:
@@ -183,11 +183,11 @@ class _ByDirectory:
             move = self._moves[number]
             self._disks.done(move)
             self._taken.add(move.partition)
-            found.append(move)
+            moves.append(move)
             for touched in self._meant.keys() & {*move.new, *move.leaving}:
                 for number in self._first(touched):
                     heappush(turns, (number, touched))
-        return found
+        return moves
 
     def _first(self, broker: BrokerId) -> list[int]:
         """The place of the move that is meant for the directory whose turn it is, if there is one that fits."""

@@ -66,7 +66,7 @@ class Changes(BesideMoves, frozen=True, kw_only=True):
             (Rank.LOG_DIRS_BALANCED if id(step) in balance else step.rank, step)
             for step in self.beside_moves
         ]
-        ranked += [(_rank(move, seen), move) for move, seen in self.judged]
+        ranked += [(_rank(move, state), move) for move, state in self.judged]
         return [change for _, change in sorted(ranked, key=lambda of: of[0])]
 
 
@@ -83,9 +83,9 @@ class PlanStage(Struct, frozen=True):
     @property
     def refusals(self) -> Iterator[Refusal]:
         """What no stage takes, by name."""
-        for change, limit, found in self.beyond:
+        for change, limit, amount in self.beyond:
             facts: Facts = {"where": str(limit.where), "measure": limit.measure.value}
-            amounts: Facts = {"found": found, "most": limit.most}
+            amounts: Facts = {"found": amount, "most": limit.most}
             yield Refusal(*change.first, RefusalRule.BEYOND_LIMIT, {**facts, **amounts})
 
     @property
@@ -96,13 +96,13 @@ class PlanStage(Struct, frozen=True):
             yield PlanWarning(WarningKind.MORE_STAGES, facts)
 
 
-def _rank(move: Move, seen: PartitionState) -> Rank:
-    found = urgency(move, seen)
-    if found is Urgency.HEAL:
+def _rank(move: Move, state: PartitionState) -> Rank:
+    urgency_of_move = urgency(move, state)
+    if urgency_of_move is Urgency.HEAL:
         return Rank.UNDER_MIN_ISR
     if move.reason.kind is ReasonKind.BALANCE:
         return Rank.BALANCED
-    if found is Urgency.ENDANGERED:
+    if urgency_of_move is Urgency.ENDANGERED:
         return Rank.AT_MIN_ISR
     return Rank.DRAINED if move.reason.kind is ReasonKind.DRAIN else Rank.DECLARED
 
@@ -152,8 +152,8 @@ class Together:
 
     def __init__(self, aligned: Alignment) -> None:
         """By what a placement declares, and what lies where it does."""
-        seen, rules = aligned.snapshot, aligned.intents.rules
-        topics = seen.topics.column("name").to_pylist()
+        snapshot, rules = aligned.snapshot, aligned.intents.rules
+        topics = snapshot.topics.column("name").to_pylist()
         ruled = {topic: rule.max_replicas_per_broker for topic, rule in rules.items()}
         self._most = {topic: most for topic, most in ruled.items() if most is not None}
         self._sides = [group.sides(topics) for group in aligned.placement.apart]
@@ -163,7 +163,9 @@ class Together:
         self.heeded = bool(self._most or self._sides)
         """Whether a change that would break one has to wait."""
         if self.heeded:
-            columns = (seen.partitions.column(name).to_pylist() for name in ("topic", "replicas"))
+            columns = (
+                snapshot.partitions.column(name).to_pylist() for name in ("topic", "replicas")
+            )
             for topic, brokers in zip(*columns, strict=True):
                 self._count(topic, brokers, 1)
 
@@ -264,7 +266,7 @@ def _alone(
 def _of(whole: Changes, chosen: _Chosen, log_dirs: Iterable[LogDir]) -> tuple[Changes, list[Move]]:
     """What was chosen of each kind, moves in the order of admission, and the moves that have no room in that order."""
     taken = set(map(id, chosen.changes))
-    judged = {m.partition: (m, seen) for m, seen in whole.judged if id(m) in taken}
+    judged = {m.partition: (m, state) for m, state in whole.judged if id(m) in taken}
     ordered, late = in_room_order(admission_order(judged.values()), log_dirs)
     rest = {k: tuple(c for c in of if id(c) in taken) for k, of in whole.by_kind.items()}
     changes = Changes(judged=[judged[m.partition] for m in ordered], **rest)

@@ -64,19 +64,19 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
     refused: list[Refusal] = []
     changed: list[TopicPartition] = []
     led_on: list[TopicPartition] = []
-    for origin, seen in _found(wanted.origins, snapshot):
-        if seen is None or seen.topic_id != origin.topic_id or not origin.leads_to(seen):
+    for origin, state in _found(wanted.origins, snapshot):
+        if state is None or state.topic_id != origin.topic_id or not origin.leads_to(state):
             changed.append(origin.partition)
             continue
-        if not origin.led and seen.leader == origin.original[0]:
+        if not origin.led and state.leader == origin.original[0]:
             led_on.append(origin.partition)
-        move = _move(origin, seen, wanted, settings[origin.partition.topic], judge.nameable)
+        move = _move(origin, state, wanted, settings[origin.partition.topic], judge.nameable)
         if move is None:
             continue
-        unsafe = judge.refusals(move, seen)
+        unsafe = judge.refusals(move, state)
         refused.extend(unsafe)
         if not unsafe:
-            judged.append((move, seen))
+            judged.append((move, state))
     standing = list(_settings_back(wanted, snapshot))
     check_limits([*(move for move, _ in judged), *standing], wanted.limits)
     return Plan(
@@ -102,9 +102,9 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
 def _settings_back(wanted: WayBack, snapshot: Snapshot) -> Iterator[ThrottleSetting]:
     """What was set to stay gets its value from before, where it still has the one that was set."""
     for known in wanted.settings:
-        found = value_of(known.setting, snapshot)
-        if known.is_after(found) and not known.is_before(found):
-            yield ThrottleSetting.of(known.setting, found, known.before)
+        value = value_of(known.setting, snapshot)
+        if known.is_after(value) and not known.is_before(value):
+            yield ThrottleSetting.of(known.setting, value, known.before)
 
 
 def _found(
@@ -125,17 +125,17 @@ def _found(
 
 def _move(
     origin: Origin,
-    seen: PartitionState,
+    state: PartitionState,
     wanted: WayBack,
     settings: TopicSettings,
     nameable: frozenset[BrokerId],
 ) -> Move | None:
     """None where it is back already."""
-    there = seen.replicas == origin.original and seen.running is None
-    if there and (seen.leader == origin.original[0] or not origin.led):
+    there = state.replicas == origin.original and state.running is None
+    if there and (state.leader == origin.original[0] or not origin.led):
         return None
     back = MoveReason(ReasonKind.BACK, note=wanted.application)
-    return move_of(seen, origin.original, settings, back, nameable, elect=origin.led)
+    return move_of(state, origin.original, settings, back, nameable, elect=origin.led)
 
 
 def _left(kind: WarningKind, partitions: Sequence[TopicPartition | str]) -> Iterator[PlanWarning]:
@@ -151,7 +151,7 @@ def _warnings(wanted: WayBack, snapshot: Snapshot, *, goes_back: bool) -> Iterat
         facts: Facts = {"topic": grown.topic, "before": grown.before, "count": grown.count}
         yield PlanWarning(WarningKind.PARTITIONS_STAY, facts)
     for known in wanted.settings:
-        found = value_of(known.setting, snapshot)
-        if not (known.is_after(found) or known.is_before(found)):
-            facts = {"setting": str(known.setting), "found": found or "not set"}
+        value = value_of(known.setting, snapshot)
+        if not (known.is_after(value) or known.is_before(value)):
+            facts = {"setting": str(known.setting), "found": value or "not set"}
             yield PlanWarning(WarningKind.SETTING_CHANGED_SINCE, facts)

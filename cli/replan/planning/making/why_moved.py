@@ -48,17 +48,17 @@ class Lookups(Struct, frozen=True):
     """Of all registered brokers."""
 
 
-def reason_of(difference: MoveWanted, seen: PartitionState, known: Lookups) -> MoveReason:
+def reason_of(difference: MoveWanted, state: PartitionState, known: Lookups) -> MoveReason:
     """Why it moves; both reasons where a list has other members and something else asks for its order."""
-    order = _order(difference, seen, known)
+    order = _order(difference, state, known)
     if difference.kind is DifferenceKind.REPLICAS:
-        return replace(_replicas(difference, seen, known), order=order)
-    return order or _plain(difference, seen, known)
+        return replace(_replicas(difference, state, known), order=order)
+    return order or _plain(difference, state, known)
 
 
-def _replicas(difference: MoveWanted, seen: PartitionState, known: Lookups) -> MoveReason:
+def _replicas(difference: MoveWanted, state: PartitionState, known: Lookups) -> MoveReason:
     """What asks for other members: a drain, an explicit list, the balance, a rule; the strongest that is meant."""
-    leaving = sorted(set(seen.replicas) - set(difference.declared))
+    leaving = sorted(set(state.replicas) - set(difference.declared))
     drained = [known.drained[b] for b in leaving if b in known.drained]
     if drained:
         return _entry(ReasonKind.DRAIN, drained[0])
@@ -66,45 +66,45 @@ def _replicas(difference: MoveWanted, seen: PartitionState, known: Lookups) -> M
         return MoveReason(ReasonKind.DECLARED)
     if difference.balanced:
         return MoveReason(ReasonKind.BALANCE)
-    rule = known.aligned.intents.rules.get(seen.partition.topic)
+    rule = known.aligned.intents.rules.get(state.partition.topic)
     if rule is None:
         return MoveReason(ReasonKind.GIVEN_UP)
-    key = rule.key_not_kept(seen.replicas, known.racks)
+    key = rule.key_not_kept(state.replicas, known.racks)
     return MoveReason(ReasonKind.RULE, rule=rule.pattern, key=key)
 
 
-def _order(difference: MoveWanted, seen: PartitionState, known: Lookups) -> MoveReason | None:
+def _order(difference: MoveWanted, state: PartitionState, known: Lookups) -> MoveReason | None:
     """What an overlay asks for, if one is meant: the leader blacklist, a preferred leader."""
-    topic = seen.partition.topic
+    topic = state.partition.topic
     entries = known.listed[topic]
-    lifted = _lifted(difference, seen, known)
+    lifted = _lifted(difference, state, known)
     if lifted:
         return MoveReason(ReasonKind.BLACKLIST_LIFTED, lifted[0])
     replaced = difference.kind is DifferenceKind.REPLICAS
-    asked = difference.declared if replaced else (seen.leader, *seen.replicas)
+    asked = difference.declared if replaced else (state.leader, *state.replicas)
     listed = [entries[b] for b in asked if b is not None and b in entries]
-    led = difference.kind is DifferenceKind.LEADER and seen.leader in entries
+    led = difference.kind is DifferenceKind.LEADER and state.leader in entries
     if listed and (difference.demoted or led):
         return _entry(ReasonKind.LEADER_BLACKLIST, listed[0])
     first = difference.declared[0]
-    last = _led_last(difference, seen, known)
+    last = _led_last(difference, state, known)
     if last is not None:
         return MoveReason(ReasonKind.LAST_LEADER, broker=last)
-    preferred = known.aligned.placement.preferred_leaders.get(seen.partition)
+    preferred = known.aligned.placement.preferred_leaders.get(state.partition)
     if preferred is not None and preferred.broker == first:
         return MoveReason(ReasonKind.PREFERRED_LEADER, broker=first)
     rule = known.aligned.intents.leaders.get(topic)
-    if rule is not None and first != seen.replicas[0]:
+    if rule is not None and first != state.replicas[0]:
         return MoveReason(ReasonKind.PREFERRED_LEADER, broker=first, rule=rule.pattern)
     return None
 
 
-def _led_last(difference: MoveWanted, seen: PartitionState, known: Lookups) -> BrokerId | None:
+def _led_last(difference: MoveWanted, state: PartitionState, known: Lookups) -> BrokerId | None:
     """A broker of `lastLeaders` that leads, or stands before another that is not to stand behind it."""
     last = known.last
     if difference.kind is DifferenceKind.LEADER:
-        return seen.leader if seen.leader in last else None
-    kept = [b for b in seen.replicas if b in difference.declared]
+        return state.leader if state.leader in last else None
+    kept = [b for b in state.replicas if b in difference.declared]
     asked = [b for b in difference.declared if b in kept]
     for was, now in zip(kept, asked, strict=True):
         if was != now:
@@ -112,25 +112,25 @@ def _led_last(difference: MoveWanted, seen: PartitionState, known: Lookups) -> B
     return None
 
 
-def _lifted(difference: MoveWanted, seen: PartitionState, known: Lookups) -> Replicas:
+def _lifted(difference: MoveWanted, state: PartitionState, known: Lookups) -> Replicas:
     """Brokers that an earlier blacklist kept from leading, and that come back to their place."""
-    kept = known.aligned.snapshot.remembered.get(seen.partition)
+    kept = known.aligned.snapshot.remembered.get(state.partition)
     speaks = known.aligned.placement.leader_blacklist is not None
     if difference.explicit or kept is None or kept.left or kept.recovered or not speaks:
         return ()
-    if not set(kept.order) == set(difference.declared) == set(seen.replicas):
+    if not set(kept.order) == set(difference.declared) == set(state.replicas):
         return ()
-    forward = demoted(kept.order, seen.replicas) & behind(difference.declared, seen.replicas)
-    entries = known.listed[seen.partition.topic]
+    forward = demoted(kept.order, state.replicas) & behind(difference.declared, state.replicas)
+    entries = known.listed[state.partition.topic]
     return tuple(b for b in difference.declared if b in forward and b not in entries)
 
 
-def _plain(difference: MoveWanted, seen: PartitionState, known: Lookups) -> MoveReason:
+def _plain(difference: MoveWanted, state: PartitionState, known: Lookups) -> MoveReason:
     if difference.kind is DifferenceKind.LEADER:
-        return MoveReason(ReasonKind.LEADER, leader=seen.leader, broker=difference.declared[0])
-    if difference.balanced and difference.declared[0] != seen.replicas[0]:
+        return MoveReason(ReasonKind.LEADER, leader=state.leader, broker=difference.declared[0])
+    if difference.balanced and difference.declared[0] != state.replicas[0]:
         return MoveReason(ReasonKind.BALANCE)
-    rule = known.aligned.intents.leaders.get(seen.partition.topic)
+    rule = known.aligned.intents.leaders.get(state.partition.topic)
     if rule is not None and rule.racks:
         return MoveReason(ReasonKind.ORDER, rule=rule.pattern)
     return MoveReason(ReasonKind.ORDER if difference.explicit else ReasonKind.REMEMBERED_ORDER)

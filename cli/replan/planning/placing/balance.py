@@ -58,18 +58,18 @@ def balance(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Fla
         else _goal(problem, rows, mine, tolerance, below)
         for tolerance in asked
     ]
-    found = Balanced()
+    balanced = Balanced()
     if not _is_balanced(problem, rows, mine, goals, room):
         spread = TopicSpread(problem, at, rows, lists)
         steps = ReplicaSteps(problem, at, rows, mine, base, spread)
-        found = _run(problem, steps, goals, room, below)
+        balanced = _run(problem, steps, goals, room, below)
     rack = at.numbers(problem.brokers.rack, NO_RACK).tolist()
     for row in np.flatnonzero((mine != before).any(axis=1)).tolist():
         had = [b for b in base[row].tolist() if b >= 0]
         stays = {b for b in mine[row].tolist() if b >= 0}
         order = arranged(had, sorted(stays.difference(had)), stays, rack)
         lists[rows[row], : len(order)] = at.ids[order]
-    return found
+    return balanced
 
 
 def placed_by_rule(problem: PlacementProblem, placed: Flags) -> Ints:
@@ -80,11 +80,11 @@ def placed_by_rule(problem: PlacementProblem, placed: Flags) -> Ints:
 
 def every_candidate(problem: PlacementProblem) -> Flags:
     """The candidates of all rules together."""
-    found = np.zeros(len(problem.brokers.ids), dtype=bool)
+    candidates = np.zeros(len(problem.brokers.ids), dtype=bool)
     for rule in problem.rules:
         if rule.layout is not Layout.LISTED:
-            found |= rule.candidates
-    return found
+            candidates |= rule.candidates
+    return candidates
 
 
 def units_of(problem: PlacementProblem, rows: Ints, measure: BalanceMeasure) -> Ints:
@@ -126,10 +126,10 @@ def _most_replicas(
 def _others(problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints) -> Ints:
     """The replicas on each broker that are not placed by these rows."""
     others, beside = _beside(problem, at, lists, rows)
-    found: Ints = problem.brokers.replicas + amounts(
+    replicas: Ints = problem.brokers.replicas + amounts(
         beside, np.ones(len(others), np.int64), at.count
     )
-    return found
+    return replicas
 
 
 def _beside(
@@ -137,8 +137,8 @@ def _beside(
 ) -> tuple[Ints, Matrix]:
     """The other rows, and on which registered brokers each lies."""
     others = np.setdiff1d(np.arange(len(lists)), rows)
-    found = at.find(resulting_lists(problem, lists, others))
-    return others, np.where(found < at.count, found, -1).astype(np.int32)
+    positions = at.find(resulting_lists(problem, lists, others))
+    return others, np.where(positions < at.count, positions, -1).astype(np.int32)
 
 
 def _is_balanced(

@@ -69,9 +69,9 @@ class Holders:
         ranks = self._ranks(broker)
         at = np.searchsorted(ranks, np.searchsorted(self._units, units))[:, None] + NEAR
         there = (at >= 0) & (at < len(ranks))
-        found = np.full(at.shape, PAD, dtype=np.int64)
-        found[there] = self._by_rank[ranks[at[there]]]
-        return found
+        rows = np.full(at.shape, PAD, dtype=np.int64)
+        rows[there] = self._by_rank[ranks[at[there]]]
+        return rows
 
     def number(self, broker: int) -> int:
         """How many may leave a broker."""
@@ -156,22 +156,22 @@ class Between:
 
     def going_some(self, width: int) -> Units:
         """So many at most that may go to each, of all sizes."""
-        found, of = _picked(self.going, width), self._holders
+        units, of = _picked(self.going, width), self._holders
         few = np.flatnonzero(_sparse(self.going, width))
         if len(few) and of.number(self._broker) > LOOK:
             more = self._going(of.some(self._broker, CLOSELY), self._others[few])
-            found.rows[few] = _picked(more, width).rows
-        return found._replace(legal=found.rows >= 0)
+            units.rows[few] = _picked(more, width).rows
+        return units._replace(legal=units.rows >= 0)
 
     def coming_some(self, width: int) -> Units:
         """So many at most that may come from each, of all sizes."""
-        found, of = _picked(self.coming, width), self._holders
+        units, of = _picked(self.coming, width), self._holders
         many = np.array([of.number(other) > LOOK for other in self._others.tolist()], dtype=bool)
         few = np.flatnonzero(_sparse(self.coming, width) & many)
         if len(few):
             shown = [of.some(other, CLOSELY) for other in self._others[few].tolist()]
-            found.rows[few] = _picked(self._coming(shown, self._others[few]), width).rows
-        return found._replace(legal=found.rows >= 0)
+            units.rows[few] = _picked(self._coming(shown, self._others[few]), width).rows
+        return units._replace(legal=units.rows >= 0)
 
     def _going(self, rows: Ints, others: Ints) -> Units:
         legal = self._steps.legal(rows, self._broker, others).T
@@ -208,11 +208,11 @@ def _sparse(units: Units, width: int) -> Flags:
 
 def _picked(units: Units, width: int) -> Units:
     """So many at most of those that may go between each pair, of all sizes."""
-    found = np.full((len(units.rows), width), PAD, dtype=np.int64)
+    picked = np.full((len(units.rows), width), PAD, dtype=np.int64)
     for pair, (rows, legal) in enumerate(zip(units.rows, units.legal, strict=True)):
         able = spread_out(rows[legal], width)
-        found[pair, : len(able)] = able
-    return Units(found, units.gives, units.gets, found >= 0)
+        picked[pair, : len(able)] = able
+    return Units(picked, units.gives, units.gets, picked >= 0)
 
 
 def spread_out(rows: Ints, width: int) -> Ints:

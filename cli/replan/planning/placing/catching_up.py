@@ -46,13 +46,13 @@ def parts_of_copies(
     if not coming.any():
         return {}
     behind = _Behind(problem, at, lists, likely, others)
-    found = {}
+    parts = {}
     for number in np.unique(problem.partitions.rule[coming]).tolist():
         rows = np.flatnonzero(coming & (problem.partitions.rule == number))
         of_rule = behind.parts(problem.rules[number], rows)
         if of_rule is not None:
-            found[number] = of_rule
-    return found
+            parts[number] = of_rule
+    return parts
 
 
 class _Behind:
@@ -101,10 +101,10 @@ class _Behind:
         largest = max(wanted.values(), default=Fraction(0))
         if not uneven or not largest:
             return None
-        found = [0] * self._at.count
+        lacking = [0] * self._at.count
         for broker, part in wanted.items():
-            found[broker] = -int(-part * FINE // largest)
-        return Parts.by(found, NEAR if drains else MORE)
+            lacking[broker] = -int(-part * FINE // largest)
+        return Parts.by(lacking, NEAR if drains else MORE)
 
     def _drains(self, rows: Ints) -> bool:
         """Whether most of what some partitions lack leaves drained brokers."""

@@ -52,21 +52,21 @@ def choose(problem: PlacementProblem) -> Choice:
     chosen next, where partitions have the lists that were found, is chosen at once, so that the next plan is empty:
     goals that are met one after the other change what those before them found.
     """
-    found = _once(problem)
+    choice = _once(problem)
     before = base_lists(problem)
     for _ in range(times_again(len(before))):
-        steps = max((i.steps or 0 for i in found.imbalances), default=0)
-        is_same = not len(_differ(found.lists, before))
-        if is_same or _is_last(problem, found) or steps >= problem.budget:
+        steps = max((i.steps or 0 for i in choice.imbalances), default=0)
+        is_same = not len(_differ(choice.lists, before))
+        if is_same or _is_last(problem, choice) or steps >= problem.budget:
             break
-        before, then = found.lists, _once(_after(problem, found, problem.budget - steps))
+        before, then = choice.lists, _once(_after(problem, choice, problem.budget - steps))
         if np.isin(_differ(then.lists, base_lists(problem)), _given_up(then)).any():
             break  # it has to keep what it has, and has got another list by now
         counted = [
             i if i.steps is None else replace(i, steps=i.steps + steps) for i in then.imbalances
         ]
-        found = replace(then, in_place=found.in_place, imbalances=tuple(counted))
-    return found
+        choice = replace(then, in_place=choice.in_place, imbalances=tuple(counted))
+    return choice
 
 
 def times_again(partitions: int) -> int:
@@ -122,12 +122,12 @@ def _once(problem: PlacementProblem) -> Choice:
     stays = np.isin(np.arange(len(settled)), problem.staying)
     missing = [_by_size(np.flatnonzero(~settled & of), problem) for of in (~stays, stays)]
     for row in np.concatenate(missing):
-        found = filler.fill(int(row))
+        members = filler.fill(int(row))
         lists[row] = PAD
-        if found is None:
+        if members is None:
             lists[row, : problem.partitions.current.shape[1]] = problem.partitions.current[row]
         else:
-            lists[row, : len(found)] = at.ids[found]
+            lists[row, : len(members)] = at.ids[members]
     reasons = filler.impossible()
     placed = np.ones(len(lists), dtype=bool)
     placed[[row for reason in reasons for row in reason.partitions]] = False
@@ -143,10 +143,10 @@ def _once(problem: PlacementProblem) -> Choice:
     return Choice(lists, settled, (*reasons, *crowded, *balanced.impossible), imbalances)
 
 
-def _in_order(problem: PlacementProblem, found: Iterable[Imbalance]) -> tuple[Imbalance, ...]:
+def _in_order(problem: PlacementProblem, imbalances: Iterable[Imbalance]) -> tuple[Imbalance, ...]:
     """As they are asked for, the first counts most."""
     asked = [tolerance.measure for tolerance in problem.balance]
-    return tuple(sorted(found, key=lambda imbalance: asked.index(imbalance.measure)))
+    return tuple(sorted(imbalances, key=lambda imbalance: asked.index(imbalance.measure)))
 
 
 def _by_size(rows: Ints, problem: PlacementProblem) -> Ints:
@@ -163,13 +163,13 @@ def _widened(lists: Matrix, width: int) -> Matrix:
 
 def _in_place(problem: PlacementProblem, at: Positions) -> Flags:
     """Which partitions need no change by their own rule; shape (partitions,)."""
-    found = np.zeros(len(problem.partitions), dtype=bool)
+    keeps = np.zeros(len(problem.partitions), dtype=bool)
     for number, rule in enumerate(problem.rules):
         rows = np.flatnonzero(problem.partitions.rule == number)
         for start in range(0, len(rows), COUNTED_AT_ONCE):
             some = rows[start : start + COUNTED_AT_ONCE]
-            found[some] = _keeps(problem, rule, some, at)
-    return found
+            keeps[some] = _keeps(problem, rule, some, at)
+    return keeps
 
 
 def _keeps(problem: PlacementProblem, rule: Rule, rows: Ints, at: Positions) -> Flags:
@@ -216,8 +216,8 @@ def _spread(lists: Matrix, factor: Ints, codes: Ints) -> Flags:
     counts = np.bincount(flat.ravel(), minlength=len(lists) * (number + 1))
     inside = counts.reshape(len(lists), number + 1)[:, :number]
     least, extras = factor // number, factor % number
-    found: Flags = (inside.min(axis=1) >= least) & (inside.max(axis=1) <= least + (extras > 0))
-    return found
+    is_spread: Flags = (inside.min(axis=1) >= least) & (inside.max(axis=1) <= least + (extras > 0))
+    return is_spread
 
 
 def _respread(

@@ -100,8 +100,8 @@ class ReplicaExchanges:
         rows = self._givers[broker]
         marks = self._mark[broker]
         inside = np.flatnonzero(marks < len(rows))
-        found: Ints = inside[rows[marks[inside]] == row]
-        return found
+        pointing: Ints = inside[rows[marks[inside]] == row]
+        return pointing
 
     def _search(self, broker: int, targets: Ints) -> None:
         """Move the marks of some targets on to the first unchanged partition that may go there."""
@@ -112,9 +112,9 @@ class ReplicaExchanges:
             some = rows[at : at + many]
             may = self._steps.legal(some, broker)[:, left] & ~self._changed[some, None]
             may &= np.arange(at, at + len(some))[:, None] >= self._mark[broker, left]
-            found = may.any(axis=0)
-            self._mark[broker, left[found]] = at + may.argmax(axis=0)[found]
-            left = left[~found]
+            ends = may.any(axis=0)
+            self._mark[broker, left[ends]] = at + may.argmax(axis=0)[ends]
+            left = left[~ends]
             at, many = at + len(some), min(2 * many, MOST)
         self._mark[broker, left] = len(rows)
 
@@ -171,8 +171,8 @@ class ReplicaExchanges:
     def _cheapest(self, source: int, target: int) -> tuple[int, int, int] | None:
         rows, mark = self._givers[source], int(self._mark[source, target])
         top = self._top(self._heaps[source][target], target)
-        found = [top[:3]] if top else []
+        ways = [top[:3]] if top else []
         if mark < len(rows):
             new = bool(self._new[source][mark])
-            found.append((int(self._sizes[source][mark]), int(not new), int(rows[mark])))
-        return min(found, default=None)
+            ways.append((int(self._sizes[source][mark]), int(not new), int(rows[mark])))
+        return min(ways, default=None)

@@ -99,13 +99,13 @@ def _without_refunds(costs: Costs) -> Costs:
 
 def _reached(ways: Flags, start: int) -> tuple[int, ...]:
     """All brokers to which there is a way from one, itself included."""
-    found = np.zeros(len(ways), dtype=bool)
-    found[start] = True
+    reached = np.zeros(len(ways), dtype=bool)
+    reached[start] = True
     while True:
-        further = found | ways[found].any(axis=0)
-        if (further == found).all():
-            return tuple(np.flatnonzero(found).tolist())
-        found = further
+        further = reached | ways[reached].any(axis=0)
+        if (further == reached).all():
+            return tuple(np.flatnonzero(reached).tolist())
+        reached = further
 
 
 class _Paths:
@@ -147,8 +147,8 @@ class _Paths:
         better &= least < FAR
         self.bytes[better], self._changes[better] = least[better], fewest[better]
         self._steps[better], self._before[better] = shortest[better], before[better]
-        found: Ints = np.flatnonzero(better)
-        return found
+        shorter: Ints = np.flatnonzero(better)
+        return shorter
 
     def nearest(self, sinks: Flags) -> int:
         """The sink with the cheapest way; the first of equal ones."""

@@ -81,8 +81,8 @@ def _likely(
 def _most(problem: PlacementProblem, rule: Ints, factor: Ints) -> Ints:
     """The most replicas that a rack may hold of partitions that spread over racks."""
     racks = [len(np.unique(problem.brokers.rack[of.candidates])) for of in problem.rules]
-    found: Ints = -(-factor // np.maximum(np.array(racks)[rule], 1))
-    return found
+    most: Ints = -(-factor // np.maximum(np.array(racks)[rule], 1))
+    return most
 
 
 def _decide(

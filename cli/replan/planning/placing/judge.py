@@ -52,12 +52,12 @@ def judge(
     asked = list(range(len(problem.partitions)) if rows is None else rows)
     findings += _crowded(problem, choice, asked)
     for row in asked:
-        found = _members(choice.lists[row])
+        members = _members(choice.lists[row])
         if row in given_up:
-            kept = found == _members(problem.partitions.current[row])
+            kept = members == _members(problem.partitions.current[row])
             findings += [] if kept else [Finding(row, Breach.UNREASONED)]
         else:
-            findings += [Finding(row, breach) for breach in court.breaches(row, found)]
+            findings += [Finding(row, breach) for breach in court.breaches(row, members)]
     return findings
 
 
@@ -101,28 +101,28 @@ class _Court(Struct, frozen=True):
     problem: PlacementProblem
     position: dict[int, int]
 
-    def breaches(self, row: int, found: list[int]) -> Iterator[Breach]:
+    def breaches(self, row: int, members: list[int]) -> Iterator[Breach]:
         """What is wrong with one list."""
         partitions = self.problem.partitions
         rule = self.problem.rules[int(partitions.rule[row])]
         base = _members(partitions.base[row])
-        if len(set(found)) != len(found):
+        if len(set(members)) != len(members):
             yield Breach.REPEATED
-        if len(found) != int(partitions.factor[row]):
+        if len(members) != int(partitions.factor[row]):
             yield Breach.LENGTH
-        if not self.problem.drained.isdisjoint(found):
+        if not self.problem.drained.isdisjoint(members):
             yield Breach.DRAINED
         declared = base if rule.layout is Layout.LISTED else []
         there = {*_members(partitions.current[row]), *declared}
-        if any(not self._has(self.problem.brokers.open, b) for b in found if b not in there):
+        if any(not self._has(self.problem.brokers.open, b) for b in members if b not in there):
             yield Breach.NOT_OPEN
         if rule.layout is Layout.LISTED:
-            yield from self._not_as_listed(base, found)
-        elif not all(self._has(rule.candidates, b) for b in found):
+            yield from self._not_as_listed(base, members)
+        elif not all(self._has(rule.candidates, b) for b in members):
             yield Breach.NOT_A_CANDIDATE
-        elif not _racks_hold(rule, [self._rack(b) for b in found], self.problem.brokers.rack):
+        elif not _racks_hold(rule, [self._rack(b) for b in members], self.problem.brokers.rack):
             yield Breach.RACKS
-        elif rule.layout is Layout.NONE and len(self._racks(found)) < self._racks_to_keep(
+        elif rule.layout is Layout.NONE and len(self._racks(members)) < self._racks_to_keep(
             row, rule
         ):
             yield Breach.FEWER_RACKS
@@ -150,8 +150,8 @@ class _Court(Struct, frozen=True):
         ]
         return min(len(self._racks(had)), int(partitions.factor[row]), len(self._racks(able)))
 
-    def _not_as_listed(self, base: list[int], found: list[int]) -> Iterator[Breach]:
-        places = zip(base, found, strict=False)
+    def _not_as_listed(self, base: list[int], members: list[int]) -> Iterator[Breach]:
+        places = zip(base, members, strict=False)
         if any(was != now and was not in self.problem.drained for was, now in places):
             yield Breach.NOT_AS_LISTED
 

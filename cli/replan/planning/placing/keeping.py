@@ -65,16 +65,16 @@ class Filler:
         there = self._base >= 0
         sizes = problem.partitions.bytes * there.sum(axis=1)
         self._loads = Loads(brokers, int(there.sum()), int(sizes.sum()))
-        self._drained = {b for b, found in enumerate(at.ids.tolist()) if found in problem.drained}
+        self._drained = {b for b, some in enumerate(at.ids.tolist()) if some in problem.drained}
         self._candidates = [set(np.flatnonzero(r.candidates).tolist()) for r in problem.rules]
         self._open = [np.flatnonzero(r.candidates & brokers.open).tolist() for r in problem.rules]
         self._racks = [
             [rack for rack, wanted in enumerate(rule.per_rack) if wanted]
             if rule.layout is Layout.PER_RACK
-            else sorted({self._rack[b] for b in found})
-            for rule, found in zip(problem.rules, self._candidates, strict=True)
+            else sorted({self._rack[b] for b in some})
+            for rule, some in zip(problem.rules, self._candidates, strict=True)
         ]
-        self._open_in = [self._by_rack(found) for found in self._open]
+        self._open_in = [self._by_rack(some) for some in self._open]
         self._place = [{rack: at for at, rack in enumerate(racks)} for racks in self._racks]
         self._opens_in = [
             [len(open_in.get(rack, ())) for rack in racks]
@@ -90,10 +90,10 @@ class Filler:
         self.spread = TopicSpread(problem, at, np.flatnonzero(~untouched), base_lists(problem))
 
     def _by_rack(self, brokers: Iterable[int]) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = defaultdict(list)
+        by_rack: dict[int, list[int]] = defaultdict(list)
         for broker in brokers:
-            found[self._rack[broker]].append(broker)
-        return found
+            by_rack[self._rack[broker]].append(broker)
+        return by_rack
 
     def fill(self, row: int) -> list[int] | None:
         """The list of one partition, as positions; None where there is none, for reasons in `impossible`."""
@@ -108,15 +108,15 @@ class Filler:
             [b for b in self._held[row].tolist() if b >= 0],
             int(self._leader[row]),
         )
-        found = self._listed(partition) if rule.layout is Layout.LISTED else self._ruled(partition)
-        stays = partition.held if found is None else found
+        chosen = self._listed(partition) if rule.layout is Layout.LISTED else self._ruled(partition)
+        stays = partition.held if chosen is None else chosen
         self._loads.put(stays, partition.size)
         self.spread.take(
             row,
             [b for b in partition.base if b not in stays],
             [b for b in stays if b not in partition.base],
         )
-        return found
+        return chosen
 
     def impossible(self) -> list[Impossible]:
         """Every reason found so far, once, with the partitions that it concerns."""
@@ -291,23 +291,23 @@ class Filler:
         order: Sequence[int] = range(len(racks))
         if partition.rule.layout is Layout.RACK and partition.factor % len(racks):
             order = self._preference(partition, kept, there, number)
-        found = self._counts(partition, Racks(there, free), order)
-        return dict(zip(racks, found or (), strict=found is not None))
+        counts = self._counts(partition, Racks(there, free), order)
+        return dict(zip(racks, counts or (), strict=counts is not None))
 
     def _counts(
         self, partition: _Partition, racks: Racks, order: Sequence[int]
     ) -> list[int] | None:
         """How many replicas each rack of its rule holds; None where the racks cannot hold it."""
         rule = partition.rule
-        found = (
+        counts = (
             counts_that_fit(racks, [n for n in rule.per_rack if n])
             if rule.layout is Layout.PER_RACK
             else rack_counts(racks, partition.factor, order)
         )
-        if isinstance(found, list):
-            return found
+        if isinstance(counts, list):
+            return counts
         names = self._racks[int(self._problem.partitions.rule[partition.row])]
-        for lack in found.lacks:
+        for lack in counts.lacks:
             rack = None if lack.rack is None else names[lack.rack]
             self._note(partition, lack.obstacle, lack.needed, lack.available, rack)
         return None

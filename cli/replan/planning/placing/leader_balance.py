@@ -78,24 +78,24 @@ def balance_leaders(
     )
     _spread_topics(steps)
     goals = [_goal(problem, rows, steps, may_lead, tolerance) for tolerance in asked]
-    found = Search(steps, problem.budget, problem.brokers.ids).run(goals)
+    imbalances = Search(steps, problem.budget, problem.brokers.ids).run(goals)
     heads = steps.lists[:, 0]
     changed = np.flatnonzero(heads != before)
     lists[rows[changed]] = _first(members[changed], heads[changed], at)
-    return tuple(found)
+    return tuple(imbalances)
 
 
 def _may_lead(
     problem: PlacementProblem, leading: Leading, at: Positions, rows: Ints, members: Matrix
 ) -> Matrix:
     """The members of each list that may lead it, -1 for the others."""
-    found = np.where(members < at.count, members, PAD).astype(np.int32)
+    may_lead = np.where(members < at.count, members, PAD).astype(np.int32)
     topics = problem.partitions.topic[rows]
     for topic, listed in leading.listed.items():
         mine = np.flatnonzero(topics == topic)
-        barred = np.isin(found[mine], at.find(np.array(sorted(listed), dtype=np.int64)))
-        found[mine] = np.where(barred, PAD, found[mine])
-    return found
+        barred = np.isin(may_lead[mine], at.find(np.array(sorted(listed), dtype=np.int64)))
+        may_lead[mine] = np.where(barred, PAD, may_lead[mine])
+    return may_lead
 
 
 def _heads(leading: Leading, at: Positions, rows: Ints, may_lead: Matrix) -> Ints:
@@ -104,8 +104,8 @@ def _heads(leading: Leading, at: Positions, rows: Ints, may_lead: Matrix) -> Int
     there = (may_lead == first[:, None]) & (may_lead >= 0)
     there &= (may_lead[:, 0] < 0)[:, None]
     slot = np.where(there.any(axis=1), there.argmax(axis=1), (may_lead >= 0).argmax(axis=1))
-    found: Ints = may_lead[np.arange(len(rows)), slot].astype(np.int64)
-    return found
+    heads: Ints = may_lead[np.arange(len(rows)), slot].astype(np.int64)
+    return heads
 
 
 def _able_to_take(problem: PlacementProblem, rows: Ints, heads: Ints, may_lead: Matrix) -> Matrix:
@@ -149,7 +149,7 @@ def _shares(
 ) -> list[Fraction]:
     """The share of each broker that takes something, 0 of the others, which keep what they lead."""
     count = len(takes)
-    found = [Fraction(0)] * count
+    shares = [Fraction(0)] * count
     for number in np.unique(problem.partitions.rule[rows]).tolist():
         mine = problem.partitions.rule[rows] == number
         leads = amounts(heads[mine], units[mine], count)
@@ -160,8 +160,8 @@ def _shares(
         weights = [int(problem.brokers.weight[b]) for b in some]
         parts = shared_out(rest, weights, [int(most[b]) for b in some])
         for broker, part in zip(some, parts, strict=True):
-            found[broker] += part
-    return found
+            shares[broker] += part
+    return shares
 
 
 def _spread_topics(steps: LeaderSteps) -> None:

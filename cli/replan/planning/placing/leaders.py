@@ -34,9 +34,9 @@ def balanced_heads(lists: Matrix, may_lead: Flags) -> Ints:
     uneven = (len(rows) + len(fixed)) % len(brokers) > 0
     most = least_that(lambda high: group.heads(0, high) is not None, share + uneven)
     short = least_that(lambda less: group.heads(share - less, most) is not None)
-    found = group.heads(share - short, most)
-    if found is not None:
-        heads[rows] = brokers[found]
+    best = group.heads(share - short, most)
+    if best is not None:
+        heads[rows] = brokers[best]
     return heads
 
 

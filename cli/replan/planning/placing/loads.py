@@ -28,9 +28,9 @@ LARGE, OF = 3, 10
 def amounts(lists: Matrix, units: Ints, brokers: int) -> Ints:
     """What each broker has of some lists, by what one unit of each counts."""
     there = lists >= 0
-    found = np.zeros(brokers, dtype=np.int64)
-    np.add.at(found, lists[there], np.broadcast_to(units[:, None], lists.shape)[there])
-    return found
+    totals = np.zeros(brokers, dtype=np.int64)
+    np.add.at(totals, lists[there], np.broadcast_to(units[:, None], lists.shape)[there])
+    return totals
 
 
 class Parts(Struct, frozen=True):
@@ -113,8 +113,8 @@ class Loads:
         """The load of the least loaded one of some brokers, with one replica of a size more; 0 of none."""
         load, step, more = self._load, self._step, self._of(1, size)
         if self._even:
-            found = [load[b] for b in among]
-            return min(found) + more * step[0] if found else 0
+            loads = [load[b] for b in among]
+            return min(loads) + more * step[0] if loads else 0
         return min([load[b] + more * step[b] for b in among], default=0)
 
     def with_room(self, among: list[int], size: int) -> list[int]:

@@ -24,11 +24,11 @@ def other_racks(problem: PlacementProblem, at: Positions, base: Matrix, settled:
 
     `base`: its list, as positions; `settled`: it stays as it is.
     """
-    found = np.full(len(base), OWN, dtype=np.int64)
+    to_racks = np.full(len(base), OWN, dtype=np.int64)
     drained = np.isin(at.ids, list(problem.drained))
     rows = _movable(problem, at, base, drained, np.flatnonzero(~settled))
     if not len(rows):
-        return found
+        return to_racks
     codes, rack = np.unique(at.racks(problem.brokers.rack)[:-1], return_inverse=True)
     sizes = problem.partitions.bytes
     held = amounts(base, sizes, len(at.ids))
@@ -42,8 +42,8 @@ def other_racks(problem: PlacementProblem, at: Positions, base: Matrix, settled:
             members = [b for b in base[row].tolist() if b >= 0]
             [leaving] = [b for b in members if drained[b]]
             to = loads.other(int(rack[leaving]), {int(rack[b]) for b in members}, int(sizes[row]))
-            found[row] = OWN if to is None else codes[to]
-    return found
+            to_racks[row] = OWN if to is None else codes[to]
+    return to_racks
 
 
 def _movable(
@@ -55,13 +55,13 @@ def _movable(
     leaves = (drained[lists] & (lists >= 0)).sum(axis=1)
     stays = may_stay(problem, at, lists, rule).sum(axis=1)
     anywhere = np.array([of.layout in ANYWHERE for of in problem.rules])[rule]
-    found: Ints = rows[
+    movable: Ints = rows[
         anywhere
         & (leaves == 1)
         & (stays == partitions.factor[rows] - 1)
         & ~np.isin(rows, problem.staying)
     ]
-    return found
+    return movable
 
 
 class _RackLoads:

@@ -134,14 +134,14 @@ class Packing:
         self._holders.forget()
         self._spent, many = 0, budget
         while self._spent < budget and self._aimed.excess.any():
-            found = self._at_once(min(many, budget - self._spent)) or self._best_step()
-            if not found:
+            steps = self._at_once(min(many, budget - self._spent)) or self._best_step()
+            if not steps:
                 break
-            for units in found:
+            for units in steps:
                 for row, source, target in units:
                     self._take(row, source, target)
-            self._spent += len(found)
-            many = 2 * len(found)
+            self._spent += len(steps)
+            many = 2 * len(steps)
         return Packed(not self._aimed.excess.any(), min(self._spent, budget))
 
     def _best_step(self) -> list[_Goes]:
@@ -172,7 +172,7 @@ class Packing:
         by_mine = np.argsort(mine, kind="stable")
         left, gains = np.ones(len(self._steps.size), dtype=bool), np.zeros_like(others)
         gains[promising] = self._gain(int(worst[0]), promising)
-        found: list[_Goes] = []
+        steps: list[_Goes] = []
         for broker in worst.tolist():
             start, end = np.searchsorted(mine[by_mine], [broker, broker + 1])
             some = by_mine[start:end]
@@ -181,8 +181,8 @@ class Packing:
             if best is None or graded.grade[best] > (-GRADES if gains.any() else -GRADES // 2):
                 continue
             others[theirs[best]] = gains[theirs[best]] = left[rows[best]] = False
-            found.append(((int(rows[best]), int(source[best]), int(target[best])),))
-        return found
+            steps.append(((int(rows[best]), int(source[best]), int(target[best])),))
+        return steps
 
     def _worst(self, many: int) -> Ints:
         """So many brokers at most that are more than half as far outside as the worst, on its side; none that waits."""
@@ -234,11 +234,11 @@ class Packing:
         others, best, many = self._promising(worst, others), None, OTHERS
         while len(others):
             some, others = np.sort(others[:many]), others[many:]
-            found = best_with(worst, some)
-            if found is None:
+            step = best_with(worst, some)
+            if step is None:
                 self._in_vain[tried][worst, some] = self._changed[worst] + self._changed[some]
-            elif best is None or found < best:
-                best = found
+            elif best is None or step < best:
+                best = step
             if best and (many > OTHERS or best.grade <= self._best_grade(worst, others)):
                 break
             many *= FURTHER
@@ -293,11 +293,11 @@ class Packing:
             between, others = between.some(useful), others[useful]
         if best and (best.grade == -GRADES or not len(others)):
             return best
-        found = [best] if best else []
+        steps = [best] if best else []
         for mine, theirs in self._both_ways(between, len(others), WIDTH, over=over):
             step = self._exchange(*((mine, theirs) if over else (theirs, mine)))
-            found += [step] if step else []
-        return min(found, default=None)
+            steps += [step] if step else []
+        return min(steps, default=None)
 
     def _both_ways(
         self, between: Between, count: int, width: int, *, over: bool
@@ -329,8 +329,8 @@ class Packing:
             lack, takes = (below[worst], -above[worst]), (above[others], -below[others])
         less, more = np.minimum(lack[0], takes[0]), np.maximum(lack[0], takes[0])
         most = np.where(less > 0, np.minimum(more, less / BEYOND), lack[0])
-        found: Ints = np.minimum(np.minimum(most, lack[1]), takes[1]).astype(np.int64)
-        return found
+        amounts: Ints = np.minimum(np.minimum(most, lack[1]), takes[1]).astype(np.int64)
+        return amounts
 
     def _single(self, units: Units) -> _Step | None:
         """The best unit of some."""
@@ -348,14 +348,14 @@ class Packing:
 
     def _two_for_one(self, worst: int, others: Ints) -> _Step | None:
         """The best exchange of two for one between one broker and some others, whoever gives the two."""
-        found, between = [], Between(self._steps, self._holders, worst, others)
+        steps, between = [], Between(self._steps, self._holders, worst, others)
         over = self._over(worst)
         for mine, theirs in self._both_ways(between, len(others), NARROW, over=over):
-            found += [
+            steps += [
                 self._exchange(mine, theirs, two=True),
                 self._exchange(theirs, mine, two=True),
             ]
-        return min([step for step in found if step], default=None)
+        return min([step for step in steps if step], default=None)
 
     def _exchange(self, given: Units, back: Units, *, two: bool = False) -> _Step | None:
         """The best exchange of one that is given, or of two, for one that goes back."""

@@ -42,8 +42,8 @@ class Positions(Struct, frozen=True):
             by_id[self.ids] = np.arange(len(self.ids))
             table: Matrix = by_id[lists]
             return table
-        found = order[np.searchsorted(self.ids[order], np.maximum(lists, 0)) % len(order)]
-        return np.where(lists == PAD, PAD, found).astype(np.int32)
+        positions = order[np.searchsorted(self.ids[order], np.maximum(lists, 0)) % len(order)]
+        return np.where(lists == PAD, PAD, positions).astype(np.int32)
 
     def flags(self, column: Flags, *, others: bool, padding: bool) -> Flags:
         """A flag of registered brokers as a column for every position."""
@@ -65,10 +65,10 @@ def base_lists(problem: PlacementProblem) -> Matrix:
     """What each partition has before anything is chosen: its declared list, or the one that it has."""
     listed = np.array([rule.layout is Layout.LISTED for rule in problem.rules] + [False])
     partitions = problem.partitions
-    found: Matrix = np.where(
+    lists: Matrix = np.where(
         listed[partitions.rule][:, None], partitions.base, partitions.current
     ).astype(np.int32)
-    return found
+    return lists
 
 
 def may_stay(problem: PlacementProblem, at: Positions, lists: Matrix, rule: Ints) -> Flags:
@@ -78,15 +78,15 @@ def may_stay(problem: PlacementProblem, at: Positions, lists: Matrix, rule: Ints
     for number, of in enumerate(problem.rules):
         may[number, : at.count] = True if of.layout is Layout.LISTED else of.candidates
         may[number, :-1] &= ~gone
-    found: Flags = may[rule[:, None], lists] & (lists >= 0)
-    return found
+    stays: Flags = may[rule[:, None], lists] & (lists >= 0)
+    return stays
 
 
 def resulting_lists(problem: PlacementProblem, lists: Matrix, rows: Ints) -> Matrix:
     """On which brokers, as ids, some partitions lie by these lists; one that stays as it is lies where it is held."""
     held, chosen = same_width(problem.partitions.current[rows], lists[rows])
-    found: Matrix = np.where(np.isin(rows, problem.staying)[:, None], held, chosen)
-    return found
+    resulting: Matrix = np.where(np.isin(rows, problem.staying)[:, None], held, chosen)
+    return resulting
 
 
 def arranged(

@@ -84,10 +84,10 @@ class Search:
                 self.pack(goal.units, goal.bounds, held, list(Way)[:2])
                 searched.append(self.spent - before)
             held.append(self.held(goal))
-        found = []
+        imbalances = []
         for goal, steps in zip(goals, searched, strict=True):
-            found += self._imbalance(goal, steps)
-        return found
+            imbalances += self._imbalance(goal, steps)
+        return imbalances
 
     def held(self, goal: Goal) -> BrokerTotals:
         """What brokers have of a measure, which they keep within its bounds, or no further from them than now."""
@@ -255,8 +255,8 @@ class _Pass:
         topic = steps.topic[by_topic]
         number = np.empty_like(by_topic)
         number[by_topic] = np.arange(len(topic)) - np.searchsorted(topic, topic)
-        found: Ints = np.lexsort((number, np.where(steps.new > 0, 0, steps.size)))
-        return found
+        order: Ints = np.lexsort((number, np.where(steps.new > 0, 0, steps.size)))
+        return order
 
     def _take_some(self, rows: Ints, givers: Flags, takers: Ints) -> bool:
         """Steps of some partitions, one of each at most."""

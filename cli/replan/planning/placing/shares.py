@@ -33,7 +33,7 @@ def shares(
     `lists`: of these rows; `units`: what one replica of each counts.
     """
     brokers = problem.brokers
-    found = [Fraction(0)] * len(brokers.ids)
+    by_broker = [Fraction(0)] * len(brokers.ids)
     for number, rule in enumerate(problem.rules):
         mine = problem.partitions.rule[rows] == number
         if rule.layout is Layout.LISTED or not mine.any():
@@ -48,8 +48,8 @@ def shares(
             for broker, part in zip(
                 among, shared_out(rest, weights, [most] * len(among)), strict=True
             ):
-                found[broker] += part
-    return found
+                by_broker[broker] += part
+    return by_broker
 
 
 def _parts(
@@ -85,7 +85,7 @@ def shared_out(
 ) -> list[Fraction]:
     """A total in parts, none over its most, so that base and part together are as even by weight as they can be."""
     base = base or [0] * len(weights)
-    found = [Fraction(0)] * len(weights)
+    parts = [Fraction(0)] * len(weights)
     rest = Fraction(total)
     every = [i for i, weight in enumerate(weights) if weight and most[i] > 0]
     left = every
@@ -98,11 +98,11 @@ def shared_out(
             left = [i for i in left if i not in under]
             continue
         for i in over or left:
-            found[i] = min(part[i], Fraction(most[i]))
-            rest -= found[i]
+            parts[i] = min(part[i], Fraction(most[i]))
+            rest -= parts[i]
         every = [i for i in every if i not in over] if over else []
         left = every  # where some are full, those that have more may get something as well
-    return found
+    return parts
 
 
 class Aim(Struct):
@@ -168,15 +168,15 @@ class Aim(Struct):
 
     def beyond(self, counts: Ints, tolerance: Fraction) -> dict[int, int]:
         """The brokers that are not within a tolerance, and that within which each of them is, in thousandths."""
-        asked, found = int(tolerance * PARTS), {}
+        asked, far = int(tolerance * PARTS), {}
         for broker, count in enumerate(counts.tolist()):
 
             def holds(parts: int, broker: int = broker, count: int = count) -> bool:
                 return self.least(broker, parts) <= count <= self.most(broker, parts)
 
             if not holds(asked):
-                found[broker] = least_that(holds)
-        return found
+                far[broker] = least_that(holds)
+        return far
 
 
 class TopMost(Struct):

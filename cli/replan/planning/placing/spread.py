@@ -96,8 +96,8 @@ class TopicSpread:
     def held(self, partition: int) -> list[int]:
         """What each broker has of the partition's topic."""
         of = self.of[partition]
-        found: list[int] = (self.most[of] - self.left[of]).tolist()
-        return found
+        counts: list[int] = (self.most[of] - self.left[of]).tolist()
+        return counts
 
     def _counted_topics(self, problem: PlacementProblem, rows: Ints) -> Ints:
         topics, others = problem.partitions.topic, problem.elsewhere.topic
@@ -115,12 +115,12 @@ class TopicSpread:
     def _held(self, at: Positions, lists: Matrix, rows: Ints, of: Ints, topics: int) -> Matrix:
         """How many each broker has of each topic, by some rows; a column at a time, which bounds the memory."""
         width = self._count + 1
-        found = np.zeros(topics * width, dtype=np.int32)
+        counts = np.zeros(topics * width, dtype=np.int32)
         for slot in range(1 if self._heads else lists.shape[1]):
             brokers = np.minimum(at.find(lists[rows, slot]), self._count)
             codes = (of * width + brokers)[brokers >= 0]
-            found += np.bincount(codes, minlength=topics * width).astype(np.int32)
-        return found.reshape(topics, width)
+            counts += np.bincount(codes, minlength=topics * width).astype(np.int32)
+        return counts.reshape(topics, width)
 
     def _shares(
         self, problem: PlacementProblem, rows: Ints, topics: int, has: Matrix, elsewhere: Matrix
@@ -147,8 +147,8 @@ class TopicSpread:
 
 def most_by_rule(problem: PlacementProblem) -> Ints:
     """How many replicas of a topic each rule allows a broker; ANY where it says nothing, or more than that."""
-    found = [ANY if rule.most is None else min(rule.most, ANY) for rule in problem.rules]
-    return np.array(found, dtype=np.int64)
+    most = [ANY if rule.most is None else min(rule.most, ANY) for rule in problem.rules]
+    return np.array(most, dtype=np.int64)
 
 
 def _numbers(topics: Ints, known: Ints) -> Ints:
@@ -156,20 +156,20 @@ def _numbers(topics: Ints, known: Ints) -> Ints:
     if not len(known):
         return np.zeros(len(topics), dtype=np.int64)
     place = np.minimum(np.searchsorted(known, topics), len(known) - 1)
-    found: Ints = np.where(known[place] == topics, place + 1, 0)
-    return found
+    numbers: Ints = np.where(known[place] == topics, place + 1, 0)
+    return numbers
 
 
 def _unit(problem: PlacementProblem, rule: Rule, factor: int) -> list[float]:
     """What each broker should have of one partition."""
     brokers = problem.brokers
     able = rule.candidates & brokers.open
-    found = [0.0] * len(brokers.ids)
+    parts = [0.0] * len(brokers.ids)
     for some, total in _parts(brokers.rack, rule, able, brokers.weight, factor):
         weights = [int(brokers.weight[b]) for b in some]
         for broker, part in zip(some, shared_out(total, weights, [1] * len(some)), strict=True):
-            found[broker] = float(part)
-    return found
+            parts[broker] = float(part)
+    return parts
 
 
 def _parts(

@@ -116,8 +116,8 @@ class Steps(ABC):
         """The bytes that it costs, whether it may or not; in the shape of all together."""
         had, size = self.had[rows], self.size[rows]
         more = self._had_not(had, target).astype(np.int64) - self._had_not(had, source)
-        found: Ints = more * size
-        return found
+        copied: Ints = more * size
+        return copied
 
     @staticmethod
     def _had_not(had: Matrix, broker: int | Ints) -> Flags:
@@ -137,18 +137,18 @@ def has(lists: Matrix, brokers: Ints) -> Flags:
 
 def _any_slot(lists: Matrix, brokers: Ints) -> Flags:
     """Whether some member of each list is this broker: a slot at a time, which is quicker than all at once."""
-    found: Flags = lists[..., 0] == brokers
+    has_it: Flags = lists[..., 0] == brokers
     for slot in range(1, lists.shape[-1]):
-        found |= lists[..., slot] == brokers
-    return found
+        has_it |= lists[..., slot] == brokers
+    return has_it
 
 
 def is_in(lists: Matrix, others: Matrix) -> Flags:
     """Which members of each list are in another list of the same row."""
-    found = np.zeros(lists.shape, dtype=bool)
+    inside = np.zeros(lists.shape, dtype=bool)
     for slot in range(others.shape[1]):
-        found |= lists == others[:, slot, None]
-    return found
+        inside |= lists == others[:, slot, None]
+    return inside
 
 
 class ReplicaSteps(Steps):
@@ -198,12 +198,12 @@ class ReplicaSteps(Steps):
         at_home = _count(racks, home[:, 0])
         floor = self._floor[rows]
         across = (self._spread[rule] & (at_home > floor))[:, None] & (counts == floor[:, None])
-        found: Flags = may & ((rack == home) | across)
+        legal: Flags = may & ((rack == home) | across)
         if self._free[rule].any():
             spare = self.racks_in(lists) - (at_home == 1) - self.least[rows]
             free = self._free[rule][:, None] & (spare[:, None] + (counts == 0) >= 0)
-            found |= may & free
-        return found
+            legal |= may & free
+        return legal
 
     def may_leave(self, rows: Ints, source: int | Ints) -> Flags:
         """Which of some partitions may give the replica on `source` to anybody, but for who had it before."""
@@ -221,13 +221,13 @@ class ReplicaSteps(Steps):
         """How many racks each list lies in."""
         racks = np.sort(np.where(lists == PAD, -1, self._rack[lists]), axis=1)
         other = (racks[:, 1:] != racks[:, :-1]).sum(axis=1)
-        found: Ints = other + (racks[:, 0] >= 0)
-        return found
+        number: Ints = other + (racks[:, 0] >= 0)
+        return number
 
 
 def _count(racks: Ints, rack: Ints) -> Ints:
     """How many replicas of each list lie in a rack: a slot at a time, as in `steps.has`."""
-    found = np.zeros(np.broadcast_shapes(racks.shape[:-1], rack.shape), dtype=np.int64)
+    counts = np.zeros(np.broadcast_shapes(racks.shape[:-1], rack.shape), dtype=np.int64)
     for slot in range(racks.shape[-1]):
-        found += racks[..., slot] == rack
-    return found
+        counts += racks[..., slot] == rack
+    return counts

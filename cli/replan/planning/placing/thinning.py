@@ -45,16 +45,16 @@ def thin_out(
     ruled = placed & there & (most < ANY)
     stays = np.isin(np.arange(len(lists)), problem.staying)
     free, staying = np.flatnonzero(ruled & ~stays), np.flatnonzero(ruled & stays)
-    found: list[Impossible] = []
+    reasons: list[Impossible] = []
     for topic in np.unique(partitions.topic[free]).tolist():
         rows = free[partitions.topic[free] == topic]
         one = _Topic(problem, at, lists, rows, int(most[rows].min()))
         if one.is_crowded:
-            found += one.thin_out(placed)
+            reasons += one.thin_out(placed)
     for topic in np.unique(partitions.topic[staying]).tolist():
         rows = staying[partitions.topic[staying] == topic]
-        found += _too_many_stay(problem, at, rows, int(most[rows].min()))
-    return tuple(found)
+        reasons += _too_many_stay(problem, at, rows, int(most[rows].min()))
+    return tuple(reasons)
 
 
 def _too_many_stay(
@@ -188,8 +188,8 @@ class _Topic:
             room = int(np.minimum(takes[of], lie.sum() + 1).sum())
             if len(able) >= factor and room >= many[lie].sum() + factor:
                 order = np.lexsort((counts[able] - self._most[able], ~held[able]))
-                found: list[int] = able[order][:factor].tolist()
-                return found
+                targets: list[int] = able[order][:factor].tolist()
+                return targets
         return []
 
     def _give_up(self) -> Flags:

@@ -144,11 +144,11 @@ def free_below(share: Fraction) -> Fraction:
 
 
 def left_in(
-    found: LogDir, comes: Coming = NOTHING_COMES, free: float | Fraction = HEADROOM
+    log_dir: LogDir, comes: Coming = NOTHING_COMES, free: float | Fraction = HEADROOM
 ) -> int | None:
     """How many more bytes a directory takes beside what comes to it; None: not known."""
-    room = found.room(free)
-    return None if room is None else max(0, room - comes.get((found.broker, found.path), 0))
+    room = log_dir.room(free)
+    return None if room is None else max(0, room - comes.get((log_dir.broker, log_dir.path), 0))
 
 
 def log_drains(
@@ -163,8 +163,8 @@ def log_drains(
     """
     entries = sorted(placement.log_dir_blacklist, key=lambda e: (e.broker, e.path))
     dirs: dict[BrokerId, list[LogDir]] = {}
-    for found in snapshot.log_dirs if entries else ():
-        dirs.setdefault(found.broker, []).append(found)
+    for log_dir in snapshot.log_dirs if entries else ():
+        dirs.setdefault(log_dir.broker, []).append(log_dir)
     drained: dict[BrokerId, set[str]] = {}
     for entry in entries:
         drained.setdefault(entry.broker, set()).add(entry.path)
@@ -196,15 +196,15 @@ def lying(
     source: LogDir, snapshot: Snapshot, targets: Mapping[TopicPartition, Replicas]
 ) -> Iterator[tuple[TopicPartition, TopicId, int]]:
     """What lies in a directory and stays on its broker, the largest first."""
-    found = []
+    replicas = []
     for topic, numbers in source.replicas.items():
         rows, wanted = snapshot.topic_rows(topic), set(numbers)
         for state in snapshot.states(rows):
             name = state.partition
             lists = targets.get(name, state.replicas)
             if name.partition in wanted and source.broker in lists:
-                found.append((name, state.topic_id, state.bytes))
-    yield from sorted(found, key=lambda f: (-f[2], f[0]))
+                replicas.append((name, state.topic_id, state.bytes))
+    yield from sorted(replicas, key=lambda f: (-f[2], f[0]))
 
 
 LOG_DIR_SEARCH_STEPS = 5_000
@@ -242,9 +242,9 @@ def log_dir_balance(
     free = HEADROOM if share is None else free_below(share)
     leaving = {(entry.broker, entry.path) for entry in placement.log_dir_blacklist}
     of: dict[BrokerId, list[LogDir]] = {}
-    for found in sorted(snapshot.log_dirs, key=lambda d: (d.broker, d.path)):
-        if found.takes_new and (found.broker, found.path) not in leaving:
-            of.setdefault(found.broker, []).append(found)
+    for log_dir in sorted(snapshot.log_dirs, key=lambda d: (d.broker, d.path)):
+        if log_dir.takes_new and (log_dir.broker, log_dir.path) not in leaving:
+            of.setdefault(log_dir.broker, []).append(log_dir)
     moves: list[LogMove] = []
     now: dict[BrokerId, Fraction] = {}
     then: dict[BrokerId, Fraction] = {}
@@ -294,8 +294,8 @@ class _Directories:
         self._dirs, self._broker = dirs, dirs[0].broker
         self._names: list[tuple[TopicPartition, TopicId, int]] = []
         at: list[int] = []
-        for number, found in enumerate(dirs):
-            some = list(lying(found, snapshot, targets))
+        for number, log_dir in enumerate(dirs):
+            some = list(lying(log_dir, snapshot, targets))
             self._names += some
             at += [number] * len(some)
         self._at: Ints = np.array(at, dtype=np.int64)
@@ -338,14 +338,14 @@ class _Directories:
         for _ in range(LOG_DIR_SEARCH_STEPS):
             if not self._step():
                 break
-        found = []
+        moves = []
         for number in np.flatnonzero(self._at != before).tolist():
             name, topic_id, size = self._names[number]
             source, target = (self._dirs[int(of[number])].path for of in (before, self._at))
-            found.append(
+            moves.append(
                 LogMove(name.topic, topic_id, name.partition, self._broker, source, target, size)
             )
-        return sorted(found, key=lambda move: move.partition)
+        return sorted(moves, key=lambda move: move.partition)
 
     def _step(self) -> bool:
         """Take the best step, if one helps: one replica; or else two that change places."""

@@ -242,7 +242,7 @@ ObservedMove = tuple[Move, PartitionState]
 
 
 def move_of(
-    seen: PartitionState,
+    state: PartitionState,
     target: Replicas,
     settings: TopicSettings,
     reason: MoveReason,
@@ -254,17 +254,17 @@ def move_of(
 ) -> Move:
     """The move of a partition from where it is observed; `nameable`: the brokers that a request may name."""
     return Move(
-        partition=seen.partition,
-        topic_id=seen.topic_id,
-        original=seen.replicas,
+        partition=state.partition,
+        topic_id=state.topic_id,
+        original=state.replicas,
         target=target,
         min_insync_replicas=settings.min_insync_replicas,
         unclean_election=settings.unclean_election,
         reason=reason,
-        bytes=seen.bytes,
+        bytes=state.bytes,
         elect=elect,
-        unnameable=frozenset(seen.replicas).difference(nameable),
+        unnameable=frozenset(state.replicas).difference(nameable),
         below_min_isr=below_min_isr,
-        leader=seen.leader,
+        leader=state.leader,
         election=election,
     )

@@ -51,73 +51,77 @@ class OffPath(Struct, frozen=True):
 NextStep = Request | Wait | Done | Stale | OffPath
 
 
-def next_request(move: Move, seen: PartitionState | None, *, settled: bool) -> NextStep:
+def next_request(move: Move, state: PartitionState | None, *, settled: bool) -> NextStep:
     """What to ask next.
 
     `settled`: every replica of the target has been in the ISR in all polls of the settle time.
     """
-    if seen is None or seen.topic_id != move.topic_id:
-        return Stale(move.topic_id, None if seen is None else seen.topic_id)
-    asked = _ask(move, seen, settled=settled)
-    if seen.leader is None and isinstance(asked, Request):
+    if state is None or state.topic_id != move.topic_id:
+        return Stale(move.topic_id, None if state is None else state.topic_id)
+    asked = _ask(move, state, settled=settled)
+    if state.leader is None and isinstance(asked, Request):
         return Wait(frozenset(), leaderless=True)
     return asked
 
 
-def _ask(move: Move, seen: PartitionState, *, settled: bool) -> NextStep:
+def _ask(move: Move, state: PartitionState, *, settled: bool) -> NextStep:
     """The table of cases, for a partition that has a leader."""
-    new, listed = frozenset(move.new), frozenset(seen.replicas)
-    if seen.replicas == move.target and not seen.removing and new <= frozenset(seen.isr):
-        return _arrived(move, seen)
-    if seen.removing:
-        return _dropping(move, seen, settled=settled)
-    if not new <= listed or (not new and seen.replicas == move.original):
-        return _starting(move, seen, settled=settled)
-    return _expanded(move, seen, settled=settled)
+    new, listed = frozenset(move.new), frozenset(state.replicas)
+    if state.replicas == move.target and not state.removing and new <= frozenset(state.isr):
+        return _arrived(move, state)
+    if state.removing:
+        return _dropping(move, state, settled=settled)
+    if not new <= listed or (not new and state.replicas == move.original):
+        return _starting(move, state, settled=settled)
+    return _expanded(move, state, settled=settled)
 
 
-def _arrived(move: Move, seen: PartitionState) -> NextStep:
+def _arrived(move: Move, state: PartitionState) -> NextStep:
     first = move.target[0]
-    if seen.leader == first or not move.elect:
+    if state.leader == first or not move.elect:
         return Done()
     elect = Request(RequestKind.ELECT, (first,))
-    return elect if first in seen.isr else Wait(frozenset({first}))
+    return elect if first in state.isr else Wait(frozenset({first}))
 
 
-def _dropping(move: Move, seen: PartitionState, *, settled: bool) -> NextStep:
+def _dropping(move: Move, state: PartitionState, *, settled: bool) -> NextStep:
     """Something is being removed: by our assign, or by Kafka because expand could not name it."""
-    if seen.replicas[: len(move.target)] == move.target and set(seen.removing) <= set(move.leaving):
-        return Wait(frozenset(move.target) - frozenset(seen.isr))
-    if seen.replicas == move.expanded + tuple(sorted(seen.removing)):
+    if state.replicas[: len(move.target)] == move.target and set(state.removing) <= set(
+        move.leaving
+    ):
+        return Wait(frozenset(move.target) - frozenset(state.isr))
+    if state.replicas == move.expanded + tuple(sorted(state.removing)):
         # Up to 4.2 it also waits for the leaving ones that it names, which may be dead: assign drops them.
-        return _assign_when_ready(move, seen, drops=True, settled=settled)
-    return OffPath(seen)
+        return _assign_when_ready(move, state, drops=True, settled=settled)
+    return OffPath(state)
 
 
-def _starting(move: Move, seen: PartitionState, *, settled: bool) -> NextStep:
-    if seen.replicas != move.original or seen.adding:
-        return OffPath(seen)
+def _starting(move: Move, state: PartitionState, *, settled: bool) -> NextStep:
+    if state.replicas != move.original or state.adding:
+        return OffPath(state)
     if move.new:
-        missing = move.kept - frozenset(seen.isr)
+        missing = move.kept - frozenset(state.isr)
         # Kafka itself drops a live replica that the list cannot name, as soon as the new ones are in sync.
         expand = Request(RequestKind.EXPAND, move.expanded)
-        return Wait(missing) if missing and move.unnameable & set(seen.isr) else expand
-    return _assign_when_ready(move, seen, drops=bool(move.leaving), settled=settled)
+        return Wait(missing) if missing and move.unnameable & set(state.isr) else expand
+    return _assign_when_ready(move, state, drops=bool(move.leaving), settled=settled)
 
 
-def _expanded(move: Move, seen: PartitionState, *, settled: bool) -> NextStep:
+def _expanded(move: Move, state: PartitionState, *, settled: bool) -> NextStep:
     """Expand is running or done: the new replicas are listed behind what was there."""
-    listed, new = frozenset(seen.replicas), frozenset(move.new)
+    listed, new = frozenset(state.replicas), frozenset(move.new)
     on_path = (move.kept | new) <= listed <= (frozenset(move.original) | new)
-    if not on_path or not set(seen.adding) <= new:
-        return OffPath(seen)
+    if not on_path or not set(state.adding) <= new:
+        return OffPath(state)
     drops = bool(listed - frozenset(move.target))
-    return _assign_when_ready(move, seen, drops=drops, settled=settled)
+    return _assign_when_ready(move, state, drops=drops, settled=settled)
 
 
-def _assign_when_ready(move: Move, seen: PartitionState, *, drops: bool, settled: bool) -> NextStep:
+def _assign_when_ready(
+    move: Move, state: PartitionState, *, drops: bool, settled: bool
+) -> NextStep:
     """Assign once it is safe: with drops only when settled on the whole target."""
-    missing = frozenset(move.awaited(drops=drops)) - frozenset(seen.isr)
+    missing = frozenset(move.awaited(drops=drops)) - frozenset(state.isr)
     if missing:
         return Wait(missing)
     if drops and not settled:

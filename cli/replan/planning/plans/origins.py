@@ -18,9 +18,9 @@ class Origin(Struct, frozen=True):
     led: bool = True
     """The first of the original led it, so that it shall again."""
 
-    def leads_to(self, found: PartitionState) -> bool:
+    def leads_to(self, state: PartitionState) -> bool:
         """Whether the move itself can have led to what is found."""
-        listed, both = set(found.replicas), set(self.original) | set(self.target)
+        listed, both = set(state.replicas), set(self.original) | set(self.target)
         return set(self.original) & set(self.target) <= listed <= both
 
 

@@ -439,8 +439,8 @@ class Plan(BesideMoves, frozen=True):
 
 def left_out_text(refusals: Iterable[Refusal]) -> str:
     """How many partitions a plan leaves out: `1 partition refused, 2 held`; empty where none."""
-    found = {r.partition: r.held for r in refusals}
-    held = sum(found.values())
-    parts = [f"{count(len(found) - held, 'partition')} refused"] if len(found) > held else []
+    held_of = {r.partition: r.held for r in refusals}
+    held = sum(held_of.values())
+    parts = [f"{count(len(held_of) - held, 'partition')} refused"] if len(held_of) > held else []
     parts += [f"{count(held, 'partition')} held"] if held else []
     return ", ".join(parts)

@@ -206,12 +206,12 @@ def loads(text: str, source: str) -> Plan:
 
 def _body(plan: Plan) -> str:
     """The document without its digest, and without the comma before it."""
-    found = msgspec.to_builtins(_form_of(plan))
-    del found["digest"]
+    document = msgspec.to_builtins(_form_of(plan))
+    del document["digest"]
     for key in (*BESIDE_MOVES.values(), "moves"):
-        if key in found:
-            found[key] = found.pop(key)
-    return "{\n" + ",\n".join(_part(key, value) for key, value in found.items()) + "\n}\n"
+        if key in document:
+            document[key] = document.pop(key)
+    return "{\n" + ",\n".join(_part(key, value) for key, value in document.items()) + "\n}\n"
 
 
 def _part(key: str, value: Any) -> str:

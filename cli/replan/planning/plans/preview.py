@@ -19,17 +19,17 @@ def planned_requests(move: Move) -> Iterator[Request]:
     `next_request` itself is asked, about a partition whose replicas are all in sync.
     """
     leader = move.target[0] if move.leader is None else move.leader
-    seen = PartitionState(move.partition, move.topic_id, move.original, move.original, leader)
-    while isinstance(request := next_request(move, seen, settled=True), Request):
+    state = PartitionState(move.partition, move.topic_id, move.original, move.original, leader)
+    while isinstance(request := next_request(move, state, settled=True), Request):
         yield request
-        seen = _performed(move, seen, request)
+        state = _performed(move, state, request)
 
 
-def _performed(move: Move, seen: PartitionState, request: Request) -> PartitionState:
+def _performed(move: Move, state: PartitionState, request: Request) -> PartitionState:
     """The partition once a request is done; a leader that leaves is followed by the first of the list."""
-    listed = seen.replicas if request.kind is RequestKind.ELECT else request.replicas
-    stays = request.kind is not RequestKind.ELECT and seen.leader in listed
-    leader = seen.leader if stays else request.replicas[0]
+    listed = state.replicas if request.kind is RequestKind.ELECT else request.replicas
+    stays = request.kind is not RequestKind.ELECT and state.leader in listed
+    leader = state.leader if stays else request.replicas[0]
     return PartitionState(move.partition, move.topic_id, listed, listed, leader)
 
 
@@ -63,17 +63,17 @@ def flows(plan: Plan) -> list[Flow]:
             sent[move.source] = sent.get(move.source, 0) + move.copies_bytes
         for broker in move.new:
             received[broker] = received.get(broker, 0) + move.bytes
-    found = []
+    all_flows = []
     for side, amounts in ((Side.LEADER, sent), (Side.FOLLOWER, received)):
         for broker, amount in sorted(amounts.items()):
             rate = None if plan.throttle is None else plan.throttle.rate_of(broker, side)
-            found.append(Flow(broker, side, amount, amount / rate if rate else None))
-    return found
+            all_flows.append(Flow(broker, side, amount, amount / rate if rate else None))
+    return all_flows
 
 
 def estimate(plan: Plan) -> Estimate:
     """Bytes to copy, and the least time that the throttle allows."""
     timed = [(flow.seconds, flow.broker) for flow in flows(plan) if flow.seconds is not None]
-    seconds, busiest = max(timed, key=lambda found: found[0], default=(None, None))
+    seconds, busiest = max(timed, key=lambda pair: pair[0], default=(None, None))
     leaders = sum(m.may_change_leader for m in plan.moves)
     return Estimate(sum(m.copies_bytes for m in plan.moves), seconds, busiest, leaders)

@@ -125,13 +125,13 @@ class ThrottleSetting(Form, PlannedStep, frozen=True):
         operation = ConfigOperation.DELETE if self.after is None else ConfigOperation.SET
         return ConfigChange(self.scope, self.name, self.key, operation, self.after or "")
 
-    def is_after(self, found: str | None) -> bool:
+    def is_after(self, value: str | None) -> bool:
         """Whether a value is the wanted one."""
-        return same_value(self.setting.key, found, self.after)
+        return same_value(self.setting.key, value, self.after)
 
-    def is_before(self, found: str | None) -> bool:
+    def is_before(self, value: str | None) -> bool:
         """Whether a value is the one that was there when planned."""
-        return same_value(self.setting.key, found, self.before)
+        return same_value(self.setting.key, value, self.before)
 
 
 def same_value(key: str, one: str | None, other: str | None) -> bool:
@@ -159,8 +159,8 @@ def value_of(setting: SettingName, snapshot: Snapshot) -> str | None:
     if setting.scope is ConfigScope.BROKER:
         configs = snapshot.broker_configs.get(BrokerId(int(setting.name)), {})
         return own_value(configs, setting.key)
-    found = snapshot.settings(setting.name)
-    return None if found is None else override_of(found, setting.key)
+    settings = snapshot.settings(setting.name)
+    return None if settings is None else override_of(settings, setting.key)
 
 
 def unread_brokers(declared: StandingThrottles, snapshot: Snapshot) -> dict[BrokerId, StandingRate]:
@@ -188,7 +188,7 @@ def _throttled(
 ) -> frozenset[int]:
     """The brokers with a throttled replica on a side, once the lists are as declared."""
     settings = snapshot.all_settings()
-    found: set[int] = set()
+    brokers: set[int] = set()
     for topic, of in settings.items():
         entry = standing.get(topic)
         if entry is None:
@@ -198,10 +198,10 @@ def _throttled(
         if ALL_REPLICAS in listed:
             rows = snapshot.topic_rows(topic)
             held = snapshot.partitions.column("replicas").slice(rows.start, len(rows))
-            found.update(chain.from_iterable(held.to_pylist()))
+            brokers.update(chain.from_iterable(held.to_pylist()))
         named = (one.partition(":")[2].strip() for one in listed)
-        found.update(int(broker) for broker in named if broker.isdecimal())
-    return frozenset(found)
+        brokers.update(int(broker) for broker in named if broker.isdecimal())
+    return frozenset(brokers)
 
 
 def _lists(
@@ -238,7 +238,7 @@ def _rates(declared: StandingThrottles, snapshot: Snapshot) -> Iterator[Throttle
 
 
 def _different(
-    name: SettingName, found: str | None, wanted: str | None
+    name: SettingName, value: str | None, wanted: str | None
 ) -> Iterator[ThrottleSetting]:
-    if not same_value(name.key, found, wanted):
-        yield ThrottleSetting.of(name, found, wanted)
+    if not same_value(name.key, value, wanted):
+        yield ThrottleSetting.of(name, value, wanted)

@@ -88,12 +88,12 @@ def candidates(
     `known` are the registered brokers; `formerly`: what an earlier snapshot knew of their logs.
     """
     eligible = {*state.isr, *state.elr}
-    found: list[Candidate] = []
+    ranked: list[Candidate] = []
     for b in state.replicas:
         log, before = logs.get(b) if b in live else None, (formerly or {}).get(b)
         earlier = before if isinstance(before, ReplicaLog) else None
         now = isinstance(log, ReplicaLog)
-        found.append(
+        ranked.append(
             Candidate(
                 broker=b,
                 alive=b in live,
@@ -104,7 +104,7 @@ def candidates(
                 formerly=None if now else earlier,
             )
         )
-    return tuple(found)
+    return tuple(ranked)
 
 
 def best_candidate(among: Iterable[Candidate]) -> Candidate | None:
@@ -136,13 +136,13 @@ def tails(logs: Mapping[BrokerId, ReplicaLog], leader: BrokerId) -> tuple[Tail, 
     own = logs.get(leader)
     if own is None:
         return ()
-    found = (Tail(b, parting(own, log), log.end) for b, log in logs.items() if b != leader)
-    return tuple(tail for tail in found if tail.records > 0)
+    every_tail = (Tail(b, parting(own, log), log.end) for b, log in logs.items() if b != leader)
+    return tuple(tail for tail in every_tail if tail.records > 0)
 
 
 def lost(logs: Mapping[BrokerId, ReplicaLog], leader: BrokerId) -> tuple[Tail, ...]:
     """The same, each record once: the longest tail, then what the others have beyond those before them."""
-    found: list[Tail] = []
+    tails_lost: list[Tail] = []
     whole: list[Tail] = []
     for tail in sorted(tails(logs, leader), key=lambda t: t.records, reverse=True):
         log, left = logs[tail.broker], [tail]
@@ -151,8 +151,8 @@ def lost(logs: Mapping[BrokerId, ReplicaLog], leader: BrokerId) -> tuple[Tail, .
             end = min(_same(log, logs[other.broker]), other.end)
             left = [part for of in left for part in _without(of, begin, end)]
         whole.append(tail)
-        found += left
-    return tuple(sorted(found, key=lambda t: t.records, reverse=True))
+        tails_lost += left
+    return tuple(sorted(tails_lost, key=lambda t: t.records, reverse=True))
 
 
 def _without(tail: Tail, begin: int, end: int) -> Iterator[Tail]:

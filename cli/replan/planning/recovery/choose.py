@@ -57,81 +57,81 @@ class RecoveryWish(Struct, frozen=True):
 
 def chosen_recovery(
     state: PartitionState,
-    found: tuple[Candidate, ...],
+    ranked: tuple[Candidate, ...],
     wish: RecoveryWish,
 ) -> Recovery | Unrecoverable:
     """Who is to lead a partition that has no leader."""
     if wish.desired is not None and wish.desired not in state.replicas:
         return Unrecoverable(RecoveryObstacle.NO_REPLICA, (wish.desired,))
-    outcome = _led_again(state, found, wish)
+    outcome = _led_again(state, ranked, wish)
     if isinstance(outcome, Unrecoverable) or state.running is None:
         return outcome
-    first = _elected(found, clean=outcome.clean)
+    first = _elected(ranked, clean=outcome.clean)
     return (
         outcome if first == outcome.chosen else Unrecoverable(RecoveryObstacle.REASSIGNED, (first,))
     )
 
 
-def _elected(found: tuple[Candidate, ...], *, clean: bool) -> BrokerId:
+def _elected(ranked: tuple[Candidate, ...], *, clean: bool) -> BrokerId:
     """Whom Kafka elects by the list as it is."""
-    return next(c.broker for c in found if c.alive and (c.eligible or not clean))
+    return next(c.broker for c in ranked if c.alive and (c.eligible or not clean))
 
 
 def _led_again(
-    state: PartitionState, found: tuple[Candidate, ...], wish: RecoveryWish
+    state: PartitionState, ranked: tuple[Candidate, ...], wish: RecoveryWish
 ) -> Recovery | Unrecoverable:
     """Who is to lead, whatever the list says."""
-    clean = [c.broker for c in found if c.eligible and c.alive]
+    clean = [c.broker for c in ranked if c.eligible and c.alive]
     if wish.desired is not None and wish.desired in clean:
-        return _recovery(state, found, wish, wish.desired, clean=True)
+        return _recovery(state, ranked, wish, wish.desired, clean=True)
     if clean and wish.method is not Method.DESIGNATED:
-        return _recovery(state, found, wish, clean[0], clean=True)
-    missing = may_return(found, wish.given_up)
+        return _recovery(state, ranked, wish, clean[0], clean=True)
+    missing = may_return(ranked, wish.given_up)
     if missing and wish.method is not Method.AGGRESSIVE:
         return Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, missing)
-    chosen = _chosen(state, found, wish)
+    chosen = _chosen(state, ranked, wish)
     if isinstance(chosen, Unrecoverable):
         return chosen
-    return _recovery(state, found, wish, chosen.broker, clean=False)
+    return _recovery(state, ranked, wish, chosen.broker, clean=False)
 
 
 def may_return(
-    found: tuple[Candidate, ...], given_up: Collection[BrokerId] = ()
+    ranked: tuple[Candidate, ...], given_up: Collection[BrokerId] = ()
 ) -> tuple[BrokerId, ...]:
     """The replicas that may have a better log, and are neither known nor given up; unregistered ones do not return."""
-    last_in_sync = [c for c in found if c.eligible or c.last_known_leader]
+    last_in_sync = [c for c in ranked if c.eligible or c.last_known_leader]
     return tuple(
         c.broker
-        for c in last_in_sync or found
+        for c in last_in_sync or ranked
         if c.known is None and c.registered and c.broker not in given_up
     )
 
 
 def _chosen(
-    state: PartitionState, found: tuple[Candidate, ...], wish: RecoveryWish
+    state: PartitionState, ranked: tuple[Candidate, ...], wish: RecoveryWish
 ) -> Candidate | Unrecoverable:
-    first = next((c for c in found if c.alive), None)
+    first = next((c for c in ranked if c.alive), None)
     if first is not None and first.broker in state.adding:
         return Unrecoverable(RecoveryObstacle.REASSIGNED, (first.broker,))
     match wish.method:
         case Method.DESIGNATED:
-            return _designated(found, wish.desired)
+            return _designated(ranked, wish.desired)
         case Method.BALANCED | Method.AGGRESSIVE:
-            first = best_candidate(c for c in found if c.broker not in state.adding)
+            first = best_candidate(c for c in ranked if c.broker not in state.adding)
         case Method.UNCLEAN:
             pass
     if first is None:
-        return Unrecoverable(RecoveryObstacle.NOTHING_KNOWN, tuple(c.broker for c in found))
+        return Unrecoverable(RecoveryObstacle.NOTHING_KNOWN, tuple(c.broker for c in ranked))
     if first.known is None:
         return Unrecoverable(RecoveryObstacle.UNKNOWN_LOG, (first.broker,))
     return first
 
 
 def _designated(
-    found: tuple[Candidate, ...], desired: BrokerId | None
+    ranked: tuple[Candidate, ...], desired: BrokerId | None
 ) -> Candidate | Unrecoverable:
     named = () if desired is None else (desired,)
-    candidate = next(c for c in found if c.broker == desired)
+    candidate = next(c for c in ranked if c.broker == desired)
     if not candidate.alive:
         return Unrecoverable(RecoveryObstacle.NOT_LIVE, named)
     return (
@@ -141,13 +141,13 @@ def _designated(
 
 def _recovery(
     state: PartitionState,
-    found: tuple[Candidate, ...],
+    ranked: tuple[Candidate, ...],
     wish: RecoveryWish,
     chosen: BrokerId,
     *,
     clean: bool,
 ) -> Recovery:
-    kept = {c.broker for c in found if c.registered}
+    kept = {c.broker for c in ranked if c.registered}
     return Recovery(
         topic=state.partition.topic,
         number=state.partition.partition,
@@ -156,10 +156,10 @@ def _recovery(
         order=led_by(chosen, tuple(b for b in state.replicas if b in kept)),
         method=wish.method,
         clean=clean,
-        loss=loss(found, chosen),
+        loss=loss(ranked, chosen),
         reassigned=state.running is not None,
         leader_epoch=state.leader_epoch,
         wait_seconds=wish.wait_seconds,
         bytes=state.bytes,
-        said=tuple(map(candidate_form, found)),
+        said=tuple(map(candidate_form, ranked)),
     )

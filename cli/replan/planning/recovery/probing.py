@@ -43,13 +43,13 @@ class _Known(Struct):
         exact = self.answers.get(epoch)
         if exact is not None:
             return exact
-        for asked, found in self.answers.items():
-            if found.epoch <= epoch <= asked and found.epoch != NO_LEADER_EPOCH:
-                return found
+        for asked, answer in self.answers.items():
+            if answer.epoch <= epoch <= asked and answer.epoch != NO_LEADER_EPOCH:
+                return answer
         if any(
             asked <= epoch
-            for asked, found in self.answers.items()
-            if found.epoch == NO_LEADER_EPOCH
+            for asked, answer in self.answers.items()
+            if answer.epoch == NO_LEADER_EPOCH
         ):
             return EpochEnd(NO_LEADER_EPOCH)
         return None
@@ -64,22 +64,22 @@ class _Known(Struct):
         if not within:
             step = highest + 1 - above
             return EpochEnd(NO_LEADER_EPOCH) if above == 0 else max(0, above - max(1, step))
-        found = max(within, key=lambda f: f.epoch)
-        asked = max(a for a, f in self.answers.items() if f.epoch == found.epoch)
-        if found.end < self.end.end and asked + 1 < above:
+        answer = max(within, key=lambda f: f.epoch)
+        asked = max(a for a, f in self.answers.items() if f.epoch == answer.epoch)
+        if answer.end < self.end.end and asked + 1 < above:
             return (asked + above) // 2
-        return self._written(found)
+        return self._written(answer)
 
-    def _written(self, found: EpochEnd) -> EpochEnd | int:
+    def _written(self, answer: EpochEnd) -> EpochEnd | int:
         """The same, or an earlier one where nothing was written in it."""
-        while found.epoch > 0 and found.end > found.start:
-            before = self.at(found.epoch - 1)
+        while answer.epoch > 0 and answer.end > answer.start:
+            before = self.at(answer.epoch - 1)
             if before is None:
-                return found.epoch - 1
-            if before.end < found.end:
+                return answer.epoch - 1
+            if before.end < answer.end:
                 break
-            found = before
-        return found
+            answer = before
+        return answer
 
     def log(self) -> ReplicaLog | None:
         """What is known, once its last epoch is."""
@@ -112,11 +112,11 @@ class Probing:
 
     def ends_wanted(self) -> dict[BrokerId, list[TopicPartition]]:
         """The first round: where logs end."""
-        found: dict[BrokerId, list[TopicPartition]] = {}
+        by_broker: dict[BrokerId, list[TopicPartition]] = {}
         for name, brokers in self._wanted.items():
             for broker in brokers:
-                found.setdefault(broker, []).append(name)
-        return found
+                by_broker.setdefault(broker, []).append(name)
+        return by_broker
 
     def with_ends(
         self, answers: Mapping[BrokerId, Mapping[TopicPartition, LogEnd | ProbeFailure]]
@@ -131,11 +131,11 @@ class Probing:
 
     def epochs_wanted(self) -> dict[BrokerId, dict[TopicPartition, int]]:
         """The next round: at most one epoch of each replica; empty once all is known."""
-        found: dict[BrokerId, dict[TopicPartition, int]] = {}
+        by_broker: dict[BrokerId, dict[TopicPartition, int]] = {}
         for name, known in self._known.items():
             for broker, epoch in _questions(known, self._earlier[name]):
-                found.setdefault(broker, {}).setdefault(name, epoch)
-        return found
+                by_broker.setdefault(broker, {}).setdefault(name, epoch)
+        return by_broker
 
     def with_epochs(
         self,
@@ -179,7 +179,7 @@ def _questions(
     if open_ends:
         yield from open_ends
         return
-    ends = {b: found.epoch for b, found in last.items() if isinstance(found, EpochEnd)}
+    ends = {b: end.epoch for b, end in last.items() if isinstance(end, EpochEnd)}
     parted = True
     for one, other in combinations(sorted(ends, key=lambda b: (ends[b], b)), 2):
         question = _parting_question(known, one, other, ends[one])
@@ -196,11 +196,11 @@ def _parting_question(
 ) -> tuple[BrokerId, int] | None:
     """The next question on where two logs part, from the last epoch of the one whose is not the larger."""
     while epoch != NO_LEADER_EPOCH:
-        found = known[other].at(epoch)
-        if found is None:
+        answer = known[other].at(epoch)
+        if answer is None:
             return other, epoch
-        if found.epoch == epoch:
+        if answer.epoch == epoch:
             mine = known[one].at(epoch)
             return None if mine is not None else (one, epoch)
-        one, other, epoch = other, one, found.epoch
+        one, other, epoch = other, one, answer.epoch
     return None

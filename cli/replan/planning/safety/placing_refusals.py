@@ -50,14 +50,14 @@ class OutOfBalance(Struct, frozen=True):
     @property
     def facts(self) -> Facts:
         """By name, as plan files have them."""
-        found = self.imbalance
+        imbalance = self.imbalance
         return {
             "where": str(self.where),
-            "measure": found.measure.value,
-            "asked": measure_text(found.measure, found.asked),
-            "reached": measure_text(found.measure, found.reached),
-            "brokers": found.brokers,
-            "proved": "yes" if found.steps is None else "no",
+            "measure": imbalance.measure.value,
+            "asked": measure_text(imbalance.measure, imbalance.asked),
+            "reached": measure_text(imbalance.measure, imbalance.reached),
+            "brokers": imbalance.brokers,
+            "proved": "yes" if imbalance.steps is None else "no",
             "rules": self.rules,
             "closed": self.closed,
             "held": self.held,
@@ -74,7 +74,7 @@ class BalanceUnreachable(UnsafePlan):
 
 
 def out_of_balance(
-    found: Sequence[Imbalance],
+    imbalances: Sequence[Imbalance],
     chosen: BaseLists,
     placement: Placement,
     snapshot: Snapshot,
@@ -82,7 +82,7 @@ def out_of_balance(
 ) -> tuple[OutOfBalance, ...]:
     """Each measure that is not as near its shares as `balance` asks for; `without`: whom it had to do without."""
     asked = placement.balance
-    if asked is None or not found:
+    if asked is None or not imbalances:
         return ()
     held = [*_acknowledged(chosen, placement, snapshot), *_refused(without)]
     drained = placement.drained
@@ -108,7 +108,7 @@ def out_of_balance(
             tuple(capped([*closed, *_full(far, placement)], str, limit=CAUSES_SHOWN)),
             tuple(capped(held, str, limit=CAUSES_SHOWN)),
         )
-        for far in found
+        for far in imbalances
     )
 
 
@@ -121,11 +121,11 @@ def _acknowledged(chosen: BaseLists, placement: Placement, snapshot: Snapshot) -
         yield f"{count(partitions, 'partition')} acknowledged by `{entry}` ({entry.where})"
 
 
-def _full(found: Imbalance, placement: Placement) -> Iterator[str]:
+def _full(imbalance: Imbalance, placement: Placement) -> Iterator[str]:
     """The brokers that have no more room, or none before the policy empties them again."""
     share = placement.reconcile.log_dir_share
-    of = f" below the {measure_text(found.measure, share)} of logDirFull" if share else ""
-    for broker in found.full:
+    of = f" below the {measure_text(imbalance.measure, share)} of logDirFull" if share else ""
+    for broker in imbalance.full:
         yield f"{broker} has no more room{of}"
 
 
@@ -134,9 +134,9 @@ def _refused(without: Sequence[Refusal]) -> Iterator[str]:
         yield f"{count(partitions, 'partition')} refused ({rule})"
 
 
-def _rules_of(found: Imbalance, placement: Placement, snapshot: Snapshot) -> list[str]:
+def _rules_of(imbalance: Imbalance, placement: Placement, snapshot: Snapshot) -> list[str]:
     """The rules that name their brokers or racks, and may place replicas on these brokers."""
-    named = [b for b in snapshot.brokers if b.id in found.brokers]
+    named = [b for b in snapshot.brokers if b.id in imbalance.brokers]
     return [
         f"`{pattern}` ({rule.where})"
         for pattern, rule in sorted(placement.rules.items())
@@ -153,8 +153,8 @@ def placing_refusals(
 ) -> Iterator[Refusal]:
     """Refusals of those partitions that `rows` has."""
     for reason in reasons:
-        for seen in snapshot.states(at for at in reason.partitions if at in rows):
-            yield refusal_of(reason, seen.partition, rules.get(seen.partition.topic))
+        for state in snapshot.states(at for at in reason.partitions if at in rows):
+            yield refusal_of(reason, state.partition, rules.get(state.partition.topic))
 
 
 def refusal_of(reason: Impossible, partition: TopicPartition, rule: TopicRule | None) -> Refusal:
@@ -181,8 +181,8 @@ def balance_text(facts: Facts) -> str:
     nearest = "moves come" if facts["proved"] == "yes" else "a search that proves nothing came"
     ways = []
     for name, what in (("closed", "broker"), ("held", ""), ("rules", "")):
-        found = facts.get(name, ())
-        ways += [f"{what} {one}".strip() for one in (found if isinstance(found, tuple) else ())]
+        value = facts.get(name, ())
+        ways += [f"{what} {one}".strip() for one in (value if isinstance(value, tuple) else ())]
     written = BalanceMeasure(str(measure)).written.format(reached)
     in_the_way = f" In the way: {'; '.join(ways)}." if ways else ""
     wish = f"{measure} lie within {asked} of the brokers' shares"

@@ -59,7 +59,7 @@ def broken_laws(
     return [
         *lawful_alone(plan),
         *only_what_was_asked(snapshot, plan, judged),
-        *(broken for move, seen in judged for broken in unsafe_start(move, seen)),
+        *(broken for move, state in judged for broken in unsafe_start(move, state)),
         *arrives(placement, snapshot, judged, plan.remember),
     ]
 
@@ -67,8 +67,8 @@ def broken_laws(
 def keeps_rules(snapshot: Snapshot, findings: Sequence[Finding]) -> Iterator[Broken]:
     """The lists that were chosen keep the rules that they were chosen by: what the judge of `placing` found."""
     for finding in findings:
-        [seen] = snapshot.states([finding.row])
-        name = str(seen.partition)
+        [state] = snapshot.states([finding.row])
+        name = str(state.partition)
         yield Broken(
             "keeps-rules", name, f"{name}: its chosen list breaks its rule ({finding.breach})"
         )
@@ -82,27 +82,29 @@ def only_what_was_asked(
         yield asked("the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}")
     if dict(plan.racks) != {b.id: b.rack for b in snapshot.brokers}:
         yield asked("the plan", "its brokers and racks are not those of the snapshot")
-    for move, seen in judged:
+    for move, state in judged:
         name = move.partition
-        if (move.original, move.topic_id) != (seen.replicas, seen.topic_id):
-            found = f"{list(seen.replicas)} of topic id {seen.topic_id}"
-            yield asked(name, f"it is planned from {list(move.original)}, and {found} is observed")
-        if move.is_leader_only and move.elect and seen.leader == move.target[0]:
+        if (move.original, move.topic_id) != (state.replicas, state.topic_id):
+            observed = f"{list(state.replicas)} of topic id {state.topic_id}"
+            yield asked(
+                name, f"it is planned from {list(move.original)}, and {observed} is observed"
+            )
+        if move.is_leader_only and move.elect and state.leader == move.target[0]:
             yield asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
-        if seen.adding or seen.removing:
+        if state.adding or state.removing:
             yield asked(name, "a reassignment runs on it, and it is moved")
 
 
-def unsafe_start(move: Move, seen: PartitionState) -> Iterator[Broken]:
+def unsafe_start(move: Move, state: PartitionState) -> Iterator[Broken]:
     """A move begins only where what is observed can bear it."""
-    if move.new and move.unclean_election and len(seen.isr) < 2:
+    if move.new and move.unclean_election and len(state.isr) < 2:
         yield Broken(
             "unclean-guard",
             str(move.partition),
-            f"{move.partition}: an empty replica is added while only {list(seen.isr)} is in sync and unclean "
+            f"{move.partition}: an empty replica is added while only {list(state.isr)} is in sync and unclean "
             "elections are allowed",
         )
-    if seen.leader is None:
+    if state.leader is None:
         yield off_prefix(move, "it has no leader, and is moved")
 
 
@@ -132,13 +134,13 @@ def arrives(
     asked = lay_overlays(Alignment.of(declared, after))
     left = compare(asked.table, after.partitions, asked.rows).table
     there = np.flatnonzero(np.asarray(left.column("kind")) != DifferenceKind.MISSING)
-    for found in take(left, there).to_pylist():
-        name = TopicPartition(found["topic"], found["partition"])
+    for row in take(left, there).to_pylist():
+        name = TopicPartition(row["topic"], row["partition"])
         yield Broken(
             "arrives",
             str(name),
-            f"{name}: after its move its list is {found['observed']} led by {found['leader']}, and planning again "
-            f"would move it ({found['kind']}) to {found['declared']}",
+            f"{name}: after its move its list is {row['observed']} led by {row['leader']}, and planning again "
+            f"would move it ({row['kind']}) to {row['declared']}",
         )
 
 
@@ -164,18 +166,18 @@ def _balanced(
     }
 
 
-def end_of(move: Move, seen: PartitionState) -> PartitionState:
+def end_of(move: Move, state: PartitionState) -> PartitionState:
     """A partition after its move, on a cluster where whoever is waited for is in sync, and nobody else is."""
     awaited = move.awaited(drops=bool(move.dropped))
-    stays = seen.leader in move.target and not move.elect
+    stays = state.leader in move.target and not move.elect
     return PartitionState(
-        partition=seen.partition,
-        topic_id=seen.topic_id,
+        partition=state.partition,
+        topic_id=state.topic_id,
         replicas=move.target,
-        isr=tuple([b for b in move.target if b in seen.isr or b in awaited]),
-        leader=seen.leader if stays else move.target[0],
-        leader_epoch=seen.leader_epoch,
-        bytes=seen.bytes,
+        isr=tuple([b for b in move.target if b in state.isr or b in awaited]),
+        leader=state.leader if stays else move.target[0],
+        leader_epoch=state.leader_epoch,
+        bytes=state.bytes,
     )
 
 
@@ -183,7 +185,7 @@ def _moved_alone(
     snapshot: Snapshot, judged: Sequence[ObservedMove], remember: frozenset[TopicPartition]
 ) -> Snapshot:
     """The snapshot with nothing but the moved partitions, as they are after their moves."""
-    ends = sorted((end_of(m, seen) for m, seen in judged), key=lambda s: s.partition)
+    ends = sorted((end_of(m, state) for m, state in judged), key=lambda s: s.partition)
     rows = partition_rows(named_partitions(s.partition for s in ends), snapshot.partitions)
     table = take(snapshot.partitions, rows)
     for column, values in (

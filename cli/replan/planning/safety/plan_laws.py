@@ -108,9 +108,9 @@ def _recoveries(plan: Plan, others: set[TopicPartition]) -> Iterator[Broken]:
             yield asked(name, "it is led again, and it is moved or refused as well, or named twice")
         others = others | {name}
         if not set(recovery.order) <= set(recovery.original) & plan.racks.keys():
-            found = list(recovery.order)
+            order = list(recovery.order)
             yield asked(
-                name, f"its list {found} names brokers that hold no replica, or are not known"
+                name, f"its list {order} names brokers that hold no replica, or are not known"
             )
         chosen = next((c for c in recovery.candidates if c.broker == recovery.chosen), None)
         if chosen is None or not (chosen.eligible if recovery.clean else chosen.known is not None):

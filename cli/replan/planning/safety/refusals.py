@@ -44,30 +44,30 @@ class Judge(Struct, frozen=True):
         """Whom a list may name: an unregistered broker is refused with 39, from 4.4 on a cordoned one (KAFKA-20832)."""
         return self.registered - self.cordoned
 
-    def refusals(self, move: Move, seen: PartitionState) -> list[Refusal]:
+    def refusals(self, move: Move, state: PartitionState) -> list[Refusal]:
         """All the reasons for which this move must not be planned; empty when it may."""
-        return [Refusal(*move.partition, rule, facts) for rule, facts in self._reasons(move, seen)]
+        return [Refusal(*move.partition, rule, facts) for rule, facts in self._reasons(move, state)]
 
-    def _reasons(self, move: Move, seen: PartitionState) -> Iterator[RuleAndFacts]:
-        running = seen.running
+    def _reasons(self, move: Move, state: PartitionState) -> Iterator[RuleAndFacts]:
+        running = state.running
         if running is not None:
             lists = {
                 "target": running.target,
                 "adding": running.adding,
                 "removing": running.removing,
             }
-            known = self.remembered.get(seen.partition)
+            known = self.remembered.get(state.partition)
             left = known is not None and (known.topic_id, known.left) == (
-                seen.topic_id,
+                state.topic_id,
                 running.target,
             )
-            if seen.partition in self.heading:
+            if state.partition in self.heading:
                 yield RefusalRule.OWN_RUNNING, lists
             else:
                 yield RefusalRule.LEFT_RUNNING if left else RefusalRule.RUNNING, lists
             return
-        if seen.leader is None:
-            yield RefusalRule.NO_LEADER, {"inSync": seen.isr, "target": move.target}
+        if state.leader is None:
+            yield RefusalRule.NO_LEADER, {"inSync": state.isr, "target": move.target}
         yield from _target_below_min_isr(move)
         if move.election is None:  # `elections` says of each whether its leader is available
             yield from _unregistered(move, self.registered)
@@ -75,7 +75,7 @@ class Judge(Struct, frozen=True):
             yield from _cordoned(move, self.cordoned)
         if move.new:
             yield from _safe_start(move)
-            yield from _unclean_guard(move, seen, self.live)
+            yield from _unclean_guard(move, state, self.live)
 
 
 def _target_below_min_isr(move: Move) -> Iterator[RuleAndFacts]:
@@ -116,9 +116,9 @@ def _safe_start(move: Move) -> Iterator[RuleAndFacts]:
 
 
 def _unclean_guard(
-    move: Move, seen: PartitionState, live: frozenset[BrokerId]
+    move: Move, state: PartitionState, live: frozenset[BrokerId]
 ) -> Iterator[RuleAndFacts]:
     """With unclean election on, an empty newcomer could be elected when the only in-sync replica restarts."""
-    in_sync = tuple(b for b in seen.isr if b in live)
+    in_sync = tuple(b for b in state.isr if b in live)
     if move.unclean_election and len(in_sync) < 2:
         yield RefusalRule.UNCLEAN_GUARD, {"inSync": in_sync}

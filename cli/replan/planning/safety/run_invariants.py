@@ -309,7 +309,7 @@ def _last_settled(
     move: Move, ours: Trajectory, until: float, settle_seconds: float, unseen_seconds: float
 ) -> float | None:
     """When the whole target had last been in sync for the settle time, up to a moment; None if never."""
-    found: float | None = None
+    last: float | None = None
     since: float | None = None
     lost: float | None = None
     ends = [*(s.at for s in ours.samples[1:]), ours.ended]
@@ -323,8 +323,8 @@ def _last_settled(
             since = sample.at
         lost = None
         if min(end, until) - since >= settle_seconds - unseen_seconds:
-            found = min(end, until)
-    return found
+            last = min(end, until)
+    return last
 
 
 def arrived(move: Move, ours: Trajectory) -> Iterator[Broken]:

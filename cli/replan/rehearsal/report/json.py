@@ -93,12 +93,12 @@ def json_value(value: object) -> object:
 
 def _object(value: Struct) -> dict[str, object]:
     """Its fields; a reason has its kind and its sentence too."""
-    found = {_camel(name): json_value(getattr(value, name)) for name in value.__struct_fields__}
+    fields = {_camel(name): json_value(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, PartitionResult):
-        return {**found, "message": result_text(value)}
+        return {**fields, "message": result_text(value)}
     if isinstance(value, HoldReason):
-        return {"kind": value.kind, **found, "text": str(value)}
-    return {"kind": value.kind, **found} if isinstance(value, EndReason) else found
+        return {"kind": value.kind, **fields, "text": str(value)}
+    return {"kind": value.kind, **fields} if isinstance(value, EndReason) else fields
 
 
 def _camel(name: str) -> str:

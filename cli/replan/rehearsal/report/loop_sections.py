@@ -25,41 +25,41 @@ DOING_NOTHING = "\N{EN DASH} doing nothing"
 """The row below that of the loop."""
 
 
-def loop_rehearsal_report(found: LoopRehearsal) -> Iterator[Block]:
+def loop_rehearsal_report(rehearsal: LoopRehearsal) -> Iterator[Block]:
     """The whole document."""
-    acting, idle = found.acting, found.idle
-    yield Title("replan rehearse --reconcile", found.cluster_name or found.cluster_id)
-    yield line(Span(_verdict(found), Tone.GOES if found.exit_code else Tone.COMES))
+    acting, idle = rehearsal.acting, rehearsal.idle
+    yield Title("replan rehearse --reconcile", rehearsal.cluster_name or rehearsal.cluster_id)
+    yield line(Span(_verdict(rehearsal), Tone.GOES if rehearsal.exit_code else Tone.COMES))
     yield line(_lack(acting.lack, idle.lack))
     yield Heading("What differed, for how long, and what became of it")
     yield _kinds(acting, idle)
-    yield OnPage(list(weeks_chart(found)))
+    yield OnPage(list(weeks_chart(rehearsal)))
     if acting.held:
         yield Heading("When nothing was done, or nothing more begun")
         yield _held(acting.held)
     if acting.rounds:
         yield Heading("Rounds", len(acting.rounds))
         yield _rounds(acting)
-    if found.faults:
-        yield Heading("Faults, people and releases", len(found.faults))
-        yield _faults(found)
+    if rehearsal.faults:
+        yield Heading("Faults, people and releases", len(rehearsal.faults))
+        yield _faults(rehearsal)
     if acting.reasons or acting.refused:
         yield Heading("At the end")
         rules = [f"refused [{rule}]" for rule in acting.refused]
         yield Items([Item(line(text)) for text in (*map(str, acting.reasons), *rules)])
-    yield line(assumptions(found.options))
-    drawn = "" if found.seed is None else f", faults of seed {found.seed}"
+    yield line(assumptions(rehearsal.options))
+    drawn = "" if rehearsal.seed is None else f", faults of seed {rehearsal.seed}"
     yield line(
-        f"Placement {found.placement_digest[:16]}, cluster {found.cluster_id}, a round every "
-        f"{duration(found.every_seconds)}{drawn}."
+        f"Placement {rehearsal.placement_digest[:16]}, cluster {rehearsal.cluster_id}, a round every "
+        f"{duration(rehearsal.every_seconds)}{drawn}."
     )
 
 
-def _verdict(found: LoopRehearsal) -> str:
-    acting = found.acting
+def _verdict(rehearsal: LoopRehearsal) -> str:
+    acting = rehearsal.acting
     right = f"{acting.by_rounds:,} of {count(acting.found, 'deviation')} put right"
     done = f"{right} in {count(len(acting.rounds), 'round')}, {size(acting.copied_bytes)} copied"
-    if not found.policy.put_right:
+    if not rehearsal.policy.put_right:
         done = f"policy puts nothing right; {count(acting.found, 'deviation')} seen"
     if not acting.found:
         done = "nothing differed"
@@ -148,15 +148,15 @@ def _rounds(acting: Weeks) -> Table:
     return Table(columns, rows, noun="round", limit=ROUNDS_SHOWN)
 
 
-def _faults(found: LoopRehearsal) -> Table:
+def _faults(rehearsal: LoopRehearsal) -> Table:
     rows = [
         (
             time_since_start(fault.at_seconds),
             fault.what
-            + " (after the end)" * (fault.at_seconds > found.acting.seconds)
+            + " (after the end)" * (fault.at_seconds > rehearsal.acting.seconds)
             + "".join(f" (Kafka refuses it: {text})" for text in fault.refused),
         )
-        for fault in found.faults
+        for fault in rehearsal.faults
     ]
     columns = [Column("at", right=True), Column("what", prose=True, code=True)]
     return Table(columns, rows, noun="fault", limit=FAULTS_SHOWN)
@@ -168,20 +168,20 @@ def time_since_start(seconds: float) -> str:
     return f"{days} d {rest // 3600:02}:{rest % 3600 // 60:02}"
 
 
-def render_loop_rehearsal_json(found: LoopRehearsal) -> str:
+def render_loop_rehearsal_json(rehearsal: LoopRehearsal) -> str:
     """One document, times in seconds from the beginning; ends with a newline."""
     document = {
         "formatVersion": FORMAT_VERSION,
         "kind": KIND,
-        "clusterId": found.cluster_id,
-        "placementDigest": found.placement_digest,
-        "putRight": {kind.value: after for kind, after in found.policy.put_right.items()},
-        "assumed": {**assumed(found.options), "everySeconds": found.every_seconds},
-        "seed": found.seed,
-        "exitCode": found.exit_code,
-        "faults": json_value(found.faults),
-        "acting": _weeks(found.acting),
-        "doingNothing": _weeks(found.idle),
+        "clusterId": rehearsal.cluster_id,
+        "placementDigest": rehearsal.placement_digest,
+        "putRight": {kind.value: after for kind, after in rehearsal.policy.put_right.items()},
+        "assumed": {**assumed(rehearsal.options), "everySeconds": rehearsal.every_seconds},
+        "seed": rehearsal.seed,
+        "exitCode": rehearsal.exit_code,
+        "faults": json_value(rehearsal.faults),
+        "acting": _weeks(rehearsal.acting),
+        "doingNothing": _weeks(rehearsal.idle),
     }
     return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 

@@ -76,15 +76,15 @@ def _marks(total: float) -> list[Mark]:
 
 def lanes(copies: list[Copied], ended: float) -> list[list[Copied]]:
     """Copies so that none overlaps another of its lane, each in the first lane that is free."""
-    found: list[list[Copied]] = []
+    taken: list[list[Copied]] = []
     for copy in sorted(copies, key=lambda c: (c.began, c.partition)):
-        free = (lane for lane in found if _end(lane[-1], ended) <= copy.began)
+        free = (lane for lane in taken if _end(lane[-1], ended) <= copy.began)
         lane = next(free, None)
         if lane is None:
-            found.append([copy])
+            taken.append([copy])
         else:
             lane.append(copy)
-    return found
+    return taken
 
 
 def _end(copy: Copied, ended: float) -> float:
@@ -125,13 +125,13 @@ class _Drawing:
         yield axis(_marks(self._total), 14)
 
     def _band(self, broker: BrokerId, top: float) -> tuple[str, float]:
-        found = lanes(self._copies.get(broker, []), self._rehearsal.seconds)
-        height = max(1, len(found)) * (LANE + GAP) + GAP
+        of_broker = lanes(self._copies.get(broker, []), self._rehearsal.seconds)
+        height = max(1, len(of_broker)) * (LANE + GAP) + GAP
         parts = [
             f'<rect class="band" x="{CHART_LEFT}" y="{top:.0f}" width="{ACROSS:.0f}" height="{height:.0f}"/>',
             f'<text class="broker" x="{CHART_LEFT - 10}" y="{top + height / 2 + 4:.0f}">broker {broker}</text>',
         ]
-        for number, lane in enumerate(found):
+        for number, lane in enumerate(of_broker):
             y = top + GAP + number * (LANE + GAP)
             parts += [self._bar(copy, y) for copy in lane]
         parts += self._absences(broker, top, height)
@@ -260,9 +260,9 @@ def runs_chart(report: Report) -> Iterator[Block]:
     )
 
 
-def weeks_chart(found: LoopRehearsal) -> Iterator[Block]:
+def weeks_chart(rehearsal: LoopRehearsal) -> Iterator[Block]:
     """Under-replicated partitions over rehearsed weeks, and with doing nothing; nothing where none ever is."""
-    acting, idle = found.acting, found.idle
+    acting, idle = rehearsal.acting, rehearsal.idle
     most = max((*acting.peaks, *idle.peaks))
     if not most:
         return

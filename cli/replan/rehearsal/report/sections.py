@@ -110,7 +110,7 @@ def _faults(rehearsal: Rehearsal) -> Table:
 
 
 def _recovered(rehearsal: Rehearsal) -> Table:
-    found = rehearsal.recovered
+    recoveries = rehearsal.recovered
     rows = [
         (
             str(r.partition),
@@ -119,9 +119,9 @@ def _recovered(rehearsal: Rehearsal) -> Table:
             f"{r.stated_loss:,}",
             "?" if r.measured_loss is None else f"{r.measured_loss:,}",
         )
-        for r in found[:RECOVERED_SHOWN]
+        for r in recoveries[:RECOVERED_SHOWN]
     ]
-    more = left_out(len(found) - RECOVERED_SHOWN, "recovery")
+    more = left_out(len(recoveries) - RECOVERED_SHOWN, "recovery")
     head = ("partition", "leader", "how", "lost at least", "measured")
     return _numbers(head, [*rows, *((text, "", "", "", "") for text in more)], 1)
 
@@ -148,8 +148,8 @@ def _load(load: BrokerLoad) -> tuple[str, ...]:
 
 def _waits(rehearsal: Rehearsal) -> Table:
     rows = [
-        (duration(found.longest_seconds), waiter(found), str(found.reason))
-        for found in rehearsal.waits[:WAITS_SHOWN]
+        (duration(wait.longest_seconds), waiter(wait), str(wait.reason))
+        for wait in rehearsal.waits[:WAITS_SHOWN]
     ]
     more = left_out(len(rehearsal.waits) - WAITS_SHOWN, "reason")
     return _numbers(("longest", "partition", "reason"), rows + [("", "", text) for text in more], 1)

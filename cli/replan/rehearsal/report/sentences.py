@@ -34,8 +34,8 @@ def rehearsal_verdict(rehearsal: Rehearsal) -> str:
 def _work(rehearsal: Rehearsal) -> str:
     """What there was to do."""
     named = {"move": rehearsal.moves, "recovery": len(rehearsal.recovered)}
-    found = [count(number, noun) for noun, number in named.items() if number]
-    return " and ".join(found) or count(rehearsal.changes, "change")
+    parts = [count(number, noun) for noun, number in named.items() if number]
+    return " and ".join(parts) or count(rehearsal.changes, "change")
 
 
 def summary_lines(rehearsal: Rehearsal, assumed: str) -> tuple[str, ...]:
@@ -52,18 +52,18 @@ def summary_lines(rehearsal: Rehearsal, assumed: str) -> tuple[str, ...]:
     return (f"{took}.",) if smallest is None else (f"{took}.", headroom(smallest))
 
 
-def coarse_lines(found: Coarse, assumed: str, why: str) -> tuple[str, ...]:
+def coarse_lines(coarse: Coarse, assumed: str, why: str) -> tuple[str, ...]:
     """The same two lines from the coarser model, and why it is that one."""
-    took = "does not end" if found.seconds is None else f"about {duration(found.seconds)}"
+    took = "does not end" if coarse.seconds is None else f"about {duration(coarse.seconds)}"
     line = f"Estimated by a coarser model, as {why} ({assumed}): {took}"
-    most = found.bottleneck
+    most = coarse.bottleneck
     if most is not None and most.bytes_per_second <= 0:
         line += f"; what producers write takes all of the rate of broker {most.broker}"
     elif most is not None and most.bytes:
         goes = "out of" if most.side is Side.LEADER else "into"
         at = rate(round(most.bytes_per_second))
         line += f"; longest takes {size(most.bytes)} {goes} broker {most.broker} at {at}"
-    margin = found.margin
+    margin = coarse.margin
     if margin is None:
         return (f"{line}.",)
     was = "unchanged" if margin.before == margin.replicas else f"was {margin.before}"
@@ -71,14 +71,14 @@ def coarse_lines(found: Coarse, assumed: str, why: str) -> tuple[str, ...]:
     return f"{line}.", f"Smallest ISR headroom: {margin.replicas} ({was}; {there})."
 
 
-def headroom(found: Headroom) -> str:
+def headroom(smallest: Headroom) -> str:
     """The smallest headroom over min ISR with its place and time."""
-    there = f"{found.in_sync} in sync, min ISR {found.min_in_sync}"
-    if found.before == found.replicas:
-        return f"Smallest ISR headroom: {found.replicas} (unchanged; {found.partition}: {there})."
+    there = f"{smallest.in_sync} in sync, min ISR {smallest.min_in_sync}"
+    if smallest.before == smallest.replicas:
+        return f"Smallest ISR headroom: {smallest.replicas} (unchanged; {smallest.partition}: {there})."
     return (
-        f"Smallest ISR headroom: {found.replicas} (was {found.before}; "
-        f"{found.partition} at {duration(found.at_seconds)}: {there})."
+        f"Smallest ISR headroom: {smallest.replicas} (was {smallest.before}; "
+        f"{smallest.partition} at {duration(smallest.at_seconds)}: {there})."
     )
 
 
@@ -106,20 +106,18 @@ def injected(rehearsal: Rehearsal, fault: InjectedFault) -> str:
 
 def harm(rehearsal: Rehearsal) -> str:
     """What the partitions of the plan suffer; under faults, beside what they suffer without the plan."""
-    found = _suffered(rehearsal.harm)
+    suffered = _suffered(rehearsal.harm)
     if not rehearsal.faults:
-        return f"{found[:1].upper()}{found[1:]}."
+        return f"{suffered[:1].upper()}{suffered[1:]}."
     without = _suffered(rehearsal.without)
-    if found == without == NO_HARM:
-        return f"{found[:1].upper()}{found[1:]}, with the plan and without it."
-    return (
-        f"With the plan: {found}; without it: {without} (summed over the partitions of the plan)."
-    )
+    if suffered == without == NO_HARM:
+        return f"{suffered[:1].upper()}{suffered[1:]}, with the plan and without it."
+    return f"With the plan: {suffered}; without it: {without} (summed over the partitions of the plan)."
 
 
-def _suffered(found: Harm) -> str:
-    lost = f", {size(found.lost_bytes)} lost" if found.lost_bytes else ""
-    under, leaderless = found.under_min_isr_seconds, found.leaderless_seconds
+def _suffered(of: Harm) -> str:
+    lost = f", {size(of.lost_bytes)} lost" if of.lost_bytes else ""
+    under, leaderless = of.under_min_isr_seconds, of.leaderless_seconds
     return f"{_long(under)} under min ISR, {_long(leaderless)} without a leader{lost}"
 
 
@@ -127,11 +125,11 @@ def _long(seconds: float) -> str:
     return duration(seconds) if seconds else "never"
 
 
-def waiter(found: Waited) -> str:
+def waiter(waited: Waited) -> str:
     """Who waited for one reason."""
-    if found.partitions == 1:
-        return str(found.longest)
-    return f"{found.longest} and {count(found.partitions - 1, 'more partition')}"
+    if waited.partitions == 1:
+        return str(waited.longest)
+    return f"{waited.longest} and {count(waited.partitions - 1, 'more partition')}"
 
 
 def assumptions(options: Options) -> str:
@@ -173,9 +171,11 @@ def random_runs(report: Report) -> Iterator[str]:
     missing = [run for run in report.runs if not run.rehearsal.completed]
     completed = len(report.runs) - len(missing)
     yield f"{count(len(report.runs), 'run')} with random faults ({seeds}): {completed} completed."
-    found = ", ".join(f"{least} in {count(n, 'run')}" for least, n in report.headrooms.items())
-    if found:
-        yield f"Smallest ISR headroom: {found}."
+    by_headroom = ", ".join(
+        f"{least} in {count(n, 'run')}" for least, n in report.headrooms.items()
+    )
+    if by_headroom:
+        yield f"Smallest ISR headroom: {by_headroom}."
     yield _under(report)
     yield from capped(missing, _missing, limit=MISSING_SHOWN, noun="incomplete run")
     if report.worst is not None:

@@ -96,8 +96,8 @@ def render_journal_json(ledger: Ledger, holder: str | None, place: str) -> str:
 
 def _recoveries(ledger: Ledger) -> list[str]:
     """Who was chosen to lead partitions again, on what evidence, and what that lost; kept after their application."""
-    found = [r for r in ledger.records.values() if isinstance(r, RecoveryRecord)]
-    if not found:
+    recoveries = [r for r in ledger.records.values() if isinstance(r, RecoveryRecord)]
+    if not recoveries:
         return []
     head = ("Partition", "Status", "Leader", "By", "Lost: stated", "measured", "What replicas said")
     rows = [
@@ -110,7 +110,7 @@ def _recoveries(ledger: Ledger) -> list[str]:
             "-" if r.measured is None else f"{r.measured:,}",
             r.evidence,
         )
-        for r in found
+        for r in recoveries
     ]
     return ["", "Led again:", *(f"  {line}" for line in aligned_lines([head, *rows]))]
 

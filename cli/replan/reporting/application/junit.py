@@ -19,14 +19,14 @@ def outcome_junit(outcome: Outcome, name: str) -> str:
     """One suite: what was stopped or refused has failed, what is not over was skipped; ends with a newline."""
     suite = Element("testsuite", name=name)
     failed = skipped = 0
-    for found in outcome.results:
-        case = _case(suite, found)
-        if found.result in STOPPED:
+    for result in outcome.results:
+        case = _case(suite, result)
+        if result.result in STOPPED:
             failed += 1
-            SubElement(case, "failure", type=found.result, message=found.message)
-        elif found.result in {Result.RUNNING, Result.WAITING}:
+            SubElement(case, "failure", type=result.result, message=result.message)
+        elif result.result in {Result.RUNNING, Result.WAITING}:
             skipped += 1
-            why = found.result if found.hold is None else str(found.hold)
+            why = result.result if result.hold is None else str(result.hold)
             SubElement(case, "skipped", message=why)
     for refusal in outcome.refusals:
         failed += 1
@@ -45,15 +45,15 @@ def outcome_junit(outcome: Outcome, name: str) -> str:
     return xml_document(root)
 
 
-def _case(suite: Element, found: PartitionResult | SettingResult | LogMoveResult) -> Element:
-    match found:
+def _case(suite: Element, result: PartitionResult | SettingResult | LogMoveResult) -> Element:
+    match result:
         case PartitionResult(partition):
             return _named(suite, partition)
         case SettingResult(subject):
             group = subject.name
         case LogMoveResult(partition):
             group = partition.topic
-    return SubElement(suite, "testcase", classname=group, name=str(found.subject))
+    return SubElement(suite, "testcase", classname=group, name=str(result.subject))
 
 
 def _named(suite: Element, partition: TopicPartition) -> Element:

@@ -290,15 +290,17 @@ def election_result(result: Result) -> ElectionResult:
             return ElectionResult.FAILED
 
 
-def election_results(found: PreferredElections, outcome: Outcome | None) -> Sequence[ElectionRow]:
+def election_results(
+    elections: PreferredElections, outcome: Outcome | None
+) -> Sequence[ElectionRow]:
     """How each partition ended, by name; `outcome` is None where nothing was asked for."""
-    by_name = {n: ElectionRow(n, ElectionResult.NOT_NEEDED) for n in found.not_needed}
-    for refusal in found.plan.refusals:
+    by_name = {n: ElectionRow(n, ElectionResult.NOT_NEEDED) for n in elections.not_needed}
+    for refusal in elections.plan.refusals:
         rule, text = str(refusal.rule), refusal_text(refusal)
         by_name[refusal.partition] = ElectionRow(
             refusal.partition, ElectionResult.FAILED, rule=rule, message=text
         )
-    moves = {m.partition: m for m in found.plan.moves}
+    moves = {m.partition: m for m in elections.plan.moves}
     for move in moves.values():
         by_name[move.partition] = ElectionRow(
             move.partition, ElectionResult.PLANNED, move.target[0], move.leader
@@ -375,7 +377,7 @@ def render_elections_json(
 
 
 def _json(of: ElectionRow) -> dict[str, object]:
-    found = {
+    members = {
         "topic": of.partition.topic,
         "partition": of.partition.partition,
         "result": str(of.result),
@@ -384,7 +386,7 @@ def _json(of: ElectionRow) -> dict[str, object]:
         "rule": of.rule,
         "message": of.message or None,
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in members.items() if value is not None}
 
 
 TYPES = {
@@ -403,13 +405,13 @@ def render_recoveries_json(
     plan: Plan,
     outcome: Outcome | None = None,
     not_needed: Iterable[TopicPartition] = (),
-    found: KnownCandidates = NO_CANDIDATES,
+    candidates: KnownCandidates = NO_CANDIDATES,
 ) -> str:
     """How each partition ended, or what would be done; the keys are those of `elect preferred`. Ends with a newline.
 
-    `outcome` is None where nothing was asked for; `found`: the candidates of partitions that are refused.
+    `outcome` is None where nothing was asked for; `candidates`: the candidates of partitions that are refused.
     """
-    rows = sorted(_rows(plan, outcome, not_needed, found), key=lambda named: named[0])
+    rows = sorted(_rows(plan, outcome, not_needed, candidates), key=lambda named: named[0])
     counts = Counter(row["result"] for _, row in rows)
     document = {
         "formatVersion": 1,
@@ -429,7 +431,7 @@ def _rows(
     plan: Plan,
     outcome: Outcome | None,
     not_needed: Iterable[TopicPartition],
-    found: KnownCandidates,
+    candidates: KnownCandidates,
 ) -> Iterator[tuple[TopicPartition, RecoveryRow]]:
     results = () if outcome is None else outcome.results
     ended = {r.partition: r for r in results if isinstance(r, PartitionResult)}
@@ -452,7 +454,7 @@ def _rows(
                 "result": ElectionResult.FAILED,
                 "rule": refusal.rule,
                 "message": refusal_text(refusal),
-                "candidates": _candidates(found.get(refusal.partition, ())),
+                "candidates": _candidates(candidates.get(refusal.partition, ())),
             },
         )
     for name in not_needed:
@@ -477,9 +479,9 @@ def _tails(tails: Sequence[Tail]) -> object:
     return [{"broker": t.broker, "begin": t.begin, "end": t.end} for t in tails] or None
 
 
-def _candidates(found: Sequence[Candidate]) -> object:
-    leading = best_candidate(found)
-    return [to_builtins(candidate_form(c)) | _against(leading, c) for c in found] or None
+def _candidates(ranked: Sequence[Candidate]) -> object:
+    leading = best_candidate(ranked)
+    return [to_builtins(candidate_form(c)) | _against(leading, c) for c in ranked] or None
 
 
 def _against(leading: Candidate | None, candidate: Candidate) -> RecoveryRow:

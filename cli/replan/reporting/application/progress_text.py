@@ -120,13 +120,19 @@ def _waiting(progress: Progress) -> Iterator[Line]:
             kinds.setdefault(type(why), Counter())[why] += 1
             names[type(why)] = min(name, names.get(type(why), name))
     unseen = progress.waiting - sum(1 for n in progress.known_holds if n not in progress.begun)
-    for kind, found in sorted(kinds.items(), key=lambda of: -of[1].total()):
-        (why, _), alike = found.most_common(1)[0], len(found) - 1
+    for kind, reasons_of_kind in sorted(kinds.items(), key=lambda of: -of[1].total()):
+        (why, _), alike = reasons_of_kind.most_common(1)[0], len(reasons_of_kind) - 1
         first = names[kind]
-        who = f"{first} waits" if found.total() == 1 else f"{found.total():,} wait"
+        who = (
+            f"{first} waits"
+            if reasons_of_kind.total() == 1
+            else f"{reasons_of_kind.total():,} wait"
+        )
         text = f"{who}: {why}{f'; {alike:,} more like that' if alike else ''}"
         tone = Tone.PLAIN if why.routine else Tone.CHANGES
-        yield line(Span(text, tone), _for(progress, first) if found.total() == 1 else "", hang=4)
+        yield line(
+            Span(text, tone), _for(progress, first) if reasons_of_kind.total() == 1 else "", hang=4
+        )
     if unseen > 0 and progress.admission is None:
         yield line(f"{count(unseen, 'partition')} behind these")
     for subject, why in _step_waits(progress).values():
@@ -135,11 +141,11 @@ def _waiting(progress: Progress) -> Iterator[Line]:
 
 def _step_waits(progress: Progress) -> dict[type[object], tuple[str, HoldReason]]:
     """What the first step waits for that is no move, for each kind of reason that is not part of every such step."""
-    found = dict[type[object], tuple[str, HoldReason]]()
+    by_kind = dict[type[object], tuple[str, HoldReason]]()
     for subject, why in progress.step_holds.items():
         if not why.routine:
-            found.setdefault(type(why), (_named(subject), why))
-    return found
+            by_kind.setdefault(type(why), (_named(subject), why))
+    return by_kind
 
 
 def _named(subject: RequestSubject) -> str:
@@ -187,17 +193,17 @@ def _restoring(progress: Progress) -> list[str]:
 
 def reasons(progress: Progress) -> dict[type[object], str]:
     """Why partitions and other steps wait now: a line for each kind of reason, of the first that waits for it."""
-    found = dict[type[object], str]()
+    by_kind = dict[type[object], str]()
     if progress.admission is not None:
-        found[type(progress.admission)] = _nothing_new(progress.admission)
+        by_kind[type(progress.admission)] = _nothing_new(progress.admission)
     for copy in progress.copies:
         if copy.stalled is not None:
-            found.setdefault(type(copy.stalled), copy_line(copy))
+            by_kind.setdefault(type(copy.stalled), copy_line(copy))
     for partition, why in sorted((progress.holds or {}).items()):
-        found.setdefault(type(why), f"{partition}  {why}")
+        by_kind.setdefault(type(why), f"{partition}  {why}")
     for kind, (subject, why) in _step_waits(progress).items():
-        found.setdefault(kind, f"{subject}  {why}")
-    return found
+        by_kind.setdefault(kind, f"{subject}  {why}")
+    return by_kind
 
 
 def _nothing_new(why: HoldReason) -> str:

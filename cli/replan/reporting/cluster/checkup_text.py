@@ -27,17 +27,17 @@ ENTRY_STATE_WORDS: Mapping[EntryState, str] = {
 }
 
 
-def render_blacklist(found: BlacklistReport) -> str:
+def render_blacklist(report: BlacklistReport) -> str:
     """Each entry with what it does, then the remembered orders; ends with a newline."""
     titles = ("broker", "state", "replicas", "leads", "out of sync", "last in list", "entry")
-    rows = [titles, *map(_row, found.entries)]
-    nobody = [] if found.idle else [EMPTY_BLACKLIST if found.declared else NOT_DECLARED]
-    lines = aligned_lines(rows) if found.entries else nobody
-    lines += [f"No registered broker is in rack {e.rack} ({e.where})." for e in found.idle]
-    if found.remembered:
+    rows = [titles, *map(_row, report.entries)]
+    nobody = [] if report.idle else [EMPTY_BLACKLIST if report.declared else NOT_DECLARED]
+    lines = aligned_lines(rows) if report.entries else nobody
+    lines += [f"No registered broker is in rack {e.rack} ({e.where})." for e in report.idle]
+    if report.remembered:
         lines += ["", "Orders that are restored where no entry reaches them any more:"]
         lines += capped(
-            [f"  {name}  {list(order)}" for name, order in found.remembered],
+            [f"  {name}  {list(order)}" for name, order in report.remembered],
             str,
             limit=ORDERS_SHOWN,
         )
@@ -67,17 +67,17 @@ def _entry(of: EntryReport) -> str:
     return f"{'; '.join(p for p in parts if p)} ({entry.where})"
 
 
-def render_blacklist_json(found: BlacklistReport) -> str:
+def render_blacklist_json(report: BlacklistReport) -> str:
     """The same as json; ends with a newline."""
     document = {
         "formatVersion": 1,
         "kind": "replan.blacklist",
-        "declared": found.declared,
-        "entries": [_json(e) for e in found.entries],
-        "racksWithoutBrokers": [{"rack": e.rack, "where": str(e.where)} for e in found.idle],
+        "declared": report.declared,
+        "entries": [_json(e) for e in report.entries],
+        "racksWithoutBrokers": [{"rack": e.rack, "where": str(e.where)} for e in report.idle],
         "remembered": [
             {"topic": name.topic, "partition": name.partition, "replicas": list(order)}
-            for name, order in found.remembered
+            for name, order in report.remembered
         ],
     }
     return json.dumps(document, indent=2) + "\n"
@@ -85,7 +85,7 @@ def render_blacklist_json(found: BlacklistReport) -> str:
 
 def _json(of: EntryReport) -> dict[str, object]:
     entry = of.entry
-    found = {
+    members = {
         "broker": entry.broker,
         "where": str(entry.where),
         "state": str(of.state),
@@ -100,7 +100,7 @@ def _json(of: EntryReport) -> dict[str, object]:
         "outOfSync": of.behind,
         "lastInList": of.last,
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in members.items() if value is not None}
 
 
 WHOSE: Mapping[Owner, str] = MappingProxyType(
@@ -117,40 +117,42 @@ WHOSE: Mapping[Owner, str] = MappingProxyType(
 )
 
 
-def render_throttles(found: Sequence[FoundThrottle], observed_at: str) -> str:
+def render_throttles(throttles: Sequence[FoundThrottle], observed_at: str) -> str:
     """Rates by broker, then lists by topic; ends with a newline."""
-    if not found:
+    if not throttles:
         return f"No throttle is set.\nAs of {observed_at}.\n"
     rows = [("Of", "Side", "Value", "Whose")]
-    rows += [(f"{f.setting.scope} {f.setting.name}", _side(f), _value(f), _whose(f)) for f in found]
+    rows += [
+        (f"{f.setting.scope} {f.setting.name}", _side(f), _value(f), _whose(f)) for f in throttles
+    ]
     lines = aligned_lines(rows)
     return "\n".join([lines[0], *capped(lines[1:], str), f"As of {observed_at}."]) + "\n"
 
 
-def _side(found: FoundThrottle) -> str:
-    if found.setting.key == LOG_DIRS_RATE:
+def _side(throttle: FoundThrottle) -> str:
+    if throttle.setting.key == LOG_DIRS_RATE:
         return "log directories"
-    return "leader" if found.setting.key in {LEADER_RATE, LEADER_REPLICAS} else "follower"
+    return "leader" if throttle.setting.key in {LEADER_RATE, LEADER_REPLICAS} else "follower"
 
 
-def _value(found: FoundThrottle) -> str:
-    if found.setting.scope is ConfigScope.TOPIC or not found.value.isdigit():
-        return found.value
-    return rate(int(found.value))
+def _value(throttle: FoundThrottle) -> str:
+    if throttle.setting.scope is ConfigScope.TOPIC or not throttle.value.isdigit():
+        return throttle.value
+    return rate(int(throttle.value))
 
 
-def _whose(found: FoundThrottle) -> str:
-    text = WHOSE[found.owner]
+def _whose(throttle: FoundThrottle) -> str:
+    text = WHOSE[throttle.owner]
     if (
-        found.owner not in {Owner.COPIES, Owner.RUNNING, Owner.KEPT, Owner.SILENT}
-        or found.setting.scope is ConfigScope.TOPIC
+        throttle.owner not in {Owner.COPIES, Owner.RUNNING, Owner.KEPT, Owner.SILENT}
+        or throttle.setting.scope is ConfigScope.TOPIC
     ):
         return text
-    before = "not set" if found.before is None else rate(int(found.before))
+    before = "not set" if throttle.before is None else rate(int(throttle.before))
     return f"{text}; before: {before}"
 
 
-def render_throttles_json(found: Sequence[FoundThrottle], observed_at: str) -> str:
+def render_throttles_json(throttles: Sequence[FoundThrottle], observed_at: str) -> str:
     """One JSON document, format version 1."""
     document = {
         "formatVersion": 1,
@@ -165,7 +167,7 @@ def render_throttles_json(found: Sequence[FoundThrottle], observed_at: str) -> s
                 "whose": f.owner,
                 "before": f.before,
             }
-            for f in found
+            for f in throttles
         ],
     }
     return json.dumps(document, indent=2) + "\n"
@@ -319,18 +321,18 @@ def _permissions(check: Check) -> str:
     )
 
 
-def missing_text(found: Missing) -> str:
+def missing_text(missing: Missing) -> str:
     """An ACL that is missing: the operation, and on what."""
-    if found.count == 1:
-        return " ".join([f"{found.operation} on {found.resource}", *found.names])
-    named = ", ".join([*found.names[:3], *left_out(found.count - len(found.names[:3]))])
-    return f"{found.operation} on {count(found.count, 'topic')} ({named})"
+    if missing.count == 1:
+        return " ".join([f"{missing.operation} on {missing.resource}", *missing.names])
+    named = ", ".join([*missing.names[:3], *left_out(missing.count - len(missing.names[:3]))])
+    return f"{missing.operation} on {count(missing.count, 'topic')} ({named})"
 
 
-def _clock(found: ClockDifference, level: Level) -> str:
-    ahead = "ahead of" if found.ahead_seconds > 0 else "behind"
-    apart = f"{duration(abs(found.ahead_seconds))} {ahead} that of the active controller ({found.controller})"
-    known = f"this machine's is {apart}, give or take {duration(found.within_seconds)}"
+def _clock(difference: ClockDifference, level: Level) -> str:
+    ahead = "ahead of" if difference.ahead_seconds > 0 else "behind"
+    apart = f"{duration(abs(difference.ahead_seconds))} {ahead} that of the active controller ({difference.controller})"
+    known = f"this machine's is {apart}, give or take {duration(difference.within_seconds)}"
     if level is Level.OK:
         return known
     return f"{known}; dates in a placement and ages of snapshots go by this machine's: set it right"
@@ -378,9 +380,9 @@ def render_checkup_json(checks: Sequence[Check]) -> str:
 
 def _measures(check: Check) -> dict[str, object]:
     """The fields that few checks have."""
-    found: dict[str, object] = {}
+    measures: dict[str, object] = {}
     if check.kind in NEEDED_BY:
-        found["missing"] = [
+        measures["missing"] = [
             {
                 "operation": m.operation,
                 "resource": m.resource,
@@ -390,7 +392,7 @@ def _measures(check: Check) -> dict[str, object]:
             for m in check.missing
         ]
     if check.clock is not None:
-        found["aheadSeconds"] = round(check.clock.ahead_seconds, 3)
-        found["withinSeconds"] = round(check.clock.within_seconds, 3)
-        found["controller"] = check.clock.controller
-    return found
+        measures["aheadSeconds"] = round(check.clock.ahead_seconds, 3)
+        measures["withinSeconds"] = round(check.clock.within_seconds, 3)
+        measures["controller"] = check.clock.controller
+    return measures

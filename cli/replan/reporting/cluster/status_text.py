@@ -127,15 +127,15 @@ def _unfinished(application: OpenApplication, alike: int | None) -> Iterator[Lin
     """What is worth a look first, then what has begun; in one line what waits alike, or more than `alike` of a kind."""
     performed = application.process is not None
     kinds = dict[tuple[bool, bool, type[object] | None], list[AnyResult]]()
-    for found in application.unfinished:
-        hold = found.hold
+    for result in application.unfinished:
+        hold = result.hold
         routine = hold is None or hold.routine
         kind = None if hold is None else type(hold)
-        kinds.setdefault((routine, found.result is Result.WAITING, kind), []).append(found)
+        kinds.setdefault((routine, result.result is Result.WAITING, kind), []).append(result)
     for (routine, _, _), of_kind in sorted(kinds.items(), key=lambda of: (*of[0][:2], -len(of[1]))):
         tone = Tone.PLAIN if routine else Tone.CHANGES
         if alike is None:
-            groups = [[found] for found in of_kind]
+            groups = [[result] for result in of_kind]
         elif len(of_kind) > alike:
             groups = [of_kind]
         else:
@@ -145,10 +145,10 @@ def _unfinished(application: OpenApplication, alike: int | None) -> Iterator[Lin
 
 
 def _by_hold(of_kind: Sequence[AnyResult]) -> list[list[AnyResult]]:
-    found = dict[object, list[AnyResult]]()
+    by_hold = dict[object, list[AnyResult]]()
     for one in of_kind:
-        found.setdefault(one.hold, []).append(one)
-    return list(found.values())
+        by_hold.setdefault(one.hold, []).append(one)
+    return list(by_hold.values())
 
 
 def _together(group: Sequence[AnyResult], *, performed: bool) -> str:
@@ -157,36 +157,36 @@ def _together(group: Sequence[AnyResult], *, performed: bool) -> str:
         return f"  {group[0].subject}  {waits(group[0], performed=performed)}"
     limit = GROUP_NAMES_SHOWN if len(group) > ALIKE_SHOWN else ALIKE_SHOWN
     named = ", ".join(capped(group, lambda f: str(f.subject), limit=limit))
-    others = len({str(found.hold) for found in group}) - 1
+    others = len({str(result.hold) for result in group}) - 1
     more = f", or like that ({others:,} more)" if others else ""
     return f"  {len(group):,} {waits(group[0], performed=performed)}{more}: {named}"
 
 
-def _state(found: AnyResult, *, performed: bool) -> str:
-    if found.result is Result.WAITING:
+def _state(result: AnyResult, *, performed: bool) -> str:
+    if result.result is Result.WAITING:
         return "not started"
     return "running" if performed else "interrupted"
 
 
-def waits(found: AnyResult, *, performed: bool) -> str:
+def waits(result: AnyResult, *, performed: bool) -> str:
     """What is unfinished waits for; of what runs, when its last step was.
 
     `performed`: whether a process is at work; without one nothing begins or goes on.
     """
-    running, since = found.result is Result.RUNNING, ""
-    if running and isinstance(found, PartitionResult) and found.last_step_at:
-        since = f" (last step {found.last_step_at})"
-    if found.hold is None:
+    running, since = result.result is Result.RUNNING, ""
+    if running and isinstance(result, PartitionResult) and result.last_step_at:
+        since = f" (last step {result.last_step_at})"
+    if result.hold is None:
         due = "its next request is due" if running else "can start"
         resumed = "" if performed else " once the application is resumed"
         return f"{due}{resumed}{since}"
-    text = str(found.hold)
-    if performed and isinstance(found.hold, ArrivalPossible):
-        text = f"{found.hold.asked} {list(found.hold.replicas)} is asked for"
-    if isinstance(found.hold, Confirming):
-        longest = f"in sync; confirming for up to {found.hold.seconds:.0f} s"
+    text = str(result.hold)
+    if performed and isinstance(result.hold, ArrivalPossible):
+        text = f"{result.hold.asked} {list(result.hold.replicas)} is asked for"
+    if isinstance(result.hold, Confirming):
+        longest = f"in sync; confirming for up to {result.hold.seconds:.0f} s"
         text = longest if performed else CONFIRMED_LATER
-    return f"{_state(found, performed=performed)}: {text}{since}"
+    return f"{_state(result, performed=performed)}: {text}{since}"
 
 
 def application_json(application: OpenApplication, resume: str) -> Mapping[str, object]:
@@ -202,21 +202,21 @@ def application_json(application: OpenApplication, resume: str) -> Mapping[str, 
         "resume": resume,
         "unfinished": [
             {
-                **_subject_json(found),
-                "result": found.result,
-                "lastStepAt": (isinstance(found, PartitionResult) and found.last_step_at) or None,
+                **_subject_json(result),
+                "result": result.result,
+                "lastStepAt": (isinstance(result, PartitionResult) and result.last_step_at) or None,
                 "hold": None
-                if found.hold is None
-                else {"kind": found.hold.kind, "text": str(found.hold)},
+                if result.hold is None
+                else {"kind": result.hold.kind, "text": str(result.hold)},
             }
-            for found in application.unfinished
+            for result in application.unfinished
         ],
     }
 
 
-def _subject_json(found: AnyResult) -> Mapping[str, object]:
+def _subject_json(result: AnyResult) -> Mapping[str, object]:
     """A partition, a replica that goes to another log directory, or a throttle setting."""
-    match found:
+    match result:
         case PartitionResult(partition):
             return {"topic": partition.topic, "partition": partition.partition}
         case LogMoveResult(partition, broker):
@@ -229,21 +229,21 @@ def throttle_lines(unknown: Sequence[FoundThrottle]) -> list[str]:
     """The throttle settings that no journal here knows, and what can be done."""
     if not unknown:
         return []
-    found = count(len(unknown), "throttle setting")
+    settings = count(len(unknown), "throttle setting")
     listed = capped(
         unknown, _throttle, limit=SHOWN_THROTTLES, way_out="`replan throttle show` lists them"
     )
-    return [f"{found} in the cluster, not in this journal; whose is not known:", *listed, REMOVE]
+    return [f"{settings} in the cluster, not in this journal; whose is not known:", *listed, REMOVE]
 
 
-def _throttle(found: FoundThrottle) -> str:
-    setting = found.setting
-    return f"  {setting.scope} {setting.name}  {setting.key}={found.value}"
+def _throttle(throttle: FoundThrottle) -> str:
+    setting = throttle.setting
+    return f"  {setting.scope} {setting.name}  {setting.key}={throttle.value}"
 
 
 def throttles_json(unknown: Sequence[FoundThrottle]) -> list[Mapping[str, object]]:
     """The fields of a JSON document."""
-    return [{**asdict(found.setting), "value": found.value} for found in unknown]
+    return [{**asdict(throttle.setting), "value": throttle.value} for throttle in unknown]
 
 
 REPLICAS_SHOWN = 20
@@ -316,14 +316,14 @@ class ClusterStatus(Struct, frozen=True, kw_only=True):
     @property
     def stopped(self) -> list[TopicPartition]:
         """The partitions of a file that are not as it wants them, and do not run."""
-        return sorted(n for n, found in self.standings.items() if found is Standing.STOPPED)
+        return sorted(n for n, standing in self.standings.items() if standing is Standing.STOPPED)
 
     def known(self, *, everything: bool = False) -> list[Line]:
         """The lines of the journal, and of throttles that it does not know."""
-        found, progress = self.application, self.progress
+        application, progress = self.application, self.progress
         lines = []
-        if found is not None:
-            head, *rest = application_lines(found, self.resume, everything=everything)
+        if application is not None:
+            head, *rest = application_lines(application, self.resume, everything=everything)
             copies = progress is not None and progress.volume().total_bytes
             lines = [head, *([bar(progress, indent=2)] if progress and copies else []), *rest]
         lines += plain([*self.was_open.splitlines(), *self.open_elsewhere.splitlines()])
@@ -334,7 +334,7 @@ class ClusterStatus(Struct, frozen=True, kw_only=True):
             settings = count(self.own_throttles, "throttle setting")
             ends = (
                 f"`{self.clear}` restores what was there before"
-                if found is None
+                if application is None
                 else "restored when the application ends"
             )
             lines += plain([f"{settings} of replan in the cluster; {ends}"])
@@ -396,13 +396,13 @@ def _ill(health: Health) -> bool:
 def _unhealthy_lines(unhealthy: Sequence[Unhealthy], alike: int | None) -> Iterator[Line]:
     """The worst first; `alike`: how many are listed one by one that lack the same brokers."""
     groups = dict[tuple[HealthState, tuple[BrokerId, ...]], list[Unhealthy]]()
-    for found in unhealthy:
-        lacks = tuple(sorted(set(found.state.replicas) - set(found.state.isr)))
-        groups.setdefault((found.health, lacks), []).append(found)
+    for partition in unhealthy:
+        lacks = tuple(sorted(set(partition.state.replicas) - set(partition.state.isr)))
+        groups.setdefault((partition.health, lacks), []).append(partition)
     for (health, lacks), group in groups.items():
         tone = Tone.GOES if health is HealthState.OFFLINE else Tone.CHANGES
         if alike is None or len(group) <= alike:
-            texts = [_unhealthy(found) for found in group]
+            texts = [_unhealthy(partition) for partition in group]
         else:
             named = ", ".join(
                 capped(group, lambda f: str(f.state.partition), limit=GROUP_NAMES_SHOWN)
@@ -411,17 +411,17 @@ def _unhealthy_lines(unhealthy: Sequence[Unhealthy], alike: int | None) -> Itera
         yield from (line(Span(f"  {text}", tone), hang=6) for text in texts)
 
 
-def _unhealthy(found: Unhealthy) -> str:
-    state = found.state
+def _unhealthy(partition: Unhealthy) -> str:
+    state = partition.state
     leader = "no leader" if state.leader is None else f"leader {state.leader}"
     return (
-        f"{state.partition}  {found.health}  in sync {brokers(state.isr)} of {brokers(state.replicas)}, "
-        f"minimum {found.min_insync}, {leader}{_electable(state)}{_offline(found)}"
+        f"{state.partition}  {partition.health}  in sync {brokers(state.isr)} of {brokers(state.replicas)}, "
+        f"minimum {partition.min_insync}, {leader}{_electable(state)}{_offline(partition)}"
     )
 
 
-def _offline(found: Unhealthy) -> str:
-    return "".join(f", offline on live broker {b}" for b in found.offline)
+def _offline(partition: Unhealthy) -> str:
+    return "".join(f", offline on live broker {b}" for b in partition.offline)
 
 
 def _electable(state: PartitionState) -> str:
@@ -477,11 +477,11 @@ def render_status_markdown(status: ClusterStatus) -> str:
     """For a pull request or a chat: the summary, then tables, as much as a comment holds; ends with a newline."""
     health, rows = status.health, status.rows
     text = f"## replan status\n\n{status.summary} As of {status.observed_at}.\n"
-    text += "".join(f"\n**Warning:** {broker_down_text(found)}\n" for found in health.down)
+    text += "".join(f"\n**Warning:** {broker_down_text(entry)}\n" for entry in health.down)
     text += "".join(f"\n**Warning:** {escape(line)}\n" for line in health_warnings(health))
     known = drawn(status.known()).splitlines()
     if known:
-        text += "\n" + "".join(f"> {escape(found.strip())}  \n" for found in known)
+        text += "\n" + "".join(f"> {escape(entry.strip())}  \n" for entry in known)
     if health.unhealthy:
         rows_of_health = (_unhealthy_row(a) for a in health.unhealthy)
         text += (
@@ -502,18 +502,18 @@ def render_status_markdown(status: ClusterStatus) -> str:
     return text
 
 
-def _unhealthy_row(found: Unhealthy) -> str:
-    state = found.state
+def _unhealthy_row(partition: Unhealthy) -> str:
+    state = partition.state
     lists = (code(brokers(state.isr)), code(brokers(state.replicas)))
     leader = "none" if state.leader is None else str(state.leader)
     return table_row(
-        (code(str(state.partition)), found.health, *lists, str(found.min_insync), leader)
+        (code(str(state.partition)), partition.health, *lists, str(partition.min_insync), leader)
     )
 
 
 def render_status_json(status: ClusterStatus, indent: int | None = 2) -> str:
     """One JSON document, format version 1; without `indent` on one line."""
-    health, found = status.health, status.application
+    health, application = status.health, status.application
     document = {
         "formatVersion": 1,
         "kind": "replan.status",
@@ -526,7 +526,7 @@ def render_status_json(status: ClusterStatus, indent: int | None = 2) -> str:
         **({"wasOpen": status.was_open} if status.was_open else {}),
         **({"loop": to_builtins(status.loop)} if status.loop is not None else {}),
         "health": {state: health.count(state) for state in HealthState},
-        "brokersDown": [broker_down_json(found) for found in health.down],
+        "brokersDown": [broker_down_json(application) for application in health.down],
         "uncleanElection": list(health.unclean),
         "unhealthy": [
             {
@@ -551,7 +551,9 @@ def render_status_json(status: ClusterStatus, indent: int | None = 2) -> str:
             for n, standing in sorted(status.standings.items())
             if status.named
         ],
-        "application": None if found is None else application_json(found, status.resume),
+        "application": None
+        if application is None
+        else application_json(application, status.resume),
         "ownThrottles": status.own_throttles,
         "unknownThrottles": throttles_json(status.unknown_throttles),
     }

@@ -96,11 +96,15 @@ CLASSES: Mapping[DriftClass, tuple[str, str]] = {
 """What a class means, and what to do; the worst for its reader first."""
 
 
-def subject(found: Difference) -> str:
+def subject(difference: Difference) -> str:
     """What drifted: a partition, a topic, a broker or the cluster."""
-    if found.topic is not None:
-        return found.topic if found.partition is None else f"{found.topic}-{found.partition}"
-    return "the cluster" if found.broker is None else f"broker {found.broker}"
+    if difference.topic is not None:
+        return (
+            difference.topic
+            if difference.partition is None
+            else f"{difference.topic}-{difference.partition}"
+        )
+    return "the cluster" if difference.broker is None else f"broker {difference.broker}"
 
 
 def differences(report: DriftReport, drift_class: DriftClass) -> list[Difference]:
@@ -108,20 +112,20 @@ def differences(report: DriftReport, drift_class: DriftClass) -> list[Difference
     return [c for c in report.of(drift_class) if c.kind is not OtherKind.STANDING]
 
 
-def declared_and_observed(found: Difference) -> tuple[str, str]:
+def declared_and_observed(difference: Difference) -> tuple[str, str]:
     """What is declared and what is there, in words of one table."""
-    declared = brokers(found.declared) if found.declared else ""
-    observed = brokers(found.observed) if found.observed else ""
-    if found.kind == DifferenceKind.LEADER:
-        return str(found.declared[0]), f"{found.leader}"
-    if found.kind == OtherKind.LOG_DIR:
-        return "", f"broker {found.broker}, {found.detail}"
-    return declared, observed or found.detail
+    declared = brokers(difference.declared) if difference.declared else ""
+    observed = brokers(difference.observed) if difference.observed else ""
+    if difference.kind == DifferenceKind.LEADER:
+        return str(difference.declared[0]), f"{difference.leader}"
+    if difference.kind == OtherKind.LOG_DIR:
+        return "", f"broker {difference.broker}, {difference.detail}"
+    return declared, observed or difference.detail
 
 
-def since(report: DriftReport, found: Difference) -> str:
+def since(report: DriftReport, difference: Difference) -> str:
     """Since when something drifts, and how often it began; empty where nobody asked."""
-    spell = report.spell(found)
+    spell = report.spell(difference)
     if spell is None:
         return ""
     often = f", {spell.spells:,} times" if spell.spells > 1 else ""
@@ -139,7 +143,9 @@ def by_class(report: DriftReport) -> str:
 def total(report: DriftReport) -> int:
     """How many differences there are; what is on its way is none."""
     tally = report.tally()
-    return sum(number for found, number in tally.items() if found is not DriftClass.IN_FLIGHT)
+    return sum(
+        number for drift_class, number in tally.items() if drift_class is not DriftClass.IN_FLIGHT
+    )
 
 
 def drift_summary(report: DriftReport) -> str:
@@ -172,15 +178,15 @@ def electable(report: DriftReport) -> list[str]:
 def warnings(report: DriftReport) -> list[str]:
     """What is no difference by itself: brokers that are down, topics with unclean election, an ELR that is gone."""
     drift = report.drift
-    found = [broker_down_text(down) for down in drift.down]
+    texts = [broker_down_text(down) for down in drift.down]
     if drift.unjudged:
         number = count(drift.unjudged, "partition")
-        found.append(
+        texts.append(
             f"{number} not judged by racks: Kafka does not tell the rack of a broker that is down"
         )
-    found += [unclean_text(drift.unclean)] if drift.unclean else []
-    found += map(warning_text, drift.warnings)
-    return found + ([elr_gone_text(drift.elr_gone)] if drift.elr_gone else [])
+    texts += [unclean_text(drift.unclean)] if drift.unclean else []
+    texts += map(warning_text, drift.warnings)
+    return texts + ([elr_gone_text(drift.elr_gone)] if drift.elr_gone else [])
 
 
 DIFFERENCES_SHOWN = 500
@@ -291,34 +297,38 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
         yield f"{title}; {way_out}", list(rows)
 
 
-def _since(report: DriftReport, found: Difference | None) -> tuple[str, ...]:
+def _since(report: DriftReport, difference: Difference | None) -> tuple[str, ...]:
     """One more column, where it was asked for."""
     if report.spells is None:
         return ()
-    return ("" if found is None else f"since {since(report, found)}",)
+    return ("" if difference is None else f"since {since(report, difference)}",)
 
 
-def _apart(found: Difference) -> bool:
+def _apart(difference: Difference) -> bool:
     """A leadership that moved has a heading of its own already."""
-    return found.drift_class in APART and found.kind != DifferenceKind.LEADER
+    return difference.drift_class in APART and difference.kind != DifferenceKind.LEADER
 
 
 def _first(report: DriftReport, of: DriftClass, topic: str) -> Difference | None:
     return next((c for c in report.of(of) if c.topic == topic), None)
 
 
-def _columns(found: Difference) -> tuple[str, str, str]:
-    name, declared = subject(found), brokers(found.declared)
-    if found.kind == DifferenceKind.MISSING:
+def _columns(difference: Difference) -> tuple[str, str, str]:
+    name, declared = subject(difference), brokers(difference.declared)
+    if difference.kind == DifferenceKind.MISSING:
         return name, f"declared {declared}", ""
-    if found.kind == DifferenceKind.LEADER:
-        return name, f"declared {found.declared[0]} of {declared}", f"led by {found.leader}"
-    if found.kind == DifferenceKind.PREFERRED_ABSENT:
-        return name, f"leader {found.declared[0]}", f"list {brokers(found.observed)}"
-    if found.kind == DifferenceKind.NO_LEADER:
-        return name, f"replicas {brokers(found.observed)}", ""
-    has = f"has {brokers(found.observed)}"
-    return (name, f"declared {declared}", has) if found.declared else (name, "", has)
+    if difference.kind == DifferenceKind.LEADER:
+        return (
+            name,
+            f"declared {difference.declared[0]} of {declared}",
+            f"led by {difference.leader}",
+        )
+    if difference.kind == DifferenceKind.PREFERRED_ABSENT:
+        return name, f"leader {difference.declared[0]}", f"list {brokers(difference.observed)}"
+    if difference.kind == DifferenceKind.NO_LEADER:
+        return name, f"replicas {brokers(difference.observed)}", ""
+    has = f"has {brokers(difference.observed)}"
+    return (name, f"declared {declared}", has) if difference.declared else (name, "", has)
 
 
 def _capital(text: str) -> str:
@@ -368,9 +378,9 @@ def drift_blocks(report: DriftReport, *, unmanaged: bool = False) -> Iterator[Bl
 def _classes(report: DriftReport) -> Iterator[Block]:
     """One row a class that there is, with what to do; its button filters the differences."""
     rows = [
-        (found, f"{len(report.of(found)):,}", title, way_out)
-        for found, (title, way_out) in CLASSES.items()
-        if report.of(found)
+        (drift_class, f"{len(report.of(drift_class)):,}", title, way_out)
+        for drift_class, (title, way_out) in CLASSES.items()
+        if report.of(drift_class)
     ]
     if rows:
         columns = [
@@ -435,11 +445,11 @@ def _data(report: DriftReport) -> dict[str, object]:
     classes: list[object] = []
     for drift_class, (title, _) in CLASSES.items():
         topics: dict[str, list[object]] = {}
-        for found in report.of(drift_class):
-            kind = kinds.setdefault(MEANINGS[found.kind], len(kinds))
-            row = [found.partition, kind, *declared_and_observed(found)]
-            row += [] if report.spells is None else [since(report, found)]
-            topics.setdefault(found.topic or subject(found), []).append(row)
+        for difference in report.of(drift_class):
+            kind = kinds.setdefault(MEANINGS[difference.kind], len(kinds))
+            row = [difference.partition, kind, *declared_and_observed(difference)]
+            row += [] if report.spells is None else [since(report, difference)]
+            topics.setdefault(difference.topic or subject(difference), []).append(row)
         if topics:
             classes.append([drift_class, title, list(topics.items())])
     return {"classes": classes, "kinds": list(kinds)}
@@ -456,7 +466,7 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
         "observedAt": drift.observed_at,
         "drift": not report.drift.none,
         "classes": report.tally(),
-        "differences": [_difference(report, found) for found in report.drift.differences],
+        "differences": [_difference(report, entry) for entry in report.drift.differences],
         "partitionCounts": [
             {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
         ],
@@ -484,13 +494,13 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
         "acknowledged": [
             {"topic": tp.topic, "partition": tp.partition} for tp in drift.acknowledged
         ],
-        "brokersDown": [broker_down_json(found) for found in drift.down],
+        "brokersDown": [broker_down_json(entry) for entry in drift.down],
         "uncleanElection": list(report.drift.unclean),
         "elrCleared": [{"topic": n.topic, "partition": n.partition} for n in report.drift.elr_gone],
         "electable": {
             "fewest": report.electable.least,
             "atRisk": report.electable.at_risk,
-            "partitions": {str(n): found for n, found in report.electable.partitions.items()},
+            "partitions": {str(n): entry for n, entry in report.electable.partitions.items()},
         },
     }
     if unmanaged:
@@ -498,23 +508,23 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _difference(report: DriftReport, found: Difference) -> Mapping[str, object]:
+def _difference(report: DriftReport, difference: Difference) -> Mapping[str, object]:
     """Who must act, by which rule, and what differs; fields that it does not have are null.
 
     Since when, how often and whether it flaps, where that was asked for.
     """
-    spell = report.spell(found)
+    spell = report.spell(difference)
     return {
-        "class": found.drift_class,
-        "rule": found.rule,
-        "kind": found.kind,
-        "topic": found.topic,
-        "partition": found.partition,
-        "broker": found.broker,
-        "declared": list(found.declared),
-        "observed": list(found.observed),
-        "leader": found.leader,
-        "detail": found.detail or None,
+        "class": difference.drift_class,
+        "rule": difference.rule,
+        "kind": difference.kind,
+        "topic": difference.topic,
+        "partition": difference.partition,
+        "broker": difference.broker,
+        "declared": list(difference.declared),
+        "observed": list(difference.observed),
+        "leader": difference.leader,
+        "detail": difference.detail or None,
     } | (
         {}
         if spell is None

@@ -25,38 +25,51 @@ ExplanationLine = tuple[str, str]
 """What a line is about, and what it says."""
 
 
-def render_explanation(found: Explanation, policy: Sequence[ByPolicy] = ()) -> str:
+def render_explanation(explanation: Explanation, policy: Sequence[ByPolicy] = ()) -> str:
     """Plain text, with what policy does with it; ends with a newline."""
-    lines = [*_declared(found), *_order(found), *_observed(found), *_planned(found), *_held(found)]
+    lines = [
+        *_declared(explanation),
+        *_order(explanation),
+        *_observed(explanation),
+        *_planned(explanation),
+        *_held(explanation),
+    ]
     lines += [("by policy", by_policy_text(one)) for one in policy]
     shown = [
         (about if i == 0 or lines[i - 1][0] != about else "", text)
         for i, (about, text) in enumerate(lines)
     ]
-    return "\n".join([str(found.partition), *(f"  {line}" for line in aligned_lines(shown))]) + "\n"
+    return (
+        "\n".join([str(explanation.partition), *(f"  {line}" for line in aligned_lines(shown))])
+        + "\n"
+    )
 
 
-def _declared(found: Explanation) -> Iterator[ExplanationLine]:
-    match found.declared:
+def _declared(explanation: Explanation) -> Iterator[ExplanationLine]:
+    match explanation.declared:
         case DeclaredList(replicas, where):
             yield "declared", f"{brokers(replicas)}, listed at {where}"
         case TopicRule() as rule:
-            by = "its name" if rule.pattern == found.partition.topic else f"pattern {rule.pattern}"
+            by = (
+                "its name"
+                if rule.pattern == explanation.partition.topic
+                else f"pattern {rule.pattern}"
+            )
             yield "declared", f"{_rule(rule)}, by {by} at {rule.where}"
         case None:
             yield "declared", "nothing under `assignments`; what is there stays"
-    for other in found.overruled:
+    for other in explanation.overruled:
         why = "it excepts the topic" if other.excepts else "it is less exact"
         yield (
             "declared",
             f"{other.pattern} at {other.where} matches, too, and does not count: {why}",
         )
-    for group in found.apart:
-        mine = group.topics[group.sides([found.partition.topic])[found.partition.topic]]
+    for group in explanation.apart:
+        mine = group.topics[group.sides([explanation.partition.topic])[explanation.partition.topic]]
         others = ", ".join(topic for topic in group.topics if topic != mine)
         yield "apart", f"shares no broker with {others}, at {group.where}"
-    if found.required is not None:
-        asked = found.required
+    if explanation.required is not None:
+        asked = explanation.required
         least = [
             count(number, noun)
             for number, noun in ((asked.replication_factor, "replica"), (asked.racks, "rack"))
@@ -81,10 +94,10 @@ def _rule(rule: TopicRule) -> str:
     return ", ".join(part for part in parts if part) or "anywhere"
 
 
-def _selected(found: BrokerSelector) -> str:
-    ids = f"on brokers {', '.join(map(_range, found.ids))}" if found.ids else ""
-    noun = "rack" if len(found.racks) == 1 else "racks"
-    racks = f"{'of' if ids else 'in'} {noun} {', '.join(found.racks)}" if found.racks else ""
+def _selected(selector: BrokerSelector) -> str:
+    ids = f"on brokers {', '.join(map(_range, selector.ids))}" if selector.ids else ""
+    noun = "rack" if len(selector.racks) == 1 else "racks"
+    racks = f"{'of' if ids else 'in'} {noun} {', '.join(selector.racks)}" if selector.racks else ""
     return " ".join(part for part in (ids, racks) if part)
 
 
@@ -92,8 +105,8 @@ def _range(listed: BrokerRange) -> str:
     return str(listed.first) if listed.single else f"{listed.first}-{listed.last}"
 
 
-def _order(found: Explanation) -> Iterator[ExplanationLine]:
-    match found.preferred:
+def _order(explanation: Explanation) -> Iterator[ExplanationLine]:
+    match explanation.preferred:
         case PreferredLeader(broker, where):
             yield "leader", f"broker {broker} is preferred, at {where}"
         case LeaderRule(where=where, racks=racks, balanced=balanced):
@@ -101,149 +114,155 @@ def _order(found: Explanation) -> Iterator[ExplanationLine]:
             yield "leader", f"{how}, at {where}"
         case None:
             pass
-    for broker, where in found.last:
+    for broker, where in explanation.last:
         yield "leader", f"broker {broker} stands last, at {where}"
-    for listed in found.leader_blacklist:
+    for listed in explanation.leader_blacklist:
         why = f": {listed.reason}" if listed.reason else ""
         yield "leader", f"broker {listed.broker} shall not lead, at {listed.where}{why}"
-    for drained in found.drained:
+    for drained in explanation.drained:
         why = f": {drained.reason}" if drained.reason else ""
         yield "drained", f"broker {drained.broker}, at {drained.where}{why}"
 
 
-def _observed(found: Explanation) -> Iterator[ExplanationLine]:
-    seen = found.observed
-    if seen is None:
+def _observed(explanation: Explanation) -> Iterator[ExplanationLine]:
+    state = explanation.observed
+    if state is None:
         yield "observed", "the cluster has no such partition"
     else:
-        leader = "no leader" if seen.leader is None else f"leader {seen.leader}"
-        lists = f"{brokers(seen.replicas)}, in sync {brokers(seen.isr)}"
-        yield "observed", f"{lists}, {leader}, min.insync.replicas {found.min_insync_replicas}"
-        yield from _leadable(found, seen)
-        if seen.running is not None:
-            yield "observed", f"a reassignment to {brokers(seen.running.target)} is running on it"
-    for kind in found.kinds:
+        leader = "no leader" if state.leader is None else f"leader {state.leader}"
+        lists = f"{brokers(state.replicas)}, in sync {brokers(state.isr)}"
+        yield (
+            "observed",
+            f"{lists}, {leader}, min.insync.replicas {explanation.min_insync_replicas}",
+        )
+        yield from _leadable(explanation, state)
+        if state.running is not None:
+            yield "observed", f"a reassignment to {brokers(state.running.target)} is running on it"
+    for kind in explanation.kinds:
         listed = kind in DifferenceKind and kind is not DifferenceKind.NO_LEADER
-        asked = f": {brokers(found.wanted)} is wanted" if listed and found.wanted else ""
+        asked = (
+            f": {brokers(explanation.wanted)} is wanted" if listed and explanation.wanted else ""
+        )
         yield "differs", MEANINGS[kind] + asked
-    if found.on_the_way:
+    if explanation.on_the_way:
         yield "differs", "no: it is on the way to the declared list"
-    elif not found.kinds:
-        yield "differs", "yes, and it is acknowledged" if found.covered else "no"
+    elif not explanation.kinds:
+        yield "differs", "yes, and it is acknowledged" if explanation.covered else "no"
 
 
-def _leadable(found: Explanation, seen: PartitionState) -> Iterator[ExplanationLine]:
+def _leadable(explanation: Explanation, state: PartitionState) -> Iterator[ExplanationLine]:
     """Who could lead beside the ISR, and who will by itself."""
-    if seen.eligible or seen.last_known_elr:
-        last = "".join(f", last known leader {b}" for b in seen.last_known_elr)
-        yield "observed", f"eligible to lead {brokers(seen.eligible)}{last}"
-    for broker in found.offline:
+    if state.eligible or state.last_known_elr:
+        last = "".join(f", last known leader {b}" for b in state.last_known_elr)
+        yield "observed", f"eligible to lead {brokers(state.eligible)}{last}"
+    for broker in explanation.offline:
         yield "observed", f"offline on live broker {broker}: its log directory has failed"
-    if found.elr_gone:
-        yield "observed", elr_gone_text([seen.partition])
-    if found.awaited is not None:
-        yield "awaited", awaited_text(found.awaited.why, found.awaited.brokers)
+    if explanation.elr_gone:
+        yield "observed", elr_gone_text([state.partition])
+    if explanation.awaited is not None:
+        yield "awaited", awaited_text(explanation.awaited.why, explanation.awaited.brokers)
 
 
-def _planned(found: Explanation) -> Iterator[ExplanationLine]:
-    for log_move in found.log_moves:
+def _planned(explanation: Explanation) -> Iterator[ExplanationLine]:
+    for log_move in explanation.log_moves:
         yield "planned", str(log_move)
-    if found.move is None:
-        if not found.log_moves:
+    if explanation.move is None:
+        if not explanation.log_moves:
             yield "planned", "nothing"
         return
-    yield "planned", change(found.move)
+    yield "planned", change(explanation.move)
     rows = [
-        describe(request, found.move, sizes_known=found.sizes_known)
-        for request in planned_requests(found.move)
+        describe(request, explanation.move, sizes_known=explanation.sizes_known)
+        for request in planned_requests(explanation.move)
     ]
     yield from (("planned", f"  {row}") for row in aligned_lines(rows))
 
 
-def _held(found: Explanation) -> Iterator[ExplanationLine]:
-    for refusal in found.refusals:
+def _held(explanation: Explanation) -> Iterator[ExplanationLine]:
+    for refusal in explanation.refusals:
         yield "held by", f"{refusal_text(refusal)}  [{refusal.rule}]"
-    for conflict in found.conflicts:
+    for conflict in explanation.conflicts:
         first, *constraints = conflict_lines(conflict)
         yield from (("conflict", text) for text in [first, *(f"    {c}" for c in constraints)])
-    for exceeded in found.exceeded:
+    for exceeded in explanation.exceeded:
         limit = exceeded.limit
         whole, most = limit.measure.amounts(exceeded.found, limit.most)
         yield (
             "held by",
             f"limit {limit.measure} {most} at {limit.where}: the whole plan has {whole}",
         )
-    for unbalanced in found.unbalanced:
+    for unbalanced in explanation.unbalanced:
         yield "held by", f"the whole plan is refused: {balance_text(unbalanced.facts)}"
-    if found.acknowledged is not None:
-        entry = found.acknowledged
-        word = "held by" if found.covered else "acknowledged"
+    if explanation.acknowledged is not None:
+        entry = explanation.acknowledged
+        word = "held by" if explanation.covered else "acknowledged"
         yield word, f"acknowledged until {entry.expires} at {entry.where}: {entry.reason}"
 
 
-def render_explanation_json(found: Explanation, policy: Sequence[ByPolicy] = ()) -> str:
+def render_explanation_json(explanation: Explanation, policy: Sequence[ByPolicy] = ()) -> str:
     """One JSON document, format version 1."""
-    seen, move = found.observed, found.move
-    entry = found.acknowledged
+    state, move = explanation.observed, explanation.move
+    entry = explanation.acknowledged
     document = {
         "formatVersion": 1,
         "kind": "replan.explanation",
-        "topic": found.partition.topic,
-        "partition": found.partition.partition,
-        "declared": _declared_json(found.declared),
+        "topic": explanation.partition.topic,
+        "partition": explanation.partition.partition,
+        "declared": _declared_json(explanation.declared),
         "overruled": [
             {"pattern": o.pattern, "where": str(o.where), "excepts": o.excepts}
-            for o in found.overruled
+            for o in explanation.overruled
         ],
-        "apart": [{"topics": list(a.topics), "where": str(a.where)} for a in found.apart],
+        "apart": [{"topics": list(a.topics), "where": str(a.where)} for a in explanation.apart],
         "preferredLeader": None
-        if found.preferred is None
-        else {"where": str(found.preferred.where)},
+        if explanation.preferred is None
+        else {"where": str(explanation.preferred.where)},
         "leaderBlacklist": [
-            {"broker": e.broker, "where": str(e.where)} for e in found.leader_blacklist
+            {"broker": e.broker, "where": str(e.where)} for e in explanation.leader_blacklist
         ],
-        "last": [{"broker": b, "where": str(where)} for b, where in found.last],
-        "drained": [{"broker": e.broker, "where": str(e.where)} for e in found.drained],
+        "last": [{"broker": b, "where": str(where)} for b, where in explanation.last],
+        "drained": [{"broker": e.broker, "where": str(e.where)} for e in explanation.drained],
         "observed": None
-        if seen is None
+        if state is None
         else {
-            "replicas": list(seen.replicas),
-            "isr": list(seen.isr),
-            "leader": seen.leader,
-            "elr": list(seen.eligible),
-            "lastKnownElr": list(seen.last_known_elr),
-            "elrCleared": found.elr_gone,
-            "offlineOnLiveBrokers": list(found.offline),
+            "replicas": list(state.replicas),
+            "isr": list(state.isr),
+            "leader": state.leader,
+            "elr": list(state.eligible),
+            "lastKnownElr": list(state.last_known_elr),
+            "elrCleared": explanation.elr_gone,
+            "offlineOnLiveBrokers": list(explanation.offline),
         },
         "awaited": None
-        if found.awaited is None
-        else {"why": found.awaited.why, "brokers": list(found.awaited.brokers)},
-        "minInsyncReplicas": found.min_insync_replicas,
-        "wanted": None if found.wanted is None else list(found.wanted),
-        "kinds": list(found.kinds),
-        "onTheWay": found.on_the_way,
+        if explanation.awaited is None
+        else {"why": explanation.awaited.why, "brokers": list(explanation.awaited.brokers)},
+        "minInsyncReplicas": explanation.min_insync_replicas,
+        "wanted": None if explanation.wanted is None else list(explanation.wanted),
+        "kinds": list(explanation.kinds),
+        "onTheWay": explanation.on_the_way,
         "move": None
         if move is None
         else {"original": list(move.original), "target": list(move.target)},
         "logMoves": [
-            {"broker": m.broker, "source": m.source, "target": m.target} for m in found.log_moves
+            {"broker": m.broker, "source": m.source, "target": m.target}
+            for m in explanation.log_moves
         ],
-        "refusals": [{"rule": r.rule, "facts": dict(r.facts)} for r in found.refusals],
+        "refusals": [{"rule": r.rule, "facts": dict(r.facts)} for r in explanation.refusals],
         "conflicts": [
             {
                 "proof": c.proof,
                 "constraints": [{"kind": k.kind, "where": k.where or None} for k in c.constraints],
             }
-            for c in found.conflicts
+            for c in explanation.conflicts
         ],
         "limitsExceeded": [
             {"limit": e.limit.measure, "most": e.limit.most, "found": e.found}
-            for e in found.exceeded
+            for e in explanation.exceeded
         ],
-        "unbalanced": [dict(u.facts) for u in found.unbalanced],
+        "unbalanced": [dict(u.facts) for u in explanation.unbalanced],
         "acknowledged": None
         if entry is None
-        else {"where": str(entry.where), "expires": entry.expires, "covers": found.covered},
+        else {"where": str(entry.where), "expires": entry.expires, "covers": explanation.covered},
         "byPolicy": [_by_policy_json(one) for one in policy],
     }
     return json.dumps(document, indent=2) + "\n"

@@ -238,7 +238,7 @@ def _differs(
     more = f"and {left:,} more; `replan drift` lists all" if left > 0 else ""
     each = LoopTable(
         ("what", "happened", "declared", "observed", "since", "due", "why not yet"),
-        tuple(_deviation(found, status.at) for found in status.deviations),
+        tuple(_deviation(deviation, status.at) for deviation in status.deviations),
         more=more,
     )
     return (), (), (kinds, each) if each.rows else (kinds,)
@@ -260,15 +260,15 @@ def _due(due_at: float | None, at: float) -> LoopCell:
     return "now" if due_at <= at else Moment(due_at)
 
 
-def _deviation(found: Deviation, at: float) -> tuple[LoopCell, ...]:
+def _deviation(deviation: Deviation, at: float) -> tuple[LoopCell, ...]:
     return (
-        subject_text(found.subject),
-        DEVIATION_WORDS[found.kind],
-        _list(found.declared),
-        _list(found.observed),
-        Moment(found.since),
-        _due(found.due_at, at),
-        why_not_text(found.why_not),
+        subject_text(deviation.subject),
+        DEVIATION_WORDS[deviation.kind],
+        _list(deviation.declared),
+        _list(deviation.observed),
+        Moment(deviation.since),
+        _due(deviation.due_at, at),
+        why_not_text(deviation.why_not),
     )
 
 

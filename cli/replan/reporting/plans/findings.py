@@ -58,10 +58,10 @@ def plan_findings(plan: Plan, placement: Placement) -> list[Annotation]:
     return [*refused, *map(_conflict, plan.conflicts), *_warnings(plan, placement)]
 
 
-def _conflict(found: Conflict) -> Annotation:
+def _conflict(conflict: Conflict) -> Annotation:
     """At the first of its constraints that has a place; the text names the places of all."""
-    where = next((Where.read(c.where) for c in found.constraints if c.where), None)
-    return Annotation(AnnotationLevel.ERROR, "conflict", where, conflict_with_constraints(found))
+    where = next((Where.read(c.where) for c in conflict.constraints if c.where), None)
+    return Annotation(AnnotationLevel.ERROR, "conflict", where, conflict_with_constraints(conflict))
 
 
 def _warnings(plan: Plan, placement: Placement) -> Iterator[Annotation]:

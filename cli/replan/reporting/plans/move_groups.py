@@ -42,8 +42,8 @@ class Alike(Struct, frozen=True):
     @property
     def lists(self) -> tuple[Replicas, Replicas] | None:
         """From which list to which; None where they differ."""
-        found = {(move.original, move.target) for move in self.moves}
-        return found.pop() if len(found) == 1 else None
+        pairs = {(move.original, move.target) for move in self.moves}
+        return pairs.pop() if len(pairs) == 1 else None
 
 
 class Group(Struct, frozen=True):
@@ -82,9 +82,9 @@ def _ordered(alike: dict[tuple[str, Marks], list[Move]]) -> Sequence[Alike]:
     copied: dict[str, int] = {}
     for (topic, _), moves in alike.items():
         copied[topic] = copied.get(topic, 0) + sum(m.copies_bytes for m in moves)
-    found = [Alike(topic, of, tuple(moves)) for (topic, of), moves in alike.items()]
+    groups = [Alike(topic, of, tuple(moves)) for (topic, of), moves in alike.items()]
     return sorted(
-        found, key=lambda a: (-copied[a.topic], a.topic, -len(a.moves), a.moves[0].partition)
+        groups, key=lambda a: (-copied[a.topic], a.topic, -len(a.moves), a.moves[0].partition)
     )
 
 

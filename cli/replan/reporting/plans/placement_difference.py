@@ -99,8 +99,8 @@ def compare_placements(before: Placement, after: Placement) -> PlacementDifferen
         if was.get(name) != now.get(name)
     )
     old, new = dict(_settings(before)), dict(_settings(after))
-    found = DeepDiff(old, new, view="tree", threshold_to_diff_deeper=0)
-    keys = {change.path(output_format="list")[0] for of in found.values() for change in of}
+    differing = DeepDiff(old, new, view="tree", threshold_to_diff_deeper=0)
+    keys = {change.path(output_format="list")[0] for of in differing.values() for change in of}
     return PlacementDifference(changed, {key: (old.get(key), new.get(key)) for key in sorted(keys)})
 
 
@@ -167,13 +167,13 @@ def _flat_one(path: str, record: Any) -> Iterator[tuple[str, str]]:
             yield from _flat_record(path, record)
 
 
-def _selected(path: str, found: BrokerSelector) -> Iterator[tuple[str, str]]:
+def _selected(path: str, selector: BrokerSelector) -> Iterator[tuple[str, str]]:
     """Which brokers an entry means, as the file writes them."""
-    ranges = [f"{r.first}" if r.first == r.last else f"{r.first}-{r.last}" for r in found.ids]
+    ranges = [f"{r.first}" if r.first == r.last else f"{r.first}-{r.last}" for r in selector.ids]
     if ranges:
-        yield f"{path}.ids" if found.racks else path, ", ".join(ranges)
-    if found.racks:
-        yield f"{path}.racks", ", ".join(sorted(found.racks))
+        yield f"{path}.ids" if selector.racks else path, ", ".join(ranges)
+    if selector.racks:
+        yield f"{path}.racks", ", ".join(sorted(selector.racks))
 
 
 def _as_written(rule: TopicRule) -> TopicRule:
@@ -183,11 +183,11 @@ def _as_written(rule: TopicRule) -> TopicRule:
     return replace(rule, spread=spread, replication_factor=factor)
 
 
-def _tolerances(found: Sequence[Tolerance]) -> Iterator[tuple[str, str]]:
+def _tolerances(tolerances: Sequence[Tolerance]) -> Iterator[tuple[str, str]]:
     """Each measure of a balance; and their order, where it is not the one that a mapping has."""
-    for tolerance in found:
+    for tolerance in tolerances:
         yield f"balance.{tolerance.measure}", tolerance.text
-    order = [tolerance.measure for tolerance in found]
+    order = [tolerance.measure for tolerance in tolerances]
     if order != [measure for measure in BalanceMeasure if measure in order]:
         yield "balance, the first counts most", ", ".join(order)
 
@@ -261,11 +261,11 @@ def meaning(changed: Changed) -> str:
             return ", ".join(parts)
 
 
-def placement_difference_summary(found: PlacementDifference) -> str:
+def placement_difference_summary(difference: PlacementDifference) -> str:
     """How much changes: lists by what becomes of them, and settings."""
-    if found.none:
+    if difference.none:
         return "Both mean the same."
-    tally = Counter(changed.change for changed in found.lists)
+    tally = Counter(changed.change for changed in difference.lists)
     words = {
         ListChange.REPLICAS: "list with other replicas",
         ListChange.ORDER: "list in another order",
@@ -273,7 +273,7 @@ def placement_difference_summary(found: PlacementDifference) -> str:
         ListChange.NOT_DECLARED: "list no longer declared",
     }
     parts = [_counted(tally[change], words[change]) for change in ListChange if tally[change]]
-    parts += [count(len(found.settings), "setting")] if found.settings else []
+    parts += [count(len(difference.settings), "setting")] if difference.settings else []
     return f"Changed: {', '.join(parts)}."
 
 
@@ -281,37 +281,40 @@ def _counted(number: int, words: str) -> str:
     return f"{number:,} {words if number == 1 else words.replace('list', 'lists', 1)}"
 
 
-def render_placement_difference(found: PlacementDifference, *, everything: bool = False) -> str:
+def render_placement_difference(
+    difference: PlacementDifference, *, everything: bool = False
+) -> str:
     """Plain text; ends with a newline."""
     rows = [
         (str(c.partition), f"{_list(c.before)} -> {_list(c.after)}", meaning(c))
-        for c in found.lists
+        for c in difference.lists
     ]
     limit = None if everything else LINES_LISTED
     lines = capped(
         aligned_lines(rows) if rows else [], limit=limit, noun="list", way_out="--all lists them"
     )
     lines += [
-        f"{key}: {old or 'none'} -> {new or 'none'}" for key, (old, new) in found.settings.items()
+        f"{key}: {old or 'none'} -> {new or 'none'}"
+        for key, (old, new) in difference.settings.items()
     ]
-    return "\n".join([*lines, placement_difference_summary(found)]) + "\n"
+    return "\n".join([*lines, placement_difference_summary(difference)]) + "\n"
 
 
 def _list(of: Replicas) -> str:
     return brokers(of) if of else "none"
 
 
-def render_placement_difference_markdown(found: PlacementDifference) -> str:
+def render_placement_difference_markdown(difference: PlacementDifference) -> str:
     """Markdown for a pull request, as much of it as a comment holds; ends with a newline."""
-    text = f"## replan diff\n\n**{escape(placement_difference_summary(found))}**\n"
-    if found.settings:
+    text = f"## replan diff\n\n**{escape(placement_difference_summary(difference))}**\n"
+    if difference.settings:
         rows = [
             table_row((code(key), code(old or "none"), code(new or "none")))
-            for key, (old, new) in found.settings.items()
+            for key, (old, new) in difference.settings.items()
         ]
         table = fitted(iter(rows), len(rows), LIMIT // 3, "more setting")
         text += f"\n{table_head('setting', 'before', 'after')}\n{table}"
-    if found.lists:
+    if difference.lists:
         rows = [
             table_row(
                 (
@@ -321,14 +324,14 @@ def render_placement_difference_markdown(found: PlacementDifference) -> str:
                     escape(meaning(c)),
                 )
             )
-            for c in found.lists
+            for c in difference.lists
         ]
         table = fitted(iter(rows), len(rows), LIMIT // 2, "more list")
         text += f"\n{table_head('partition', 'before', 'after', 'means')}\n{table}"
     return text
 
 
-def render_placement_difference_json(found: PlacementDifference) -> str:
+def render_placement_difference_json(difference: PlacementDifference) -> str:
     """One JSON document, format version 1."""
     document = {
         "formatVersion": 1,
@@ -341,10 +344,11 @@ def render_placement_difference_json(found: PlacementDifference) -> str:
                 "before": list(c.before),
                 "after": list(c.after),
             }
-            for c in found.lists
+            for c in difference.lists
         ],
         "settings": [
-            {"key": key, "before": old, "after": new} for key, (old, new) in found.settings.items()
+            {"key": key, "before": old, "after": new}
+            for key, (old, new) in difference.settings.items()
         ],
     }
     return json.dumps(document, indent=2) + "\n"

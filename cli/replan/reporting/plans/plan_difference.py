@@ -30,8 +30,8 @@ def compare_plans(before: Plan, after: Plan) -> PlanDifference:
 
     was, now = _by_name(before), _by_name(after)
     old, new = _settings(before), _settings(after)
-    found = DeepDiff(old, new, view="tree", threshold_to_diff_deeper=0)
-    changed = {change.path(output_format="list")[0] for of in found.values() for change in of}
+    differing = DeepDiff(old, new, view="tree", threshold_to_diff_deeper=0)
+    changed = {change.path(output_format="list")[0] for of in differing.values() for change in of}
     return PlanDifference(
         settings={key: (old.get(key), new.get(key)) for key in sorted(changed)},
         moves={
@@ -42,11 +42,11 @@ def compare_plans(before: Plan, after: Plan) -> PlanDifference:
     )
 
 
-def render_difference(found: PlanDifference, *, everything: bool = False) -> str:
+def render_difference(difference: PlanDifference, *, everything: bool = False) -> str:
     """Plain text, from the earlier plan to the later one; ends with a newline."""
-    lines = [f"{key}: {old or 'none'} -> {new or 'none'}" for key, (old, new) in _shown(found)]
+    lines = [f"{key}: {old or 'none'} -> {new or 'none'}" for key, (old, new) in _shown(difference)]
     lines += capped(
-        list(found.moves.items()),
+        list(difference.moves.items()),
         lambda m: f"{m[0]}: {_change(m[1][0])} => {_change(m[1][1])}",
         limit=None if everything else LINES_LISTED,
         noun="move",
@@ -55,28 +55,30 @@ def render_difference(found: PlanDifference, *, everything: bool = False) -> str
     return "\n".join(lines or ["The two plans are the same."]) + "\n"
 
 
-def render_difference_markdown(found: PlanDifference) -> str:
+def render_difference_markdown(difference: PlanDifference) -> str:
     """One table, as much of it as a comment holds; ends with a newline."""
-    if not found.settings and not found.moves:
+    if not difference.settings and not difference.moves:
         return "## replan show --against\n\nThe two plans are the same.\n"
     rows = [
-        table_row((code(key), *(code(v or "none") for v in pair))) for key, pair in _shown(found)
+        table_row((code(key), *(code(v or "none") for v in pair)))
+        for key, pair in _shown(difference)
     ]
     rows += [
         table_row((code(str(name)), *(code(_change(m)) for m in pair)))
-        for name, pair in found.moves.items()
+        for name, pair in difference.moves.items()
     ]
     table = fitted(iter(rows), len(rows), LIMIT, "more row")
     return f"## replan show --against\n\n{table_head('what', 'before', 'after')}\n{table}"
 
 
-def render_difference_json(found: PlanDifference) -> str:
+def render_difference_json(difference: PlanDifference) -> str:
     """One JSON document, format version 1."""
     document = {
         "formatVersion": 1,
         "kind": "replan.planDifference",
         "settings": [
-            {"key": key, "before": old, "after": new} for key, (old, new) in found.settings.items()
+            {"key": key, "before": old, "after": new}
+            for key, (old, new) in difference.settings.items()
         ],
         "moves": [
             {
@@ -85,29 +87,31 @@ def render_difference_json(found: PlanDifference) -> str:
                 "before": _both(old),
                 "after": _both(new),
             }
-            for name, (old, new) in found.moves.items()
+            for name, (old, new) in difference.moves.items()
         ],
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def _shown(found: PlanDifference) -> list[tuple[str, tuple[str | None, str | None]]]:
+def _shown(difference: PlanDifference) -> list[tuple[str, tuple[str | None, str | None]]]:
     """The settings, with digests as short as people compare them."""
     return [
         (key, (old and old[:16], new and new[:16]) if key == "placement" else (old, new))
-        for key, (old, new) in found.settings.items()
+        for key, (old, new) in difference.settings.items()
     ]
 
 
 def _settings(plan: Plan) -> dict[str, str]:
-    found = {"cluster": plan.cluster_id, "placement": plan.placement_digest}
-    found |= {f"rack of broker {b}": rack for b, rack in plan.racks.items() if rack is not None}
+    settings = {"cluster": plan.cluster_id, "placement": plan.placement_digest}
+    settings |= {f"rack of broker {b}": rack for b, rack in plan.racks.items() if rack is not None}
     if plan.throttle is not None:
-        found["throttle.rate"] = rate(plan.throttle.rate)
-        found |= {f"throttle.brokers.{b}": broker_rate(r) for b, r in plan.throttle.brokers.items()}
+        settings["throttle.rate"] = rate(plan.throttle.rate)
+        settings |= {
+            f"throttle.brokers.{b}": broker_rate(r) for b, r in plan.throttle.brokers.items()
+        }
     for step in plan.all_changes:
-        found |= step.compared
-    return found
+        settings |= step.compared
+    return settings
 
 
 def _by_name(plan: Plan) -> dict[TopicPartition, Move]:

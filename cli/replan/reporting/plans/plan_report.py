@@ -98,9 +98,9 @@ def plan_report(
     crossing = cross_rack_bytes(plan)
     if crossing and (context.prices is None or context.prices.cross_rack_per_gb is None):
         yield line(f"Copies between racks: {size(crossing)}.")
-    if found := first_to_see(plan, context, RISK_NAMES_SHOWN):
+    if urgent_texts := first_to_see(plan, context, RISK_NAMES_SHOWN):
         yield Heading("Look at this first")
-        urgent = [Item(line(Span(text, Tone.CHANGES))) for text in found]
+        urgent = [Item(line(Span(text, Tone.CHANGES))) for text in urgent_texts]
         yield Items(urgent, noun="danger", urgent=True)
     yield from before_moves(plan, limit)
     if steps:
@@ -181,17 +181,17 @@ def _moved(plan: Plan, context: PlanContext, limit: int | None) -> Iterator[Bloc
 
 def _groups(moves: Sequence[Move], limit: int | None, *, sizes_known: bool) -> Iterator[Block]:
     """Each reason once, with how much moves for it; at most `limit` lines for all of them."""
-    found = grouped(moves)
-    shown = found if limit is None else found[:REASONS_SHOWN]
+    groups = grouped(moves)
+    shown = groups if limit is None else groups[:REASONS_SHOWN]
     rows = None if limit is None else max(LEAST_ROWS, limit // max(1, len(shown)))
     for at, group in enumerate(shown):
         title = f"{group.reason}: {_amounts(group, sizes_known=sizes_known)}"
         yield Folded(
             title, [_alike(group, rows, sizes_known=sizes_known, legend="" if at else MARKS_LEGEND)]
         )
-    rest = sum(group.moves for group in found[len(shown) :])
+    rest = sum(group.moves for group in groups[len(shown) :])
     if rest:
-        reasons = count(len(found) - len(shown), "more reason")
+        reasons = count(len(groups) - len(shown), "more reason")
         yield line(f"and {count(rest, 'move')} for {reasons}; {WAY_OUT}")
 
 
@@ -253,12 +253,12 @@ def _copied(alike: Alike, *, sizes_known: bool) -> str:
     return size(alike.copies_bytes) if alike.copies_bytes else no_bytes(sizes_known=sizes_known)
 
 
-def _marks(found: Marks) -> tuple[Span, ...]:
+def _marks(marks: Marks) -> tuple[Span, ...]:
     """`+4 -1 ~2`: what comes, what goes, what changes place; or who leads after whom."""
-    if found.led_by:
-        return (Span("leader " + " -> ".join(map(str, found.led_by)), Tone.CHANGES),)
-    signs = (("+", Tone.COMES, found.come), ("-", Tone.GOES, found.go))
-    signed_ = [*signs, ("~", Tone.CHANGES, found.change_place)]
+    if marks.led_by:
+        return (Span("leader " + " -> ".join(map(str, marks.led_by)), Tone.CHANGES),)
+    signs = (("+", Tone.COMES, marks.come), ("-", Tone.GOES, marks.go))
+    signed_ = [*signs, ("~", Tone.CHANGES, marks.change_place)]
     spans = [Span(f"{sign}{b}", tone) for sign, tone, of in signed_ for b in of]
     return tuple(part for span in spans for part in (Span(" "), span))[1:]
 
@@ -338,7 +338,7 @@ def _least_times(plan: Plan, network: float | None) -> Iterator[Block]:
         return
     most = max(max(sides.values()) for sides in of_broker.values()) or 1
     rows: list[list[Cell | Bar]] = []
-    for broker, sides in sorted(of_broker.items(), key=lambda found: -max(found[1].values())):
+    for broker, sides in sorted(of_broker.items(), key=lambda of_one: -max(of_one[1].values())):
         times = [sides.get(side) for side in (Side.LEADER, Side.FOLLOWER)]
         texts = ["–" if t is None else duration(t) for t in times]
         rows.append([str(broker), *texts, Bar(0, 0, max(sides.values()) / most)])

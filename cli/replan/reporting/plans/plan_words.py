@@ -162,11 +162,11 @@ def identity(plan: Plan) -> str:
 def first_to_see(plan: Plan, context: PlanContext, named: int = NAMES_SHOWN) -> list[str]:
     """What a reviewer should look at first: the risks, and that an application is open."""
     own = None if context.snapshot is None else context.snapshot.application
-    found = [risk_text(risk, named) for risk in risks(plan, own)]
+    texts = [risk_text(risk, named) for risk in risks(plan, own)]
     if own is not None and not context.notes:
-        found.append(f"Application {own.id} is open: `replan status` says how far it is.")
+        texts.append(f"Application {own.id} is open: `replan status` says how far it is.")
     left = left_out_text(plan.refusals)
-    return [*found, *context.notes, *([f"Not planned: {left}; why is below."] if left else [])]
+    return [*texts, *context.notes, *([f"Not planned: {left}; why is below."] if left else [])]
 
 
 def _without_leader(warning: PlanWarning) -> str:
@@ -210,10 +210,10 @@ def _convergence(judged: JudgedBy | None) -> str:
     return "the copies end at the produce rates given"
 
 
-def broker_rate(found: int | SideRates | None) -> str:
+def broker_rate(limit: int | SideRates | None) -> str:
     """A broker's rate: one for both sides, or `leader 20 MB/s, follower 50 MB/s`."""
-    if isinstance(found, SideRates):
-        if found.leader == found.follower:
-            return rate(found.leader)
-        return f"leader {rate(found.leader)}, follower {rate(found.follower)}"
-    return rate(found)
+    if isinstance(limit, SideRates):
+        if limit.leader == limit.follower:
+            return rate(limit.leader)
+        return f"leader {rate(limit.leader)}, follower {rate(limit.follower)}"
+    return rate(limit)

@@ -48,14 +48,14 @@ def recovery_lines(recovery: Recovery) -> Iterator[str]:
 
 def loss_text(recovery: Recovery) -> str:
     """What is lost at least, and what nobody knows."""
-    found = recovery.loss
+    loss = recovery.loss
     if recovery.clean:
         return "Loses nothing: it was in sync with every acknowledged record."
     text = "Loses no record that is known"
-    if found.records:
-        text = f"Loses at least {count(found.records, 'record')}: {_tails_text(found.tails)}"
-    if found.unknown:
-        text += f"; what {listed(found.unknown)} had beyond that is not known"
+    if loss.records:
+        text = f"Loses at least {count(loss.records, 'record')}: {_tails_text(loss.tails)}"
+    if loss.unknown:
+        text += f"; what {listed(loss.unknown)} had beyond that is not known"
     chosen = next((c.known for c in recovery.candidates if c.broker == recovery.chosen), None)
     if chosen is not None and not chosen.end:
         text += f". The log of {recovery.chosen} is empty: Kafka then deletes what a tiered topic has in remote storage"
@@ -69,12 +69,12 @@ def _tails_text(tails: Sequence[Tail]) -> str:
     return ", ".join(each)
 
 
-def candidate_lines(found: Sequence[Candidate], size_bytes: int = 0) -> list[str]:
+def candidate_lines(ranked: Sequence[Candidate], size_bytes: int = 0) -> list[str]:
     """The candidates as a table."""
-    leading = best_candidate(found)
-    longest = max((c.known.end for c in found if c.known is not None), default=0)
+    leading = best_candidate(ranked)
+    longest = max((c.known.end for c in ranked if c.known is not None), default=0)
     each = size_bytes / longest if longest else 0.0
-    rows = [HEADINGS, *(_row(c, leading, each) for c in found)]
+    rows = [HEADINGS, *(_row(c, leading, each) for c in ranked)]
     return aligned_lines(rows)
 
 
@@ -136,7 +136,7 @@ def recovery_summary(recoveries: Sequence[Recovery]) -> str:
     return f"{named} to be led again, {len(unclean):,} unclean: {known}."
 
 
-def render_recoveries(plan: Plan, found: Mapping[TopicPartition, Sequence[Candidate]]) -> str:
+def render_recoveries(plan: Plan, candidates: Mapping[TopicPartition, Sequence[Candidate]]) -> str:
     """What would be done, the candidates of what is refused too, and the summary; ends with a newline."""
     lines: list[str] = []
     for recovery in plan.recoveries[:RECOVERIES_SHOWN]:
@@ -144,12 +144,12 @@ def render_recoveries(plan: Plan, found: Mapping[TopicPartition, Sequence[Candid
         lines += [first, *(f"    {line}" for line in rest), ""]
     lines += left_out(len(plan.recoveries) - RECOVERIES_SHOWN, "recovery", "-o saves them all")
     lines += capped(plan.moves, _led_text, limit=RECOVERIES_SHOWN)
-    refused = [r for r in plan.refusals if r.partition in found]
+    refused = [r for r in plan.refusals if r.partition in candidates]
     for refusal in refused[:RECOVERIES_SHOWN]:
         lines += [f"refused: {refusal_text(refusal)}  [{refusal.rule}]"]
-        lines += [*(f"    {line}" for line in candidate_lines(found[refusal.partition])), ""]
+        lines += [*(f"    {line}" for line in candidate_lines(candidates[refusal.partition])), ""]
     lines += left_out(len(refused) - RECOVERIES_SHOWN, "refusal", "-o saves them all")
-    others = [r for r in plan.refusals if r.partition not in found]
+    others = [r for r in plan.refusals if r.partition not in candidates]
     lines += [f"refused: {refusal_text(r)}  [{r.rule}]" for r in others]
     lines += [warning_text(warning) for warning in plan.warnings]
     if plan.recoveries or not plan.moves:

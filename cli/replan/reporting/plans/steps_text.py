@@ -50,8 +50,10 @@ def before_moves(plan: Plan, limit: int | None) -> Iterator[Block]:
     """Recoveries, throttles that stay, other log directories, and new partitions."""
     if plan.recoveries:
         yield Heading("Partitions that nobody leads", len(plan.recoveries), in_text=False)
-        found = [Item(line(first), rest) for first, *rest in map(recovery_lines, plan.recoveries)]
-        yield Items(found, "recovery", limit, ALL, indent=0)
+        recoveries = [
+            Item(line(first), rest) for first, *rest in map(recovery_lines, plan.recoveries)
+        ]
+        yield Items(recoveries, "recovery", limit, ALL, indent=0)
     for steps in plan.by_kind.values():
         if steps[0].heading:
             yield Heading(steps[0].heading)
@@ -101,8 +103,8 @@ def warned(plan: Plan) -> Iterator[Block]:
     """What to know before it is applied."""
     if plan.warnings:
         yield Heading("Warnings", len(plan.warnings), in_text=False)
-        found = [Item(line(warning_text(warning))) for warning in plan.warnings]
-        yield Items(found, "warning", label=Span("Warning: ", Tone.CHANGES), indent=0)
+        warnings = [Item(line(warning_text(warning))) for warning in plan.warnings]
+        yield Items(warnings, "warning", label=Span("Warning: ", Tone.CHANGES), indent=0)
 
 
 def refused(title: str, refusals: Sequence[Refusal], limit: int | None) -> Iterator[Block]:
@@ -120,6 +122,6 @@ def conflict_blocks(plan: Plan, limit: int | None) -> Iterator[Block]:
         yield Heading(
             "Why not, over all rules (each conflict ends when one of its lines is changed)"
         )
-        found = (conflict_lines(conflict) for conflict in plan.conflicts)
-        items = [Item(line(first), rest) for first, *rest in found]
+        lines_of_each = (conflict_lines(conflict) for conflict in plan.conflicts)
+        items = [Item(line(first), rest) for first, *rest in lines_of_each]
         yield Items(items, "conflict", limit)

@@ -93,10 +93,10 @@ class Lookahead:
         """The followers that lack nothing more."""
         if lags is self._none_caught_up:
             return []
-        found = [r for r, lag in lags.items() if lag.remaining_bytes < CAUGHT_UP_BYTES]
-        if not found:
+        caught_up = [r for r, lag in lags.items() if lag.remaining_bytes < CAUGHT_UP_BYTES]
+        if not caught_up:
             self._none_caught_up = lags
-        return found
+        return caught_up
 
 
 def next_moment(simulation: Simulation) -> float:
@@ -243,11 +243,11 @@ def _joined(simulation: Simulation, copy: Copy, lag: Lag) -> Simulation:
 def _fall_behind(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     """Followers in sync of which it shows now that they do not get what is written."""
     world = simulation.world
-    found = lookahead.flows.left_behind(simulation) if world.produce else ()
-    if not found:
+    left_behind = lookahead.flows.left_behind(simulation) if world.produce else ()
+    if not left_behind:
         return simulation
-    lags = {**world.lags, **dict.fromkeys(found, Lag(0.0, world.now))}
-    behind = {**world.behind, **dict.fromkeys(found, world.now)}
+    lags = {**world.lags, **dict.fromkeys(left_behind, Lag(0.0, world.now))}
+    behind = {**world.behind, **dict.fromkeys(left_behind, world.now)}
     return replace(simulation, world=replace(world, lags=lags, behind=behind))
 
 
@@ -288,9 +288,9 @@ def _fill_disks(simulation: Simulation, lookahead: Lookahead) -> Simulation:
         return simulation
     world = simulation.world
     written = by_directory(world, lookahead.flows.speeds(simulation))
-    for found in world.log_dirs:
-        if found.usable_bytes == 0 and (found.broker, found.path) in written:
-            simulation = apply_fault(simulation, LoseDisk(found.broker, found.path))
+    for log_dir in world.log_dirs:
+        if log_dir.usable_bytes == 0 and (log_dir.broker, log_dir.path) in written:
+            simulation = apply_fault(simulation, LoseDisk(log_dir.broker, log_dir.path))
     return simulation
 
 

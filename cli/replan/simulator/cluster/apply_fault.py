@@ -251,7 +251,7 @@ def _met_leaders(simulation: Simulation, broker: BrokerId) -> World:
     kept = {
         (name, b): log
         for (name, b), log in world.parted.items()
-        if b != broker or (found := cluster.partition(name)) is None or found.leader is None
+        if b != broker or (partition := cluster.partition(name)) is None or partition.leader is None
     }
     return world if len(kept) == len(world.parted) else replace(world, parted=kept)
 

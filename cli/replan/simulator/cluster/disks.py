@@ -194,12 +194,12 @@ def _updated(
     )
 
 
-def _one_updated(found: LogDir, logs: int, freed: float) -> LogDir:
-    usable = found.usable_bytes
+def _one_updated(log_dir: LogDir, logs: int, freed: float) -> LogDir:
+    usable = log_dir.usable_bytes
     if usable is not None:
-        ceiling = usable + round(freed) if found.total_bytes is None else found.total_bytes
+        ceiling = usable + round(freed) if log_dir.total_bytes is None else log_dir.total_bytes
         usable = max(0, min(usable + round(freed), ceiling))
-    return replace(found, logs=max(0, found.logs + logs), usable_bytes=usable)
+    return replace(log_dir, logs=max(0, log_dir.logs + logs), usable_bytes=usable)
 
 
 def dirs_of(simulation: Simulation, broker: BrokerId) -> tuple[str, ...]:
@@ -272,11 +272,11 @@ def offline_replicas(simulation: Simulation) -> dict[TopicPartition, Replicas]:
     """The replicas in failed directories of brokers that serve on, as Kafka's metadata shows them."""
     registered, lost = simulation.cluster.brokers, simulation.world.lost_dirs
     live = {b for b, _ in lost if b in registered and not registered[b].fenced}
-    found: dict[TopicPartition, Replicas] = {}
+    offline: dict[TopicPartition, Replicas] = {}
     for broker in sorted(live):
         for name, _ in _lying_in(simulation, {d for d in lost if d[0] == broker}):
-            found[name] = (*found.get(name, ()), broker)
-    return found
+            offline[name] = (*offline.get(name, ()), broker)
+    return offline
 
 
 def _lying_in(

@@ -54,7 +54,7 @@ def submit_command(
 def _unreported(simulation: Simulation, events: Iterable[Event]) -> Iterator[AssignDirs]:
     """What live brokers with several directories say of their new replicas, at once (AssignmentsManager)."""
     cluster, world = simulation.cluster, simulation.world
-    found: dict[BrokerId, dict[TopicPartition, str]] = {}
+    by_broker: dict[BrokerId, dict[TopicPartition, str]] = {}
     for event in events:
         if not isinstance(event, PartitionChanged | PartitionCreated):
             continue
@@ -67,8 +67,8 @@ def _unreported(simulation: Simulation, events: Iterable[Event]) -> Iterator[Ass
             replica = (event.partition, broker)
             place = directory_id_of(world, replica)
             if place is not None and not lies_on_lost_disk(world, replica):
-                found.setdefault(broker, {})[event.partition] = place
-    return (AssignDirs(broker, tuple(reported.items())) for broker, reported in found.items())
+                by_broker.setdefault(broker, {})[event.partition] = place
+    return (AssignDirs(broker, tuple(reported.items())) for broker, reported in by_broker.items())
 
 
 def _followed(

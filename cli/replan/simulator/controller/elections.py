@@ -109,5 +109,5 @@ def _periodic(
     state: ClusterState, names: Iterable[TopicPartition], kind: ElectionType
 ) -> ControllerResult:
     outcomes = (_elected(state, name, kind) for name in names)
-    records = (found for found in outcomes if isinstance(found, PartitionChanged))
+    records = (outcome for outcome in outcomes if isinstance(outcome, PartitionChanged))
     return ControllerResult(tuple(islice(records, MAX_ELECTIONS_PER_RUN)))

@@ -89,8 +89,8 @@ def with_replicas(simulation: Simulation, dirs: Sequence[LogDir]) -> tuple[LogDi
 def lay(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[ReplicaName, str]:
     """Where replicas of brokers with several directories lie in the beginning: as they say, or dealt out."""
     dirs: dict[BrokerId, list[LogDir]] = {}
-    for found in log_dirs:
-        dirs.setdefault(found.broker, []).append(found)
+    for log_dir in log_dirs:
+        dirs.setdefault(log_dir.broker, []).append(log_dir)
     members: dict[BrokerId, list[tuple[TopicPartition, bool]]] = {
         broker: [] for broker, several in dirs.items() if len(several) > 1
     }
@@ -117,8 +117,8 @@ def with_log_dirs(simulation: Simulation, dirs: Sequence[LogDir]) -> Simulation:
     """The cluster whose brokers begin with these log directories."""
     cluster = simulation.cluster
     paths: dict[BrokerId, tuple[str, ...]] = {}
-    for found in dirs:
-        paths[found.broker] = (*paths.get(found.broker, ()), found.path)
+    for log_dir in dirs:
+        paths[log_dir.broker] = (*paths.get(log_dir.broker, ()), log_dir.path)
     brokers = {b: replace(r, log_dirs=paths.get(b, r.log_dirs)) for b, r in cluster.brokers.items()}
     cluster = replace(cluster, brokers=brokers)
     world = replace(simulation.world, log_dirs=tuple(dirs), lay=lay(cluster, dirs))
@@ -138,15 +138,15 @@ def with_directories(simulation: Simulation) -> Simulation:
 
     topics = {
         topic: Topic(
-            found.id,
+            of_topic.id,
             {
                 number: replace(
                     p, directories=directories(TopicPartition(topic, number), p.replicas)
                 )
-                for number, p in found.partitions.items()
+                for number, p in of_topic.partitions.items()
             },
         )
-        for topic, found in cluster.topics.items()
+        for topic, of_topic in cluster.topics.items()
     }
     return _without_lost(replace(simulation, cluster=replace(cluster, topics=topics)))
 
@@ -169,19 +169,19 @@ def _without_lost(simulation: Simulation) -> Simulation:
     return simulation
 
 
-def log_dir_seen(simulation: Simulation, found: LogDir) -> LogDir:
+def log_dir_seen(simulation: Simulation, log_dir: LogDir) -> LogDir:
     """A directory with what the controller and the disk make of it."""
-    cordoned = found.path in simulation.cluster.brokers[found.broker].cordoned_dirs
-    lost = (found.broker, found.path) in simulation.world.lost_dirs
-    error = found.error or OFFLINE_ERROR
-    return replace(found, cordoned=cordoned, error=error if lost else None)
+    cordoned = log_dir.path in simulation.cluster.brokers[log_dir.broker].cordoned_dirs
+    lost = (log_dir.broker, log_dir.path) in simulation.world.lost_dirs
+    error = log_dir.error or OFFLINE_ERROR
+    return replace(log_dir, cordoned=cordoned, error=error if lost else None)
 
 
-def log_dir_described(found: LogDir) -> LogDir:
+def log_dir_described(log_dir: LogDir) -> LogDir:
     """A directory as DescribeLogDirs answers: of an offline one only the error."""
-    if found.error is None:
-        return found
-    return replace(found, total_bytes=None, usable_bytes=None, logs=0)
+    if log_dir.error is None:
+        return log_dir
+    return replace(log_dir, total_bytes=None, usable_bytes=None, logs=0)
 
 
 DEFAULT_VERSION = "4.3"
@@ -254,8 +254,8 @@ def check(cluster: ClusterState) -> None:
 def with_probed_logs(world: World, logs: Mapping[TopicPartition, LogsFound]) -> World:
     """The world in which replicas have the logs that they said they had; the best of each partition is the main one."""
     sizes, epochs, parted = dict(world.sizes), dict(world.epochs), dict(world.parted)
-    for name, found in logs.items():
-        known = {b: log for b, log in found.items() if isinstance(log, ReplicaLog)}
+    for name, by_broker in logs.items():
+        known = {b: log for b, log in by_broker.items() if isinstance(log, ReplicaLog)}
         if not known or name not in sizes:
             continue
         best = max(known, key=lambda b: known[b].rank)
@@ -338,9 +338,9 @@ def _registration(broker: Broker, dirs: Iterable[LogDir], epoch: int) -> BrokerR
 
 
 def _topics(snapshot: Snapshot) -> dict[str, Topic]:
-    found: dict[str, dict[int, Partition]] = {}
+    by_topic: dict[str, dict[int, Partition]] = {}
     for row in snapshot.partitions.to_pylist():
-        found.setdefault(row["topic"], {})[row["partition"]] = _partition(row)
+        by_topic.setdefault(row["topic"], {})[row["partition"]] = _partition(row)
     ids = dict(
         zip(
             snapshot.topics.column("name").to_pylist(),
@@ -348,7 +348,7 @@ def _topics(snapshot: Snapshot) -> dict[str, Topic]:
             strict=True,
         )
     )
-    return {name: Topic(TopicId(ids[name]), found.get(name, {})) for name in ids}
+    return {name: Topic(TopicId(ids[name]), by_topic.get(name, {})) for name in ids}
 
 
 def _partition(row: Mapping[str, Any]) -> Partition:
@@ -488,7 +488,7 @@ def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
         log_dirs=tuple(
             log_dir_seen(simulation, d) for d in world.log_dirs if d.broker in configured
         ),
-        broker_configs={b: found for b, found in configured.items() if found},
+        broker_configs={b: configs for b, configs in configured.items() if configs},
         silent=world.silent,
         remembered=world.remembered,
         offline=offline_replicas(simulation),

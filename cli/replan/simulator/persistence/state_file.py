@@ -187,10 +187,10 @@ class KeptSimulation(Form, frozen=True, kw_only=True):
 
 
 def log_dir_paths(
-    partition: KeptPartition, found: tuple[KeptPlace, ...]
+    partition: KeptPartition, places: tuple[KeptPlace, ...]
 ) -> dict[tuple[TopicPartition, BrokerId], str]:
     """The log directories of replicas."""
-    return {(partition.name, BrokerId(place.broker)): place.path for place in found}
+    return {(partition.name, BrokerId(place.broker)): place.path for place in places}
 
 
 def written(simulation: Simulation) -> dict[str, object]:
@@ -268,9 +268,9 @@ def _partition(world: World, name: TopicPartition, partition: Partition) -> Kept
 
 
 def _places(
-    found: Mapping[ReplicaName, str], name: TopicPartition, brokers: Iterable[BrokerId]
+    paths: Mapping[ReplicaName, str], name: TopicPartition, brokers: Iterable[BrokerId]
 ) -> tuple[KeptPlace, ...]:
-    return tuple(KeptPlace(b, found[name, b]) for b in brokers if (name, b) in found)
+    return tuple(KeptPlace(b, paths[name, b]) for b in brokers if (name, b) in paths)
 
 
 def _configs(cluster: ClusterState) -> tuple[KeptConfigs, ...]:
@@ -279,13 +279,13 @@ def _configs(cluster: ClusterState) -> tuple[KeptConfigs, ...]:
         ConfigScope.TOPIC: {key for key, _ in DEFAULTS},
         ConfigScope.BROKER: set(THROTTLE_RATES),
     }
-    found = []
+    kept_configs = []
     for (scope, name), values in sorted(cluster.configs.items()):
         hidden = set() if (scope, name) == CLUSTER_DEFAULT else reported[scope]
         kept = {key: value for key, value in values.items() if key not in hidden}
         if kept:
-            found.append(KeptConfigs(scope, name, kept))
-    return tuple(found)
+            kept_configs.append(KeptConfigs(scope, name, kept))
+    return tuple(kept_configs)
 
 
 def restore(document: Mapping[str, object], source: str) -> Simulation:
@@ -304,11 +304,11 @@ def restore(document: Mapping[str, object], source: str) -> Simulation:
 
 def _with_brokers(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
     brokers = dict(cluster.brokers)
-    for found in kept.brokers:
-        known = brokers.get(BrokerId(found.id))
+    for broker in kept.brokers:
+        known = brokers.get(BrokerId(broker.id))
         if known is not None:
-            epoch = known.epoch if found.epoch is None else found.epoch
-            brokers[known.id] = replace(known, epoch=epoch, shutting_down=found.shutting_down)
+            epoch = known.epoch if broker.epoch is None else broker.epoch
+            brokers[known.id] = replace(known, epoch=epoch, shutting_down=broker.shutting_down)
     highest = max((r.epoch for r in brokers.values()), default=0)
     following = max(kept.next_broker_epoch, highest + 1)
     return replace(cluster, brokers=brokers, next_broker_epoch=following)
@@ -316,10 +316,10 @@ def _with_brokers(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
 
 def _with_configs(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
     configs = {resource: dict(values) for resource, values in cluster.configs.items()}
-    for found in kept.configs:
-        if found.scope is ConfigScope.BROKER or found.name in cluster.topics:
-            resource = found.scope, found.name
-            configs[resource] = found.values | configs.get(resource, {})
+    for config in kept.configs:
+        if config.scope is ConfigScope.BROKER or config.name in cluster.topics:
+            resource = config.scope, config.name
+            configs[resource] = config.values | configs.get(resource, {})
     files = {name: dict(values) for name, values in cluster.file_configs.items()}
     for file in kept.files:
         files[file.name] = file.values | files.get(file.name, {})
@@ -328,13 +328,13 @@ def _with_configs(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
 
 def _with_partitions(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
     topics = {name: dict(topic.partitions) for name, topic in cluster.topics.items()}
-    for found in kept.partitions:
-        known = cluster.partition(found.name)
+    for partition in kept.partitions:
+        known = cluster.partition(partition.name)
         if known is not None:
-            topics[found.topic][found.partition] = replace(
+            topics[partition.topic][partition.partition] = replace(
                 known,
-                partition_epoch=found.epoch,
-                recovering=found.recovering and known.leader is not None,
+                partition_epoch=partition.epoch,
+                recovering=partition.recovering and known.leader is not None,
             )
     return replace(
         cluster,
@@ -393,27 +393,27 @@ def _with_logs(world: World, cluster: ClusterState, kept: KeptSimulation) -> Wor
     epochs, parted = dict(world.epochs), dict(world.parted)
     futures: dict[ReplicaName, FutureLog] = {}
     behind: dict[ReplicaName, float] = {}
-    for found in kept.partitions:
-        if found.epochs and found.name in world.sizes:
-            first = () if found.epochs[0].bytes == 0 else FIRST_EPOCHS
-            epochs[found.name] = (*first, *_starts(found.epochs))
-        for log in found.parted:
-            if (replica := (found.name, BrokerId(log.broker))) in lags:
+    for partition in kept.partitions:
+        if partition.epochs and partition.name in world.sizes:
+            first = () if partition.epochs[0].bytes == 0 else FIRST_EPOCHS
+            epochs[partition.name] = (*first, *_starts(partition.epochs))
+        for log in partition.parted:
+            if (replica := (partition.name, BrokerId(log.broker))) in lags:
                 parted[replica] = Log(_starts(log.epochs), log.bytes)
-        for lag in found.lags:
-            replica = (found.name, BrokerId(lag.broker))
+        for lag in partition.lags:
+            replica = (partition.name, BrokerId(lag.broker))
             if lag.behind_since is not None and _in_sync(cluster, replica):
                 behind[replica] = lag.behind_since
             if replica in lags or replica in behind:
                 lags[replica] = Lag(lag.bytes, lag.fetches_from)
-        placed |= log_dir_paths(found, found.placed)
-        lay |= log_dir_paths(found, found.lay)
-        preferred |= log_dir_paths(found, found.preferred)
-        for of in found.futures:
+        placed |= log_dir_paths(partition, partition.placed)
+        lay |= log_dir_paths(partition, partition.lay)
+        preferred |= log_dir_paths(partition, partition.preferred)
+        for of in partition.futures:
             future = FutureLog(of.path, of.remaining_bytes, of.bytes)
-            futures[found.name, BrokerId(of.broker)] = future
-        if found.bytes_per_second and found.name in world.sizes:
-            produce[found.name] = found.bytes_per_second
+            futures[partition.name, BrokerId(of.broker)] = future
+        if partition.bytes_per_second and partition.name in world.sizes:
+            produce[partition.name] = partition.bytes_per_second
     return replace(
         world,
         lags=lags,
@@ -477,8 +477,8 @@ class StateFile:
 
     def _identity(self) -> tuple[int, int, int] | None:
         with suppress(OSError):
-            found = self._path.stat()
-            return (found.st_ino, found.st_size, found.st_mtime_ns)
+            status = self._path.stat()
+            return (status.st_ino, status.st_size, status.st_mtime_ns)
         return None
 
     def _locked(self) -> IO[str]:

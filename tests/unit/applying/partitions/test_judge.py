@@ -92,7 +92,7 @@ def sight(
         move=planned,
         own=known,
         state=found,
-        seen=Look(
+        look=Look(
             brokers={b.id: b for b in brokers()},
             topics={"orders": TopicSettings(min_isr)},
             unclear=frozenset({planned.partition}) if unclear else frozenset(),
@@ -427,8 +427,8 @@ def test_a_wait_names_the_fenced_ones_and_live_ones_that_show_no_log(
     logless: tuple[int, ...], without_log: tuple[int, ...]
 ) -> None:
     given = sight(own(EXPAND), RUNNING)
-    around = replace(given.seen, brokers={b.id: b for b in brokers(fenced=[4])})
-    given = replace(given, seen=around, logless=frozenset(replicas(*logless)))
+    around = replace(given.look, brokers={b.id: b for b in brokers(fenced=[4])})
+    given = replace(given, look=around, logless=frozenset(replicas(*logless)))
     awaited = AwaitingSync(replicas(4, 5), replicas(4), without_log=replicas(*without_log))
     assert judge_partition(given)[1] == Hold(awaited)
 

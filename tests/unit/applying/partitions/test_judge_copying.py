@@ -57,7 +57,7 @@ def copying(
     )
     settings = TopicSettings(m, unclean_election=now)
     live = {b.id: replace(b, fenced=b.id in fenced) for b in brokers()}
-    return replace(seen, seen=replace(seen.seen, topics={"orders": settings}, brokers=live))
+    return replace(seen, look=replace(seen.look, topics={"orders": settings}, brokers=live))
 
 
 def could_lead(*in_sync: int) -> UncleanElectionPossible:

@@ -162,10 +162,10 @@ class Flows:
         """The followers in sync that get less than is written from now on: dead ones, and those of slow brokers."""
         self.speeds(simulation)
         cluster, world = simulation.cluster, simulation.world
-        found = [*sorted(self.traffic.absent)]
+        behind = [*sorted(self.traffic.absent)]
         if world.slow:
-            found += _outrun(cluster, world, self._in_sync)
-        return found
+            behind += _outrun(cluster, world, self._in_sync)
+        return behind
 
     def _ask_again(self, cluster: ClusterState, world: World) -> None:
         limited_by = (cluster.configs, cluster.file_configs, world.produce)
@@ -191,14 +191,14 @@ class Flows:
         if len(topics) < len(changed) or not identical(rest, self._rest):
             self._rest, self._rates, self._lists, self._known = rest, {}, {}, {}
         elif topics:
-            self._lists = {of: found for of, found in self._lists.items() if of[0] not in topics}
+            self._lists = {of: lists for of, lists in self._lists.items() if of[0] not in topics}
             self._known = {r: copy for r, copy in self._known.items() if r[0].topic not in topics}
 
     def _running(self, cluster: ClusterState, world: World) -> list[_Running]:
         """The copies that move bytes now: leader and follower both serve, and the follower has begun to fetch."""
         absent = world.down.keys() | world.starting.keys()
         able = {b for b in cluster.brokers if b not in absent and cluster.active(b)}
-        found, topics, now, known = [], cluster.topics, world.now, self._known
+        copies, topics, now, known = [], cluster.topics, world.now, self._known
         lost_dirs = world.lost_dirs
         for replica, lag in world.lags.items():
             (topic, number), follower = replica
@@ -213,8 +213,8 @@ class Flows:
             copy = known.get(replica)
             if copy is None or copy.leader != leader:
                 copy = known[replica] = self._using(cluster, world, replica, leader)
-            found.append(copy)
-        return found
+            copies.append(copy)
+        return copies
 
     def _shared(
         self, world: World, in_sync: Mapping[SharedLink, float]

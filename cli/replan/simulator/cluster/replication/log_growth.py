@@ -68,13 +68,13 @@ def limits(
     A log that is larger in the beginning is taken to stay as it is: what is written is deleted elsewhere in it.
     """
     of_topics: dict[str, tuple[float, float]] = {}
-    found: dict[TopicPartition, float] = {}
+    most: dict[TopicPartition, float] = {}
     for name, rate in produce.items():
         if name.topic not in of_topics:
             of_topics[name.topic] = _kept(cluster, name.topic)
         most_bytes, seconds = of_topics[name.topic]
-        found[name] = min(most_bytes, rate * seconds)
-    return found
+        most[name] = min(most_bytes, rate * seconds)
+    return most
 
 
 def _kept(cluster: ClusterState, topic: str) -> tuple[float, float]:

@@ -125,7 +125,7 @@ class Traffic:
 
     def _relisted(self, cluster: ClusterState) -> set[TopicPartition]:
         """The partitions counted before whose throttled replicas are listed otherwise since then."""
-        found: set[TopicPartition] = set()
+        names: set[TopicPartition] = set()
         for scope, topic in changed_configs(self._configs, cluster.configs):
             if scope is ConfigScope.TOPIC:
                 before, after = self._lists.get(topic, NO_LISTS), _lists(cluster, topic)
@@ -133,30 +133,30 @@ class Traffic:
                 counted = self._topics.get(topic)
                 if before != after and counted is not None:
                     among = relisted(before, after) or counted.partitions
-                    found.update(TopicPartition(topic, number) for number in among)
+                    names.update(TopicPartition(topic, number) for number in among)
         self._configs = cluster.configs
-        return found
+        return names
 
-    def _become(self, found: Mapping[TopicPartition, _Counted]) -> None:
-        before = {name: self._known.get(name, NOT_COUNTED) for name in found}
-        self._known |= found
+    def _become(self, counted: Mapping[TopicPartition, _Counted]) -> None:
+        before = {name: self._known.get(name, NOT_COUNTED) for name in counted}
+        self._known |= counted
         differing = [
-            n for n, c in found.items() if c.bytes_per_second != before[n].bytes_per_second
+            n for n, c in counted.items() if c.bytes_per_second != before[n].bytes_per_second
         ]
         if differing:
             self._sums = self._sums.copy()
             for name in differing:
                 for side, rate in before[name].bytes_per_second.items():
                     self._sums[side] -= rate
-                for side, rate in found[name].bytes_per_second.items():
+                for side, rate in counted[name].bytes_per_second.items():
                     self._sums[side] += rate
-        led = {n for n, c in found.items() if not c.leaderless and before[n].leaderless}
-        unled = {n for n, c in found.items() if c.leaderless and not before[n].leaderless}
+        led = {n for n, c in counted.items() if not c.leaderless and before[n].leaderless}
+        unled = {n for n, c in counted.items() if c.leaderless and not before[n].leaderless}
         if led or unled:
             self.leaderless = (self.leaderless - led) | unled
-        absent = {(n, b) for n, c in found.items() for b in c.absent}
-        if absent or any(before[n].absent for n in found):
-            self.absent = frozenset({r for r in self.absent if r[0] not in found} | absent)
+        absent = {(n, b) for n, c in counted.items() for b in c.absent}
+        if absent or any(before[n].absent for n in counted):
+            self.absent = frozenset({r for r in self.absent if r[0] not in counted} | absent)
 
 
 def _lists(cluster: ClusterState, topic: str) -> ListTexts:
@@ -186,12 +186,12 @@ def _counted(
     rate = round(world.produce.get(name, 0.0))
     in_step = followers_in_step(name, partition, world)
     followers = [b for b in in_step if world.serves(b)]
-    found = dict(_throughput(leader, followers, rate)) if rate else dict[TrafficSide, int]()
+    throughput = dict(_throughput(leader, followers, rate)) if rate else dict[TrafficSide, int]()
     if lists != NO_LISTS:
-        found.update(dict(_listed(lists, name, leader, followers, rate)))
+        throughput.update(dict(_listed(lists, name, leader, followers, rate)))
     if rate and len(followers) < len(in_step):
-        return _Counted(found, absent=tuple(b for b in in_step if b not in followers))
-    return _Counted(found) if found else NOT_COUNTED
+        return _Counted(throughput, absent=tuple(b for b in in_step if b not in followers))
+    return _Counted(throughput) if throughput else NOT_COUNTED
 
 
 def followers_in_step(name: TopicPartition, partition: Partition, world: World) -> list[BrokerId]:
