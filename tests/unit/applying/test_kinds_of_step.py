@@ -77,7 +77,7 @@ def test_people_see_it_in_the_plan_and_in_no_part_that_is_of_something_else(
     nothing = plan.only(lambda _: False)
     assert drawn(plan_lines(plan)) != drawn(plan_lines(nothing))
     assert list(before_moves(plan, 10)), "before_moves says nothing of it"
-    assert compare_plans(nothing, plan).settings
+    assert len(compare_plans(nothing, plan).settings) >= plan.steps
     assert plan_about(plan, [TOPIC], ()).changes
     assert not plan_about(plan, ["another"], ()).changes
 
