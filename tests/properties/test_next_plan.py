@@ -75,7 +75,7 @@ def _log_dirs(broker: int, topics: list[dict[str, Any]], number: int) -> list[di
         directory = found[turn % number]
         directory["replicas"].setdefault(topic, []).append(at)
         directory["logs"] += 1
-        directory["usableBytes"] -= size
+        directory["usableBytes"] = max(0, directory["usableBytes"] - size)
     return found
 
 

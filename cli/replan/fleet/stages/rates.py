@@ -67,9 +67,8 @@ def _grown(growth: Numbers, before: Floats, after: Floats, passed: float) -> Num
     after_growth["peak"] = np.where(
         counts, np.maximum(after_growth["peak"], more / passed), after_growth["peak"]
     )
-    after_growth["shrank"] |= (
-        more < 0
-    )  # the interval is left out, so the others may have lost bytes, too
+    # The interval is left out, so the others may have lost bytes, too.
+    after_growth["shrank"] |= more < 0
     return after_growth
 
 
