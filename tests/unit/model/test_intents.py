@@ -11,10 +11,16 @@ from replan.model.declared.placement import StandingThrottles, ThrottledReplicas
 from replan.model.declared.policy import Acknowledgement, Requirement
 from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
 from replan.model.declared.rules import LeaderRule, TopicRule
+from replan.model.declared.topic_patterns import (
+    by_particularity,
+    most_specific_patterns,
+    ties,
+    winners,
+)
 from replan.model.declared.where import Where
 
 TOPICS = ("orders", "orders-eu", "pay", "pay-eu-1")
-DECIDE = {"best", "by_particularity", "ties", "winners"}
+DECIDE = {of.__name__ for of in (by_particularity, most_specific_patterns, ties, winners)}
 HOMES = {
     "fleet/fleet_file.py": "owners are the fleet file's",
     "model/declared/intents.py": "the home",
