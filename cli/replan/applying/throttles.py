@@ -260,9 +260,9 @@ def wanted_rates(
 
 def effective_rate(configs: Configs, config: str) -> int | None:
     """The rate that is in force: dynamic values count, those of files do not; None is no limit."""
-    value = configs.get(config)
+    setting = configs.get(config)
     dynamic = (ConfigSource.BROKER, ConfigSource.CLUSTER_DEFAULT)
-    return int(value.value) if value is not None and value.source in dynamic else None
+    return int(setting.value) if setting is not None and setting.source in dynamic else None
 
 
 def step_aside(

@@ -61,18 +61,12 @@ def keep_seen(lake: Lake, looks: Mapping[str, Seen]) -> Mapping[str, Hour]:
 
     The snapshots come last: whoever waits for them finds the rest.
     """
-    hours = {name: Hour.of(name, snapshot.snapshot.observed_at) for name, snapshot in looks.items()}
-    ends = {
-        name: _offsets(snapshot, hours[name])
-        for name, snapshot in looks.items()
-        if snapshot.log_ends
-    }
+    hours = {name: Hour.of(name, look.snapshot.observed_at) for name, look in looks.items()}
+    ends = {name: _offsets(look, hours[name]) for name, look in looks.items() if look.log_ends}
     if ends:
         replace_rows(lake, OFFSETS, pa.concat_tables(ends.values()), [hours[name] for name in ends])
-    _keep_applications(
-        lake, {name: snapshot.ended for name, snapshot in looks.items() if snapshot.ended}
-    )
-    keep_snapshots(lake, ((name, snapshot.snapshot) for name, snapshot in looks.items()))
+    _keep_applications(lake, {name: look.ended for name, look in looks.items() if look.ended})
+    keep_snapshots(lake, ((name, look.snapshot) for name, look in looks.items()))
     return hours
 
 

@@ -34,7 +34,10 @@ class Rank(IntEnum):
 
 
 class Change:
-    """One thing that a plan does."""
+    """One thing that a plan does.
+
+    No `ABC`: msgspec's Structs have another metaclass. What each kind has to say itself raises here.
+    """
 
     __slots__ = ()
 

@@ -215,7 +215,7 @@ def _too_often(due: Sequence[FoundDeviation], memory: Memory, now: float) -> Ite
         for deviation in due
         for name in deviation.partitions
     }
-    often = sorted(name for name, deviation in times.items() if len(deviation) >= OFTEN)
+    often = sorted(name for name, moved_at in times.items() if len(moved_at) >= OFTEN)
     if often:
         until = max(times[name][-OFTEN] + DAY_SECONDS for name in often)
         yield MovedTooOften(tuple(often[:LISTED_DEVIATIONS]), OFTEN, until)

@@ -410,8 +410,8 @@ def write_topics(
         for code, row in zip(codes[batch_start : batch_start + 50_000], rows, strict=True):
             nested[code].append(_write_partition(row, len(nested[code]), registered))
     return [
-        {**topic, "partitions": row} if row else topic
-        for topic, row in zip(written, nested, strict=True)
+        {**topic, "partitions": listed} if listed else topic
+        for topic, listed in zip(written, nested, strict=True)
     ]
 
 
@@ -488,7 +488,7 @@ def brokers_of_json(
     in_order = sorted(brokers)
     return (
         tuple(brokers[b] for b in in_order),
-        tuple(entry for b in in_order for entry in log_dirs[b]),
+        tuple(log_dir for b in in_order for log_dir in log_dirs[b]),
         {b: configs[b] for b in in_order if b in configs},
     )
 

@@ -275,24 +275,24 @@ def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThro
             yield FoundThrottle(setting, known.ours[-1], Owner.SILENT, known.before)
     for broker, configs in sorted(snapshot.broker_configs.items()):
         for key in THROTTLE_RATES:
-            value, saved = configs.get(key), ledger.rates.get((broker, key))
-            if value is None:
+            config, saved = configs.get(key), ledger.rates.get((broker, key))
+            if config is None:
                 continue
             setting = SettingName(ConfigScope.BROKER, str(broker), key)
-            match value.source:
-                case ConfigSource.BROKER if saved is not None and value.value in saved.ours:
+            match config.source:
+                case ConfigSource.BROKER if saved is not None and config.value in saved.ours:
                     copies = Owner.RUNNING if of_others and not ledger.open else Owner.COPIES
                     owner = Owner.KEPT if saved.kept else copies
-                    yield FoundThrottle(setting, value.value, owner, saved.before)
+                    yield FoundThrottle(setting, config.value, owner, saved.before)
                 case ConfigSource.BROKER:
                     declared = setting in ledger.steps_of(
                         StandingRecord
-                    ) or value.value == stay.get(setting)
-                    yield FoundThrottle(setting, value.value, _not_of_moves(declared=declared))
+                    ) or config.value == stay.get(setting)
+                    yield FoundThrottle(setting, config.value, _not_of_moves(declared=declared))
                 case ConfigSource.CLUSTER_DEFAULT:
-                    yield FoundThrottle(setting, value.value, Owner.DEFAULT)
+                    yield FoundThrottle(setting, config.value, Owner.DEFAULT)
                 case _:
-                    yield FoundThrottle(setting, value.value, Owner.UNUSED)
+                    yield FoundThrottle(setting, config.value, Owner.UNUSED)
 
 
 def _not_of_moves(*, declared: bool) -> Owner:

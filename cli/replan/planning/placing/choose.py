@@ -56,8 +56,9 @@ def choose(problem: PlacementProblem) -> Choice:
     before = base_lists(problem)
     for _ in range(times_again(len(before))):
         steps = max((i.steps or 0 for i in choice.imbalances), default=0)
-        is_same = not len(_differ(choice.lists, before))
-        if is_same or _is_last(problem, choice) or steps >= problem.budget:
+        if _is_last(problem, choice) or steps >= problem.budget:
+            break
+        if not len(_differ(choice.lists, before)):
             break
         before, then = choice.lists, _once(_after(problem, choice, problem.budget - steps))
         if np.isin(_differ(then.lists, base_lists(problem)), _given_up(then)).any():

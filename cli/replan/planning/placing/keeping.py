@@ -65,7 +65,7 @@ class Filler:
         there = self._base >= 0
         sizes = problem.partitions.bytes * there.sum(axis=1)
         self._loads = Loads(brokers, int(there.sum()), int(sizes.sum()))
-        self._drained = {b for b, some in enumerate(at.ids.tolist()) if some in problem.drained}
+        self._drained = {b for b, broker in enumerate(at.ids.tolist()) if broker in problem.drained}
         self._candidates = [set(np.flatnonzero(r.candidates).tolist()) for r in problem.rules]
         self._open = [np.flatnonzero(r.candidates & brokers.open).tolist() for r in problem.rules]
         self._racks = [

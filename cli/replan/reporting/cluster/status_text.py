@@ -477,11 +477,11 @@ def render_status_markdown(status: ClusterStatus) -> str:
     """For a pull request or a chat: the summary, then tables, as much as a comment holds; ends with a newline."""
     health, rows = status.health, status.rows
     text = f"## replan status\n\n{status.summary} As of {status.observed_at}.\n"
-    text += "".join(f"\n**Warning:** {broker_down_text(entry)}\n" for entry in health.down)
+    text += "".join(f"\n**Warning:** {broker_down_text(broker)}\n" for broker in health.down)
     text += "".join(f"\n**Warning:** {escape(line)}\n" for line in health_warnings(health))
     known = drawn(status.known()).splitlines()
     if known:
-        text += "\n" + "".join(f"> {escape(entry.strip())}  \n" for entry in known)
+        text += "\n" + "".join(f"> {escape(text_line.strip())}  \n" for text_line in known)
     if health.unhealthy:
         rows_of_health = (_unhealthy_row(a) for a in health.unhealthy)
         text += (
@@ -526,7 +526,7 @@ def render_status_json(status: ClusterStatus, indent: int | None = 2) -> str:
         **({"wasOpen": status.was_open} if status.was_open else {}),
         **({"loop": to_builtins(status.loop)} if status.loop is not None else {}),
         "health": {state: health.count(state) for state in HealthState},
-        "brokersDown": [broker_down_json(application) for application in health.down],
+        "brokersDown": [broker_down_json(broker) for broker in health.down],
         "uncleanElection": list(health.unclean),
         "unhealthy": [
             {

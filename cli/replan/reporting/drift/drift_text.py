@@ -466,7 +466,7 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
         "observedAt": drift.observed_at,
         "drift": not report.drift.none,
         "classes": report.tally(),
-        "differences": [_difference(report, entry) for entry in report.drift.differences],
+        "differences": [_difference(report, difference) for difference in report.drift.differences],
         "partitionCounts": [
             {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
         ],
@@ -494,13 +494,13 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
         "acknowledged": [
             {"topic": tp.topic, "partition": tp.partition} for tp in drift.acknowledged
         ],
-        "brokersDown": [broker_down_json(entry) for entry in drift.down],
+        "brokersDown": [broker_down_json(broker) for broker in drift.down],
         "uncleanElection": list(report.drift.unclean),
         "elrCleared": [{"topic": n.topic, "partition": n.partition} for n in report.drift.elr_gone],
         "electable": {
             "fewest": report.electable.least,
             "atRisk": report.electable.at_risk,
-            "partitions": {str(n): entry for n, entry in report.electable.partitions.items()},
+            "partitions": {str(n): count for n, count in report.electable.partitions.items()},
         },
     }
     if unmanaged:
