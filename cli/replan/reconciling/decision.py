@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile
 from replan.model.names import TopicPartition
+from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reconciling.memory import OFTEN, Memory, changed
 from replan.reconciling.status import (
     LISTED_DEVIATIONS,
@@ -52,6 +53,8 @@ class FoundDeviation(Struct, frozen=True):
     declared: tuple[int, ...] = ()
     observed: tuple[int, ...] = ()
     drift: str = ""
+    setting: ThrottleSetting | None = None
+    """Of a throttle: what putting it right would change."""
     why: WhyNot | None = None
     """Why it is not put right, whatever the policy says."""
 

@@ -184,7 +184,7 @@ def _of(
     key = " ".join([kind.value if kind else one.rule.value, *where, one.detail])
     names = () if name is None else (name,)
     return FoundDeviation(
-        kind, subject, key, names, one.declared, one.observed, one.rule.value, why
+        kind, subject, key, names, one.declared, one.observed, one.rule.value, one.setting, why
     )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
 from replan.model.names import BrokerId, TopicPartition
@@ -17,7 +16,6 @@ from replan.planning.making.planner import plan_of
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
-from replan.planning.plans.standing_throttles import ThrottleSetting
 from replan.reconciling.decision import FoundDeviation
 from replan.reconciling.deviations import (
     LOG_DIRS_KEY,
@@ -46,9 +44,12 @@ def plan_due(placement: Placement, looked: Looked, due: Sequence[FoundDeviation]
         sized = names if full.leaving else None
         comparison = compared_without_brokers(placement, looked.snapshot, gives, sized, rates)
     firsts = {c.first for c in comparison.growth.creates if set(c.partitions) & names}
-    scope = Scope(names | firsts, frozenset(_settings(due)), full.moves, balanced)
+    standing = frozenset(
+        f.setting.setting for f in due if f.setting and f.kind is not DeviationKind.STALE_THROTTLE
+    )
+    scope = Scope(names | firsts, standing, full.moves, balanced)
     plan = plan_of(comparison, scope=scope, rates=rates, within_limits=bool(placement.limits))
-    stale = stale_throttles(due)
+    stale = [f.setting for f in due if f.setting and f.kind is DeviationKind.STALE_THROTTLE]
     return replace(plan, standing=(*plan.standing, *stale)) if stale else plan
 
 
@@ -122,33 +123,6 @@ class _Relief(Struct, frozen=True):
             if leave:
                 gives.setdefault(of.broker, f"{of.path} is full, by policy")
         return cls(tuple(moves), frozenset(leaving), list(gives.items()))
-
-
-def _settings(due: Sequence[FoundDeviation]) -> Iterator[SettingName]:
-    """The standing throttles among what is due."""
-    for deviation in due:
-        key = deviation.subject.detail.partition("=")[0]
-        if deviation.drift == "throttle-differs":
-            yield _setting(deviation, key)
-
-
-def stale_throttles(due: Sequence[FoundDeviation]) -> list[ThrottleSetting]:
-    """Throttles that nothing needs, as settings that are to have no value of their own."""
-    by_setting: dict[SettingName, ThrottleSetting] = {}
-    for one in due:
-        if one.kind is DeviationKind.STALE_THROTTLE:
-            key, _, value = one.subject.detail.partition("=")
-            if one.subject.topic is not None:
-                key = f"{key.partition('.')[0]}.replication.throttled.replicas"
-            name = _setting(one, key)
-            by_setting[name] = ThrottleSetting.of(name, value, None)
-    return list(by_setting.values())
-
-
-def _setting(deviation: FoundDeviation, key: str) -> SettingName:
-    if deviation.subject.topic is not None:
-        return SettingName(ConfigScope.TOPIC, deviation.subject.topic, key)
-    return SettingName(ConfigScope.BROKER, str(deviation.subject.broker), key)
 
 
 def unhealthy(snapshot: Snapshot) -> frozenset[TopicPartition]:

@@ -10,8 +10,20 @@ from msgspec.structs import replace
 from tests.builders import brokers, listed_leader, placement, snapshot, state
 from tests.readings import find_drift
 
-from replan.model.configs import LEADER_RATE, ConfigSource, ConfigValue
-from replan.model.declared.placement import Placement, StandingThrottles, ThrottledReplicas
+from replan.model.configs import (
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigScope,
+    ConfigSource,
+    ConfigValue,
+    SettingName,
+)
+from replan.model.declared.placement import (
+    Placement,
+    StandingRate,
+    StandingThrottles,
+    ThrottledReplicas,
+)
 from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition, replicas
@@ -19,6 +31,7 @@ from replan.model.partition import PartitionState
 from replan.model.snapshot import TOPICS_SCHEMA, OwnApplication, Snapshot
 from replan.planning.findings.drift_classes import CLASS_OF, Difference, DriftClass, DriftRule
 from replan.planning.findings.drift_report import drift_report
+from replan.planning.plans.standing_throttles import ThrottleSetting
 
 
 def classes(declared: Placement, seen: Snapshot) -> list[Difference]:
@@ -146,6 +159,21 @@ def test_a_throttle_that_nothing_needs_is_stale() -> None:
         ("orders", None, DriftClass.STALE_THROTTLE, "leader.replication.throttled.replicas=0:1"),
         (None, 1, DriftClass.STALE_THROTTLE, f"{LEADER_RATE}=1000"),
     ]
+    assert [c.setting for c in found] == [
+        ThrottleSetting.of(SettingName(ConfigScope.TOPIC, "orders", LEADER_REPLICAS), "0:1", None),
+        ThrottleSetting.of(SettingName(ConfigScope.BROKER, "1", LEADER_RATE), "1000", None),
+    ]
+
+
+def test_a_throttle_that_is_not_as_declared_says_what_it_is_to_be() -> None:
+    standing = StandingThrottles({}, {BrokerId(1): StandingRate(Where("f", 1, 1), 2000, None)})
+    seen = throttled(snapshot([state([1, 2, 3])]))
+    drift = find_drift(placement({"orders": {}}, standing=standing), seen)
+    (found,) = [c for c in drift.differences if c.rule is DriftRule.THROTTLE_DIFFERS]
+    assert found.setting == ThrottleSetting.of(
+        SettingName(ConfigScope.BROKER, "1", LEADER_RATE), "1000", "2000"
+    )
+    assert (found.topic, found.broker, drift.standing) == (None, 1, (found.setting,))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.model.columns import Flags, take, topics_of
-from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope, ConfigSource
+from replan.model.configs import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ConfigScope,
+    SettingName,
+    own_value,
+)
 from replan.model.declared.placement import Placement
 from replan.model.declared.topic_patterns import matches
 from replan.model.declared.where import Mistake
@@ -61,8 +69,6 @@ class Drift(Struct, frozen=True):
     """The balance, where a plan brings it nearer and not as near as is asked for, or where it is required."""
     log_dir_moves: tuple[LogMove, ...] = ()
     """What the balance of log directories would move, with the lists as they are."""
-    standing: tuple[ThrottleSetting, ...] = ()
-    """Throttle settings that are not as they are declared to stay."""
     unclean: tuple[str, ...] = ()
     """Topics where unclean election is on; a warning, no difference."""
     elr_gone: tuple[TopicPartition, ...] = ()
@@ -89,6 +95,12 @@ class Drift(Struct, frozen=True):
             for d in self.differences
             if isinstance(d.kind, DifferenceKind) and d.rule is not DriftRule.CONVERGES
         )
+
+    @property
+    def standing(self) -> tuple[ThrottleSetting, ...]:
+        """Throttle settings that are not as they are declared to stay."""
+        ofs = (d.setting for d in self.differences if d.kind is OtherKind.STANDING)
+        return tuple(setting for setting in ofs if setting is not None)
 
     @property
     def converging(self) -> tuple[TopicPartition, ...]:
@@ -142,7 +154,6 @@ def drift_of(comparison: Comparison, *, journal_unread: bool = False) -> Drift:
         tuple(sorted(name for _, names in comparison.left.known for name in names)),
         unbalanced,
         dirs.moves,
-        tuple(standing),
         unclean_topics(snapshot),
         tuple(sorted(u.state.partition for u in health_of(snapshot).unhealthy if u.elr_gone)),
         brokers_down(snapshot),
@@ -365,15 +376,21 @@ def _count(counted: PartitionCount) -> Difference:
     return Difference(rule, OtherKind.PARTITIONS, counted.topic, first, detail=detail)
 
 
-def _standing(change: ThrottleSetting) -> Difference:
-    of_topic = change.setting.scope is ConfigScope.TOPIC
-    return Difference(
-        DriftRule.THROTTLE_DIFFERS,
-        OtherKind.STANDING,
-        change.setting.name if of_topic else None,
-        broker=None if of_topic else BrokerId(int(change.setting.name)),
-        detail=f"{change.setting.key}={change.before or ''}, declared {change.after or 'none'}",
-    )
+def _standing(setting: ThrottleSetting) -> Difference:
+    detail = f"{setting.key}={setting.before or ''}, declared {setting.after or 'none'}"
+    return _throttle(DriftRule.THROTTLE_DIFFERS, OtherKind.STANDING, setting, detail)
+
+
+def _stale(setting: SettingName, value: str) -> Difference:
+    of = ThrottleSetting.of(setting, value, None)
+    return _throttle(DriftRule.NOTHING_RUNS, OtherKind.THROTTLE, of, f"{setting.key}={value}")
+
+
+def _throttle(
+    rule: DriftRule, kind: OtherKind, setting: ThrottleSetting, detail: str
+) -> Difference:
+    broker = next(iter(setting.brokers), None)
+    return Difference(rule, kind, setting.topic, broker=broker, detail=detail, setting=setting)
 
 
 def _throttles(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]:
@@ -382,24 +399,24 @@ def _throttles(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]
     standing = placement.standing
     for row in snapshot.topics.to_pylist() if _any_throttled(snapshot) else ():
         topic = row["name"]
-        lists = [side for side in ("leader", "follower") if row[f"{side}_throttled"]]
+        lists = {
+            LEADER_REPLICAS: row["leader_throttled"],
+            FOLLOWER_REPLICAS: row["follower_throttled"],
+        }
         declared = standing is not None and any(matches(p, topic) for p in standing.topics)
         if topic not in moving and not declared:
-            for side in lists:
-                name = f"{side}.replication.throttled.replicas={row[f'{side}_throttled']}"
-                yield Difference(DriftRule.NOTHING_RUNS, OtherKind.THROTTLE, topic, detail=name)
+            for key, listed in lists.items():
+                if listed:
+                    yield _stale(SettingName(ConfigScope.TOPIC, topic, key), listed)
     if moving:
         return
     for broker, configs in sorted(snapshot.broker_configs.items()):
         if standing is not None and broker in standing.brokers:
             continue
         for key in (LEADER_RATE, FOLLOWER_RATE):
-            set_to = configs.get(key)
-            if set_to is not None and set_to.source is ConfigSource.BROKER:
-                detail = f"{key}={set_to.value}"
-                yield Difference(
-                    DriftRule.NOTHING_RUNS, OtherKind.THROTTLE, broker=broker, detail=detail
-                )
+            value = own_value(configs, key)
+            if value is not None:
+                yield _stale(SettingName(ConfigScope.BROKER, str(broker), key), value)
 
 
 def _any_throttled(snapshot: Snapshot) -> bool:

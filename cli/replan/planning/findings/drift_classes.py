@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.plans.standing_throttles import ThrottleSetting
 
 
 class DriftClass(StrEnum):
@@ -119,7 +120,9 @@ class Difference(Struct, frozen=True):
     observed: Replicas = ()
     leader: BrokerId | None = None
     detail: str = ""
-    """The name of what is set, or where it is written."""
+    """For people: what is set, or where it is written."""
+    setting: ThrottleSetting | None = None
+    """Of a throttle: from what it is to what is declared, or to no value of its own where nothing needs it."""
 
     @property
     def drift_class(self) -> DriftClass:

@@ -285,7 +285,8 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
                 f"declared {s.worded(s.after)}",
                 *_since(report, of),
             )
-            for s, of in zip(report.drift.standing, standing, strict=True)
+            for of in standing
+            for s in ([] if of.setting is None else [of.setting])
         ],
     )
     for drift_class in SETTINGS:
